@@ -100,6 +100,14 @@ class AddSet(Protocol):
         """Whether ``assertion`` is in A⁺ and not in A less deletions."""
 
 
+@runtime_checkable
+class Settling(Protocol):
+    """An add set that holds what only those need who go on from it."""
+
+    def settled(self) -> AddSet:
+        """The same without that; this one is not to be used any more."""
+
+
 class KnowledgeBase(Protocol):
     """(T, A) opened by an engine. Frozen: a check changes nothing."""
 

@@ -132,12 +132,10 @@ class LocalKnowledgeBase:
         calculus: Calculus,
         added: Sequence[SubClassOf | Class],
         inquiry: Inquiry,
-        *,
-        all_around: bool = False,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
-        """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``; ``all_around``: see `Patch`."""
+        """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``."""
         outside = self._outside(inquiry)
-        patch = self._onto(outside, whole, calculus, added, all_around=all_around)
+        patch = self._onto(outside, whole, calculus, added)
         found = patched(patch, inquiry)
         add_set = self.add_set_on(calculus, whole, patch.found())
         return replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch), found.answers
@@ -259,7 +257,7 @@ class LocalKnowledgeBase:
         # Loaded where it is asked for.
         from abox_ops.published.columns import PublishedProcedure, everything
 
-        graph = Graph(whole, self.roles, index.same, _no_labels)
+        graph = Graph(whole, self.roles, index.same, _no_labels, by_node=True)
         if criterion == "definition7":
             old = Graph(alone(self.base), self.roles, index.same, _no_labels)
             found = PublishedProcedure(index, simplified, calculus, graph, old, touched).run()
@@ -272,15 +270,13 @@ class LocalKnowledgeBase:
         calculus = self.calculi.of(self.calculi.simplified(added), "clausal", whole.names)
         return self.add_set_on(calculus, whole, self.plain_patch(whole, calculus, added).found())
 
-    def plain_patch(
-        self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class], *, all_around: bool = False
-    ) -> Patch:
+    def plain_patch(self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class]) -> Patch:
         """The criterion `clausal` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``: one patch onto N =
         told, in which every element is plain (THEORY, "The add set")."""
         from abox_ops.patch.certificate_columns import of_told
 
         told = of_told(self.index.calculus, self.index.merged)
-        patch = self._onto(told, whole, calculus, added, all_plain=True, all_around=all_around)
+        patch = self._onto(told, whole, calculus, added, all_plain=True)
         patch.close()
         return patch
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -87,20 +87,27 @@ class LocalAddSet(FoundModules):
             parts.setdefault(e, {}).setdefault(key, []).append(term)
         return [tuple(tuple(sorted(part)) for part in found.values()) for found in parts.values() if len(found) > 1]
 
+    def settled(self) -> LocalAddSet:
+        """See `abox_ops.engine.Settling`: without the patch and the role assertions of the graph, most of the memory."""
+        found = replace(self, patch=None)
+        # Counted while the role assertions are there.
+        _ = found.size
+        found.found.graph.forget_edges()
+        return found
+
     # --- size and assertions -----------------------------------------------------------------------
 
     @cached_property
     def size(self) -> int:
-        """As many as `kept` gives, without writing them out."""
+        """The number of assertions that `kept` gives, without writing them out."""
         found, graph, whole = self.found, self.found.graph, self.whole
         _element, node = graph.nodes_of(found.seen)
         node.sort()
         classes = whole.rows_of("class_assertions", node)
         count = len(classes["node"])
-        edges = graph.edges
-        forward = edges["role"] % 2 == 0
-        source, role, target = graph.rep[edges["source"]][forward], edges["role"][forward], graph.rep[edges["target"]][forward]
-        kept = found.edges
+        edges, kept = graph.edges, found.edges
+        maybe = (edges["role"] % 2 == 0) & flags(len(graph), kept["source"])[edges["source"]]
+        source, role, target = (edges[name][maybe] for name in ("source", "role", "target"))
         count += int(contained([source, role, target], [kept["source"], kept["role"], kept["target"]]).sum())
         count += len(found.data["node"])
         pairs = whole.rows_of("pairs", node)

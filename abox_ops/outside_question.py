@@ -168,7 +168,7 @@ class _Writer:
 
 
 def _heard(assertions: Iterable[owl.Assertion], axioms: Iterable[object]) -> list[owl.Assertion]:
-    """Those of ``assertions``, consistent by themselves, that can contradict ``axioms``: not those on a name that stands nowhere
+    """The ``assertions``, consistent by themselves, that can contradict ``axioms``: not those on a name that stands nowhere
     else, which means whatever is asserted of it. (Negative assertions may come to contradict when individuals are one.)"""
     assertions = list(assertions)
     names = names_of([*axioms, *(a for a in assertions if not _is_positive(a))]) | {owl.NOTHING.iri}

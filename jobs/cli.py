@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None) -> None:
     except MemoryError:
         click.echo("shiq: out of memory\n  Give the process more, or check a smaller batch.", err=True)
         code = OPERATIONAL
-    except Exception as error:
+    except BaseException as error:  # a panic of a library in Rust is no Exception
         code = _complain(error, OPERATIONAL, arguments)
     sys.stdout.flush()
     sys.exit(code)
@@ -98,7 +98,7 @@ def _give_up_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _complain(error: Exception, code: int, arguments: list[str]) -> int:
+def _complain(error: BaseException, code: int, arguments: list[str]) -> int:
     expected = isinstance(error, UsageError | OperationalError)
     with suppress(OSError):  # the disk may be full
         if not expected or {"-v", "--verbose"} & set(arguments):

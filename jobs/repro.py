@@ -84,7 +84,7 @@ def of_disagreement(found: Disagreement, options: Mapping[str, Any] | None = Non
 
 
 def versions() -> dict[str, str]:
-    """Of what takes part in an answer."""
+    """The versions of what takes part in an answer."""
     found = {"shiq": shiq.__version__, "python": platform.python_version(), "platform": platform.platform()}
     for package in ("owlready2", "py4j", "numpy"):
         try:
@@ -170,7 +170,7 @@ def module_of_batch(
     store: str, insertions: Sequence[str], deletions: Sequence[str], *, number: int = 0, individual: str = ""
 ) -> tuple[ClausalTBox, Module]:
     """The module of a check, by its number or by an ``individual`` in it. Raises UsageError where there is none."""
-    with Session(Path(store)) as session:
+    with Session(store) as session:
         batch = session.read(list(insertions), list(deletions))
         add_set = session.knowledge_base("local").add_set(batch.insertions, batch.deletions)
         found: NamedModule = _chosen(add_set.modules, number, individual)

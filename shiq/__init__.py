@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shiq.conflict import Conflict
     from shiq.errors import InputError, OperationalError, ReasonerError, ShiqError, StoreError, UsageError
     from shiq.model import TBox
+    from shiq.rdf.changes import table_changes
     from shiq.result import Result
     from shiq.verdict import KINDS, Leftover, Verdict
     from streams.consistency import check_stream
@@ -48,6 +49,7 @@ __all__ = [
     "check_stream",
     "open_enricher",
     "open_store",
+    "table_changes",
 ]
 
 _HOMES = {
@@ -56,6 +58,7 @@ _HOMES = {
     "streams.enrichment": ("open_enricher",),
     "shiq.errors": ("InputError", "OperationalError", "ReasonerError", "ShiqError", "StoreError", "UsageError"),
     "shiq.model": ("TBox",),
+    "shiq.rdf.changes": ("table_changes",),
     "shiq.conflict": ("Conflict",),
     "shiq.result": ("Result",),
     "shiq.verdict": ("KINDS", "Leftover", "Verdict"),
@@ -78,7 +81,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _version() -> str:
-    """That of the installed package, or of the checkout that this is."""
+    """The version of the installed package, or of the checkout that this is."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Generic, TypeVar
 
 from shiq import model as owl
@@ -204,26 +205,32 @@ class ABox:
         class_rows = {(at[s], classes[c]) for s, c in zip(gone.class_subject, gone.class_name)}
         role_rows = {(at[s], roles[p], at[o]) for s, p, o in zip(gone.role_subject, gone.role_name, gone.role_object)}
         data_rows = {(at[s], data[p], values[v]) for s, p, v in zip(gone.data_subject, gone.data_name, gone.data_literal)}
-        kept_classes = [row for row in zip(self.class_subject, self.class_name) if row not in class_rows]
-        kept_roles = [row for row in zip(self.role_subject, self.role_name, self.role_object) if row not in role_rows]
-        kept_data = [row for row in zip(self.data_subject, self.data_name, self.data_literal) if row not in data_rows]
+        class_subject, class_name = _left(class_rows, self.class_subject, self.class_name)
+        role_subject, role_name, role_object = _left(role_rows, self.role_subject, self.role_name, self.role_object)
+        data_subject, data_name, data_literal = _left(data_rows, self.data_subject, self.data_name, self.data_literal)
         same = {(at[a], at[b]) for a, b in gone.same}
         different = {(at[a], at[b]) for a, b in gone.different}
         complex_ = set(gone.complex)
         return replace(
             self,
-            class_subject=array("q", (row[0] for row in kept_classes)),
-            class_name=array("q", (row[1] for row in kept_classes)),
-            role_subject=array("q", (row[0] for row in kept_roles)),
-            role_name=array("q", (row[1] for row in kept_roles)),
-            role_object=array("q", (row[2] for row in kept_roles)),
-            data_subject=array("q", (row[0] for row in kept_data)),
-            data_name=array("q", (row[1] for row in kept_data)),
-            data_literal=array("q", (row[2] for row in kept_data)),
+            class_subject=class_subject,
+            class_name=class_name,
+            role_subject=role_subject,
+            role_name=role_name,
+            role_object=role_object,
+            data_subject=data_subject,
+            data_name=data_name,
+            data_literal=data_literal,
             same=tuple(pair for pair in self.same if pair not in same),
             different=tuple(pair for pair in self.different if pair not in different),
             complex=tuple(a for a in self.complex if a not in complex_),
         )
+
+
+def _left(gone: Collection[tuple[int, ...]], *columns: array[int]) -> list[array[int]]:
+    """``columns`` without the rows that are ``gone``."""
+    kept = [row not in gone for row in zip(*columns)]
+    return [array("q", compress(column, kept)) for column in columns]
 
 
 def _ids(values: Sequence[V], wanted: Sequence[V]) -> list[int]:

@@ -36,7 +36,7 @@ def _column(abox: ABox, name: str) -> Ints:
 
 
 def rows_on(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
-    """By family, which assertions are about a class or property of ``names``."""
+    """The assertions about a class or property of ``names``, as a mask by family."""
     masks = []
     for family, wanted in names.items():
         values = getattr(abox, FAMILIES[family])

@@ -30,7 +30,7 @@ def uses_built_in(value: object) -> bool:
 
 
 def never(property: owl.ObjectPropertyExpression | owl.DataProperty) -> owl.Axiom:
-    """That ``property`` is empty, as an inclusion."""
+    """The inclusion by which ``property`` is empty."""
     if isinstance(property, owl.DataProperty):
         return owl.SubClassOf(owl.THING, owl.DataMaxCardinality(0, property))
     return owl.SubClassOf(owl.THING, owl.ObjectAllValuesFrom(property, owl.NOTHING))

@@ -174,7 +174,7 @@ class _Graph:
 
 
 def _numbered(colours: Sequence[Any]) -> list[int]:
-    """For each colour, how many are less."""
+    """The number of each colour: how many are less."""
     first: dict[Any, int] = {}
     for i, colour in enumerate(sorted(colours)):
         first.setdefault(colour, i)

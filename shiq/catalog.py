@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 from xml.parsers import expat
 
 from shiq.errors import InputError
+from shiq.formats import EXTENSIONS
 from shiq.limits import limits
 
 _NAMESPACE = "urn:oasis:names:tc:entity:xmlns:xml:catalog "
@@ -61,6 +63,16 @@ class Catalog:
                 return None
             entry = CatalogEntry(begin[1] + iri[len(begin[0]) :])
         return self._checked(iri, entry)
+
+    def leads_to(self, path: Path) -> bool:
+        """Whether an ontology may be imported from ``path``: a file that an entry has, or, as its extension says, a rewrite."""
+        place, rdf = path.resolve(), path.suffix.lower() in (".owl", ".rdf", ".xml", *EXTENSIONS)
+        with suppress(InputError):
+            below = (self._path(iri, target) for iri, target in self.rewrites) if rdf else ()
+            return any(place == self._path(iri, entry.target) for iri, entry in self.entries.items()) or any(
+                place.is_relative_to(folder) for folder in below
+            )
+        return False
 
     def _checked(self, iri: str, entry: CatalogEntry) -> Path:
         path = self._path(iri, entry.target)

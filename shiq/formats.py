@@ -51,7 +51,8 @@ _QUAD = re.compile(
     re.MULTILINE,
 )
 _COMMENTS = re.compile(rb"(?:\s+|#[^\r\n]*)*")
-_EXTENSIONS = {
+#: What extensions say where the first bytes leave it open.
+EXTENSIONS = {
     ".nt": Format.NTRIPLES,
     ".ntriples": Format.NTRIPLES,
     ".nq": Format.NQUADS,
@@ -106,8 +107,8 @@ def sniff(name: str, extension: str, head: bytes) -> Format:
         raise InputError(f"{name} is in Manchester or OBO syntax, which is not read here", REMEDY)
     if _DIRECTIVE.search(head):
         return Format.TRIG if extension == ".trig" else Format.TURTLE
-    if extension in _EXTENSIONS:
-        return _EXTENSIONS[extension]
+    if extension in EXTENSIONS:
+        return EXTENSIONS[extension]
     if _QUAD.search(head):
         return Format.NQUADS
     if _TRIPLE.search(head):
@@ -118,7 +119,7 @@ def sniff(name: str, extension: str, head: bytes) -> Format:
 def _json(name: str, extension: str, head: bytes) -> Format:
     if extension == ".jsonld":
         return Format.JSONLD
-    named = _EXTENSIONS.get(extension)
+    named = EXTENSIONS.get(extension)
     if named is not None:
         raise InputError(f"{name} is JSON, though its name says {named.value}", "Rename JSON-LD to .jsonld; convert other JSON.")
     if not _KEYWORD.search(head):

@@ -20,7 +20,7 @@ from shiq.verdict import Leftover
 
 @dataclass(frozen=True, slots=True)
 class KnownEntry:
-    """That ``owner`` answers for the leftovers of one ``kind`` about a ``term`` (see `Leftover.term`), or about all terms of a
+    """A waiver: ``owner`` answers for the leftovers of one ``kind`` about a ``term`` (see `Leftover.term`), or all terms of a
     ``pattern`` (with ``*``, ``?`` and ``[…]``, as for files), up to and including the day ``expires``."""
 
     kind: str

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shiq.model import Assertion, Axiom
-from shiq.verdict import LEAVING_OUT, Leftover, Verdict, known_counts
+from shiq.verdict import LEAVING_OUT, UNREAD, Leftover, Verdict, known_counts
 
 if TYPE_CHECKING:
     from shiq.conflict import Conflict
@@ -31,7 +31,8 @@ class NotConsistent(Exception):
 class Statistics:
     """``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``: elements that entered untouched;
     ``modules``, ``shapes``: how many, and how many different ones; ``reasoner_calls``: shapes that a reasoner was asked about;
-    ``seconds``: wall time by stage."""
+    ``seconds``: wall time by stage; ``spark``: what the check cost there: jobs, tasks, bytes shuffled and sent to the driver,
+    rounds, groups at first and at last, rows read of the store, and how often workers had kept what tasks asked for."""
 
     assertions: int = 0
     insertions: int = 0
@@ -41,6 +42,7 @@ class Statistics:
     shapes: int = 0
     reasoner_calls: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
+    spark: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -52,6 +54,7 @@ class Statistics:
             "shapes": self.shapes,
             "reasoner_calls": self.reasoner_calls,
             "seconds": {stage: round(s, 4) for stage, s in self.seconds.items()},
+            **({"spark": dict(self.spark)} if self.spark else {}),
         }
 
 
@@ -194,16 +197,17 @@ class Result:
 
     @cached_property
     def without(self) -> dict[str, Any]:
-        """Axioms and assertions that a CONSISTENT leaves out of account, because their kind was allowed: how many of each, and
-        how many leftovers of each kind; empty if there are none."""
+        """What a CONSISTENT leaves out of account, because its kind was allowed: how many axioms and assertions are known to be
+        among it, and how much there is of each kind; empty if nothing is left out."""
         if self.verdict is not Verdict.CONSISTENT:
             return {}
         allowed = self.evidence.allowed
-        out = [x for x in self.evidence.leftovers if x.kind in LEAVING_OUT and (x.agreed or x.known or x.kind in allowed)]
+        left = LEAVING_OUT | UNREAD
+        out = [x for x in self.evidence.leftovers if x.kind in left and (x.agreed or x.known or x.kind in allowed)]
         said = Counter("axioms" if isinstance(v, Axiom) else "assertions" for v in {v for x in out for v in x.said})
         kinds = Counter[str]()
         for x in out:
-            kinds[x.kind] += len(x.said) or 1
+            kinds[x.kind] += len(x.said) or x.number
         counts = {name: said[name] for name in ("axioms", "assertions")}
         return {**counts, "kinds": dict(sorted(kinds.items()))} if kinds else {}
 

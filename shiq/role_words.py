@@ -235,6 +235,6 @@ def _merged(automaton: WordAutomaton) -> WordAutomaton:
 
 
 def _renumbered(automaton: WordAutomaton, number: Mapping[int, int]) -> WordAutomaton:
-    """With states numbered anew (0 stays 0); steps of states without a number are left out."""
+    """The automaton with states numbered anew (0 stays 0); steps of states without a number are left out."""
     steps = frozenset((number[p], role, number[q]) for p, role, q in automaton.steps if p in number and q in number)
     return WordAutomaton(len(set(number.values())), steps, frozenset(number[f] for f in automaton.finals if f in number))

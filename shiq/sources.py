@@ -120,6 +120,8 @@ def source_of(value: object) -> Source:
     Raises: InputError, naming the file, for one that is missing, unreadable or in no format we read; UsageError for a value
     that is no source at all.
     """
+    if isinstance(value, TableSource):
+        return value
     if isinstance(value, (str, os.PathLike)):
         name = os.fsdecode(os.fspath(value))
         kind_of_table = table_kind(name)

@@ -86,6 +86,11 @@ INFORMATIVE = frozenset(
 #: Kinds whose leftovers keep the axioms and assertions that they leave out of account (`Leftover.said`).
 LEAVING_OUT = frozenset({"outside-shiq", "non-simple-role"})
 
+#: Kinds by which something stays unread, so that a `consistent` which allows them is one without it.
+UNREAD = frozenset(
+    {"broken-list", "lossy-input", "malformed", "missing-import", "tbox-axiom", "unattached", "unknown-vocabulary"}
+)
+
 #: For ``--fail-on``: every kind.
 UNINTERPRETED = "uninterpreted"
 

@@ -119,7 +119,7 @@ def datatype_definitions(axioms: Iterable[owl.Axiom]) -> dict[str, owl.DataRange
 
 
 def datatype_origins(axioms: Sequence[owl.Axiom]) -> dict[str, frozenset[int]]:
-    """For each defined datatype the definitions that it rests on, directly or not."""
+    """The definitions that each defined datatype rests on, directly or not, as indexes of axioms."""
     definitions = datatype_definitions(axioms)
     index = {axiom.datatype.iri: i for i, axiom in reversed(list(enumerate(axioms))) if isinstance(axiom, owl.DatatypeDefinition)}
     return {

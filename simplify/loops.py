@@ -98,7 +98,7 @@ class Loops:
 
     @classmethod
     def of(cls, axioms: Iterable[owl.Axiom], roles: RoleBox) -> Loops:
-        """Those of ``axioms`` as given."""
+        """The loops that ``axioms`` speak of."""
         found: set[str] = set()
         for axiom in axioms:
             if isinstance(axiom, owl.ReflexiveObjectProperty):

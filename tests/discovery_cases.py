@@ -12,8 +12,8 @@ from typing import Any
 from shiq import model as owl
 from shiq.functional import axiom_text, parse_functional
 from shiq.ntriples import assertion_lines
-from streams.discovery.atomsets import ROOT, Atom, Facts, Tree, atoms_of, bindings, width, with_branch, with_class
-from streams.discovery.mining import Limits
+from streams.discovery.atomsets import ROOT, Atom, AtomIndex, Tree, atoms_of, bindings, width, with_branch, with_class
+from streams.discovery.counting import MiningLimits
 
 CITY = """Prefix(:=<urn:>) Ontology(
 Declaration(ObjectProperty(:adj)) Declaration(ObjectProperty(:occur)) Declaration(ObjectProperty(:disruption))
@@ -160,13 +160,13 @@ def all_bodies(classes: Sequence[str], roles: Sequence[str], atoms: int, variabl
     return found
 
 
-def binding_pairs(atoms: Sequence[Atom], window: Sequence[Facts | None]) -> set[tuple[int, str]]:
+def binding_pairs(atoms: Sequence[Atom], window: Sequence[AtomIndex | None]) -> set[tuple[int, str]]:
     """The snapshots and roots of all joint bindings, one after the other."""
     return {(i, each[ROOT]) for i, facts in enumerate(window) if facts is not None for each in bindings(atoms, facts)}
 
 
 def brute_rules(
-    window: Sequence[Facts | None], classes: Sequence[str], roles: Sequence[str], limits: Limits
+    window: Sequence[AtomIndex | None], classes: Sequence[str], roles: Sequence[str], limits: MiningLimits
 ) -> Iterator[tuple[Tree, str, int, int, int, int]]:
     """All rules of a window in all their spellings, those that T entails too."""
     least = limits.least(len(window))

@@ -12,7 +12,7 @@ from shiq.check import check_insertions
 from shiq.functional.writer import axiom_text
 from shiq.ntriples import assertion_lines
 from shiq.verdict import Verdict
-from streams.consistency import Plan, StreamResult, check_stream, plan
+from streams.consistency import StreamPlan, StreamResult, check_stream, plan
 from streams.consistency.canonical import Timed, canonical
 from streams.consistency.cost import cuts
 from streams.consistency.told import view as view_of
@@ -105,7 +105,7 @@ def _assertion(draw: random.Random, names: Sequence[owl.Class], roles: Sequence[
     return owl.ClassAssertion(draw.choice(names), draw.choice(PEOPLE))
 
 
-def expected(plan: Plan, case: Drawn) -> list[dict[str, object]]:
+def expected(plan: StreamPlan, case: Drawn) -> list[dict[str, object]]:
     rows = canonical(plan.view, case.window, case.stream, case.static, 0, case.end)
     return sorted(rows, key=repr)
 
@@ -124,7 +124,7 @@ def shuffled(stream: Sequence[Timed], lateness: int, draw: random.Random) -> lis
     return sorted(stream, key=lambda item: (item[0] + draw.randint(0, lateness), draw.random()))
 
 
-def every_plan(case: Drawn) -> list[Plan]:
+def every_plan(case: Drawn) -> list[StreamPlan]:
     """mask, ntm, and ltm with both groupings and every cut."""
     base = [plan(case.tbox, case.window, strategy) for strategy in ("mask", "ntm")]
     for grouping in ("printed", "depth"):

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from command_line import Called, shiq
 
+from jobs.store import place_of
+from shiq.errors import UsageError
+
 TBOX = """@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
@@ -193,6 +196,53 @@ def test_usage(folder: Path, arguments: tuple[str, ...], said: str) -> None:
     found = shiq(*arguments, cwd=folder)
     assert found.returncode == 2
     assert said in found.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("index", "--tbox", "t.ttl", "base.nt"),
+        ("index", "--tbox", "t.ttl", "base.nt", "--engine", "spark"),
+        ("check", "--insert", "good.nt"),
+        ("check", "--insert", "good.nt", "--commit"),
+        ("certify",),
+        ("gate", "--insert", "good.nt"),
+        ("repro", "pack", "--insert", "good.nt", "-o", "bug.zip"),
+        ("export",),
+        ("status",),
+        ("status", "--verify"),
+        ("compact",),
+        ("stream", "consistency", "--source", "good.nt", "--window", "3", "--every", "3"),
+        ("stream", "enrich", "--source", "good.nt"),
+    ],
+    ids=" ".join,
+)
+def test_an_address_of_an_unknown_kind_is_refused_and_makes_no_folder(folder: Path, arguments: tuple[str, ...]) -> None:
+    before = sorted(entry.name for entry in folder.iterdir())
+    found = shiq(*arguments, "--store", "ftp://graph/kg", cwd=folder)
+    assert (found.returncode, "ftp://" in found.stderr) == (2, True), found.stderr
+    assert sorted(entry.name for entry in folder.iterdir()) == before
+
+
+def test_a_place_is_a_path_or_the_address_of_one(folder: Path) -> None:
+    assert place_of("kg") == Path("kg")
+    assert place_of("a:/b") == Path("a:/b")
+    assert place_of(f"file://{folder}/k%20g") == folder / "k g"
+    for named in ("ftp://graph/kg", "file://server/kg", Path("ftp://graph/kg")):
+        with pytest.raises(UsageError, match="cannot lie there"):
+            place_of(named)
+
+
+def test_a_panic_of_a_library_is_no_inconsistency(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Panic(BaseException):
+        pass
+
+    def panics(*_: object) -> None:
+        raise Panic("at some line in Rust")
+
+    monkeypatch.setattr("jobs.store.open_store", panics)
+    found = shiq("status", "--store", "kg", cwd=folder)
+    assert (found.returncode, "Rust" in found.stderr) == (4, True), found.stderr
 
 
 def test_not_a_store(folder: Path) -> None:

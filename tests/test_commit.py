@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from store_content import said
 
 import abox_ops.index.columns
 from jobs.store import open_store
+from jobs.store.manifest import write_manifest
 from jobs.store.upkeep import commit, compact, prepare, ranges, write_store
 from jobs.text.results import result_text
 from shiq.abox import abox_of
@@ -118,9 +120,11 @@ def people(first: int, last: int) -> list[Assertion]:
 
 _CHILD = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 from jobs.store.upkeep import commit
 from jobs.store import open_store
+from jobs.store.manifest import write_manifest
 from tests_people import people
 from shiq.abox import abox_of
 store = Path(sys.argv[1])
@@ -307,3 +311,33 @@ def test_many_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert max(len(t.files) - t.ranges for t in store.manifest.tables.values()) <= 6
     anew = write_store(tmp_path / "anew", TBOX, abox_of(store.export()))
     assert said(store) == said(anew)
+
+
+def test_numbers_of_what_was_deleted_are_not_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The range of the dictionary that lost its last individuals is written anew, and those of other tables, which name their
+    rows as removed, are not."""
+    monkeypatch.setattr(ranges, "_FEW", 1)
+    path, here = tmp_path / "kg", people(0, 8)
+    store = write_store(path, TBOX, abox_of(here), prepared=prepare(TBOX, abox_of(here), 2))
+    given = dict[int, str]()
+    for turn in range(8):
+        come = people(100 + 10 * turn, 104 + 10 * turn)
+        store = commit(path, abox_of(come), abox_of([]), checked=store.identity)
+        rows = store.table("individuals").all()
+        for node, term in zip(rows["node"].tolist(), rows["term"].to_pylist()):
+            assert given.setdefault(node, term) == term
+        store = commit(path, abox_of([]), abox_of(come[turn % 3 :]), checked=store.identity)
+        assert said(store) == said(write_store(tmp_path / "anew", TBOX, abox_of(store.export())))
+
+
+def test_a_store_that_does_not_say_which_numbers_are_next_gives_new_ones(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 8)))
+    store = commit(tmp_path / "kg", abox_of(people(100, 104)), abox_of([]), checked=store.identity)
+    store = commit(tmp_path / "kg", abox_of([]), abox_of(people(100, 104)), checked=store.identity)
+    table = store.manifest.tables["individuals"]
+    tables = {**store.manifest.tables, "individuals": replace(table, files=table.files[:1], removed=None)}
+    facts = {name: fact for name, fact in store.manifest.facts.items() if name not in ("next_node", "next_literal", "next_label")}
+    before = store.manifest.facts["next_node"]
+    write_manifest(tmp_path / "kg", replace(store.manifest, tables=tables, facts=facts))
+    store = commit(tmp_path / "kg", abox_of(people(200, 201)), abox_of([]), checked=open_store(tmp_path / "kg").identity)
+    assert store.nodes_of(["urn:t#p200"]).tolist() == [before]

@@ -13,11 +13,12 @@ import pytest
 from shiq.abox import abox_of
 from shiq.functional import axiom_text
 from streams.discovery import RuleMiner
-from streams.discovery.atomsets import Facts, binds
-from streams.discovery.columns import Columns
+from streams.discovery.atomsets import AtomIndex, binds
+from streams.discovery.columns import SnapshotColumns
+from streams.discovery.counting import BodyCounter, MiningLimits
 from streams.discovery.inkd import Gate, a1, a2
 from streams.discovery.measures import rarity
-from streams.discovery.mining import Counter, Limits, bodies
+from streams.discovery.mining import bodies
 from streams.discovery.ontology import Ontology
 from streams.discovery.snapshots import Snapshots
 from tests.command_line import shiq
@@ -120,7 +121,7 @@ def test_the_gate() -> None:
 def test_a_rule_across_streams() -> None:
     found = snapshots(PQR)
     body, whole = ([tuple(atom) for atom in atoms] for atoms in (RULE["body"], RULE["body"] + RULE["head"]))
-    facts = {i: Facts((*(found.knowledge.base or ()), *(found.entailed(i) or ()))) for i in PQR}
+    facts = {i: AtomIndex((*(found.knowledge.base or ()), *(found.entailed(i) or ()))) for i in PQR}
     joint, alone = ([binds(atoms, facts[i]) for i in (5, 6, 7)] for atoms in (whole, body))
     assert (joint, alone) == ([False, True, True], [True, True, True])
     assert a1((1, 2), 0, 1, -1) == (1, 1)
@@ -130,15 +131,15 @@ def test_a_rule_across_streams() -> None:
         assert [r["tracked"] for r in reports] == [[{"support": 1, "body_support": 2}], [{"support": 2, "body_support": 2}]]
 
 
-def filled(stream: dict[int, Any], window: tuple[int, ...]) -> tuple[Counter, Any]:
+def filled(stream: dict[int, Any], window: tuple[int, ...]) -> tuple[BodyCounter, Any]:
     ontology = city()
-    knowledge, columns = ontology.knowledge(), Columns(len(window))
+    knowledge, columns = ontology.knowledge(), SnapshotColumns(len(window))
     columns.begin(knowledge.base or ())
     for i in window:
         columns.put(i, knowledge.entailed(stream[i]))
     from streams.discovery.theory import Theory
 
-    return Counter(columns), Theory(knowledge.closure, tuple(ontology.classes))
+    return BodyCounter(columns), Theory(knowledge.closure, tuple(ontology.classes))
 
 
 def place(index: int) -> Any:
@@ -148,8 +149,8 @@ def place(index: int) -> Any:
 @pytest.mark.parametrize(("min_confidence", "kept"), [(Fraction(49, 100), True), (Fraction(1, 2), False)])
 def test_a2_expands_what_was_there_by_what_is_new(min_confidence: Fraction, kept: bool) -> None:
     counter, theory = filled(PQR, (6, 7))
-    limits = Limits(Fraction(1, 2), min_confidence, 3, 3)
-    found = set(a2(counter, theory, limits, place(6), place(7), {1}))
+    limits = MiningLimits(Fraction(1, 2), min_confidence, 3, 3)
+    found = set(a2(counter, BodyCounter(counter.columns, place(7)), theory, limits, place(6), {1}))
     stop = axiom_text(some("travel", "Stop"))
     # The body of the rule across streams, seen from ?x2.
     expanded = {
@@ -166,7 +167,7 @@ BIG_EVENT = V_PQR[-2]
 
 def test_mining_what_arrives() -> None:
     counter, theory = filled(PQR, (6, 7))
-    found = bodies(counter, theory, Limits(Fraction(1, 2), Fraction(4, 5), 2, 2), 1, place(7)).heads
+    found = bodies(BodyCounter(counter.columns, place(7)), theory, MiningLimits(Fraction(1, 2), Fraction(4, 5), 2, 2), 1).heads
     stop = axiom_text(some("travel", "Stop"))
     serious = [
         tree for tree, (_, heads) in found.items() if "impact" in str(tree) and "<urn:occur>" in str(tree) and stop in heads
@@ -192,8 +193,8 @@ def test_spellings() -> None:
     roles = [f"<urn:{r}>" for r in ("adj", "with", "travel", "occur", "disruption", "impact")]
     counts = []
     for window in ((5, 6), (6, 7)):
-        facts = [Facts((*(found.knowledge.base or ()), *(found.entailed(i) or ()))) for i in window]
-        rules = brute_rules(facts, sorted(theory.vocabulary), roles, Limits(Fraction(1, 2), Fraction(4, 5), 2, 2))
+        facts = [AtomIndex((*(found.knowledge.base or ()), *(found.entailed(i) or ()))) for i in window]
+        rules = brute_rules(facts, sorted(theory.vocabulary), roles, MiningLimits(Fraction(1, 2), Fraction(4, 5), 2, 2))
         counts.append(sum(rule[1] not in theory.heads(rule[0]) for rule in rules))
     assert counts == [121, 298]
 

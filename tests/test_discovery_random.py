@@ -12,8 +12,8 @@ import pytest
 from shiq import model as owl
 from shiq.abox import abox_of
 from streams.discovery import RuleMiner
-from streams.discovery.atomsets import ROOT, Facts, Tree, atoms_of, order_of, text_of
-from streams.discovery.mining import Limits
+from streams.discovery.atomsets import ROOT, AtomIndex, Tree, atoms_of, order_of, text_of
+from streams.discovery.counting import MiningLimits
 from streams.discovery.ontology import Ontology
 from streams.discovery.theory import Theory
 from tests.discovery_cases import brute_rules, random_case, told, write_stream
@@ -38,12 +38,12 @@ def expected_rules(ontology: Ontology, stream: dict[int, Any], window: range) ->
     knowledge = ontology.knowledge()
     base = knowledge.base
     assert base is not None
-    snapshots: list[Facts | None] = []
+    snapshots: list[AtomIndex | None] = []
     for i in window:
         found = knowledge.entailed(stream.get(i, ()))
-        snapshots.append(None if found is None else Facts(base | found))
+        snapshots.append(None if found is None else AtomIndex(base | found))
     theory = Theory(knowledge.closure, tuple(ontology.classes))
-    limits = Limits(Fraction(1, 2), Fraction(1, 2), OPTIONS["max_atoms"], OPTIONS["max_variables"])
+    limits = MiningLimits(Fraction(1, 2), Fraction(1, 2), OPTIONS["max_atoms"], OPTIONS["max_variables"])
     rules = list(brute_rules(snapshots, sorted(ontology.classes), ontology.roles, limits))
     least: dict[Tree, Tree] = {}
     ordered = sorted({rule[0] for rule in rules}, key=lambda tree: order_of(atoms_of(tree)))

@@ -21,8 +21,8 @@ from streams.discovery import RuleMiner
 from streams.discovery.delivery import Delivery
 from streams.discovery.ontology import Ontology
 from streams.front.arrivals import Arrivals
-from streams.front.lateness import Clock
-from streams.front.rejects import Rejects
+from streams.front.lateness import EventClock
+from streams.front.rejects import RejectLog
 from streams.front.run import started
 from streams.front.sources import open_source
 from tests.conftest import ROOT
@@ -67,19 +67,20 @@ def ran(
     batch_bytes: int = 5_000,
 ) -> tuple[Any, Any]:
     """The JSON of a run, by Spark where there is a session, without seconds; and its rejects."""
-    from jobs.streaming.discovery import drive
+    from jobs.streaming.discovery import EntailedWindows
+    from jobs.streaming.session import on_spark
 
     folder.mkdir(exist_ok=True)
     out, rejected = folder / "rows.jsonl", folder / "rejects.jsonl"
     miner = RuleMiner(ontology(), step=STEP, **OPTIONS)
     with started([open_source(t) for t in targets], {"out": str(out), "rejects": str(rejected)}, checkpoint) as run:
         lateness = OPTIONS["window"] if follow else None
-        arrivals = Arrivals(Clock(lateness), Rejects(run.outputs.texts("rejects")))
+        arrivals = Arrivals(EventClock(lateness), RejectLog(run.outputs.texts("rejects")))
         delivery = Delivery(miner, run.outputs.to("out"))
         system = miner.system(arrivals=arrivals, heard=delivery.take)
         system.wait = 0 if follow else None
         if session is not None:
-            result = drive(session, run, system, targets, follow=follow, batch_bytes=batch_bytes)
+            result = on_spark(EntailedWindows(system), run, targets, follow=follow, session=session, batch_bytes=batch_bytes)
         else:
             result = run.drive(system, follow=follow, time=None if follow else system.ordered(run.input.sources))
         document = delivery.document(result)
@@ -108,7 +109,7 @@ def sources(folder: Path) -> list[str]:
 def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any, Any]:
     """What `ran` gives by Spark, without it: records in order of the sources, cut into chunks and batches at random."""
     from jobs.streaming.chunks import TOLD, Moment, rows_of, unpacked
-    from jobs.streaming.discovery import EntailedWindows, system_of
+    from jobs.streaming.discovery import EntailedWindows
     from jobs.streaming.ordering import BatchTold, Order, moment_of
 
     folder.mkdir()
@@ -116,9 +117,9 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
     out, rejected = folder / "rows.jsonl", folder / "rejects.jsonl"
     with started([open_source(t) for t in targets], {"out": str(out), "rejects": str(rejected)}) as run:
         delivery = Delivery(miner, run.outputs.to("out"))
-        arrivals = Arrivals(Clock(None), Rejects(run.outputs.texts("rejects")))
-        system = system_of(miner.system(arrivals=arrivals, heard=delivery.take))
+        arrivals = Arrivals(EventClock(None), RejectLog(run.outputs.texts("rejects")))
         listener = EntailedWindows(miner.system(arrivals=arrivals, heard=delivery.take))
+        system = listener.system
         states: dict[int, bytes] = {}
         kept_order: bytes | None = None
         for place, target in enumerate(targets):

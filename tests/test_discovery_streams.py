@@ -210,6 +210,12 @@ def test_an_undecided_snapshot_is_left_out_and_named(tmp_path: Path, method: str
     assert counts["<urn:Jam>", "<urn:Stop>"] == (2, 2) and window["rarity"]["by_count"] == {"2": 3}
 
 
+@pytest.mark.parametrize("option", [("--eps", "1"), ("--gate", "printed"), ("--min-rarity", "0.1"), ("--max-similarity", "0.5")])
+def test_options_of_inkd_are_refused_without_it(tmp_path: Path, option: tuple[str, str]) -> None:
+    refused = shiq(*with_opaque(tmp_path, {0: "Jam(a)"}, 1, "x"), "--window", 2, *option)
+    assert refused.returncode == 2 and f"{option[0]} does nothing without --method inkd" in refused.stderr
+
+
 def test_an_undecided_snapshot_is_known_to_the_library_and_a_checkpoint(tmp_path: Path) -> None:
     call = with_opaque(tmp_path, {0: "Jam(a)", 2: "Jam(a)"}, 1, "x", "y")
     more = ("--window", 2, "--checkpoint", tmp_path / "checkpoint", "--out", tmp_path / "rows.jsonl", "--json", "-")

@@ -20,15 +20,17 @@ from shiq.errors import InputError, UsageError
 from shiq.functional.reader import parse_functional
 from shiq.verdict import Verdict
 from streams.enrichment import Enricher, open_enricher
+from streams.enrichment.components import WindowEvent
 from streams.enrichment.key import Keys
-from streams.enrichment.knowledge import Knowledge, knowledge_of
+from streams.enrichment.knowledge import StaticKnowledge, knowledge_of
+from streams.enrichment.questions import EventReader
 from streams.enrichment.statements import split
 from streams.enrichment.stream import EnrichedStream
 from streams.enrichment.window import WindowedStream
 from streams.front.arrivals import Arrivals
-from streams.front.lateness import Clock
+from streams.front.lateness import EventClock
 from streams.front.record import Record
-from streams.front.rejects import Rejects
+from streams.front.rejects import RejectLog
 from tests import air_quality as air
 from tests.command_line import shiq
 
@@ -363,7 +365,7 @@ def test_few_hits_end_keeping(example: Any) -> None:
 def test_knowledge_is_told_apart_by_what_it_says(files: tuple[Path, Path]) -> None:
     one, other = knowledge_of(*files), knowledge_of(files[0], None)
     assert one.digest == knowledge_of(*files).digest != other.digest
-    assert isinstance(one, Knowledge) and "urn:air#sensor1" in one.fixed - other.fixed
+    assert isinstance(one, StaticKnowledge) and "urn:air#sensor1" in one.fixed - other.fixed
 
 
 BUSY = HEAD + (
@@ -410,13 +412,38 @@ def test_a_window_is_enriched_as_a_whole(tmp_path: Path) -> None:
         assert refused.returncode == 2 and said in refused.stderr and not (tmp_path / "none").exists()
 
 
+def test_a_slide_makes_keys_of_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with _events_of(
+        HEAD + "SubClassOf(ObjectIntersectionOf(:A ObjectSomeValuesFrom(ObjectInverseOf(:by) :B)) :C))",
+        "ClassAssertion(:A :s0) ClassAssertion(:A :s1) ClassAssertion(:A :s2)",
+    ) as enricher:
+        events = [
+            WindowEvent.of(
+                [
+                    f"<urn:t#x{n}> <urn:t#by> <urn:t#s{n % 3}> .",
+                    f"_:b <urn:t#by> <urn:t#x{n}> .",
+                    f"<urn:t#x{n}> <{air.TYPE}> <urn:t#B> .",
+                ]
+            )
+            for n in range(12)
+        ]
+        made, question = list[int](), EventReader.question
+        monkeypatch.setattr(EventReader, "question", lambda self, event: made.append(len(event)) or question(self, event))
+        found = [enricher.window(events[n : n + 6]) for n in range(6)]
+        # At each slide that of one sensor, whose oldest event leaves as a new one comes.
+        assert made == [6] * (3 + 5)
+        assert [each.hit for each in found] == [False] + [True] * 5
+        assert {"_:b-1", "_:b-6", "urn:t#s2"} < found[5].types.keys() and len(found[5].types) == 6 + 6 + 3
+        assert all(each.types[f"urn:t#s{n}"] == {"urn:t#A", "urn:t#C"} for n in range(3) for each in found)
+
+
 @pytest.mark.parametrize("width", [None, 3])
 def test_a_run_goes_on_from_its_state(width: int | None) -> None:
     """Hits too are those of a run that was not stopped."""
 
     def system(enricher: Enricher, rows: list[str]) -> Any:
-        plain = EnrichedStream(enricher, rows.extend, Rejects())
-        return plain if width is None else WindowedStream(plain, Arrivals(Clock(), plain.rejects), width, 2)
+        plain = EnrichedStream(enricher, rows.extend, RejectLog())
+        return plain if width is None else WindowedStream(plain, Arrivals(EventClock(), plain.rejects), width, 2)
 
     said = [[f"<urn:t#x> <{air.TYPE}> <urn:t#{'ABC'[n % 3]}> .", f"<urn:t#x{n}> <urn:t#r> <urn:t#x> ."] for n in range(30)]
     records = [Record("e", n, json.dumps({"t": n, "triples": lines}).encode()) for n, lines in enumerate(said, 1)]

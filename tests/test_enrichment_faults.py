@@ -20,9 +20,9 @@ from shiq.reasoner.jvm import Jvm
 from shiq.verdict import Verdict
 from streams.enrichment import Enricher, open_enricher
 from streams.enrichment.stream import EnrichedStream
-from streams.enrichment.waiting import Waiting
+from streams.enrichment.waiting import SilenceNotice
 from streams.front.record import Record
-from streams.front.rejects import Rejects
+from streams.front.rejects import RejectLog
 from streams.front.sinks import LinesFile
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
@@ -165,8 +165,8 @@ def test_a_slow_miss_is_told_and_rows_before_it_are_there(tmp_path: Path) -> Non
     told, seen = list[str](), list[str]()
     out = tmp_path / "rows"
     records = [Record("e", n, json.dumps({"t": n, "triples": [_is_a("x", c)]}).encode()) for n, c in enumerate("AAC", 1)]
-    with _opened(PLAIN) as enricher, closing(LinesFile(out)) as file, closing(Waiting(told.append, silent=0.02)) as waiting:
-        stream = EnrichedStream(enricher, file.write, Rejects(), push=file.push)
+    with _opened(PLAIN) as enricher, closing(LinesFile(out)) as file, closing(SilenceNotice(told.append, silent=0.02)) as waiting:
+        stream = EnrichedStream(enricher, file.write, RejectLog(), push=file.push)
         enricher.waiting, waiting.before = waiting, stream.show
         for record in records[:2]:
             stream.take(record)
@@ -190,7 +190,7 @@ def test_questions_are_counted_and_go_on_over_a_restart() -> None:
     text = HEAD + "SubClassOf(:A ObjectUnionOf(:B :C)))"
     record = Record("e", 1, json.dumps({"t": 1, "triples": [_is_a("x", "A")]}).encode())
     with _opened(text) as one, _opened(text) as other:
-        first, second = (EnrichedStream(each, lambda rows: None, Rejects()) for each in (one, other))
+        first, second = (EnrichedStream(each, lambda rows: None, RejectLog()) for each in (one, other))
         before = one.statistics["reasoner_calls"]
         first.take(record)
         asked = one.statistics["reasoner_calls"]

@@ -301,3 +301,9 @@ def test_the_command_takes_raw_records(folder: Path, tmp_path: Path) -> None:
     assert again.returncode == 3 and [row["line"] for row in rows] == list(range(1, 23))
     assert [row["verdict"] for row in rows[-2:]] == ["undetermined"] * 2 and "$.sensor" in rows[-2]["reason"]
     assert all(row["hit"] for row in rows[:-2]) and json.loads((tmp_path / "j").read_text())["statistics"]["misses"] == 2
+
+
+def test_a_record_after_an_event_that_was_read_otherwise(opened: Enricher) -> None:
+    text = f'<{B}a> <http://www.w3.org/ns/sosa/hasSimpleResult>  "7"^^<http://www.w3.org/2001/XMLSchema#decimal> .'
+    assert opened.enrich([text]).verdict is Verdict.CONSISTENT
+    assert opened.enrich(_reading(2, 123.25)).verdict is Verdict.CONSISTENT

@@ -14,15 +14,15 @@ from abox_ops.entailment.snapshots import HornEntailer
 from shiq.datatypes.values import DataValue
 from shiq.functional.reader import parse_functional
 from shiq.model import Literal, Signature
-from streams.enrichment import positions
+from streams.enrichment import components, positions
 from streams.enrichment.cache import Entries
 from streams.enrichment.enricher import Enricher
-from streams.enrichment.knowledge import Knowledge
+from streams.enrichment.knowledge import StaticKnowledge
 from streams.enrichment.policies import capacity_of
 from streams.enrichment.positions import Key
 from streams.enrichment.realize import Realizer
 from streams.enrichment.regions import Regions
-from tests.tools.enrichment import Case, Event, case_of, differences, update_differences
+from tests.tools.enrichment import Case, Event, case_of, differences, update_differences, window_differences, without_counting
 
 #: 2,000 are decided by python -m tests.tools.enrichment --seeds 0:2000
 SEEDS = int(os.environ.get("SHIQ_ENRICHMENT_SEEDS", "4"))
@@ -59,6 +59,26 @@ def test_entries_that_outlive_an_update_are_true() -> None:
     assert met["kept"] and met["forgotten"], met
 
 
+def test_windows_by_components_are_those_of_one_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    met = Counter[str]()
+    for seed in (1, 8, 10):
+        case = case_of(seed, outside=False, structures=3)
+        found, counts = window_differences(without_counting(case), "own", seed, static=seed == 8)
+        assert not found, found[0]
+        met += counts
+    assert met["in several components"] > 4 and not met["undetermined"], met
+    # Two events, of which one rests on whom the other changes.
+    case = _case(
+        "SubClassOf(ObjectSomeValuesFrom(:r :A) :A)",
+        "ObjectPropertyAssertion(:r :x :s)",
+        "ClassAssertion(:A :u)",
+        static="ObjectPropertyAssertion(:r :s :t) ObjectPropertyAssertion(:r :t :u)",
+    )
+    assert window_differences(case, "own", 1)[0] == []
+    monkeypatch.setattr(components, "_resting_on_others", lambda groups, found: groups)
+    assert any(window_differences(case, "own", seed)[0] for seed in range(6))
+
+
 def _case(axioms: str, *events: str, static: str = "") -> Case:
     def read(text: str) -> Any:
         return parse_functional(f"{HEAD}{text})", "t", "")
@@ -67,7 +87,7 @@ def _case(axioms: str, *events: str, static: str = "") -> Case:
     found = [Event(tuple(read(text).abox)) for text in events]
     copies = [Event(tuple(read(text.replace(":x", ":copy")).abox), place) for place, text in enumerate(events)]
     signature = tbox.signature | Signature(frozenset(("urn:t#A", "urn:t#B")))
-    knowledge = Knowledge(type(tbox)(tbox.axioms, signature), static=tuple(read(static).abox))
+    knowledge = StaticKnowledge(type(tbox)(tbox.axioms, signature), static=tuple(read(static).abox))
     return Case(knowledge, (*found, *copies))
 
 
@@ -157,7 +177,7 @@ def test_nominals_of_the_ontology_keep_their_names(monkeypatch: pytest.MonkeyPat
     case = _case("SubClassOf(ObjectIntersectionOf(:A ObjectOneOf(:n)) :B)", "ClassAssertion(:A :x)", "ClassAssertion(:A :n)")
     assert "urn:t#n" in case.knowledge.fixed
     assert differences(case, "auto", 1)[0] == []
-    monkeypatch.setattr(Knowledge, "fixed", frozenset())
+    monkeypatch.setattr(StaticKnowledge, "fixed", frozenset())
     vars(case.knowledge).pop("fixed")
     assert any(differences(case, "auto", seed)[0] for seed in range(3))
 

@@ -20,7 +20,7 @@ from jobs.streaming.pieces import advanced, between, records, units
 from shiq.errors import UsageError
 from streams.enrichment import Enricher, open_enricher
 from streams.enrichment.stream import EnrichedStream, StreamEnrichment
-from streams.front.rejects import Rejects
+from streams.front.rejects import RejectLog
 from streams.front.run import started
 from streams.front.sources import open_source
 from tests.conftest import ROOT
@@ -46,17 +46,19 @@ def ran(
     made: Path, source: Path, session: SparkSession | None, folder: Path, *, batch_bytes: int = 1 << 20, **settings: Any
 ) -> tuple[StreamEnrichment, list[str], list[str]]:
     """The result, rows and rejects of a run, by Spark where there is a session; it goes on from its checkpoint."""
-    from jobs.streaming.enrich import drive
+    from jobs.streaming.enrich import EnrichedBatches, OrderedRows
+    from jobs.streaming.session import on_spark
 
     folder.mkdir(exist_ok=True)
     out, rejects = folder / "rows", folder / "rejects"
     targets = {"out": str(out), "rejects": str(rejects)}
     with _opened(made, **settings) as enricher, started([open_source(str(source))], targets, folder / "checkpoint") as run:
-        stream = EnrichedStream(enricher, run.outputs.texts("out"), Rejects(run.outputs.texts("rejects")))
+        stream = EnrichedStream(enricher, run.outputs.texts("out"), RejectLog(run.outputs.texts("rejects")))
         if session is None:
             result = run.drive(stream)
         else:
-            result = drive(session, run, stream, [str(source)], batch_bytes=batch_bytes)
+            how: dict[str, Any] = {"session": session, "batches": EnrichedBatches, "batch_bytes": batch_bytes}
+            result = on_spark(OrderedRows(stream), run, [str(source)], **how)
     return result, out.read_text().splitlines(), rejects.read_text().splitlines()
 
 
@@ -88,7 +90,8 @@ class _Here:
 
 @pytest.mark.parametrize(("policy", "capacity"), [("mru", 4), ("lru", None), ("fifo", 0)])
 def test_chunks_in_any_cut_are_one_process(tmp_path: Path, policy: str, capacity: int | None) -> None:
-    from jobs.streaming.enrich import OrderedRows, chunks_of, event_keys, reasoned
+    from jobs.streaming.enrich import OrderedRows
+    from jobs.streaming.event_keys import chunks_of, reasoned
 
     lines, draw = _records(tmp_path, 80, 1), random.Random(policy)
     source = tmp_path / "e.jsonl"
@@ -96,8 +99,9 @@ def test_chunks_in_any_cut_are_one_process(tmp_path: Path, policy: str, capacity
     _, rows, _ = ran(tmp_path, source, None, tmp_path / "local", policy=policy, capacity=capacity)
     found, asked = list[str](), list[str]()
     with _opened(tmp_path, policy=policy, capacity=capacity) as enricher:
-        stream = EnrichedStream(enricher, found.extend, Rejects())
-        system, listener = _Here(event_keys(stream)), OrderedRows(stream)
+        stream = EnrichedStream(enricher, found.extend, RejectLog())
+        listener = OrderedRows(stream)
+        system = _Here(listener.system)
         there, at = units([str(source)]), dict[str, int]()
         while (then := advanced(there, at, draw.randint(1, 3_000))) != at:
             known = _Here(dict(enricher.entries))
@@ -139,14 +143,14 @@ def test_rows_are_those_of_one_process(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_what_is_of_one_process_is_refused(tmp_path: Path) -> None:
-    from jobs.streaming.enrich import drive
+    from jobs.streaming.enrich import OrderedRows
 
     building.write(tmp_path, 2, 5)
     with _opened(tmp_path) as enricher:
-        stream = EnrichedStream(enricher, lambda rows: None, Rejects())
-        stream.records.is_csv = True
+        stream = EnrichedStream(enricher, lambda rows: None, RejectLog())
+        stream.records.form = "csv"
         with pytest.raises(UsageError, match="one process"):
-            drive(None, None, stream, [])  # type: ignore[arg-type]
+            _ = OrderedRows(stream).system
 
 
 # --- deaths, and a broker -----------------------------------------------------------------------

@@ -99,6 +99,14 @@ def test_blank_nodes_roles_and_class_expressions() -> None:
     assert found.static_pairs == {(S.iri, BLANK, Z), (S.iri, Z, BLANK)}
 
 
+def test_an_expression_of_an_event_sees_links_that_the_ontology_does_not() -> None:
+    a, b, r = owl.Class("urn:A"), owl.Class("urn:B"), owl.ObjectProperty("urn:r")
+    only = owl.ClassAssertion(owl.ObjectAllValuesFrom(r, a), "urn:x")
+    event = [only, owl.ObjectPropertyAssertion(r, "urn:x", "urn:y")]
+    for axiom in (owl.SubClassOf(a, b), owl.SubClassOf(a, owl.ObjectUnionOf((b, owl.NOTHING)))):
+        assert entailed(Premises.of([axiom]), event).types["urn:y"] == {"urn:A", "urn:B"}
+
+
 def test_of_base_tells_of_everybody() -> None:
     with Entailer(Premises.of([owl.SubClassOf(A, B)], [owl.ClassAssertion(A, X), owl.ClassAssertion(C, Y)])) as entailer:
         assert entailer.of_base().types == {X: {A.iri, B.iri}, Y: {C.iri}}

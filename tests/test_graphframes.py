@@ -352,7 +352,8 @@ def test_what_enters_without_the_core(plain_core: SparkSession) -> None:
 
     def published() -> PublishedProcedure:
         graph, before = (
-            Graph(view, kb.roles, kb.index.same, lambda keys: np.zeros(len(keys), np.int64)) for view in (whole, alone(kb.base))
+            Graph(view, kb.roles, kb.index.same, lambda keys: np.zeros(len(keys), np.int64), by_node=True)
+            for view in (whole, alone(kb.base))
         )
         return PublishedProcedure(kb.index, simplified, calculus, graph, before, touched)
 

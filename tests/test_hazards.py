@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import stat
 import subprocess
@@ -361,9 +362,12 @@ def test_47_a_hub(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (told,) = result.evidence.leftovers
     assert (result.verdict, told.kind, told.count, "<urn:tom>" in told.message) == (Verdict.CONSISTENT, "hub", 101, True)
     most = SubClassOf(Class("urn:Cat"), ObjectMaxCardinality(7, likes))
-    apart = [DifferentIndividuals(f"urn:n{k}", f"urn:n{k + 1}") for k in range(0, 100, 2)]
+    # Whether a random graph can be coloured with seven colours takes long, on any machine.
+    draw = random.Random(0)
+    pairs = ((j, k) for k in range(101) for j in range(k) if draw.random() < 0.2)
+    apart = [DifferentIndividuals(f"urn:n{j}", f"urn:n{k}") for j, k in pairs]
     hard = abox_of([ClassAssertion(Class("urn:Cat"), "urn:tom"), *liked, *apart])
-    result = check_insertions(TBox((*tbox.axioms, most)), None, hard, reasoner="own", timeout=0.01, max_conflicts=0)
+    result = check_insertions(TBox((*tbox.axioms, most)), None, hard, reasoner="own", timeout=0.2, max_conflicts=0)
     assert result.verdict is Verdict.UNDETERMINED, result.reason
 
 

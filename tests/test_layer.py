@@ -17,7 +17,7 @@ from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import distinct_answers
 from abox_ops.patch.layer import LAID, LaidTable
 from jobs.store import open_store as open_stored
-from shiq.abox import ABox, abox_of
+from shiq.abox import ABox, abox_of, individuals_of
 from shiq.check import check_insertions, index
 from shiq.clause import ClausalTBox
 from shiq.model import (
@@ -162,3 +162,23 @@ def test_conflicts_are_those_that_are_found_without_layers(monkeypatch: pytest.M
     monkeypatch.setattr(LocalKnowledgeBase, "with_accepted", counted)
     assert [conflicts_of(seed) for seed in seeds] == whole
     assert any(found is not None for found in used)
+
+
+def test_what_is_settled_tells_the_same(decider: Decider) -> None:
+    """An add set that has let go of its patch and role assertions, beside one that has not."""
+    refuted = 0
+    for seed in range(60):
+        kb = random_kb(seed)
+        base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
+        kept, let_go = (base.patched(abox_of(kb.insertions), abox_of(kb.deletions), Inquiry(decider.decide))[0] for _ in range(2))
+        let_go = let_go.settled()
+        refuted += bool(kept.contradictory)
+        individuals = sorted({i for a in (*kb.abox, *kb.insertions) for i in individuals_of(a)})
+        for told in ("size", "insertions", "pulled_in", "contradictory"):
+            assert getattr(let_go, told) == getattr(kept, told), (seed, told)
+        assert set(let_go.kept()) == set(kept.kept()), seed
+        assert let_go.labels(individuals) == kept.labels(individuals), seed
+        assert [let_go.merged(), let_go.why_pulled()] == [kept.merged(), kept.why_pulled()], seed
+        assert let_go.about_all(individuals) == kept.about_all(individuals), seed
+        assert let_go.patch is None and not len(let_go.found.graph.edges["source"])
+    assert refuted > 5

@@ -92,8 +92,9 @@ BY_NAME = {
 ONLY_IN = {
     "pyspark": ("jobs",),
     "graphframes": ("jobs",),
-    "deltalake": ("shiq.rdf.tables", "jobs", "streams.front"),
+    "deltalake": ("shiq.rdf.tables", "shiq.rdf.changes", "jobs", "streams.front"),
     "confluent_kafka": ("streams.front.kafka",),
+    "obstore": ("jobs.store.bucket",),
     "pandas": ("jobs",),
     "click": ("jobs",),
     "py4j": ("shiq.reasoner", "jobs"),

@@ -35,7 +35,7 @@ def answer(result: Result) -> dict[str, Any]:
 
 
 def comparable(value: dict[str, Any]) -> dict[str, Any]:
-    statistics = {k: v for k, v in value["statistics"].items() if k not in ("seconds", "reasoner_calls")}
+    statistics = {k: v for k, v in value["statistics"].items() if k not in ("seconds", "reasoner_calls", "spark")}
     evidence = {k: v for k, v in value["evidence"].items() if k not in ("engine", "run")}
     return {**{k: v for k, v in value.items() if k != "about"}, "statistics": statistics, "evidence": evidence}
 

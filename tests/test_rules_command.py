@@ -62,6 +62,12 @@ def test_rows_and_exit_codes(program: Path, tmp_path: Path) -> None:
     assert shiq("stream", "rules", program).returncode == 2
     assert shiq("stream", "rules", program, "-s", tmp_path / "in.log", "--why", "c(1)").returncode == 2
     assert shiq("stream", "rules", program, "-s", tmp_path / "none.log").returncode == 4
+    none = shiq("stream", "rules", program, "-s", tmp_path / "in.log", "--python", tmp_path / "no.py")
+    assert none.returncode == 4 and f"{tmp_path / 'no.py'}, the file of functions, cannot be read: No such file" in none.stderr
+    nothing = tmp_path / "nothing.log"
+    nothing.write_text("")
+    assert shiq("stream", "rules", program, "-s", nothing).returncode == 0
+    assert shiq("stream", "rules", program, "-s", nothing, "--require-nonempty").returncode == 4
     bad.write_text("% no rule\n")
     empty = shiq("stream", "rules", bad, "-s", tmp_path / "in.log")
     assert (empty.returncode, empty.stdout) == (4, "") and f"{bad}: no rule in it" in empty.stderr
@@ -263,6 +269,9 @@ def test_explain_graph_and_why(program: Path, tmp_path: Path) -> None:
     assert (found["atom"], found["by"], found["bindings"]) == ("e(1)", "rule", {"X": "1"})
     not_so = shiq("stream", "rules", program, "-s", tmp_path / "in", "--why", "e(2)", "--at", 2)
     assert not_so.stdout == "e(2) does not hold at 2\n"
+    for asked, near in (("ee(2)", "e/1"), ("b(1, 2)", "b/1")):
+        unknown = shiq("stream", "rules", program, "-s", tmp_path / "in", "--why", asked, "--at", 2)
+        assert unknown.returncode == 2 and f"Did you mean {near}?" in unknown.stderr
     assert shiq("stream", "rules", program, "-s", tmp_path / "in", "--why", "e(1)", "--at", 9).returncode == 4
 
 

@@ -13,7 +13,7 @@ from streams.rules import Program, ProgramError
 from streams.rules.atoms import read_atom
 from streams.rules.explanation import Explaining
 from streams.rules.records import Reader
-from streams.rules.session import Options, Session
+from streams.rules.session import EvaluationOptions, RuleSession
 from streams.rules.stream import RuleStream
 from streams.rules.triples import Mapping
 
@@ -63,10 +63,10 @@ def faults(program: tuple[str, str]) -> str:
     return f"{caught.value.message}\n"
 
 
-def _session(program: tuple[str, str], log: tuple[str, str]) -> tuple[Session, Reader]:
+def _session(program: tuple[str, str], log: tuple[str, str]) -> tuple[RuleSession, Reader]:
     parsed = Program.parse(program[1], FUNCTIONS, at_most_binds="at_most_binds" in program[0])
     timeline = "on-input" if "on-input" in log[0] else "dense"
-    session = Session(parsed, Options(timeline, complete_windows="complete_windows" in log[0]))
+    session = RuleSession(parsed, EvaluationOptions(timeline, complete_windows="complete_windows" in log[0]))
     return session, Reader(Mapping(parsed.checked.mapped, "sec"))
 
 

@@ -12,20 +12,20 @@ import pytest
 
 from jobs.evaluation.streams.caching import Caching
 from jobs.evaluation.streams.grid import Grid
-from jobs.evaluation.streams.join import Join
+from jobs.evaluation.streams.join import GeneratedJoin
 from shiq.errors import OperationalError
 from streams.rules import Program
 from streams.rules.derivation import maintain
-from streams.rules.dictionary import FIRST, Dictionary, calculate
+from streams.rules.dictionary import FIRST, ConstantDictionary, calculate
 from streams.rules.evaluation import Engine
 from streams.rules.fixpoint import Recursion
-from streams.rules.operators import Context
+from streams.rules.operators import StepContext
 from streams.rules.predicates import MaintainedRule
 from streams.rules.problems import EvaluationError
 from streams.rules.reference import Reference
 from streams.rules.relations import NONE, Relation
 from streams.rules.values import IntegerOverflow, order
-from streams.rules.windows import Counter, History, View
+from streams.rules.windows import History, WindowCounter, WindowView
 from tests.tools.rules.random_programs import random_case
 from tests.tools.rules_differential import disagreement
 
@@ -60,11 +60,11 @@ def _shifted(history: History, after: int, to: int) -> list[Any]:
     return _between(history, after + 1, to + 1)
 
 
-def _staying(counter: Counter, came: list[Any], went: list[Any]) -> Any:
+def _staying(counter: WindowCounter, came: list[Any], went: list[Any]) -> Any:
     return _moved(counter, came, [])
 
 
-def _positive_only(context: Context, rule: MaintainedRule) -> None:
+def _positive_only(context: StepContext, rule: MaintainedRule) -> None:
     kept = rule.patterns
     rule.__dict__["patterns"] = [(i, pattern) for i, pattern in kept if pattern.positive]
     maintain(context, rule)
@@ -75,22 +75,26 @@ def _never_again(rule: MaintainedRule) -> bool:
     return not rule.has_run
 
 
-def _no_growth(view: View, fresh: Any) -> Any:
+def _no_growth(view: WindowView, fresh: Any) -> Any:
     return _grow(view, fresh) if view.is_plain else NONE
 
 
-_between, _moved, _grow = History.between, Counter._moved, View.grow
+_between, _moved, _grow = History.between, WindowCounter._moved, WindowView.grow
 FAULTS = {
     "a window off by one": (History, "between", _shifted),
-    "departures not counted": (Counter, "_moved", _staying),
+    "departures not counted": (WindowCounter, "_moved", _staying),
     "changes of negative literals dropped": ("streams.rules.evaluation", "maintain", _positive_only),
     "a stratum skipped though its input changed": (MaintainedRule, "is_due", _never_again),
-    "window literals without delta in recursion": (View, "grow", _no_growth),
-    "constants forgotten though they are held": (Dictionary, "forget_but", lambda dictionary, used: _forget_all(dictionary)),
+    "window literals without delta in recursion": (WindowView, "grow", _no_growth),
+    "constants forgotten though they are held": (
+        ConstantDictionary,
+        "forget_but",
+        lambda dictionary, used: _forget_all(dictionary),
+    ),
 }
 
 
-def _forget_all(dictionary: Dictionary) -> None:
+def _forget_all(dictionary: ConstantDictionary) -> None:
     dictionary.values = ['"gone"' for _ in dictionary.values]
 
 
@@ -127,17 +131,19 @@ def test_failing_grids(links: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "stream", [Join(40, 3, 8, 12), Join(60, 4, 0, 12), Caching(30, 3, 12, 4, 12)], ids=["dense", "published", "caching"]
+    "stream",
+    [GeneratedJoin(40, 3, 8, 12), GeneratedJoin(60, 4, 0, 12), Caching(30, 3, 12, 4, 12)],
+    ids=["dense", "published", "caching"],
 )
-def test_joins_and_counts(stream: Join | Caching) -> None:
+def test_joins_and_counts(stream: GeneratedJoin | Caching) -> None:
     made = stream.stream()
     agree(made.rules, [(t, dict(rows)) for t, rows in made.events()], restart=5)
 
 
 def test_published_links_and_results() -> None:
     assert [Grid(side).stream().rules.count("link(") - 12 for side in (20, 30)] == [11_970, 60_682]
-    session = Program.parse(Join(values=0).stream().rules).session()
-    models = [model for t, rows in Join(values=0, points=4).stream().events() for model in session.push(t, rows)]
+    session = Program.parse(GeneratedJoin(values=0).stream().rules).session()
+    models = [model for t, rows in GeneratedJoin(values=0, points=4).stream().events() for model in session.push(t, rows)]
     assert [len(model.columns("a/2")[0]) for model in models] == [500] * 3
 
 
@@ -259,7 +265,7 @@ def test_calculation() -> None:
 
 
 def test_constants_are_ordered_and_forgotten() -> None:
-    dictionary = Dictionary()
+    dictionary = ConstantDictionary()
     values = [5, "b", '"a"', 1 << 62, "a", -(1 << 63), "<urn:a>", 0]
     codes = dictionary.encode(values)
     assert dictionary.decode(codes) == values

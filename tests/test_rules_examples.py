@@ -6,7 +6,7 @@ import pytest
 
 from streams.rules import Program
 from streams.rules.splitting import flat, split
-from streams.rules.syntax import Rule
+from streams.rules.syntax import StreamRule
 
 
 def _atoms(text: str) -> list[str]:
@@ -142,7 +142,7 @@ def test_the_empty_minimum_fits_no_guard() -> None:
 # --- splitting
 
 
-def _rules(text: str) -> tuple[Rule, ...]:
+def _rules(text: str) -> tuple[StreamRule, ...]:
     return Program.parse(text).checked.rules
 
 

@@ -13,8 +13,7 @@ import pytest
 
 from streams.front.event import Event
 from streams.rules import Program
-from streams.rules.records import parse_record
-from streams.rules.session import Options
+from streams.rules.session import EvaluationOptions
 from tests.command_line import shiq
 from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
 
@@ -40,14 +39,14 @@ def _keyed(number: int) -> Iterator[Case]:
 
 
 def test_buckets_in_batches_are_one_session() -> None:
-    from jobs.streaming.chunks import Limits, Moment
+    from jobs.streaming.chunks import Moment
     from jobs.streaming.rules import Rules
 
     for case in _keyed(12):
         draw = random.Random(case.seed)
         program = Program.parse(case.text, FUNCTIONS, at_most_binds=case.at_most_binds)
         wanted = [(model.t, model.derived) for model in program.run(case.events, **case.options)]
-        system = Rules(program, None, Options(**case.options), Limits(parse=parse_record), buckets=3)
+        system = Rules(program, None, EvaluationOptions(**case.options), buckets=3)
         system.__dict__["_parts"] = [replace(part, functions=FUNCTIONS) for part in system._parts]
         found: dict[int, list[str]] = {t: [] for t, _ in wanted}
         states: list[bytes | None] = [None] * 3

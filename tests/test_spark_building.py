@@ -63,6 +63,10 @@ class Here:
     """Stands for a Spark session: tasks run in this process, one after the other, with what they take and give pickled."""
 
     defaultParallelism = 2
+    master = "here"
+
+    def __init__(self) -> None:
+        self.environment = dict[str, str]()
 
     @property
     def sparkContext(self) -> Here:
@@ -113,6 +117,7 @@ class Weighed(Here):
     """Adds up the bytes that tasks give to the driver."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.collected = 0
 
     def parallelize(self, parts: Sequence[Any], count: int) -> Tasks:

@@ -327,3 +327,27 @@ def test_workers_run_this_interpreter_unless_another_is_named(spark: SparkSessio
     monkeypatch.setenv("PYSPARK_PYTHON", "/named/by/the/user")
     assert spark_session() == (spark, False)
     assert context.pythonExec == "/named/by/the/user"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("JAVA_TOOL_OPTIONS", "-XX:+UseG1GC"),
+        ("SPARK_SUBMIT_OPTS", "-Xint"),
+        ("PYSPARK_SUBMIT_ARGS", "--driver-java-options -Xint pyspark-shell"),
+        ("SPARK_CONF_DIR", "spark.driver.defaultJavaOptions -Xint"),
+    ],
+)
+def test_java_options_of_the_user_are_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str) -> None:
+    """They may name another collector: two keep a JVM from starting."""
+    from jobs.spark import session
+
+    for other in (*session._JAVA_VARIABLES, "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME"):
+        monkeypatch.delenv(other, raising=False)
+    assert not session._java_options_are_said({"spark.ui.enabled": "false"})
+    assert session._java_options_are_said({"spark.driver.extraJavaOptions": ""})
+    if name == "SPARK_CONF_DIR":
+        (tmp_path / "spark-defaults.conf").write_text(value)
+        value = str(tmp_path)
+    monkeypatch.setenv(name, value)
+    assert session._java_options_are_said({})

@@ -23,10 +23,10 @@ from streams.front.arrivals import Arrivals
 from streams.front.checkpoint import POINTS, Checkpoint, CheckpointContent, Pace, checkpointing, packed, unpacked
 from streams.front.event import EventError, parse_event
 from streams.front.input import Input
-from streams.front.lateness import Clock
+from streams.front.lateness import EventClock
 from streams.front.record import Record
-from streams.front.rejects import AHEAD, LATE, MALFORMED, Rejects
-from streams.front.run import Run, started
+from streams.front.rejects import AHEAD, LATE, MALFORMED, RejectLog
+from streams.front.run import StreamRun, started
 from streams.front.sinks import LinesFile, open_sink
 from streams.front.sources import open_source
 from streams.front.status import PLAIN, Status
@@ -75,7 +75,7 @@ def test_times_are_floored_to_the_unit() -> None:
 
 
 def test_late_and_far_ahead_are_judged_one_by_one() -> None:
-    clock = Clock(lateness=1, max_ahead=10)
+    clock = EventClock(lateness=1, max_ahead=10)
     judged = [clock.judge(t) for t in (5, 6, 5, 4, 17, 16, 14)]
     assert judged == ["", "", "", "late", "ahead", "", "late"]
     assert (clock.newest, clock.watermark) == (16, 15)
@@ -166,7 +166,7 @@ def test_sources_that_are_none(target: str, error: type[Exception]) -> None:
 
 def test_rejects_are_counted_shown_and_written(tmp_path: Path) -> None:
     sink = LinesFile(tmp_path / "rejects.jsonl")
-    rejects = Rejects(sink.write)
+    rejects = RejectLog(sink.write)
     for line in range(50):
         rejects.add(LATE, "s", line, "too late", "text")
     rejects.add(MALFORMED, "s", 99, "no JSON", "\udc80")
@@ -255,8 +255,8 @@ def test_a_state_is_json_and_columns_and_never_a_pickle() -> None:
 class Summing:
     """Tells the sum of the times so far at each event, and at the end."""
 
-    def __init__(self, run: Run) -> None:
-        self.arrivals = Arrivals(Clock(3), Rejects(run.outputs.texts("rejects")))
+    def __init__(self, run: StreamRun) -> None:
+        self.arrivals = Arrivals(EventClock(3), RejectLog(run.outputs.texts("rejects")))
         self.tell, self.sum = run.outputs.to("out"), 0
 
     def take(self, record: Record) -> bool:
@@ -359,12 +359,13 @@ def test_runs_that_are_refused(tmp_path: Path) -> None:
         ("b.jsonl", {"rejects": "in/../b.jsonl"}),
         ("in", {"out": "in/rows.jsonl"}),
         ("b.jsonl", {"out": "c.jsonl", "rejects": "c.jsonl"}),
+        ("b.jsonl", {"out": "-", "verdicts": "-"}),
     ):
-        places = {name: str(tmp_path / target) for name, target in targets.items()}
+        places = {name: target if target == "-" else str(tmp_path / target) for name, target in targets.items()}
         with pytest.raises(UsageError, match=r"--source is read there|are both"):
             started([open_source(str(tmp_path / source))], places).__enter__()
     assert (tmp_path / "b.jsonl").read_bytes() == kept
-    with started([], {"out": "-", "verdicts": "-", "rejects": os.devnull, "accepted": os.devnull}):
+    with started([], {"out": "-", "rejects": os.devnull, "accepted": os.devnull}):
         pass
     with pytest.raises(UsageError, match="Parquet"), started([], {"out": "x.parquet"}, tmp_path / "other"):
         pass
@@ -406,7 +407,7 @@ def test_what_is_followed_comes_as_it_comes(tmp_path: Path) -> None:
 
 def test_ids_are_known_for_the_window_and_the_lateness(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streams.front.arrivals._MANY_IDS", 1)
-    arrivals = Arrivals(Clock(2), Rejects(), window=3)
+    arrivals = Arrivals(EventClock(2), RejectLog(), window=3)
 
     def accepted(t: int, name: str) -> bool:
         return arrivals.accept(Record("s", 1, json.dumps({"t": t, "triples": [], "id": name}).encode())) is not None
@@ -422,7 +423,7 @@ def test_ids_are_known_for_the_window_and_the_lateness(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(("is_moving", "want"), [(False, "{}\n"), (True, "\r\x1b[2K{}")])
 def test_a_run_says_how_it_goes(is_moving: bool, want: str) -> None:
-    told, seconds, clock, rejects = list[str](), [0.0], Clock(5), Rejects()
+    told, seconds, clock, rejects = list[str](), [0.0], EventClock(5), RejectLog()
     status = Status(told.append, is_moving, clock=lambda: seconds[0])
     status.tell_time(clock, "sec", lambda: 1_800_000_030.4)
     status.tell_rejects(rejects)

@@ -17,8 +17,8 @@ from streams.consistency import check_stream, plan, spans
 from streams.consistency import sides as module
 from streams.consistency.embedded import StreamQuestion, watch_run
 from streams.front.arrivals import Arrivals
-from streams.front.lateness import Clock
-from streams.front.rejects import Rejects
+from streams.front.lateness import EventClock
+from streams.front.rejects import RejectLog
 from streams.front.run import started
 from streams.front.sources import open_source
 from tests.streams_random import drawn, events, shuffled
@@ -29,7 +29,7 @@ def sides(watched: Any, source: str, folder: Path, static: Any, end: int, latene
     """The result of a run, and the accepted events and those set aside."""
     files = {name: str(folder / f"{name}.jsonl") for name in ("accepted", "quarantine")}
     with started([open_source(source)], files) as run:
-        arrivals = Arrivals(Clock(lateness), Rejects())
+        arrivals = Arrivals(EventClock(lateness), RejectLog())
         result = watch_run(run, watched, arrivals, StreamQuestion(0, end, batch), static)
     return result, [read(Path(file)) for file in files.values()]
 

@@ -321,12 +321,12 @@ def test_a_partition_goes_on_where_another_one_stopped(strategy: str) -> None:
     key, label, time = draw.integers(0, 40, 300), draw.integers(0, 3, 300), np.sort(draw.integers(0, 200, 300))
 
     def rows(restarts: int) -> list[tuple[int, ...]]:
-        partition, found = state.Partition(watched), list[tuple[int, ...]]()
+        partition, found = state.StreamPartition(watched), list[tuple[int, ...]]()
         for part in np.array_split(np.arange(300), 10):
             partition.take(key[part], label[part], time[part])
             found += zip(*(column.tolist() for column in partition.retire(int(time[part[-1]]))))
             if restarts:
-                held, partition = partition.spans, state.Partition(watched)
+                held, partition = partition.spans, state.StreamPartition(watched)
                 partition.restore(held)
         return sorted([*found, *zip(*(column.tolist() for column in partition.finish()))])
 
@@ -353,7 +353,8 @@ def test_what_is_read_is_not_written_over(onto: str, tmp_path: Path, capsys: pyt
     (tmp_path / "hard.nt").hardlink_to(files["static.nt"])
     (tmp_path / "folder").mkdir()
     common = ["consistency", "--tbox", onto, "--window", "2", "--source", str(files["e.jsonl"]), "-q"]
-    common += ["--static", str(files["static.nt"]), "--source", str(tmp_path / "folder"), "--rates", str(files["rates.json"])]
+    common += ["--static", str(files["static.nt"]), "--source", str(tmp_path / "folder"), "--strategy", "ltm"]
+    common += ["--rates", str(files["rates.json"])]
     kept = {file: Path(file).read_bytes() for file in (onto, *files.values())}
     for option in ("--out", "--verdicts", "--rejects", "--accepted", "--quarantine", "--json", "--checkpoint"):
         for target in (*kept, tmp_path / "link.ofn", tmp_path / "hard.nt", tmp_path / "folder" / "deep" / "rows.jsonl"):
@@ -363,6 +364,54 @@ def test_what_is_read_is_not_written_over(onto: str, tmp_path: Path, capsys: pyt
     assert ran(*common, "--out", str(tmp_path / "x"), "--json", str(tmp_path / "x")) == 2
     assert {file: Path(file).read_bytes() for file in kept} == kept
     assert ran(*common, "--out", str(tmp_path / "rows.jsonl"), "--rejects", "/dev/null", "--verdicts", "/dev/null") == 0
+
+
+def test_what_an_ontology_imports_is_not_written_over(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "below").mkdir()
+    for name in ("upper.ofn", "below/top.ttl", "below/rows.jsonl"):
+        (tmp_path / name).write_text("")
+    space = "urn:oasis:names:tc:entity:xmlns:xml:catalog"
+    (tmp_path / "catalog.xml").write_text(
+        f'<catalog xmlns="{space}"><uri name="urn:upper" uri="upper.ofn"/><uri name="urn:gone" uri="gone.ofn"/>'
+        '<rewriteURI uriStartString="http://a/" rewritePrefix="below/"/></catalog>'
+    )
+    common = ["consistency", "--tbox", onto, "-w", "2", "-s", lines(tmp_path / "e", *STREAM), "-q", "--to", "9"]
+    common += ["--catalog", str(tmp_path / "catalog.xml")]
+    for name in ("upper.ofn", "below/top.ttl"):
+        assert ran(*common, "--out", str(tmp_path / name)) == 2
+        assert "has it for what is imported" in capsys.readouterr().err
+    assert ran(*common, "--out", str(tmp_path / "below" / "rows.jsonl")) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--cut", "1"), "--cut does nothing without --strategy ltm"),
+        (("--strategy", "ntm", "--cut", "auto"), "--cut does nothing"),
+        (("--rates", "{rates}"), "--rates does nothing"),
+        (("--grouping", "depth"), "--grouping does nothing"),
+        (("--accepted", "{out}"), "--quarantine"),
+        (("--verdicts", "-"), "--verdicts and --out are both stdout"),
+        (("--out", "{out}", "--json", "-", "--verdicts", "-"), "--verdicts and --json are both stdout"),
+        (("--out", "{out}", "--rejects", "-", "--verdicts", "-"), "--verdicts and --rejects are both stdout"),
+    ],
+)
+def test_options_that_would_do_nothing_or_lose_something(
+    onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "rates").write_text("{}")
+    common = ["consistency", "--tbox", onto, "--window", "2", "--source", lines(tmp_path / "e.jsonl", *STREAM), "-q"]
+    given = [option.format(rates=tmp_path / "rates", out=tmp_path / "out") for option in options]
+    assert ran(*common, *given) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_empty_stream_may_be_a_fault(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    common = ["consistency", "--tbox", onto, "--window", "2", "-q", "--to", "9", "--out", str(tmp_path / "o")]
+    assert ran(*common, "--source", lines(tmp_path / "e")) == 0
+    assert ran(*common, "--source", lines(tmp_path / "e"), "--require-nonempty") == 4
+    assert "no event" in capsys.readouterr().err
+    assert ran(*common, "--source", lines(tmp_path / "e", *STREAM), "--require-nonempty") == 1
 
 
 # --- more faults -----------------------------------------------------------------------------------

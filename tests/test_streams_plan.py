@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from shiq import model as owl
 from shiq.errors import UsageError
-from streams.consistency import plan
-from streams.consistency.cost import cuts
+from streams.consistency import StreamPlan, plan
+from streams.consistency.cost import cost, cuts, label_rates
+from streams.consistency.strategies import Bolts
 from streams.consistency.topology import bolts
 
 
@@ -110,6 +112,33 @@ def test_npd(data_path: Path) -> None:
     expected = [[0, 699], [753, 176], [1614, 35], [2024, 7], [10945, 1], [35467, 0]]
     pipelines = [bolts(found.view, found.grouped, (n,)) for n in range(6)]
     assert [[bolt.conjunctions for bolt in pipeline] for pipeline in pipelines] == expected
+
+
+def evaluations(found: StreamPlan, cut: tuple[int, ...]) -> tuple[float, float]:
+    """What a cut is expected to evaluate, and what it does where a tuple of each label comes."""
+    labels = [found.masks.numbers[label] for label in sorted(found.view.vocabulary) if label in found.masks.numbers]
+    one, pipeline = np.ones(len(labels), np.int64), bolts(found.view, found.grouped, cut)
+    strategy = Bolts(found.masks.labels, pipeline, 1)
+    strategy.take(one, np.array(labels), one, one)
+    return sum(cost(pipeline, label_rates(found.view, None)).evaluations), strategy.evaluations
+
+
+def test_what_is_expected_is_what_bolts_evaluate() -> None:
+    found = plan(EXAMPLE, strategy="ltm")
+    for cut in cuts(len(found.grouped)):
+        expected, evaluated = evaluations(found, cut)
+        assert expected == evaluated > 0
+
+
+def test_auto_minimises_time_and_not_evaluations(data_path: Path) -> None:
+    """On NPD five bolts evaluate least; two, which take in and cache fewer tuples, cost less."""
+    found = plan(data_path / "npd" / "npd-v2-complete.fixed.owl", strategy="ltm")
+    assert found.cut == (2,)
+    assert evaluations(found, (2,)) == (5828, 5828) and evaluations(found, (0, 1, 3, 4)) == (1562, 1562)
+    rates = label_rates(found.view, None)
+    two, five = (cost(bolts(found.view, found.grouped, cut), rates) for cut in ((2,), (0, 1, 3, 4)))
+    assert (sum(two.arriving), sum(two.cached)) == (1336, 702) and (sum(five.arriving), sum(five.cached)) == (2880, 939)
+    assert two.total < five.total / 2
 
 
 def test_the_role_step() -> None:

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from shiq.errors import OperationalError
-from streams.consistency import Plan, plan
+from streams.consistency import StreamPlan, plan
 from streams.consistency.watch import Watch
 from streams.front.arrivals import Arrivals
-from streams.front.lateness import Clock
-from streams.front.rejects import Rejects
+from streams.front.lateness import EventClock
+from streams.front.rejects import RejectLog
 from streams.front.run import started
 from streams.front.sources import open_source
 from tests.streams_random import drawn, events, every_plan, shuffled
@@ -35,11 +35,11 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-def watched(found: Plan, folder: Path, start: int, end: int | None, batch: int, dies_after: int | None = None) -> None:
+def watched(found: StreamPlan, folder: Path, start: int, end: int | None, batch: int, dies_after: int | None = None) -> None:
     """One run over events.jsonl with a checkpoint."""
     targets = {name: str(folder / f"{name}.jsonl") for name in ("out", "rejects", "verdicts")}
     with started([open_source(str(folder / "events.jsonl"))], targets, folder / "checkpoint", found.settings) as run:
-        arrivals = Arrivals(Clock(LATENESS), Rejects(run.outputs.texts("rejects")))
+        arrivals = Arrivals(EventClock(LATENESS), RejectLog(run.outputs.texts("rejects")))
         watch = Watch(found, arrivals, start, end, batch, heard=run.outputs.to("out"))
         watch.begin(None)
         if dies_after is not None:
@@ -54,7 +54,7 @@ def watched(found: Plan, folder: Path, start: int, end: int | None, batch: int, 
         run.outputs.write("verdicts", run.drive(watch).verdicts)
 
 
-def undisturbed(found: Plan, folder: Path, end: int | None, batch: int) -> list[list[str]]:
+def undisturbed(found: StreamPlan, folder: Path, end: int | None, batch: int) -> list[list[str]]:
     """What a run writes that nothing stops; its checkpoint is gone after it."""
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)
     watched(found, folder, 0, end, batch)
@@ -152,7 +152,7 @@ def test_open_conflicts_are_told_when_they_open(tmp_path: Path) -> None:
 
     opened = follow
     with started([Followed()], {}) as run:
-        watch = Watch(plan(BOB, 3), Arrivals(Clock(), Rejects()), 0, None, 1, heard=rows.extend, follow=True)
+        watch = Watch(plan(BOB, 3), Arrivals(EventClock(), RejectLog()), 0, None, 1, heard=rows.extend, follow=True)
         watch.begin(None)
 
         def more() -> None:

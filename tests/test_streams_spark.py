@@ -19,19 +19,19 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from jobs.streaming.chunks import TOLD, Limits, Split, rows_of
+from jobs.streaming.chunks import TOLD, EventLimits, Split, rows_of
 from jobs.streaming.ordering import BatchTold, Order
 from jobs.streaming.pieces import Piece, advanced, between, records, units
 from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.functional.writer import axiom_text, ontology_text
-from streams.consistency import Plan, StreamResult, plan
+from streams.consistency import StreamPlan, StreamResult, plan
 from streams.consistency.watch import Watch
 from streams.front.arrivals import Arrivals
 from streams.front.event import Event
-from streams.front.lateness import Clock
+from streams.front.lateness import EventClock
 from streams.front.record import Record
-from streams.front.rejects import Rejects
+from streams.front.rejects import RejectLog
 from streams.front.run import started
 from streams.front.sources import open_source
 from tests.conftest import ROOT
@@ -44,7 +44,7 @@ pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
 
 def ran(
-    watched: Plan,
+    watched: StreamPlan,
     targets: Sequence[Path],
     session: SparkSession | None,
     folder: Path,
@@ -56,19 +56,20 @@ def ran(
     suffix: str = "jsonl",
 ) -> tuple[StreamResult, list[Any], list[Any]]:
     """The result, rows and rejects of a run, by Spark where there is a session."""
-    from jobs.streaming.consistency import drive
+    from jobs.streaming.consistency import BucketFindings
+    from jobs.streaming.session import on_spark
 
     folder.mkdir(exist_ok=True)
     out, rejects = folder / f"rows.{suffix}", folder / f"rejects.{suffix}"
     sources = [open_source(str(target)) for target in targets]
     with started(sources, {"out": str(out), "rejects": str(rejects)}, checkpoint) as run:
-        arrivals = Arrivals(Clock(lateness), Rejects(run.outputs.texts("rejects")))
+        arrivals = Arrivals(EventClock(lateness), RejectLog(run.outputs.texts("rejects")))
         watch = Watch(watched, arrivals, heard=run.outputs.to("out"))
         watch.begin(static)
         if session is None:
             result = run.drive(watch)
         else:
-            result = drive(session, run, watch, [str(target) for target in targets], batch_bytes=batch_bytes)
+            result = on_spark(BucketFindings(watch), run, [*map(str, targets)], session=session, batch_bytes=batch_bytes)
     return result, sorted(read(out), key=str), sorted(read(rejects), key=str)
 
 
@@ -106,7 +107,7 @@ def many(seeds: range, folder: Path, lateness: int) -> tuple[str, list[str]]:
     return str(folder / "onto.ofn"), [text for _, text in sorted(lines, key=lambda line: line[0])]
 
 
-def _folder_of_events(tmp_path: Path) -> tuple[Plan, list[Path], list[str]]:
+def _folder_of_events(tmp_path: Path) -> tuple[StreamPlan, list[Path], list[str]]:
     """Twenty random streams at once: the plan, three files of a folder that are still to be written, the second packed; lines."""
     onto, lines = many(range(20), tmp_path, 1)
     (tmp_path / "events").mkdir()
@@ -236,7 +237,7 @@ def test_tables_in_and_out(spark: SparkSession, tmp_path: Path, strategy: str, k
 class _Numbers:
     """A system that puts an event into the bucket of its time, and refuses those whose triples say so."""
 
-    limits = Limits(lateness=2, max_ahead=50, window=3, start=2, end=90)
+    limits = EventLimits(lateness=2, max_ahead=50, window=3, start=2, end=90)
     buckets = 3
 
     def split(self, events: Sequence[Event | None]) -> Split:
@@ -255,11 +256,13 @@ class _Numbers:
         raise NotImplementedError
 
 
-def _obvious(lines: Sequence[bytes], limits: Limits) -> tuple[list[int], list[Any], Arrivals]:
+def _obvious(lines: Sequence[bytes], limits: EventLimits) -> tuple[list[int], list[Any], Arrivals]:
     """The times that are used, and the rejects, record by record."""
     told: list[Any] = []
     arrivals = Arrivals(
-        Clock(limits.lateness, limits.max_ahead), Rejects(lambda rows: told.extend(map(json.loads, rows))), window=limits.window
+        EventClock(limits.lateness, limits.max_ahead),
+        RejectLog(lambda rows: told.extend(map(json.loads, rows))),
+        window=limits.window,
     )
     used = []
     for number, line in enumerate(lines, 1):

@@ -25,7 +25,7 @@ Fact: TypeAlias = tuple[object, ...]
 def core(
     tbox: ClausalTBox, assertions: Sequence[owl.Assertion], refuted_part: Callable[[Module], Module | None]
 ) -> list[owl.Assertion] | None:
-    """Those of ``assertions``, in their order, that one refutation of them rests on: inconsistent by themselves, not always
+    """The ``assertions``, in their order, that one refutation of them rests on: inconsistent by themselves, not always
     minimal. None where none was found. ``refuted_part`` is `shiq.reasoner.protocol.Tracing.core`."""
     graph = ElementGraph(tbox)
     plains = [(plain, a) for a in assertions for plain in normalise(a, tbox.roles).assertions]

@@ -45,7 +45,7 @@ class Explainer(Justifier):
 
     @property
     def conflicts(self) -> list[RawConflict]:
-        """Those found so far."""
+        """The conflicts found so far."""
         return sorted(self.found.values(), key=lambda c: (len(c.insertions), repr(c.insertions)))
 
     @property
@@ -237,6 +237,8 @@ class Explainer(Justifier):
                 self.unsure = before
                 if groups and self._explain_groups(add_set, groups):
                     continue
+                # What takes most memory goes before the next is made.
+                del add_set
             if onto is not None and removed <= laid and self._is_consistent(onto, laid - removed):
                 tried |= paths
                 continue
@@ -250,6 +252,7 @@ class Explainer(Justifier):
                     return
             else:
                 tried |= paths
+            del add_set
         self.complete = self.complete and not self.found
 
     def _is_worth_a_layer(self, insertions: ABox, blamed: frozenset[owl.Assertion], tried: set[frozenset[owl.Assertion]]) -> bool:

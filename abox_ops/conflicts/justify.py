@@ -26,6 +26,7 @@ from shiq.model.axioms import READ_BY_FORM
 from shiq.ntriples import assertion_lines
 from shiq.reasoner.protocol import Answer, Module
 from shiq.roles import role_box
+from shiq.signature import parts
 from shiq.verdict import Verdict
 from simplify import simplify
 from simplify.locality import relevant
@@ -86,12 +87,12 @@ class Justifier:
 
     def _axioms(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> list[owl.Axiom]:
         """A minimal set of axioms that contradicts ``assertions``. Conflicts that differ only in individuals share it;
-        where they differ in literals too, that is verified."""
+        where they may differ in literals that the axioms tell apart, that is verified."""
         rows, terms = rows_of([line for a in assertions for text in assertion_lines(a) if (line := line_of(text))])
         form, _ = canonical_rows(rows)
         reasons = self.decider.reasons(self.tbox)
         known, is_sure = reasons.get(form) or self._unsure_axioms.get(form) or (None, False)
-        if known is not None and not any(t.startswith('"') for t in terms):
+        if known is not None and not (any(t.startswith('"') for t in terms) and _may_tell_apart(known, assertions)):
             self.unsure = self.unsure or not is_sure
             return known
         if known is not None and is_sure and self._is_minimal(known, assertions):
@@ -183,6 +184,27 @@ class Justifier:
     def _is_over(self) -> bool:
         ends = [end for end in (self.deadline, self._patient_until) if end is not None]
         return bool(ends) and time.monotonic() > min(ends)
+
+
+def _may_tell_apart(axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]) -> bool:
+    """Whether what ``axioms`` say of ``assertions`` may depend on which literals these have. It does not where no axiom is about
+    values, each literal denotes one, and no assertion says more of it. A contradiction without axioms rests on such a literal."""
+    theory = DataTheory()
+    more = (a for a in assertions if not isinstance(a, owl.DataPropertyAssertion))
+    return (
+        not axioms
+        or any(map(_is_about_values, (*axioms, *more)))
+        or any(theory.is_ill_typed(part) for part in parts(tuple(assertions)) if isinstance(part, owl.Literal))
+    )
+
+
+def _is_about_values(said: owl.Axiom | owl.Assertion) -> bool:
+    match said:
+        case owl.SubDataPropertyOf() | owl.EquivalentDataProperties():
+            return False
+        case owl.DataPropertyDomain(_, domain):
+            return any(isinstance(part, owl.DataProperty) for part in parts(domain))
+    return any(isinstance(part, owl.DataProperty | owl.Datatype) for part in parts(said))
 
 
 def _is_about_roles(axiom: owl.Axiom) -> bool:

@@ -22,7 +22,7 @@ from shiq.roles import Role
 
 @dataclass(frozen=True)
 class ClassCounts:
-    """For each of ``classes``: |∪E| + max G; the (class, element) pairs of ∪E; whether G > 0."""
+    """Counts of each of ``classes``: |∪E| + max G; the (class, element) pairs of ∪E; whether G > 0."""
 
     classes: Ints
     total: Ints
@@ -228,7 +228,7 @@ class Counts:
         return own
 
     def _met(self, need: AtLeast, edges: tuple[Ints, Ints, Ints]) -> Bools:
-        """By number: whether an asserted R-neighbour is told D."""
+        """Whether an asserted R-neighbour is told D, by number of element."""
         source, role, target = edges
         met = self.calculus.among(role, self.calculus.tbox.roles.subroles(need.role))
         if need.filler is not None:

@@ -62,7 +62,7 @@ class FineCounts(GroupCounts):
         return flag_of(self._inside, elements)
 
     def outside_classes(self) -> Ints:
-        """By number: the merge class that the certified model knows, by one of its numbers."""
+        """The merge class of each number that the certified model knows, by one of its numbers."""
         known = len(self._outside)
         if known < len(self.graph):
             number = np.arange(known, len(self.graph), dtype=np.int64)
@@ -102,7 +102,7 @@ class FineCounts(GroupCounts):
         return found
 
     def class_numbers(self) -> Ints:
-        """By number: one of the elements that its class in I has; itself for those outside."""
+        """The merge class of each number: one of the elements that its class in I has; itself for those outside."""
         return np.concatenate([self._class, np.arange(len(self._class), len(self.graph))])
 
     def sizes(self, elements: Ints) -> Ints:

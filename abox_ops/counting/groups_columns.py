@@ -42,7 +42,7 @@ class GroupCounts:
             remembered.forget(graph, self.read())
 
     def read(self) -> CountedLabels:
-        """By number: what counting reads of the labels."""
+        """What counting reads of the labels, by number of element."""
         known = len(self._was_read.label)
         if known < len(self.graph):
             calculus, label = self.calculus, self._labels()[known:]

@@ -24,7 +24,7 @@ class CountedLabels(NamedTuple):
     fillers: Ints
 
     def before(self, count: int) -> CountedLabels:
-        """Of the first ``count`` elements."""
+        """The same of the first ``count`` elements."""
         return CountedLabels(self.label[:count], self.fillers[:count])
 
 

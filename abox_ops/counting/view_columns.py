@@ -59,11 +59,11 @@ class CountingView:
         return found
 
     def told(self, mask: int) -> Bools:
-        """By row: whether any of the atoms is told."""
+        """Whether any of the atoms is told, by row."""
         return self._by_row("told", mask, lambda rows: self._any(self._positive[rows], mask))
 
     def denied(self, mask: int) -> Bools:
-        """By row: whether any of the atoms is told to be false."""
+        """Whether any of the atoms is told to be false, by row."""
         return self._by_row("denied", mask, lambda rows: self._any(self._negative[rows], mask))
 
     def _any(self, matrix: Bools, mask: int) -> Bools:
@@ -80,11 +80,11 @@ class CountingView:
         return known
 
     def decided_at_centre(self, clause: CompiledClause) -> Bools:
-        """By row: `CompiledClause.decided_at_centre`."""
+        """What `CompiledClause.decided_at_centre` says, by row."""
         return self._by_row("decided", clause.index, lambda rows: self.told(clause.head)[rows] | self.denied(clause.body)[rows])
 
     def needs(self, need: AtLeast) -> Bools:
-        """By row: whether `abox_ops.counting.reference.Needs.needed` has ``need``."""
+        """Whether `abox_ops.counting.reference.Needs.needed` has ``need``, by row."""
 
         def needed(rows: slice) -> Bools:
             found = self.told(sum(1 << i for i in self._atoms[need]))[rows].copy()

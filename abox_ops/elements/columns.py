@@ -27,7 +27,7 @@ from shiq.roles import Role, RoleBox, role_of
 NameLiteral = tuple[str, bool]
 
 _NONE, _NO_FLAGS = np.zeros(0, np.int64), np.zeros(0, np.bool_)
-_EDGE = ("source", "role", "target", "source_node", "target_node", "inserted")
+_EDGE, _ENDS = ("source", "role", "target", "inserted"), ("source_node", "target_node")
 
 
 @dataclass
@@ -59,7 +59,8 @@ class Graph:
     """Element graph in columns, grown as elements are looked at: ``label`` is told⁺ (or whatever the criterion reads) of each
     element, ``old`` told in A less the deletions.
 
-    ``group``: the merge class in A of an element, by the base's number. All columns are by element number; use `rep`.
+    ``group``: the merge class in A of an element, by the base's number. All columns are by element number; use `rep`. ``edges``
+    are by `rep` already; ``by_node``: they have the nodes of their ends too.
     """
 
     def __init__(
@@ -69,15 +70,17 @@ class Graph:
         equal: StoredPartition,
         old_labels: Callable[[Ints], Ints],
         merged: StoredPartition | None = None,
+        *,
+        by_node: bool = False,
     ) -> None:
         self.whole, self.roles, self.equal, self.old_labels, self.merged = whole, roles, equal, old_labels, merged
         self._keys = self._numbers = self.key = self.old = self.label = self.rep = self.group = _NONE
         self.member_node = self.member_element = _NONE
         self.gathered = self.expanded = _NO_FLAGS
-        self.edges: Columns = {name: _NO_FLAGS if name == "inserted" else _NONE for name in _EDGE}
+        columns = (*_EDGE, *_ENDS) if by_node else _EDGE
+        self.edges: Columns = {name: _NO_FLAGS if name == "inserted" else _NONE for name in columns}
         self.different: Columns = {name: self.edges[name] for name in _EDGE if name != "role"}
         self.rare = Rare([], [], [])
-        self._mapped: tuple[Ints, Ints, Ints] | None = None
         self._by_source = _BySource()
         self._is_joined = False
         self._has_insertions = False
@@ -151,19 +154,20 @@ class Graph:
 
     def join(self, first: Ints, second: Ints) -> Ints:
         """Makes first[i] and second[i] one element; gives the elements that grew by that. Labels are for the caller to join."""
-        self._mapped, self._by_source = None, _BySource()
+        self._by_source = _BySource()
         self._is_joined = True
         before = self.rep
         apart = before[first] != before[second]
         self.rep = components(len(self), np.concatenate([np.arange(len(self)), first]), np.concatenate([before, second]))
+        self.edges |= {end: self.rep[self.edges[end]] for end in ("source", "target")}
         return unique(self.rep[first[apart]])
 
     def is_new(self) -> Bools:
-        """By element: whether it is a fresh individual, or has one, or A⁺ made it of several."""
+        """Whether an element is a fresh individual, or has one, or A⁺ made it of several."""
         return flags(len(self), self.rep[self.key >= FRESH]) | self.is_joined()
 
     def is_joined(self) -> Bools:
-        """By element: whether A⁺ made it of several."""
+        """Whether A⁺ made an element of several."""
         return np.asarray(np.bincount(self.rep, minlength=len(self)) > 1)
 
     # --- rows --------------------------------------------------------------------------------------
@@ -226,16 +230,16 @@ class Graph:
             self.expand(elements.nonzero()[0])
 
     def _add_edges(self, rows: Columns, source: Ints) -> None:
-        found = {
-            "source": source,
-            "role": rows["role"],
-            "target": self.locate_nodes(rows["neighbour"]),
-            "source_node": rows["node"],
-            "target_node": rows["neighbour"],
-            "inserted": rows["inserted"],
-        }
+        target = self.locate_nodes(rows["neighbour"])
+        if self._is_joined:
+            source, target = self.rep[source], self.rep[target]
+        ends = {"source": source, "target": target, "source_node": rows["node"], "target_node": rows["neighbour"]}
+        found = {**ends, "role": rows["role"], "inserted": rows["inserted"]}
         self.edges = {name: grown(column, found[name]) for name, column in self.edges.items()}
-        self._mapped = None
+
+    def forget_edges(self) -> None:
+        """Lets go of the role assertions, of a graph that nobody looks further in."""
+        self.edges, self._by_source = {name: column[:0].copy() for name, column in self.edges.items()}, _BySource()
 
     def _members(self, elements: Ints) -> tuple[Ints, Ints]:
         """(node, element) for every member of ``elements``."""
@@ -251,8 +255,6 @@ class Graph:
             found = {
                 "source": element_of(rows["node"][unequal]),
                 "target": self.locate_nodes(rows["neighbour"][unequal]),
-                "source_node": rows["node"][unequal],
-                "target_node": rows["neighbour"][unequal],
                 "inserted": rows["inserted"][unequal],
             }
             self.different = {name: np.concatenate([column, found[name]]) for name, column in self.different.items()}
@@ -275,11 +277,7 @@ class Graph:
 
     def half_edges(self, chosen: Bools | None = None) -> tuple[Ints, Ints, Ints]:
         """(element, role, neighbour) by `rep`, of the expanded elements in ``chosen`` (a flag by number)."""
-        if not self._is_joined:
-            self._mapped = self.edges["source"], self.edges["role"], self.edges["target"]
-        elif self._mapped is None:
-            self._mapped = self.rep[self.edges["source"]], self.edges["role"], self.rep[self.edges["target"]]
-        source, role, target = self._mapped
+        source, role, target = self.edges["source"], self.edges["role"], self.edges["target"]
         if chosen is None:
             return source, role, target
         rows = self._by_source.rows(source, chosen)

@@ -19,11 +19,11 @@ from shiq.verdict import Verdict
 
 
 class OpenQuestion(Exception):
-    """That something is not decided; the argument says why."""
+    """Something is not decided; the argument says why."""
 
 
 class Contradiction(Exception):
-    """That a module is inconsistent."""
+    """A module is inconsistent."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from types import TracebackType
 
 from abox_ops.entailment.inside import InsideEntailer, union_of
@@ -67,7 +68,9 @@ class Entailer:
         if self.premises.unread or event.unread:
             return undetermined((*self.premises.unread, *event.unread)[0])
         if self._inside is not None and self._inside.takes(event):
-            return self._inside.entailed(event, deadline)
+            result = self._inside.entailed(event, deadline)
+            # Labels of Horn clauses may grow where nobody is told more.
+            return result if self._horn is None else replace(result, changes=None)
         return self._outside.entailed(event, deadline)
 
     def changed(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:

@@ -21,11 +21,11 @@ _STEPS = 100_000
 
 
 class LabelClash(Exception):
-    """That a label contradicts T."""
+    """A label contradicts T."""
 
 
 class LabelOpen(Exception):
-    """That the closure of a label is not known; the argument says why."""
+    """The closure of a label is not known; the argument says why."""
 
 
 def is_horn(tbox: ClausalTBox) -> bool:

@@ -27,13 +27,14 @@ def union_of(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
 
 @dataclass(frozen=True)
 class Conclusions:
-    """What follows of individuals: ``types`` and ``pairs``; ``held``: the classes that they have in one model; ``touches``: see
-    `EventModules`."""
+    """What follows of individuals: ``types`` and ``pairs``; ``held``: the classes that they have in one model; ``touches`` and
+    ``changes``: see `EventModules`."""
 
     types: dict[str, frozenset[str]]
     pairs: frozenset[RolePair]
     held: dict[str, frozenset[str]]
     touches: frozenset[str] | None = None
+    changes: frozenset[str] | None = None
 
 
 class InsideEntailer:
@@ -61,9 +62,9 @@ class InsideEntailer:
             names = self.asked_names(event)
             mentioned = frozenset(event.individuals)
             found = self.found(event, event.individuals, names, deadline, alone=not self._asked.static)
-            types, pairs = found.types, found.pairs
+            types, pairs, changes = found.types, found.pairs, found.changes
             if not self._asked.static:
-                return Entailment(Verdict.CONSISTENT, types, pairs, touches=found.touches)
+                return Entailment(Verdict.CONSISTENT, types, pairs, touches=found.touches, changes=changes)
             others = sorted(types.keys() - mentioned)
             known, pairs_before = self._of_base(others, names, mentioned, deadline)
         except Contradiction:
@@ -74,16 +75,16 @@ class InsideEntailer:
         more = {i: types[i] - known[i] for i in others if types[i] - known[i]}
         within = frozenset(pair for pair in pairs if mentioned.issuperset(pair[1:]))
         touched = union_of([found.touches, *(self._touched[i] for i in others)])
-        return Entailment(Verdict.CONSISTENT, own, within, more, pairs - within - pairs_before, touches=touched)
+        beyond = pairs - within - pairs_before
+        return Entailment(Verdict.CONSISTENT, own, within, more, beyond, touches=touched, changes=changes)
 
     def changed(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
-        """Who may be something else, or be linked otherwise, with ``assertions`` than without; None: anybody."""
+        """The individuals that may be something else, or be linked otherwise, with ``assertions`` than without; None: any."""
         event = self._premises.event(assertions)
         said = self._said(event)
         if event.outside or event.unread or said is None:
             return None
-        found = self._finder.of(said, event.individuals)
-        return None if found.changed is None else found.changed.union(event.individuals)
+        return self._finder.of(said, event.individuals).changes
 
     def _said(self, event: EventAssertions) -> EventAssertions | None:
         """``event`` as the premises have it; None where loops may arise that no clause sees."""
@@ -150,7 +151,7 @@ class InsideEntailer:
                 held.update((i, model) for i in at[number, node])
             for role, first, second in answer.pairs:
                 pairs.update((self._asked.roles[role], a, b) for a in at[number, first] for b in at[number, second])
-        return Conclusions(types, frozenset(pairs), held, found.touches)
+        return Conclusions(types, frozenset(pairs), held, found.touches, found.changes)
 
     def asked_names(self, event: EventAssertions) -> frozenset[str]:
         """The names that are asked about."""

@@ -73,13 +73,13 @@ class AskedVocabulary:
 class EventModules:
     """``clauses``, over which ``modules`` are asked; None where told literals alone contradict. ``nodes``: where individuals are,
     those of E among them: (module, node). ``touches``: all whom the closure looked at, where it looks at nobody else in effect;
-    ``changed``: those of them who are in I, or are told more."""
+    ``changes``: those of them who are in I, or are told more, and whom E mentions."""
 
     clauses: ClausalTBox
     modules: Sequence[NamedModule] | None
     nodes: dict[str, tuple[int, int]]
     touches: frozenset[str] | None = None
-    changed: frozenset[str] | None = None
+    changes: frozenset[str] | None = None
 
 
 class ModuleFinder:
@@ -140,7 +140,8 @@ class ModuleFinder:
             for node, members in enumerate(named.elements)
             for individual in members
         }
-        return EventModules(found.tbox, modules, nodes, *self._reach(found, inside))
+        touches, changes = self._reach(found, inside)
+        return EventModules(found.tbox, modules, nodes, touches, None if changes is None else changes.union(individuals))
 
     def _reach(self, found: LocalAddSet, inside: Sequence[owl.Assertion]) -> tuple[frozenset[str] | None, frozenset[str] | None]:
         """Counting and equality look at groups that E is far from, so that there is no telling."""
@@ -156,9 +157,9 @@ class ModuleFinder:
         return not (any(clause.at_most for clause in clauses) or any(isinstance(a, _OF_PAIRS) for a in self._premises.abox))
 
     def _seen(self, assertions: Sequence[owl.Assertion]) -> Sequence[owl.Assertion]:
-        """``assertions`` without those on properties that T and B do not have, where no negative one can deny them."""
-        kinds = owl.NegativeObjectPropertyAssertion | owl.NegativeDataPropertyAssertion
-        if any(isinstance(a, kinds) for a in assertions):
+        """``assertions`` without those on properties that T and B do not have, unless negative ones or class expressions
+        may speak of them."""
+        if abox_of(assertions).complex:
             return assertions
         return [a for a in assertions if self._is_seen(a)]
 

@@ -158,7 +158,7 @@ class _Settling:
         self._is_consistent = False
 
     def entailed(self, denied: Sequence[Denied]) -> list[Denied]:
-        """Those of ``denied`` that cannot be. Raises: Contradiction, OpenQuestion."""
+        """The ``denied`` that cannot be, and so are entailed. Raises: Contradiction, OpenQuestion."""
         if not denied or self._is_possible([a for each in denied for a in each]):
             return []
         self.require_consistent()

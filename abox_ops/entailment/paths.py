@@ -49,7 +49,7 @@ class RoleGraph:
         within: set[NumberPair] = set()
         beyond: set[NumberPair] = set()
         for step, (iri, _, is_closed) in enumerate(self.steps):
-            for x in among:
+            for x in self._starts(step, among):
                 reached = self._reached(step, x, is_closed=is_closed) & among
                 within.update((iri, x, y) for y in reached)
             if static and is_closed and self._below is not None:
@@ -57,6 +57,11 @@ class RoleGraph:
         if self._below is None:
             return within, beyond
         return within, {pair for pair in beyond if not self._below.leads(pair)}
+
+    def _starts(self, step: int, among: set[int]) -> set[int]:
+        """Those of ``among`` from which an edge leads."""
+        own = among & self.forward[step].keys()
+        return own if self._below is None else own | (among & self._below.forward[step].keys())
 
     def leads(self, pair: NumberPair) -> bool:
         """Whether a pair follows."""

@@ -24,7 +24,7 @@ class EventAssertions:
 
     @cached_property
     def individuals(self) -> tuple[str, ...]:
-        """Whom E mentions, sorted; nominals in its class assertions too."""
+        """The individuals that E mentions, sorted; nominals in its class assertions too."""
         return tuple(sorted(mentioned((*self.inside, *self.outside))))
 
 
@@ -139,5 +139,5 @@ def class_text(expression: owl.ClassExpression) -> str:
 
 
 def denial(expression: owl.ClassExpression, individual: str) -> owl.ClassAssertion:
-    """That ``individual`` is no ``expression``."""
+    """The assertion that ``individual`` is no ``expression``."""
     return owl.ClassAssertion(owl.ObjectComplementOf(expression), individual)

@@ -22,6 +22,7 @@ class Entailment:
     roles asked about, between individuals of E. ``static_types``, ``static_pairs``, where they were asked for: the same of the
     individuals that E does not mention (of pairs: with such an end), less what (T, B) by itself entails; only those with any.
     ``reason``: why the verdict is UNDETERMINED. ``touches``: the individuals whose change alone can change this; None: any.
+    ``changes``: those who can be something else, or be linked otherwise, with E than without, E's own too; None: any.
     """
 
     verdict: Verdict
@@ -31,10 +32,11 @@ class Entailment:
     static_pairs: frozenset[RolePair] = frozenset()
     reason: str = ""
     touches: frozenset[str] | None = field(default=None, compare=False)
+    changes: frozenset[str] | None = field(default=None, compare=False)
 
 
 def undetermined(reason: str) -> Entailment:
-    """That it is not known."""
+    """An entailment that is not known, for this reason."""
     return Entailment(Verdict.UNDETERMINED, reason=reason)
 
 

@@ -18,7 +18,7 @@ from simplify import simplify
 
 
 class NotPlain(Exception):
-    """That an assertion is no class, role or data assertion on a name."""
+    """An assertion is no class, role or data assertion on a name."""
 
 
 class HornEntailer:
@@ -75,13 +75,13 @@ class HornEntailer:
         except LabelOpen as reason:
             return undetermined(str(reason))
         mentioned = individuals.met
-        touches = self._around(graph, individuals)
+        touches, changes = self._around(graph, individuals), self._changes(graph, individuals)
         types = {i: self._types(graph.label_of(x), x, loose) for i, x in mentioned.items()}
         within, beyond = roles.pairs(set(mentioned.values()), static=static)
         named = individuals.name
         pairs = frozenset((role, named(a), named(b)) for role, a, b in within)
         if not static:
-            return Entailment(Verdict.CONSISTENT, types, pairs, touches=touches)
+            return Entailment(Verdict.CONSISTENT, types, pairs, touches=touches, changes=changes)
         grown = [x for x in graph.label if x < individuals.first and named(x) not in mentioned]
         more = {named(x): self._types(graph.label_of(x), x, {}) - self._types(self._graph.label_of(x), x, {}) for x in grown}
         return Entailment(
@@ -91,14 +91,18 @@ class HornEntailer:
             {i: classes for i, classes in more.items() if classes},
             frozenset((role, named(a), named(b)) for role, a, b in beyond),
             touches=touches,
+            changes=changes,
         )
 
     def changed(self, assertions: Iterable[owl.Assertion]) -> frozenset[str] | None:
-        """Who is something else, or is linked otherwise, with ``assertions`` than without; None: anybody."""
+        """The individuals that are something else, or linked otherwise, with ``assertions`` than without; None: any."""
         try:
             individuals, graph, _, _ = self._saturated(assertions)
         except (NotPlain, LabelClash, LabelOpen):
             return None
+        return self._changes(graph, individuals)
+
+    def _changes(self, graph: LabelledGraph, individuals: Individuals) -> frozenset[str]:
         grown = (x for x, label in graph.label.items() if x < individuals.first and label != self._graph.label_of(x))
         return frozenset(individuals.met).union(map(individuals.name, grown))
 
@@ -115,7 +119,7 @@ class HornEntailer:
         return individuals, graph, roles, loose
 
     def _around(self, graph: LabelledGraph, individuals: Individuals) -> frozenset[str] | None:
-        """Whom labels were read of: those of ``graph``, and their neighbours; None where they are too many, or pairs count."""
+        """The individuals that labels were read of: of ``graph``, and neighbours; None where too many, or where pairs count."""
         mine = {*graph.label, *individuals.met.values()}
         edges = [edge for x in mine for edge in self._graph.edges.get(x, ())]
         if len(edges) > MOST_TOUCHED or self._asked.roles:
@@ -190,7 +194,7 @@ class Individuals:
         self.first = len(self._known)
 
     def number(self, individual: str) -> int:
-        """That of ``individual``."""
+        """The number of ``individual``."""
         found = self.met.get(individual)
         if found is None:
             found = self._known.get(individual)
@@ -201,7 +205,7 @@ class Individuals:
         return found
 
     def name(self, number: int) -> str:
-        """Whose it is."""
+        """The individual that has this number."""
         return self._names[number] if number < self.first else self._more[number - self.first]
 
     def settled(self) -> Individuals:

@@ -90,7 +90,7 @@ class _Denials:
     deadline: float | None
 
     def found(self, classes: Sequence[owl.ClassExpression], roles: Sequence[str]) -> Entailment:
-        """Of the individuals of E."""
+        """The entailment of the individuals of E."""
         answer = is_consistent(self.premises, self.event, self.reasoners, self.deadline)
         if answer.verdict is not Verdict.CONSISTENT:
             return INCONSISTENT if answer.verdict is Verdict.INCONSISTENT else undetermined(answer.reason)

@@ -45,7 +45,7 @@ class Calculi:
 
     @cached_property
     def _vocabulary(self) -> frozenset[SubClassOf | Class]:
-        """That of T and A, and every name that is an atom: one changes neither clauses nor atoms."""
+        """The vocabulary of T and A, and every name that is an atom: one changes neither clauses nor atoms."""
         index = self.index
         atoms = {*index.simplified.clauses.atoms} & {*index.simplified.definition4_clauses.atoms}
         return frozenset((*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))))

@@ -155,7 +155,7 @@ def merge_classes(calculus: Calculus, graph: Graph) -> StoredPartition:
 
 
 def least_nodes(graph: Graph) -> Ints:
-    """By number: the least node of the element (of those that are expanded)."""
+    """The least node of each element (of its nodes that are expanded), by number."""
     return least_by(graph.rep[graph.member_element], graph.member_node, len(graph))
 
 

@@ -59,7 +59,7 @@ def _reach(index: Index, base: Base, less: LessBase, roles: RoleBox, touched: In
 
 
 def _certain(calculus: Calculus, left: Graph, keys: Ints) -> Ints:
-    """By element: the literals that follow from what is still asserted there; none where several individuals are one."""
+    """The literals that follow at each element from what is still asserted there; none where several individuals are one."""
     numbers = left.locate(keys)
     left.gather(numbers)
     ordered = np.sort(numbers)
@@ -145,7 +145,7 @@ def _rederived(index: Index, less: LessBase, roles: RoleBox, lost: Ints) -> Inde
 
 
 def _asserted_equals(less: LessBase, nodes: Ints) -> Ints:
-    """For each of ``nodes`` (ascending; whole elements): the least node that is asserted to be the same."""
+    """The least node that is asserted to be the same as each of ``nodes`` (ascending; whole elements)."""
     rows = less.table("pairs").rows_of(nodes)
     told = rows["kind"] == SAME
     first, second = (np.searchsorted(nodes, rows[name][told]) for name in ("node", "neighbour"))

@@ -137,7 +137,7 @@ class Calculus:
         return self.table.where(labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1]))
 
     def needs_below(self, label: Label, roles: frozenset[Role]) -> tuple[int, tuple[AtLeast, ...]]:
-        """Of the ≥k R.D needed at ``label`` with R among ``roles``: the sum of the k > 1 and of loops, which no other element
+        """The ≥k R.D needed at ``label`` with R among ``roles``: the sum of the k > 1 and of loops, which no other element
         meets, and the others with k = 1."""
         found = self._needs_below.get((label, roles))
         if found is None:

@@ -144,7 +144,7 @@ class FoundModules:
         return Module((positive,), (negative,))
 
     def _components(self, rest: Ints, alone: dict[int, Module]) -> list[NamedModule]:
-        """Those of the elements ``rest``. Where nothing but a label is kept, the module is that of ``alone``, which grows."""
+        """The modules of the elements ``rest``. Where nothing but a label is kept, it is that of ``alone``, which grows."""
         found, graph = self.found, self.found.graph
         members = self._members(rest)
         by_name = sorted(rest.tolist(), key=lambda e: members[e][0])

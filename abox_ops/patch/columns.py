@@ -67,7 +67,7 @@ class Patch(PatchState):
         graph, fresh = self.graph, None
         if self._first is None:
             self._first = graph.locate_nodes(self.touched.nodes)
-            if self.all_around or self.grown_tbox:
+            if self.grown_tbox:
                 graph.expand(self._first)
             else:
                 graph.meet_insertions()

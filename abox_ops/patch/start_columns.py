@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from abox_ops.elements.columns import flags
 from abox_ops.labels.calculus import clashes
 from abox_ops.labels.numbered import Bools, combinations
 from abox_ops.patch.border_columns import Border
@@ -76,9 +77,10 @@ def uncovered(state: PatchState) -> Ints:
     open_ |= beyond & (state.is_new[source] | state.is_new[target])
     rest = (beyond & ~open_).nonzero()[0]
     # What A asserts at the ends of those that are seen was fetched to see whether they clash.
-    old = ~graph.edges["inserted"]
-    pairs = [graph.rep[graph.edges[end][old]] for end in ("source", "target")]
-    open_[rest] = seen[rest] & contained([source[rest], target[rest]], pairs)
+    asked = rest[seen[rest]]
+    old = ~graph.edges["inserted"] & flags(len(graph), source[asked])[graph.edges["source"]]
+    pairs = [graph.edges[end][old] for end in ("source", "target")]
+    open_[asked] = contained([source[asked], target[asked]], pairs)
     rest = rest[~open_[rest]]
     open_[rest] = state.relevant(source[rest], role[rest], target[rest])
     return unique(np.concatenate([source[open_], target[open_]]))

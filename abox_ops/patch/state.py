@@ -98,7 +98,7 @@ class PatchState:
         self._assumed |= {e: self.means.completions.of(labels[e], mask) for e, mask in triggers.items()}
 
     def _triggers(self, elements: Iterable[str]) -> dict[str, int]:
-        """By element, the head atoms that are better tried as true there: of the clauses on its role assertions that the labels
+        """The head atoms that are better tried as true at each element: of the clauses on its role assertions that the labels
         leave unmet, and of m-type clauses whose bound may be broken at the element by itself."""
         names = sum(1 << i for i, a in enumerate(self.space.tbox.atoms) if isinstance(a, str))
         bounded = [c for c in self.space.m_type if c.head & names]

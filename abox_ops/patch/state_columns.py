@@ -25,7 +25,7 @@ _NONE = np.zeros(0, np.int64)
 
 class PatchState(OpenAssertions):
     """I of one batch, growing; ``mu`` is the label of each element in its part, ``certified`` told_N. ``all_plain``: see
-    `abox_ops.patch.reference.Patch`. ``all_around``: reads all role assertions of what is touched, also where nothing changes."""
+    `abox_ops.patch.reference.Patch`."""
 
     counts: FineCounts
     inside, plain, active = ElementFlags(), ElementFlags(), ElementFlags()
@@ -45,11 +45,10 @@ class PatchState(OpenAssertions):
         absent: int = 0,
         *,
         all_plain: bool = False,
-        all_around: bool = False,
     ) -> None:
         super().__init__(index, calculus, graph, touched)
         self.outside, self.absent = outside, absent
-        self.all_plain, self.all_around = all_plain, all_around
+        self.all_plain = all_plain
         self.inside = np.zeros(0, np.bool_)
         self.plain = np.zeros(0, np.bool_)
         self.active = np.zeros(0, np.bool_)
@@ -91,15 +90,15 @@ class PatchState(OpenAssertions):
         return self.inside.nonzero()[0]
 
     def _new(self) -> Bools:
-        """By number: elements that A does not have, or not as they are now."""
+        """Whether A lacks an element, or has it not as it is now, by number."""
         return self.graph.is_new()
 
     def _joined(self) -> Bools:
-        """By number: elements that were made of several."""
+        """Whether an element was made of several, by number."""
         return self.graph.is_joined()
 
     def clashing(self) -> Bools:
-        """By number: the elements that told⁺ contradicts."""
+        """Whether told⁺ contradicts an element, by number."""
         return self._clashes_among(self.active)
 
     def _clashes_among(self, elements: Bools) -> Bools:
@@ -108,7 +107,7 @@ class PatchState(OpenAssertions):
         return found
 
     def contradictory(self) -> Bools:
-        """By number: elements of I that told⁺ alone contradicts."""
+        """Whether an element is in I and told⁺ alone contradicts it, by number."""
         return self._clashes_among(self.inside)
 
     def may_clash(self, first: Ints, second: Ints) -> Bools:
@@ -155,7 +154,7 @@ class PatchState(OpenAssertions):
         self.mu[members[said]] = np.array(labels, np.int64)[inverse]
 
     def _triggers(self, elements: Ints) -> Ints:
-        """For each of ``elements`` (ascending), as the number of a label: the head atoms that are better tried as true there."""
+        """The head atoms that are better tried as true at each of ``elements`` (ascending), as the number of a label."""
         graph, counts = self.graph, None
         if self.calculus.bounded:
             nobody = np.zeros(len(graph), np.bool_)

@@ -62,7 +62,7 @@ class PublishedProcedure:
             graph.expand(frontier)
             entered = longer(entered, len(graph))
             entered[frontier] = True
-            reached = self._deal(flags(len(graph), frontier)[graph.rep[graph.edges["source"]]])
+            reached = self._deal(flags(len(graph), frontier)[graph.edges["source"]])
         return self._result(np.flatnonzero(entered))
 
     def entered(self, nodes: Ints) -> AddSetColumns:
@@ -70,7 +70,7 @@ class PublishedProcedure:
         graph = self.graph
         graph.expand(graph.locate_nodes(np.concatenate([self.touched.nodes, nodes])))
         seen = unique(graph.elements_of(nodes))
-        self._deal(graph.edges["inserted"] | flags(len(graph), seen)[graph.rep[graph.edges["source"]]])
+        self._deal(graph.edges["inserted"] | flags(len(graph), seen)[graph.edges["source"]])
         return self._result(seen)
 
     def told(self) -> Ints:
@@ -86,7 +86,7 @@ class PublishedProcedure:
         edges = self.graph.edges
         chosen = chosen & self.calculus.among(edges["role"], self._part_of)
         rows = {name: column[chosen] for name, column in edges.items()}
-        source, target = self.graph.rep[rows["source"]], self.graph.rep[rows["target"]]
+        source, target = rows["source"], rows["target"]
         outcomes, which = self._outcomes(rows, source, target)
         kept, at_source, at_target = (
             np.array([(o.kept, o.subject_enters, o.object_enters) for o in outcomes], np.bool_).reshape(-1, 3).T[:, which]

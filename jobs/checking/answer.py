@@ -64,6 +64,7 @@ def result_of(
             shapes=found.shapes,
             reasoner_calls=found.calls,
             seconds=clock.seconds,
+            spark=found.cost,
         ),
         evidence=_evidence(
             options,
@@ -251,7 +252,7 @@ class _Kept(Sequence[Assertion]):
 
     @property
     def patch(self) -> Any:
-        """By what the batch was accepted, where the engine tells (criterion `model`)."""
+        """The patch by which the batch was accepted, where the engine tells (criterion `model`)."""
         return getattr(self.add_set, "patch", None)
 
     def frame(self) -> Any:

@@ -56,7 +56,7 @@ def agreed(leftovers: Iterable[Leftover], certificate: Mapping[str, Any]) -> tup
 
 
 class AddSetSize(Protocol):
-    """Of an add set (`abox_ops.engine.AddSet`), what a result tells."""
+    """The sizes of an add set (`abox_ops.engine.AddSet`) that a result tells."""
 
     @property
     def insertions(self) -> int: ...
@@ -90,7 +90,7 @@ class Findings:
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``: modules by verdict;
     ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run by its content; ``sent``,
-    ``notes``: see `Evidence`; ``ended``, ``undetermined``: see `Result`.
+    ``notes``: see `Evidence`; ``ended``, ``undetermined``: see `Result`; ``cost``: see `Statistics`.
     """
 
     criterion: str
@@ -113,6 +113,7 @@ class Findings:
     notes: tuple[str, ...] = ()
     ended: bool = True
     undetermined: tuple[UndecidedModule, ...] = ()
+    cost: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,6 @@ class Telling(Protocol):
 
 
 class Asserting(Protocol):
-    """Of a knowledge base, what tells of deletions (`abox_ops.engine.KnowledgeBase.absent`)."""
+    """The part of a knowledge base that tells of deletions (`abox_ops.engine.KnowledgeBase.absent`)."""
 
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]: ...

@@ -92,7 +92,8 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
     from jobs.checking.certifying import BaseQuestion, certificate_of, own_reading, prepare_and_certify, read_again
 
     options = Options(**settings_of(settings))
-    keeper, path = load(STORE), Path(store)
+    keeper = load(STORE)
+    path = keeper.place_of(store)
     from shiq.aside import told_aside
 
     with OpenedDecider(options) as asked:
@@ -139,9 +140,9 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
     `check_insertions`."""
     from jobs.checking.certifying import BaseQuestion, certificate_of, index_far, prepare_and_certify
 
-    options = Options(**settings_of(settings))
+    options, path = Options(**settings_of(settings)), load(STORE).place_of(store)
     if options.engine in BUILDERS:
-        return index_far(tbox, abox, Path(store), options, repair)
+        return index_far(tbox, abox, path, options, repair)
     with OpenedDecider(options) as asked:
         clock = Clock()
         ontology = ontology_of(sources_of(tbox), options)
@@ -159,7 +160,7 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
         told = (*of_tbox, *of_data, *told_aside(asides))
         prepared, result = prepare_and_certify(BaseQuestion(ontology, given_abox, told, ledger, options, asked, clock))
         load(STORE).write_store(
-            Path(store),
+            path,
             ontology.tbox,
             given_abox,
             leftovers=of_data,

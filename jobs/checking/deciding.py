@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from abox_ops.engine import MODEL, AddSet, Inquiry, ModelKnowledgeBase, unheard
+from abox_ops.engine import MODEL, AddSet, Inquiry, ModelKnowledgeBase, Settling, unheard
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, positions, tally
 from jobs.checking.answer import crowds, refuted_result, result_of, time_over
@@ -126,6 +126,8 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
             # Loaded where there is something to explain: most batches are consistent.
             from jobs.checking.explaining import explained
 
+            # Nobody goes on from what contradicts, and explaining it takes memory of its own.
+            add_set = add_set.settled() if offers(add_set, Settling) else add_set
             seconds = [s for s in (options.explain_seconds, left()) if s is not None]
             deadline, left, is_over = deadline_of(replace(options, timeout=min(seconds, default=None)), time.monotonic())
             explanation = explained(base, insertions, add_set, groups, answered, decider, options, deadline)

@@ -59,10 +59,11 @@ class Session:
     there.
     """
 
-    def __init__(self, path: Path, snapshot: int | None = None) -> None:
-        self.path = path
+    def __init__(self, path: str | Path, snapshot: int | None = None) -> None:
+        keeper = load(STORE)
+        self.path = keeper.place_of(path)
         self._is_past = snapshot is not None
-        self._store: Any = load(STORE).open_store(path, snapshot)
+        self._store: Any = keeper.open_store(self.path, snapshot)
         self._deciders: dict[tuple[str, str, float, bool], Decider] = {}
         self._knowledge_bases: dict[tuple[str, bool], KnowledgeBase] = {}
         self._reach: dict[object, Reach] = {}
@@ -102,13 +103,14 @@ class Session:
         commit: bool = False,
         before_commit: Approval | None = None,
         named: Callable[[str], str] = str,
+        taken: Mapping[str, int] | None = None,
         **settings: Any,
     ) -> Result:
         """Checks one batch against what the store holds now, also where another process has committed since the last check
         (`Result.snapshot`); settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
         CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
         ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop;
-        ``named``: what the caller calls a source, where that is another name.
+        ``named``: what the caller calls a source, where that is another name; ``taken``: see `taken`, told with the commit.
 
         Raises `StoreError` if another process commits while this check, which is to commit, is at work (nothing is lost: check
         again), or ``commit`` is asked of a session that was opened on a snapshot by its number.
@@ -150,7 +152,7 @@ class Session:
         if not commit or result.verdict is not Verdict.CONSISTENT:
             return result
         asides = before_commit(result) if before_commit else ()
-        return result if asides is None else self._commit(read[0], result, options, clock, asides, named)
+        return result if asides is None else self._commit(read[0], result, options, clock, asides, named, taken or {})
 
     def _commit(
         self,
@@ -160,6 +162,7 @@ class Session:
         clock: Clock,
         asides: Collection[Aside],
         named: Callable[[str], str],
+        taken: Mapping[str, int],
     ) -> Result:
         # Loaded where a batch is committed.
         from jobs.checking.certifying import certificate_of
@@ -182,6 +185,7 @@ class Session:
                 asides=asides,
                 leftovers=_told(_outside_now(opened.data_leftovers, batch), left_out, options),
                 left_out=left_out,
+                taken=taken,
             )
         finally:
             # After a refusal the session goes on with what the store holds by now.
@@ -204,6 +208,13 @@ class Session:
         found = read_batch(self._base(options), insertions, None, options).left_at()
         marked = [(options.known.marked((leftover,))[0], places) for leftover, places in found]
         return [(leftover, places) for leftover, places in marked if stands_whatever_hermit_says(leftover, options)]
+
+    @property
+    def taken(self) -> Mapping[str, int]:
+        """The number of the last batch that was taken in, by feed, of those that told it."""
+        self._renew()
+        found: Mapping[str, int] = self._store.manifest.taken
+        return found
 
     @property
     def asides(self) -> tuple[Aside, ...]:
@@ -314,4 +325,4 @@ _COMMITTED = "left out of batches that were committed"
 
 def open_store(path: str | Path, snapshot: int | None = None) -> Session:
     """Opens a store for several checks; a context manager. ``snapshot``: one that it keeps, instead of the present one."""
-    return Session(Path(path), snapshot)
+    return Session(path, snapshot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -26,6 +27,9 @@ from jobs.commands.running import Request, run_check
 @click.option("--abox", "-a", multiple=True, help="ABox file, instead of a store; repeatable. The base is certified first.")
 @click.option("--insert", "-i", "insertions", multiple=True, help="File of insertions; repeatable.")
 @click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
+@click.option("--changes", help="A Delta table of triples that keeps a change data feed: its changes are the batch.")
+@click.option("--from-version", type=click.IntRange(0), help="The first version of --changes whose changes count.")
+@click.option("--to-version", type=click.IntRange(0), help="The last one.  [default: the newest]")
 @click.option("--commit", is_flag=True, help="Take the batch into the store, in one step, if it is consistent.")
 @click.option("--require-nonempty", is_flag=True, help="End with 4 if the batch holds nothing: a feed that broke off, perhaps.")
 @click.option("--why-pulled", is_flag=True, help="Print, clause by clause, what made it look at more than the batch touches.")
@@ -45,6 +49,9 @@ def check(
     abox: tuple[str, ...],
     insertions: tuple[str, ...],
     deletions: tuple[str, ...],
+    changes: str | None,
+    from_version: int | None,
+    to_version: int | None,
     commit: bool,
     require_nonempty: bool,
     why_pulled: bool,
@@ -57,6 +64,7 @@ def check(
     \b
     shiq check --store kg/ --insert tonight.nt --commit
     shiq check --tbox t.owl --abox data.nt.gz --insert tonight.nt --delete gone.nt
+    shiq check --store kg/ --changes lake/triples --from-version 18 --commit
     """
     from shiq.check import check_insertions
     from shiq.check import open_store as opened
@@ -69,16 +77,29 @@ def check(
         raise click.UsageError(f"{'--commit' if commit else '--snapshot'} goes with --store.")
     if commit and snapshot is not None:
         raise click.UsageError("A batch can only be committed onto the present snapshot: leave --snapshot or --commit out.")
-    if not insertions and not deletions:
-        raise click.UsageError("Nothing to check: give --insert, --delete or both.")
+    if not insertions and not deletions and not changes:
+        raise click.UsageError("Nothing to check: give --insert, --delete or both, or --changes.")
+    if bool(changes) != (from_version is not None) or (to_version is not None and not changes):
+        raise click.UsageError("--changes goes with --from-version, and perhaps --to-version.")
+    if changes and (insertions or deletions):
+        raise click.UsageError("--changes are the whole batch: leave --insert and --delete out.")
 
     options |= {"require_nonempty": require_nonempty, "why_pulled": why_pulled, "verdict_only": verdict_only}
 
+    inputs = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox, "insertions": insertions, "deletions": deletions}
+    coming, going = list[object](insertions), list[object](deletions)
+    notes: tuple[str, ...] = ()
+    if changes and from_version is not None:
+        taken = shiq.table_changes(changes, from_version, to_version)
+        coming, going, notes = [taken.insertions], [taken.deletions], (str(taken),)
+        inputs |= {"changes": changes, "from_version": str(taken.first), "to_version": str(taken.last)}
+
     def run(settings: dict[str, Any]) -> shiq.Result:
         if store is None:
-            return check_insertions(list(tbox), list(abox), list(insertions), list(deletions), **settings)
-        with opened(store, snapshot) as session:
-            return session.check(list(insertions), list(deletions), commit=commit, **settings)
+            result = check_insertions(list(tbox), list(abox), coming, going, **settings)
+        else:
+            with opened(store, snapshot) as session:
+                result = session.check(coming, going, commit=commit, **settings)
+        return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *notes)))
 
-    inputs = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox, "insertions": insertions, "deletions": deletions}
     return run_check(run, options, Request("check", inputs))

@@ -16,7 +16,7 @@ from jobs.progress import ProgressLine
 from jobs.text.generated import report_text
 
 if TYPE_CHECKING:
-    from jobs.evaluation.streams.rules import RuleStream
+    from jobs.evaluation.streams.rules import GeneratedRules
 
 
 @click.group(cls=Commands)
@@ -24,7 +24,7 @@ def generate() -> None:
     """Make benchmark data."""
 
 
-def _rule_stream(command: Callable[..., RuleStream]) -> Callable[..., int]:
+def _rule_stream(command: Callable[..., GeneratedRules]) -> Callable[..., int]:
     """A command that writes what ``command`` gives: program.lp and stream.log."""
 
     @click.option("--points", type=click.IntRange(min=1), default=60, show_default=True)
@@ -45,7 +45,7 @@ def _rule_stream(command: Callable[..., RuleStream]) -> Callable[..., int]:
     "--links", type=click.Choice(["random", "near"]), default="random", show_default=True, help="As published, or near."
 )
 @_rule_stream
-def grid(**recipe: Any) -> RuleStream:
+def grid(**recipe: Any) -> GeneratedRules:
     """The photo-voltaic grid for `shiq stream rules`: panels fail and recover."""
     from jobs.evaluation.streams.grid import Grid
 
@@ -57,18 +57,18 @@ def grid(**recipe: Any) -> RuleStream:
 @click.option("--window", type=click.IntRange(min=1), default=20, show_default=True)
 @click.option("--values", type=click.IntRange(min=0), default=50, show_default=True, help="Of an argument; 0: as published.")
 @_rule_stream
-def join(**recipe: Any) -> RuleStream:
+def join(**recipe: Any) -> GeneratedRules:
     """Heavy Join for `shiq stream rules`: a join through two windows."""
-    from jobs.evaluation.streams.join import Join
+    from jobs.evaluation.streams.join import GeneratedJoin
 
-    return Join(**recipe).stream()
+    return GeneratedJoin(**recipe).stream()
 
 
 @generate.command()
 @click.option("--events", type=click.IntRange(min=1), default=500, show_default=True, help="Requests of a point.")
 @click.option("--window", type=click.IntRange(min=1), default=5, show_default=True)
 @_rule_stream
-def caching(**recipe: Any) -> RuleStream:
+def caching(**recipe: Any) -> GeneratedRules:
     """Content Caching for `shiq stream rules`: counts, rates, and what was not asked for."""
     from jobs.evaluation.streams.caching import Caching
 

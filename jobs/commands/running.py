@@ -28,7 +28,7 @@ Answer: TypeAlias = Callable[[], dict[str, Any]]
 
 
 def level(quiet: bool, verbose: bool) -> int:
-    """Of `jobs.progress.ProgressLine`."""
+    """How much is told, as `jobs.progress.ProgressLine` takes it."""
     return 0 if quiet else 2 if verbose else 1
 
 
@@ -181,7 +181,7 @@ def _located(answer: dict[str, Any], asked: Request) -> dict[str, Any]:
 
 
 def _named(answer: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, str]:
-    """Those of ``labels`` that the conflicts of ``answer`` need."""
+    """The ``labels`` that the conflicts of ``answer`` need."""
     if not labels:
         return {}
     texts = (text for conflict in answer["conflicts"] for part in _PARTS for text in conflict[part])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from jobs.commands.options import snapshot_option
@@ -18,10 +16,11 @@ from jobs.commands.running import write_json
 def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> int:
     """Print the assertions of a store as N-Triples."""
     from jobs.store import open_store as opened
+    from jobs.store import place_of
     from jobs.text.stores import left_out_text
     from shiq.ntriples import assertion_lines
 
-    with opened(Path(store), snapshot) as kept:
+    with opened(place_of(store), snapshot) as kept:
         if aside:
             for text in map(left_out_text, kept.left_out()):
                 click.echo(text, nl=False)
@@ -43,12 +42,14 @@ def status(store: str, json_file: str | None, verify: bool) -> int:
     from dataclasses import asdict
 
     from jobs.store import open_store as opened
+    from jobs.store import place_of
     from jobs.store import status as status_of
     from jobs.store.verify import verified
     from jobs.text.stores import status_text
 
-    whole = {"verified": asdict(verified(Path(store)))} if verify else {}
-    with opened(Path(store)) as kept:
+    place = place_of(store)
+    whole = {"verified": asdict(verified(place))} if verify else {}
+    with opened(place) as kept:
         found = {**status_of(kept), **whole}
     if json_file != "-":
         click.echo(status_text(found))
@@ -65,7 +66,8 @@ def compact(store: str) -> int:
 
     Files that no snapshot has needed for a week are removed.
     """
+    from jobs.store import place_of
     from jobs.store.upkeep import compact as run
 
-    click.echo(f"snapshot {run(Path(store)).snapshot}")
+    click.echo(f"snapshot {run(place_of(store)).snapshot}")
     return 0

@@ -124,7 +124,7 @@ def _named_in(range_: owl.DataRange) -> Iterator[owl.Datatype | owl.Literal]:
 def mended(
     rows: Iterable[SetAsideLine], mending: Mending, holds: Callable[[Sequence[tuple[SetAsideLine, Line]]], bool]
 ) -> dict[Line, str]:
-    """For lines that were set aside, the line to write instead, where ``holds`` says that with it nothing is wrong any more. Many
+    """The line to write instead of one that was set aside, where ``holds`` says that with it nothing is wrong any more. Many
     are asked about together, since what is consistent stays so without some of it; `MOST_CHECKS` times at most."""
     mendable = sorted((x for x in rows if x.kind in _MENDABLE and x.line.triple), key=lambda x: (x.line.text, x.line.file))
     spelt = [(x, mending.spellings(x.line.triple, x.kind)) for x in mendable[:MOST_LINES] if x.line.triple]

@@ -25,7 +25,7 @@ class CertificateError(OperationalError):
 
 
 def certify_components(vertices: Ints, first: Ints, second: Ints, member: Ints, component: Ints) -> None:
-    """That ``component`` names the connected component of each ``member``: of every vertex, under the edges (first, second).
+    """Certifies that ``component`` names the connected component of each ``member``: of every vertex, by edges (first, second).
 
     Proves it by counting. Every vertex has one label; a label is the name of a member that has it; no edge joins two labels, so
     there are at most as many labels as components. A spanning forest grown here edge by edge has as many trees as there are
@@ -71,7 +71,7 @@ def _forest(first: Ints, second: Ints) -> int:
 
 
 def certify_told(rules: WorkerCalculus, vertices: DataFrame, edges: DataFrame) -> None:
-    """That the last label of each ``history`` is the least fixpoint above ``start``, along ``edges`` (src, dst, role).
+    """Certifies that the last label of each ``history`` is the least fixpoint above ``start``, along ``edges`` (src, dst, role).
 
     ``vertices``: id, start, history (its label after each round). Replays all rounds in one pass: every label is what the label
     before it and the messages sent under the labels of that round come to, so nothing is there that was not derived; and a round
@@ -106,7 +106,7 @@ def certify_told(rules: WorkerCalculus, vertices: DataFrame, edges: DataFrame) -
 
 
 def certify_reached(start: DataFrame, arcs: DataFrame, reached: DataFrame) -> None:
-    """That ``reached`` (id, distance) is what ``start`` (id) reaches along ``arcs`` (src, dst).
+    """Certifies that ``reached`` (id, distance) is what ``start`` (id) reaches along ``arcs`` (src, dst).
 
     Exactly the start is at distance 0; everything else was given a distance d by an arc from a vertex at d - 1, so by induction
     it is reached; and no arc leads out of what is reached, so nothing is missing.

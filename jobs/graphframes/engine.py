@@ -106,7 +106,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
             found = everything(index, calculus, graph, touched)
         else:
             calculus = Calculus(simplified.definition4_clauses, whole.names)
-            graph, before = (Graph(view, self.roles, index.same, _no_labels) for view in (whole, alone(self.base)))
+            graph, before = (Graph(view, self.roles, index.same, _no_labels, by_node=True) for view in (whole, alone(self.base)))
             published = PublishedProcedure(index, simplified, calculus, graph, before, touched)
             with running(self.spark, len(self) + whole.insertions):
                 nodes = entered(self.spark, index, calculus, whole, self.roles, published)
@@ -119,19 +119,15 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         calculus: Calculus,
         added: Sequence[SubClassOf | Class],
         inquiry: Inquiry,
-        *,
-        all_around: bool = False,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """See `LocalKnowledgeBase.patch_with`."""
         with running(self.spark, len(self) + whole.insertions):
-            return super().patch_with(whole, calculus, added, inquiry, all_around=all_around)
+            return super().patch_with(whole, calculus, added, inquiry)
 
-    def plain_patch(
-        self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class], *, all_around: bool = False
-    ) -> Patch:
+    def plain_patch(self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class]) -> Patch:
         """See `LocalKnowledgeBase.plain_patch`."""
         with running(self.spark, len(self) + whole.insertions):
-            return super().plain_patch(whole, calculus, added, all_around=all_around)
+            return super().plain_patch(whole, calculus, added)
 
     def _new_patch(
         self,

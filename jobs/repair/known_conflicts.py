@@ -316,7 +316,7 @@ class _Search:
         return [*add_set.contradictory, *(tuple(i for element in m.elements for i in element) for m in modules)]
 
     def _modules(self, add_set: AddSet, verdict: Verdict) -> list[NamedModule]:
-        """Those of which the reasoner says ``verdict``."""
+        """The modules of which the reasoner says ``verdict``."""
         answers = asked(add_set.modules, lambda distinct: self.decider.decide(add_set.tbox, distinct, None))
         return [add_set.modules[i] for i in positions(answers, lambda answer: answer.verdict is verdict)]
 

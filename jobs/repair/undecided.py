@@ -48,7 +48,7 @@ def ranges_of(tbox: ClausalTBox) -> dict[str, list[DataRange]]:
 
 
 def open_values(tbox: ClausalTBox, assertions: Iterable[Assertion]) -> Sequence[DataPropertyAssertion]:
-    """Those of ``assertions`` whose value is in some range of their property or not, which cannot be said."""
+    """The ``assertions`` of which cannot be said whether the value is in some range of the property."""
     theory, ranges = DataTheory(tbox.definitions, tbox.roles), ranges_of(tbox)
     return [
         a

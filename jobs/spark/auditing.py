@@ -31,7 +31,7 @@ def is_drawn(shape: Shape, share: float) -> bool:
 
 
 def drawn(tbox: ClausalTBox, decided: Iterable[tuple[Module, str]], share: float) -> DrawnShapes:
-    """Those of ``decided`` that are among the ``share``, one for each shape."""
+    """The ``decided`` modules that are among the ``share``, one of each shape."""
     shapes = Shapes(tbox)
     found = {shape: pair for pair in decided if is_drawn(shape := shapes.shape(pair[0]), share)} if share else {}
     return DrawnShapes(tbox, tuple(found.values()))

@@ -12,9 +12,11 @@ import json
 import pickle
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -24,8 +26,20 @@ from abox_ops.engine import MODEL
 from abox_ops.index.columns import vocabulary_of
 from abox_ops.local import LocalKnowledgeBase
 from jobs.spark import rows as rows_
-from jobs.spark.deciding import DecidedShapes, answered, collected, consistent_shapes, decide, drawn
-from jobs.spark.kernel import CLAUSES, DELETED, SHAPE, SUMMARY, GroupSummary, kept_of, merged_by, modules_of, run_group
+from jobs.spark.costs import TaggedJobs, describe
+from jobs.spark.deciding import DecidedShapes, answered, collected, consistent_shapes, decide, decided_at_once, drawn
+from jobs.spark.kernel import (
+    CLAUSES,
+    DELETED,
+    SHAPE,
+    SUMMARY,
+    AskedRecords,
+    GroupSummary,
+    kept_of,
+    merged_by,
+    modules_of,
+    run_group,
+)
 from jobs.spark.kernel import DDL as RECORDS
 from jobs.spark.plan import Plan, new_names
 from jobs.spark.reading import BatchRows
@@ -39,24 +53,38 @@ from shiq.ntriples import assertion_lines
 from shiq.verdict import Verdict
 
 _CONTENT = ("kind", "s", "p", "o", "datatype", "language")
+#: A batch of no more rows is run by one task: to spread it costs more than it takes.
+MOST_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
 class Figures:
     """What a check cost: rounds, groups at first and at last; rows that its tasks read of the store, to look terms up and to
-    close."""
+    close; how often a worker had kept what the tasks asked for."""
 
     rounds: int = 0
     groups: int = 0
     joints: int = 0
     lookup_rows: int = 0
     rows: int = 0
+    cache_hits: int = 0
+    cache_misses: int = 0
+
+    def to_dict(self) -> dict[str, int]:
+        return {
+            "rounds": self.rounds,
+            "groups": self.groups,
+            "joint_groups": self.joints,
+            "store_rows": self.lookup_rows + self.rows,
+            "cache_hits": self.cache_hits,
+            "cache_misses": self.cache_misses,
+        }
 
 
 @dataclass(frozen=True)
 class ClosedBatch:
     """A batch at the end of its rounds: which group is run with which, and the records of each joint group; ``rows``: what all
-    rounds read of the store."""
+    rounds read of the store; ``collected``: the records of a batch that was run at once, on the driver."""
 
     joint: dict[int, int]
     parts: tuple[tuple[DataFrame, frozenset[int]], ...]
@@ -64,6 +92,7 @@ class ClosedBatch:
     clauses: bytes
     rounds: int
     rows: int
+    collected: pa.Table | None = None
 
     @property
     def records(self) -> DataFrame:
@@ -83,12 +112,14 @@ class ClosedBatch:
 
 @dataclass
 class BatchGroups:
-    """A batch in groups, and what runs it."""
+    """A batch in groups, and what runs it. ``at_once``: it is one group, and so small that the task that runs it decides too,
+    and the driver takes all that it tells."""
 
     spark: SparkSession
     plan: Plan
     rows: DataFrame
     groups: list[int]
+    at_once: bool = False
     held: list[DataFrame] = field(default_factory=list)
 
     def release(self) -> None:
@@ -104,6 +135,8 @@ class BatchGroups:
 
     def close(self) -> ClosedBatch:
         """Runs every group, then as one those that meet, until none do. Stops because groups only join."""
+        if self.at_once:
+            return self._closed_at_once()
         return self._settled(self.rows, {group: group for group in self.groups}, set(self.groups), None)
 
     def close_without(self, before: ClosedBatch, removed: pa.Table) -> ClosedBatch:
@@ -121,8 +154,11 @@ class BatchGroups:
         rounds = rows_read = 0
         while True:
             rounds += 1
+            describe(self.spark, f"closing groups, round {rounds}: {len(todo)} of {len(set(joint.values()))}")
             several = len(set(joint.values())) > 1
-            records = self._run(rows, joint, todo, facts=several)
+            clauses_by = min(todo, default=None) if self._needs_clauses and not clauses else None
+            records = self._run(rows, joint, todo, AskedRecords(several, clauses_by)).persist()
+            self.held.append(records)
             live = frozenset(set(joint.values()) - todo)
             parts = [(frame, there & live) for frame, there in parts] + [(records, frozenset(todo))]
             told = records.where(F.col("what").isin(SUMMARY, CLAUSES)).select("joint", "what", "text", "body").collect()
@@ -139,15 +175,28 @@ class BatchGroups:
             todo = {new[group] for group, name in joint.items() if new[group] != name}
             joint = new
 
-    def _run(self, rows: DataFrame, joint: Mapping[int, int], todo: set[int], *, facts: bool) -> DataFrame:
+    @property
+    def _needs_clauses(self) -> bool:
+        """Whether modules are put to reasoners by others than who made them."""
+        return bool(self.plan.asking.audit) or not (self.at_once or self.plan.criterion == MODEL)
+
+    def _closed_at_once(self) -> ClosedBatch:
+        (group,) = self.groups
+        describe(self.spark, "closing and deciding the batch, in one task")
+        asked = AskedRecords(clauses_by=group if self._needs_clauses else None, answers=True)
+        records = self._run(self.rows, {group: group}, {group}, asked).toArrow()
+        told = {what: records.filter(pc.equal(records["what"], what)) for what in (SUMMARY, CLAUSES)}
+        summary = sum((GroupSummary(**json.loads(text)) for text in told[SUMMARY]["text"].to_pylist()), GroupSummary())
+        clauses = next(iter(told[CLAUSES]["body"].to_pylist()), b"")
+        return ClosedBatch({group: group}, (), {group: summary}, clauses, 1, summary.rows, records)
+
+    def _run(self, rows: DataFrame, joint: Mapping[int, int], todo: set[int], asked: AskedRecords) -> DataFrame:
         plan = self.plan
 
         def task(table: pa.Table) -> pa.Table:
-            return run_group(table, table["joint"][0].as_py(), plan, facts=facts)
+            return run_group(table, table["joint"][0].as_py(), plan, asked)
 
-        records = self._apply(rows, joint, todo, task, RECORDS).persist()
-        self.held.append(records)
-        return records
+        return self._apply(rows, joint, todo, task, RECORDS)
 
     def _apply(
         self, rows: DataFrame, joint: Mapping[int, int], todo: set[int], task: Callable[[pa.Table], pa.Table], ddl: str
@@ -160,6 +209,8 @@ class BatchGroups:
             named = rows.join(F.broadcast(pairs), "group")
         if todo != set(joint.values()):
             named = named.where(F.col("joint").isin(*todo))
+        if len(self.groups) == 1:
+            return named.coalesce(1).mapInArrow(partial(_of_all, task), ddl)
         # A fixed number of partitions keeps adaptive execution from running all groups in one task, since they are small.
         spread = named.repartition(max(1, min(len(todo), 8 * self.tasks)), "joint")
         return spread.groupBy("joint").applyInArrow(task, ddl)
@@ -197,7 +248,8 @@ class BatchGroups:
             return pa.table({"shape": [s for s, _ in found], "members": [list(m) for _, m in found]}, _MEMBERS)
 
         ddl = "shape string, members array<string>"
-        rows = self._apply(self.rows, joint, set(joint.values()), task, ddl).collect()
+        with TaggedJobs(self.spark, "modules"):
+            rows = self._apply(self.rows, joint, set(joint.values()), task, ddl).collect()
         return sorted(tuple(row.members) for row in rows if not row.shape) + sorted(
             tuple(row.members) for row in rows if row.shape
         )
@@ -209,14 +261,23 @@ class BatchGroups:
         def task(table: pa.Table) -> pa.Table:
             return pa.table({"body": [pickle.dumps(identity) for identity in merged_by(table, plan)]}, _BODY)
 
-        rows = self._apply(self.rows, joint, chosen, task, "body binary").collect() if chosen else []
+        with TaggedJobs(self.spark, "individuals that become equal"):
+            rows = self._apply(self.rows, joint, chosen, task, "body binary").collect() if chosen else []
         return sorted((pickle.loads(row.body) for row in rows), key=lambda identity: identity.parts)
 
     def insertions(self, joint: Mapping[int, int], chosen: set[int]) -> pa.Table:
         """The rows of the insertions of the ``chosen`` joint groups."""
         groups = [group for group, name in joint.items() if name in chosen]
         rows = self.rows.where(F.col("group").isin(*groups) & (F.col("split") != DELETED))
-        return rows.select(rows_.SCHEMA.names).toArrow()
+        with TaggedJobs(self.spark, "insertions of groups"):
+            return rows.select(rows_.SCHEMA.names).toArrow()
+
+
+def _of_all(task: Callable[[pa.Table], pa.Table], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """``task`` for all rows of a partition, if there are any."""
+    some = [batch for batch in batches if batch.num_rows]
+    if some:
+        yield from task(pa.Table.from_batches(some)).to_batches()
 
 
 _BODY = pa.schema([("body", pa.binary())])
@@ -250,36 +311,28 @@ def planned(
     return Plan(key, "", names, () if whole else extra, asking, criterion, whole)
 
 
-def batch_of(
-    spark: SparkSession, plan: Plan, added: BatchRows, removed: BatchRows | None, last_node: int
-) -> tuple[BatchGroups, str]:
-    """The batch in groups, and what names its content."""
-    tasks = max(1, spark.sparkContext.defaultParallelism)
+def batch_of(spark: SparkSession, plan: Plan, added: BatchRows, removed: BatchRows | None, last_node: int) -> BatchGroups:
+    """The batch in groups. One that is small, or would be one group, is one, whose rows stay where they were read."""
     asked = spark.conf.get("spark.shiq.range", None)
-    width = range_width(last_node, tasks, int(asked) if asked else None)
-    if plan.whole:
-        rows = added.frame.withColumn("group", F.lit(0).cast("bigint"))
-        if removed is not None:
-            gone = removed.frame.withColumn("split", F.lit(DELETED).cast("bigint"))
-            rows = rows.unionAll(gone.withColumn("group", F.lit(0).cast("bigint")))
-    else:
-        rows = grouped(added.frame, width, last_node // width + 1)
-    rows = rows.persist()
-    content = F.xxhash64(*_CONTENT, F.col("split") == DELETED).cast("decimal(38,0)")
-    told = rows.groupBy("group").agg(F.sum(content).alias("content"), F.count("*").alias("rows")).collect()
-    text = "\n".join(
-        (
-            shiq.__version__,
-            plan.store.manifest.tbox_hash,
-            str(plan.store.manifest.snapshot),
-            plan.store.manifest.created,
-            plan.criterion,
-            str(sum(row.content for row in told)),
-            str(sum(row.rows for row in told)),
-        )
-    )
-    groups = sorted(row.group for row in told) or [0]
-    return BatchGroups(spark, plan, rows, groups, [rows]), hashlib.sha256(text.encode()).hexdigest()[:32]
+    width = range_width(last_node, max(1, spark.sparkContext.defaultParallelism), int(asked) if asked else None)
+    rows, count = added.frame, added.count
+    if removed is not None:
+        rows = rows.unionAll(removed.frame.withColumn("split", F.lit(DELETED).cast("bigint")))
+        count += removed.count
+    rows = rows.withColumn("content", F.xxhash64(*_CONTENT, F.col("split") == DELETED))
+    is_small = count <= MOST_AT_ONCE
+    if plan.whole or last_node < width or (is_small and not asked):
+        return BatchGroups(spark, plan, rows.withColumn("group", F.lit(0).cast("bigint")), [0], is_small)
+    rows = grouped(rows, width, last_node // width + 1).persist()
+    groups = sorted(row.group for row in rows.select("group").distinct().collect())
+    return BatchGroups(spark, plan, rows, groups or [0], held=[rows])
+
+
+def run_name(plan: Plan, given: GroupSummary) -> str:
+    """What names a run by its question: the store and the content of the batch."""
+    told = plan.store.manifest
+    text = (shiq.__version__, told.tbox_hash, told.snapshot, told.created, plan.criterion, given.content, given.given)
+    return hashlib.sha256("\n".join(map(str, text)).encode()).hexdigest()[:32]
 
 
 # --- deciding -------------------------------------------------------------------------------------
@@ -291,6 +344,10 @@ def decided(batch: BatchGroups, closed: ClosedBatch) -> tuple[DecidedShapes, set
     bad = {joint for joint in set(closed.joint.values()) if closed.summaries[joint].contradictory}
     if not total.modules:
         return DecidedShapes({}, {}, (), {}), bad
+    if closed.collected is not None:
+        found = decided_at_once(closed.collected, closed.clauses)
+        return found, bad | (set(closed.joint.values()) if found.inconsistent else set())
+    describe(batch.spark, "deciding shapes")
     if batch.plan.criterion == MODEL:
         answers = answered(closed.records).persist()
     else:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import pickle
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -78,11 +80,38 @@ def collected(answers: DataFrame) -> DecidedShapes:
         reasons = sorted(row.reason for row in undecided.select("reason").distinct().limit(100).collect())
     if Verdict.INCONSISTENT.value in verdicts:
         for row in answers.where(F.col("verdict") == Verdict.INCONSISTENT.value).collect():
-            used = json.loads(row.used)
-            inconsistent[row.shape] = Answer(Verdict.INCONSISTENT, row.reason, None if used is None else frozenset(used))
+            inconsistent[row.shape] = _refuted(row.reason, row.used)
     return DecidedShapes(
         {row.verdict: row.modules for row in sums}, {row.verdict: row.shapes for row in sums}, tuple(reasons), inconsistent
     )
+
+
+def decided_at_once(records: pa.Table, clauses: bytes) -> DecidedShapes:
+    """The same of the ``records`` of one task, with all that may be asked for later: the consistent shapes, and those that are
+    drawn, over the pickled ``clauses``."""
+    shapes = records.filter(pc.equal(records["what"], SHAPE)).select(["text", "count", "body"]).to_pylist()
+    modules, counts = Counter[str](), Counter[str]()
+    told = {row["text"]: json.loads(row["body"]) for row in shapes}
+    for row in shapes:
+        verdict = told[row["text"]]["verdict"]
+        modules[verdict] += row["count"]
+        counts[verdict] += 1
+
+    def those(verdict: Verdict) -> dict[str, dict[str, str]]:
+        return {shape: said for shape, said in told.items() if said["verdict"] == verdict.value}
+
+    reasons = sorted({said["reason"] for said in those(Verdict.UNDETERMINED).values()})[:100]
+    inconsistent = {shape: _refuted(said["reason"], said["used"]) for shape, said in those(Verdict.INCONSISTENT).items()}
+    rows = records.filter(pc.equal(records["what"], DRAWN)).sort_by("text").select(["text", "body"]).to_pylist()
+    asked = tuple((pickle.loads(row["body"]), told[row["text"]]["verdict"]) for row in rows)
+    known = frozenset(those(Verdict.CONSISTENT))
+    drawn_ = DrawnShapes(pickle.loads(clauses), asked) if clauses else None
+    return DecidedShapes(dict(modules), dict(counts), tuple(reasons), inconsistent, known, drawn_)
+
+
+def _refuted(reason: str, used: str) -> Answer:
+    clauses = json.loads(used)
+    return Answer(Verdict.INCONSISTENT, reason, None if clauses is None else frozenset(clauses))
 
 
 def consistent_shapes(answers: DataFrame) -> frozenset[str]:

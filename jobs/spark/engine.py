@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from jobs.spark.checking import BatchGroups, ClosedBatch, Figures
+    from jobs.spark.costs import TaggedJobs
     from jobs.spark.deciding import DecidedShapes
     from jobs.spark.reading import BatchRows
     from jobs.spark.rows import Origins
@@ -121,14 +122,17 @@ class SparkKnowledgeBase:
         Raises: InputError, UsageError; OperationalError where no session can be started, or Spark gives a task up.
         """
         session = _session(options)
+        from jobs.spark.costs import TaggedJobs
+
         try:
-            return self._check(session, base, insertions, deletions, options, decider, clock)
+            with TaggedJobs(session, "reading the batch") as jobs:
+                return self._check(jobs, base, insertions, deletions, options, decider, clock)
         except Exception as error:
             raise _told(error, session) from error
 
     def _check(
         self,
-        session: SparkSession,
+        jobs: TaggedJobs,
         base: OpenBase,
         insertions: list[object],
         deletions: list[object],
@@ -137,14 +141,17 @@ class SparkKnowledgeBase:
         clock: Clock,
     ) -> tuple[Findings, Mapping[str, int], tuple[Leftover, ...]]:
         from jobs.spark.auditing import examine
-        from jobs.spark.checking import Figures, batch_of, decided, planned
+        from jobs.spark.checking import Figures, batch_of, decided, planned, run_name
+        from jobs.spark.costs import describe
         from jobs.spark.reading import read_batch
         from jobs.spark.reasoners import Asking
+        from jobs.spark.session import hand_on
         from jobs.spark.worker import StoreKey
 
-        store = self._stored(base)
+        store, session = self._stored(base), jobs.spark
         clock.stage("starting Spark")
         key = StoreKey(str(store.path.absolute()), store.manifest)
+        hand_on(session, store.path)
         told = options.progress or (lambda stage, done, total: None)
         told("reading the batch", 0, 0)
         aside = "ill-typed" in options.allow
@@ -158,7 +165,7 @@ class SparkKnowledgeBase:
         options, notes = resolved(options, self, ABox() if gone is None else gone.others)
         asking = Asking(options.reasoner, options.heap, options.timeout, options.audit)
         plan = planned(self.local, key, added, gone, criterion=options.criterion, asking=asking)
-        batch, run = batch_of(session, plan, added, gone, _last_node(store))
+        batch = batch_of(session, plan, added, gone, _last_node(store))
         self._held.append(batch)
         clock.stage("reading the batch")
 
@@ -179,6 +186,8 @@ class SparkKnowledgeBase:
             len(set(closed.joint.values())),
             added.rows + (removed.rows if removed else 0),
             closed.rows,
+            total.cache_hits,
+            total.cache_misses,
         )
         refuted = total.contradictory + answers.modules.get(Verdict.INCONSISTENT.value, 0)
         explained = None
@@ -186,6 +195,7 @@ class SparkKnowledgeBase:
             if options.certain is not None:
                 options.certain(refuted_result(base, added.ledger, added.leftovers, options, clock))
             if options.max_conflicts and options.explain_seconds != 0:
+                describe(session, "explaining conflicts")
                 explained = _Explaining(self.local, base, batch, closed, answers, bad, added.origins)
                 explained.run(decider, options, _earliest(deadline, options.explain_seconds), gone)
         clock.stage("explaining")
@@ -204,9 +214,10 @@ class SparkKnowledgeBase:
             unexplained=explained.unexplained if explained else refuted,
             complete=explained.complete if explained else not refuted,
             places=_places(explained, added) if explained else {},
-            run=run,
+            run=run_name(plan, total),
             audit=decider.audit,
             notes=notes,
+            cost={**self.figures.to_dict(), **jobs.cost()},
         )
         ledger = added.ledger + (removed.ledger if removed else Counter())
         told_of = () if gone is None else self._unmatched(gone)
@@ -247,7 +258,7 @@ def _session(options: Options) -> SparkSession:
         raise OperationalError(
             f"the engine spark needs pyspark, which is not installed ({error})", "Install it: pip install 'shiq[spark]'."
         ) from error
-    session, started = spark_session(master=options.master)
+    session, started = spark_session(master=options.master, brief=True)
     if started:
         atexit.register(stop, session)
     return session

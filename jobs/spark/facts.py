@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,14 +25,20 @@ def element_names(graph: Graph, whole: UnionView) -> Ints:
     return ids
 
 
-def counted_ends(calculus: Calculus, whole: UnionView) -> Ints:
-    """The nodes of inserted assertions that a ≤n can count."""
+class CountedEnds(NamedTuple):
+    """The nodes of inserted assertions that a ≤n can count: of role assertions, and of values."""
+
+    roles: Ints
+    values: Ints
+
+
+def counted_ends(calculus: Calculus, whole: UnionView) -> CountedEnds:
+    """Those of ``whole``."""
     edges, data = whole.inserted["half_edges"].columns, whole.inserted["data_assertions"].columns
     counted = calculus.among(edges["role"], counted_roles(calculus)) if len(edges["node"]) else np.zeros(0, np.bool_)
     names = calculus.names.data_properties.values
     bounded = np.fromiter((p in calculus.bounded_properties for p in names), np.bool_, len(names))
-    found: Ints = np.concatenate([edges["node"][counted], data["node"][bounded[data["property"]]]])
-    return found
+    return CountedEnds(edges["node"][counted], data["node"][bounded[data["property"]]])
 
 
 def counted_roles(calculus: Calculus) -> frozenset[Any]:

@@ -1,10 +1,8 @@
 """One group of insertions against the store, in one task: the closure kernel of the engine `local`, and what it rested on.
 
 *Speculate, certify, merge.* Groups are run as if each were the whole batch. Beside its result a run tells which elements (of A,
-or fresh) it *read* and which it *wrote*, and groups of which one read what another wrote are run again as one.
-
-What a run reads and writes, and why the runs together are that of the batch then, is in `jobs.spark.patching`: the criteria
-`clausal` and `model` are both a patch onto what is known of A.
+or fresh) it *read* and which it *changed*, by kind, and groups of which one read what another changed are run again as one
+(`jobs.spark.patching`): the criteria `clausal` and `model` are both a patch onto what is known of A.
 
 What changes the vocabulary for all (class names that are new, properties) is told to every task. Insertions whose effect
 is not tied to elements (definitions of complex assertions, negative data assertions, deletions), and the criteria
@@ -26,21 +24,20 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from abox_ops.conflicts.identities import Identity, identities
 from abox_ops.engine import MODEL, NamedModule
-from abox_ops.labels.numbered import Bools
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.shapes import Shape, Shapes
 from jobs.spark.auditing import is_drawn
 from jobs.spark.facts import element_names
-from jobs.spark.patching import patch, patch_all, plain_patch
+from jobs.spark.patching import KINDS, Footprint, inquiry, patch, patch_all, plain_patch
 from jobs.spark.plan import Plan, knowledge_base
 from jobs.spark.rows import abox_of_rows
-from jobs.spark.worker import opened_store
+from jobs.spark.worker import cache_counts, opened_store
 from shiq.columns.arrays import Ints, unique
 from shiq.model import Assertion
 from shiq.reasoner.protocol import Answer
 
 #: What a task's records are about.
-SUMMARY, CLAUSES, READ, WRITTEN, SHAPE, DRAWN = "summary", "clauses", "read", "written", "shape", "drawn"
+SUMMARY, CLAUSES, READ, CHANGED, SHAPE, DRAWN = "summary", "clauses", "read", "changed", "shape", "drawn"
 SCHEMA = pa.schema(
     [
         ("joint", pa.int64()),
@@ -56,7 +53,8 @@ DDL = "joint bigint, what string, id bigint, text string, count bigint, body bin
 
 @dataclass(frozen=True)
 class GroupSummary:
-    """Figures of one group; ``merged``: elements that it made of several; ``rows`` were read from the store."""
+    """Figures of one group; ``merged``: elements that it made of several; ``rows`` were read from the store; ``given``: rows of
+    the batch, whose ``content`` is the sum of their hashes; how often the worker had kept what was asked for (``cache_hits``)."""
 
     insertions: int = 0
     size: int = 0
@@ -65,6 +63,10 @@ class GroupSummary:
     modules: int = 0
     merged: int = 0
     rows: int = 0
+    given: int = 0
+    content: int = 0
+    cache_hits: int = 0
+    cache_misses: int = 0
 
     def __add__(self, other: GroupSummary) -> GroupSummary:
         return GroupSummary(*(a + b for a, b in zip(asdict(self).values(), asdict(other).values())))
@@ -73,12 +75,26 @@ class GroupSummary:
 # --- the task -------------------------------------------------------------------------------------
 
 
-def run_group(rows: pa.Table, joint: int, plan: Plan, *, facts: bool) -> pa.Table:
+@dataclass(frozen=True)
+class AskedRecords:
+    """What a run of groups tells beside its result: ``facts``, what each read and changed; by ``clauses_by`` alone, the clauses
+    that modules are over, which are the same for all; ``answers``, what the worker's reasoner says of modules that the criterion
+    did not ask about."""
+
+    facts: bool = False
+    clauses_by: int | None = None
+    answers: bool = False
+
+
+def run_group(rows: pa.Table, joint: int, plan: Plan, asked: AskedRecords) -> pa.Table:
     """The records of the group ``joint``, whose insertions (and deletions, with `DELETED` for their split) are ``rows``."""
+    cached = cache_counts()
     store = opened_store(plan.store)
     before = store.reads.rows
     ran = closed(rows, plan)
-    add_set, changed, answers = ran.add_set, ran.changed, ran.answers
+    add_set, answers = ran.add_set, ran.answers
+    if answers is None and asked.answers:
+        answers = inquiry(plan).decide(add_set.tbox, [module.module for module in add_set.modules])
     shapes = Shapes(add_set.tbox)
     counts: Counter[str] = Counter()
     bodies: dict[str, bytes] = {}
@@ -91,6 +107,7 @@ def run_group(rows: pa.Table, joint: int, plan: Plan, *, facts: bool) -> pa.Tabl
             bodies[name] = pickle.dumps(module.module) if answers is None else _answer_body(answers[i])
             if is_drawn(shape, plan.asking.audit):
                 drawn[name] = pickle.dumps(module.module)
+    after = cache_counts()
     summary = GroupSummary(
         add_set.insertions,
         add_set.size,
@@ -99,17 +116,21 @@ def run_group(rows: pa.Table, joint: int, plan: Plan, *, facts: bool) -> pa.Tabl
         len(add_set.modules),
         len(add_set.merged()),
         store.reads.rows - before,
+        len(rows),
+        sum(rows["content"].to_pylist()),
+        *(after[kept] - cached[kept] for kept in (True, False)),
     )
     parts = [_records(joint, SUMMARY, texts=[json.dumps(asdict(summary))])]
-    # Every group of a run has the same clauses; one of them tells the reasoners.
-    parts.append(_records(joint, CLAUSES, texts=[""], bodies=[pickle.dumps(add_set.tbox)]))
+    if joint == asked.clauses_by:
+        parts.append(_records(joint, CLAUSES, texts=[""], bodies=[pickle.dumps(add_set.tbox)]))
     parts.append(_records(joint, SHAPE, texts=list(counts), counts=list(counts.values()), bodies=[bodies[n] for n in counts]))
     parts.append(_records(joint, DRAWN, texts=list(drawn), bodies=list(drawn.values())))
-    if facts and changed is not None:
-        graph = add_set.found.graph
-        ids = element_names(graph, add_set.whole)
-        parts.append(_records(joint, READ, ids=unique(ids)))
-        parts.append(_records(joint, WRITTEN, ids=unique(ids[changed])))
+    if asked.facts and ran.footprint is not None:
+        names = element_names(add_set.found.graph, add_set.whole)
+        for what, told in ((READ, ran.footprint.read), (CHANGED, ran.footprint.changed)):
+            for kind in KINDS:
+                ids = unique(names[: len(told[kind])][told[kind]])
+                parts.append(_records(joint, what, ids=ids, texts=[kind] * len(ids)))
     return pa.concat_tables(parts)
 
 
@@ -176,11 +197,11 @@ DELETED = -2
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run came to. ``changed``: which numbers of its graph it changed, if it is not of the whole batch; ``answers``: one
-    for each module, where the criterion asks as it goes."""
+    """What a run came to. ``footprint``: what it rested on, if it is not of the whole batch; ``answers``: one for each module,
+    where the criterion asks as it goes."""
 
     add_set: LocalAddSet
-    changed: Bools | None = None
+    footprint: Footprint | None = None
     answers: Sequence[Answer] | None = None
 
 
@@ -195,8 +216,8 @@ def closed(rows: pa.Table, plan: Plan) -> Ran:
     if plan.whole:
         return Ran(base.add_set(insertions, deletions, plan.criterion))
     if plan.criterion == MODEL:
-        add_set, answers, changed = patch(base, insertions, _known(rows), plan)
-        return Ran(add_set, changed, answers)
+        add_set, answers, found = patch(base, insertions, _known(rows), plan)
+        return Ran(add_set, found, answers)
     return Ran(*plain_patch(base, insertions, _known(rows), plan))
 
 

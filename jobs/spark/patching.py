@@ -2,43 +2,21 @@
 rested on.
 
 *Speculate, certify, merge*, as in `jobs.spark.kernel`: groups are patched as if each were the whole batch, under `model` with
-modules decided on the way, and groups of which one read what the other wrote are patched again as one. The executors read N, or
-under `clausal` told and merge classes, from the store.
-
-* read_set(g): all elements that the graph of g has located at the end, with all neighbours of what g touches: what another group
-  changes there, it may send on.
-* write_set(g): all elements with label⁺ ≠ told, fresh ones, those that A⁺ merges or enlarges, I, the ends of inserted role
-  assertions that some ≤n can count or a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see, and the
-  subjects of inserted data assertions that some ≤n can count.
-
-**Proposition.** If read_set(g) ∩ write_set(h) = ∅ for all g ≠ h, the patch of the batch gives the union of what the patches of
-the groups give.
-
-*Proof.* A patch (THEORY, "Inside", "Border rules" and "The loop"; under `clausal` closing alone) is a sequence of steps
-(closing, asking, widening), each a function of I, the plain and the refuted elements, all of which only grow. In the joint
-patch a group may have to wait, since coverage is looked at, and modules are asked, when nothing else changes anywhere; but a
-step that finds nothing to do finds nothing when it is repeated. So it is enough that a step sees at its elements what it sees
-when the group runs alone. told_N, the merge classes and the modules of the certificate (under `clausal` told, the stored
-classes, none) are the same for all. Whatever an insertion of h is about, say x, is consulted by h, so x is not in write_set(g):
-under g it has its label of A, is outside I, and not new; and if g consults x, it is not in write_set(h) either. What is left
-are the rows of h at x, of which g reads:
-(i) messages along R(x, y): x and y have their labels of A under g, so what is sent is sent under h as well, where both are
-active, and would put its receiver into write_set(h), though g consults it;
-(ii) rows that some ≤n counts, at an element outside or a neighbour of I (rules C and R, needs that are met, values): x is in
-write_set(h) then;
-(iii) what else is asserted of a pair about which g inserts something: it matters only if an axiom or a negative assertion
-can see it, and then x is in write_set(h).
-The sets I are disjoint, and so are their rows and modules. ∎
+modules decided on the way, and groups of which one read what the other changed are patched again as one. The executors read N, or
+under `clausal` told and merge classes, from the store. What is read and changed of an element is told by kind (`KINDS`), and why
+the patches together are that of the batch then is in THEORY, "Side by side".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from abox_ops.elements.columns import Graph, flags
 from abox_ops.engine import Inquiry
-from abox_ops.labels.numbered import Bools
+from abox_ops.labels.numbered import EMPTY_ID, Bools
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.patch.columns import Patch
@@ -52,44 +30,97 @@ from shiq.reasoner.protocol import Answer
 
 def patch_all(kb: LocalKnowledgeBase, insertions: ABox, deletions: ABox, plan: Plan) -> tuple[LocalAddSet, Sequence[Answer]]:
     """The patch of the whole batch, with this worker's reasoner."""
-    return kb.patched(insertions, deletions, _inquiry(plan))
+    return kb.patched(insertions, deletions, inquiry(plan))
 
 
 def patch(
     kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int], plan: Plan
-) -> tuple[LocalAddSet, Sequence[Answer], Bools]:
-    """The patch of some insertions, with the vocabulary of the whole batch; and which numbers of its graph were changed.
-    ``known``: nodes of individuals."""
+) -> tuple[LocalAddSet, Sequence[Answer], Footprint]:
+    """The patch of some insertions, with the vocabulary of the whole batch, and its footprint. ``known``: see `whole_of`."""
     whole, calculus = whole_of(kb, insertions, known, plan)
-    add_set, answers = kb.patch_with(whole, calculus, plan.extra, _inquiry(plan), all_around=True)
-    # Counting what is kept looks at the far ends of inequalities too: they are consulted.
+    add_set, answers = kb.patch_with(whole, calculus, plan.extra, inquiry(plan))
+    # Counting what is kept looks at the far ends of inequalities too: they are read.
     _ = add_set.size
     assert add_set.patch is not None
-    return add_set, answers, write_set(add_set.patch)
+    return add_set, answers, footprint(add_set.patch)
 
 
-def plain_patch(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int], plan: Plan) -> tuple[LocalAddSet, Bools]:
+def plain_patch(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, int], plan: Plan) -> tuple[LocalAddSet, Footprint]:
     """The same under `clausal`."""
     whole, calculus = whole_of(kb, insertions, known, plan)
-    patch = kb.plain_patch(whole, calculus, plan.extra, all_around=True)
+    patch = kb.plain_patch(whole, calculus, plan.extra)
     add_set = kb.add_set_on(calculus, whole, patch.found())
     _ = add_set.size
-    return add_set, write_set(patch)
+    return add_set, footprint(patch)
 
 
-def _inquiry(plan: Plan) -> Inquiry:
+def inquiry(plan: Plan) -> Inquiry:
+    """This worker's reasoner, for as long as a task may ask it."""
     decider = decider_of(plan.asking, (plan.store.identity, plan.extra, plan.names))
     return Inquiry(*decided_in_time(decider, plan.asking.seconds))
 
 
-def write_set(patch: Patch) -> Bools:
-    """By number: whether it is in changed, as the module says."""
-    graph = patch.graph
-    ends = graph.locate_nodes(np.concatenate([counted_ends(patch.calculus, graph.whole), seen_ends(patch)]))
-    rep = graph.rep
-    flags: Bools = graph.is_new()[rep] | (graph.label[rep] != graph.old) | inside_of(patch)[rep]
-    flags[ends] = True
-    return flags
+# --- what it rested on ----------------------------------------------------------------------------
+
+#: What groups read and change of an element: what it is (its label, of which part and class it is); the role assertions and the
+#: values that a bound, an axiom or a negative assertion can see there; whether something may be sent to it.
+KINDS = STATE, ROLES, VALUES, ACTIVE = "state", "roles", "values", "active"
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """By kind, and number of the graph of a run: which elements it ``read`` and which it ``changed``."""
+
+    read: Mapping[str, Bools]
+    changed: Mapping[str, Bools]
+
+
+def footprint(patch: Patch) -> Footprint:
+    """What ``patch`` rested on."""
+    graph, rep = patch.graph, patch.graph.rep
+    counted = counted_ends(patch.calculus, graph.whole)
+
+    def everywhere(of: Bools) -> Bools:
+        """Elements are made of all their numbers."""
+        found: Bools = flags(len(graph), rep[of.nonzero()[0]])[rep]
+        return found
+
+    def ends(nodes: Ints) -> Bools:
+        return everywhere(flags(len(graph), graph.locate_nodes(nodes)))
+
+    changed = {
+        STATE: changed_of(graph) | inside_of(patch)[rep],
+        ROLES: ends(np.concatenate([counted.roles, seen_ends(patch)])),
+        VALUES: ends(counted.values),
+        ACTIVE: patch.active[rep],
+    }
+    read = {
+        STATE: np.ones(len(graph), np.bool_),
+        ROLES: everywhere(graph.expanded),
+        VALUES: everywhere(graph.gathered),
+        ACTIVE: everywhere(awaited(patch)),
+    }
+    return Footprint(read, changed)
+
+
+def changed_of(graph: Graph) -> Bools:
+    """By number: whether the element has another label than in A, is not one of A, or was made of several."""
+    found: Bools = graph.is_new()[graph.rep] | (graph.label[graph.rep] != graph.old)
+    return found
+
+
+def awaited(patch: Patch) -> Bools:
+    """By number: neighbours of changed elements that are not active, but would be sent something new, or send it back, if another
+    group made them so."""
+    graph, calculus = patch.graph, patch.calculus
+    changed, join = changed_of(graph), calculus.table.join
+    source, role, target = graph.half_edges()
+    rows = changed[source] & patch.active[source] & ~patch.active[target]
+    source, role, target = source[rows], role[rows], target[rows]
+    told, known = np.where(graph.is_new()[source], EMPTY_ID, graph.old[source]), graph.old[target]
+    back, there = calculus.role_calculus.sent(role, graph.label[source], graph.label[target])
+    waits = (join(told, back) != told) | (join(known, there) != known)
+    return flags(len(graph), target[waits])
 
 
 def inside_of(patch: Patch) -> Bools:

@@ -63,7 +63,7 @@ REPORT = "report"
 class BatchRows:
     """Assertions as rows of `jobs.spark.rows.SCHEMA`, held by Spark; the ``names`` of classes, object and data properties in
     them; ``others``: those of kind `OTHER`; how much was read of the store to look terms up; ``places``: of what the driver
-    read; ``origins``: of what tasks did."""
+    read; ``origins``: of what tasks did; ``count`` rows."""
 
     frame: DataFrame
     leftovers: tuple[Leftover, ...]
@@ -74,6 +74,7 @@ class BatchRows:
     held: tuple[DataFrame, ...] = ()
     places: Places = nowhere
     origins: Origins = field(default_factory=dict)
+    count: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -163,11 +164,13 @@ def _triples_of(frame: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class _Told:
-    """What a task tells of what it read: the names of classes, object and data properties, and how much it read of the store."""
+    """What a task tells of what it read: the names of classes, object and data properties, how much it read of the store, and how
+    many assertions it gives."""
 
     report: RangeReport
     names: tuple[list[str], ...] = ((), (), ())  # type: ignore[assignment]
     rows: int = 0
+    count: int = 0
 
 
 def read_range(number: int, part: Range, judging: Judging, store: StoreKey) -> Iterator[pa.RecordBatch]:
@@ -213,7 +216,7 @@ def _rows(
     triples = parsed.triples
     used = column(triples.object)[bulk.classes], *(column(triples.predicate)[some] for some in (bulk.roles, bulk.data))
     names = [[str(triples.terms[i]) for i in distinct(ids)] for ids in used]
-    yield _message(replace(told, names=tuple(names), rows=read))
+    yield _message(replace(told, names=tuple(names), rows=read, count=len(found)))
 
 
 def _keyed(leftover: Leftover, key: str) -> Leftover:
@@ -283,6 +286,7 @@ def _joined(whole: DataFrame, parts: _Parts, told: Sequence[_Told]) -> BatchRows
         sum(x.rows for x in told),
         (whole,),
         origins=origins,
+        count=sum(x.count for x in told),
     )
 
 
@@ -322,10 +326,11 @@ def rows_of_abox(spark: SparkSession, abox: ABox, store: StoreKey) -> BatchRows:
     table = rows_.rows_of(abox)
     frame = spark.createDataFrame(table) if table.num_rows else spark.createDataFrame([], DDL)
     count = max(1, min(spark.sparkContext.defaultParallelism, -(-table.num_rows // 10_000)))
-    frame = frame.repartition(count, "s").mapInArrow(partial(_look_up, store), DDL).persist()
+    spread = frame.repartition(count, "s") if count > 1 else frame.coalesce(1)
+    frame = spread.mapInArrow(partial(_look_up, store), DDL).persist()
     others = ABox(individuals=abox.individuals, same=abox.same, different=abox.different, complex=abox.complex)
     names = (set(abox.classes), set(abox.object_properties), set(abox.data_properties))
-    return BatchRows(frame, (), Counter(), names, others, held=(frame,))
+    return BatchRows(frame, (), Counter(), names, others, held=(frame,), count=table.num_rows)
 
 
 def _look_up(store: StoreKey, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.spark.kernel import READ, WRITTEN
+from jobs.spark.kernel import CHANGED, READ
 from shiq.rdf.assertion_rows import ROLE
 
 #: Ids of one group, unless that would be more than `MOST_GROUPS` groups.
-RANGE = 1 << 17
+RANGE = 1 << 15
 MOST_GROUPS = 4096
 #: Groups per core, where the batch is spread over so many ranges.
-PER_CORE = 4
+PER_CORE = 16
 
 
 def range_width(last_node: int, cores: int, asked: int | None = None) -> int:
@@ -43,10 +43,10 @@ def grouped(rows: DataFrame, width: int, groups: int) -> DataFrame:
 
 
 def conflicting(records: DataFrame) -> list[tuple[int, int]]:
-    """The pairs of groups of which one read what the other wrote."""
-    consulted = records.where(F.col("what") == READ).select("id", F.col("joint").alias("first"))
-    changed = records.where(F.col("what") == WRITTEN).select("id", F.col("joint").alias("second"))
-    pairs = consulted.join(changed, "id").where(F.col("first") != F.col("second"))
+    """The pairs of groups of which one read of an element what the other changed of it."""
+    read = records.where(F.col("what") == READ).select("id", "text", F.col("joint").alias("first"))
+    changed = records.where(F.col("what") == CHANGED).select("id", "text", F.col("joint").alias("second"))
+    pairs = read.join(changed, ["id", "text"]).where(F.col("first") != F.col("second"))
     ends = F.least("first", "second").alias("a"), F.greatest("first", "second").alias("b")
     return [(row.a, row.b) for row in pairs.select(*ends).distinct().collect()]
 

@@ -12,10 +12,13 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 
+import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from jobs.store.place import Place
 from shiq.errors import OperationalError
 
 #: What a session on one machine is given; anything that spark-submit or ``settings`` say goes before it.
@@ -29,15 +32,21 @@ _DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
 }
+#: Java code that runs for seconds costs more to optimise than it gains, and a small heap is collected by one thread.
+_BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+#: Where users say what their JVMs are to be started with: variables, and words in Spark's own settings.
+_JAVA_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+_JAVA_WORDS = ("driver-java-options", "driver.extraJavaOptions", "driver.defaultJavaOptions")
 
 
 def spark_session(
-    *, master: str | None = None, settings: Mapping[str, str] | None = None, name: str = "shiq"
+    *, master: str | None = None, settings: Mapping[str, str] | None = None, name: str = "shiq", brief: bool = False
 ) -> tuple[SparkSession, bool]:
     """A Spark session, and whether it was started here (and so is the caller's to stop).
 
     ``master`` and ``settings`` count only where a session is started. Its workers run this interpreter, unless the user has named
-    one. Raises `OperationalError` where none can be started.
+    one. ``brief``: it is for one check, so that its JVM on this machine is not to optimise, unless the user has said how JVMs are
+    to be started. Raises `OperationalError` where none can be started.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -45,8 +54,10 @@ def spark_session(
         return active, False
     builder = SparkSession.builder.appName(name)
     if master is not None or "SPARK_ENV_LOADED" not in os.environ:
-        builder = builder.master(master or "local[*]")
-        for key, value in {**_DEFAULTS, **(settings or {})}.items():
+        master = master or "local[*]"
+        builder = builder.master(master)
+        quick = _BRIEF if brief and master.startswith("local") and not _java_options_are_said(settings or {}) else {}
+        for key, value in {**_DEFAULTS, **quick, **(settings or {})}.items():
             builder = builder.config(key, value)
     try:
         with _silent_stderr():
@@ -59,6 +70,15 @@ def spark_session(
     session.sparkContext.setLogLevel("ERROR")
     _set_interpreter(session)
     return session, True
+
+
+def _java_options_are_said(settings: Mapping[str, str]) -> bool:
+    """Whether the user has said what the driver's JVM is to be started with: two collectors, say, would keep it from starting."""
+    folder = os.environ.get("SPARK_CONF_DIR") or Path(os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__), "conf")
+    said = [os.environ.get("PYSPARK_SUBMIT_ARGS", ""), *settings]
+    with suppress(OSError):
+        said.append(Path(folder, "spark-defaults.conf").read_text(encoding="utf-8", errors="replace"))
+    return any(map(os.environ.get, _JAVA_VARIABLES)) or any(word in text for text in said for word in _JAVA_WORDS)
 
 
 def interpreter_of(session: SparkSession) -> str:
@@ -75,6 +95,20 @@ def _set_interpreter(session: SparkSession) -> None:
     context.pythonExec = python
     if str(context.master).startswith("local") and shutil.which(python) == sys.executable:
         context.environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+
+
+#: Variables by which an object store is reached, by how they begin.
+_REACH = ("AWS_", "AZURE_", "GOOGLE_")
+
+
+def hand_on(session: SparkSession, place: Place) -> None:
+    """Has the workers of ``session`` reach the object store of ``place`` as this process does; those on this machine share its
+    copies."""
+    if isinstance(place, Path):
+        return
+    context = session.sparkContext
+    handed = (*_REACH, "SHIQ_CACHE") if str(context.master).startswith("local") else _REACH
+    context.environment.update({name: value for name, value in os.environ.items() if name.startswith(handed)})
 
 
 def stop(session: SparkSession) -> None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from jobs.store import Store
 from jobs.store.manifest import Manifest
+from jobs.store.place import place_of
 
 V = TypeVar("V")
 
 #: How many values of each kind a worker keeps.
 KEPT = 2
 _kept: dict[str, OrderedDict[Hashable, Any]] = {}
+_asked: Counter[bool] = Counter()
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class StoreKey:
 def kept(kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None) -> V:
     """The value of ``kind`` for ``key``, made where this worker has none; the least recently used ones are dropped."""
     values = _kept.setdefault(kind, OrderedDict())
+    _asked[key in values] += 1
     if key not in values:
         while len(values) >= KEPT:
             drop(values.popitem(last=False)[1])
@@ -42,6 +44,11 @@ def kept(kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], No
     return found
 
 
+def cache_counts() -> Counter[bool]:
+    """How often what was asked for was kept (True), and how often it had to be made, in this worker so far."""
+    return _asked.copy()
+
+
 def opened_store(key: StoreKey) -> Store:
     """The snapshot, opened once per worker."""
-    return kept("store", key.identity, lambda: Store(Path(key.path), key.manifest))
+    return kept("store", key.identity, lambda: Store(place_of(key.path), key.manifest))

@@ -62,7 +62,7 @@ def stored_abox(store: Store) -> ABox:
 
 
 def _used(names: Sequence[str], column: Ints) -> tuple[list[str], Ints]:
-    """Those of ``names`` that ``column`` mentions, and ``column`` in terms of them."""
+    """The ``names`` that ``column`` mentions, and ``column`` in terms of them."""
     used, place = np.unique(column, return_inverse=True)
     return [names[i] for i in used.tolist()], place
 

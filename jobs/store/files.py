@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from jobs.store.place import Place, file_at
 from shiq.errors import StoreError
 
 #: What to do where a file of a store cannot be read.
@@ -20,6 +21,12 @@ MOVED = "The store was rebuilt meanwhile (open it again), or files are missing (
 DAMAGED = (
     "`shiq status --store DIR --verify` names every damaged file, and `shiq compact` writes tables anew of which a whole copy is "
     "left. Else put the store back from a backup, or build it again with `shiq index`."
+)
+
+#: What to do where a copy of one is.
+COPIED = (
+    "The copy was removed: run the same again, and it is fetched anew. If this comes again, the store itself is damaged: "
+    "`shiq status --store DIR --verify` names every damaged file."
 )
 
 
@@ -40,7 +47,7 @@ class DataFile:
 
 
 @contextmanager
-def writable(store: Path) -> Iterator[None]:
+def writable(store: Place) -> Iterator[None]:
     """Says of what goes wrong in writing below ``store`` what it is and what to do. Raises: StoreError."""
     try:
         yield
@@ -66,9 +73,13 @@ _REFUSED = {
 
 
 @contextmanager
-def placed(store: Path, name: str, temporary: Path | None = None) -> Iterator[Path]:
+def placed(store: Place, name: str, temporary: Path | None = None) -> Iterator[Path]:
     """A path to write to; what is there at the end is the file ``name`` of the store, in one step, durably. Without ``temporary``
     the path is nobody else's: a task may be run twice at once."""
+    if not isinstance(store, Path):
+        with store.placed(name) as path:
+            yield path
+        return
     path = store / name
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary or path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
@@ -81,13 +92,13 @@ def placed(store: Path, name: str, temporary: Path | None = None) -> Iterator[Pa
         temporary.unlink(missing_ok=True)
 
 
-def described(store: Path, name: str, rows: int = 0) -> DataFile:
+def described(store: Place, name: str, rows: int = 0) -> DataFile:
     """The file ``name`` of the store as a manifest names it."""
-    size, digest = _digest(store / name)
+    size, digest = _digest(file_at(store, name))
     return DataFile(name, size, rows, digest)
 
 
-def write_json(store: Path, folder: str, name: str, value: object) -> DataFile:
+def write_json(store: Place, folder: str, name: str, value: object) -> DataFile:
     """Writes ``value`` below ``folder`` of the store, under ``name`` and a digest of its content."""
     content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     digest = hashlib.sha256(content).hexdigest()
@@ -97,30 +108,42 @@ def write_json(store: Path, folder: str, name: str, value: object) -> DataFile:
     return DataFile(path, len(content), sha256=digest)
 
 
-def read_json(store: Path, file: DataFile) -> object:
+def read_json(store: Place, file: DataFile) -> object:
     """What `write_json` wrote. Raises: StoreError unless it is there as it was written."""
-    path = store / file.path
     try:
+        path = file_at(store, file.path, file.bytes)
         content = path.read_bytes()
     except OSError as error:
-        raise StoreError(f"{path}: cannot be read ({error.strerror})", MOVED) from error
+        raise unreadable(store, file, error) from error
     if hashlib.sha256(content).hexdigest() != file.sha256:
         raise damaged(path)
     return json.loads(content)
 
 
-def verify(store: Path, file: DataFile) -> None:
+def verify(store: Place, file: DataFile) -> None:
     """Raises: StoreError unless ``file`` is as it was written, as far as that is known."""
-    path = store / file.path
     try:
+        path = file_at(store, file.path)
         size, digest = _digest(path) if file.sha256 else (path.stat().st_size, "")
     except OSError as error:
-        raise StoreError(f"{path}: cannot be read ({error.strerror})", MOVED) from error
+        raise unreadable(store, file, error) from error
     if (size, digest) != (file.bytes, file.sha256):
         raise damaged(path)
 
 
+def unreadable(store: Place, file: DataFile, error: OSError) -> StoreError:
+    """What is said of a ``file`` that could not be read."""
+    return StoreError(f"{store / file.path}: cannot be read ({error.strerror})", MOVED)
+
+
 def damaged(path: Path, what: str = "it is not as it was written") -> StoreError:
+    """What is said of a file at ``path`` that is not as it was written. A copy goes, so that it is fetched anew."""
+    # Loaded where something is damaged, or far.
+    from jobs.store.copies import is_copy
+
+    if is_copy(path):
+        path.unlink(missing_ok=True)
+        return StoreError(f"{path}: the copy of a file of the store is damaged ({what})", COPIED)
     return StoreError(f"{path}: the file is damaged ({what})", DAMAGED)
 
 

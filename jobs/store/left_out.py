@@ -10,11 +10,12 @@ import shutil
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from itertools import chain
 from typing import Any
 
 from jobs.store.files import DataFile, described, placed, verify
 from jobs.store.manifest import DOCUMENTS, LEFT_OUT, Manifest
+from jobs.store.place import Place, file_at
 from shiq.left_out import leftover_of, line_of, unkept
 from shiq.verdict import Leftover
 
@@ -22,40 +23,39 @@ from shiq.verdict import Leftover
 _MOST_FILES = 32
 
 
-def add_left_out(store: Path, old: Manifest | None, left: Iterable[Leftover]) -> tuple[dict[str, DataFile], dict[str, Any]]:
+def add_left_out(store: Place, old: Manifest | None, left: Iterable[Leftover]) -> tuple[dict[str, DataFile], dict[str, Any]]:
     """The documents of what is left out, and what the manifest says of it (how many by kind, and how many are not there as they
     stand), once ``left`` comes to what ``old`` has."""
     files = _files(old.documents) if old else []
     told = dict(old.facts.get(LEFT_OUT, {})) if old else {}
     counts, missing = Counter[str](told.get("counts", {})), told.get("unkept", 0)
     name, rows = f"{DOCUMENTS}/{LEFT_OUT}-{uuid.uuid4().hex}.jsonl.gz", 0
-    with placed(store, name) as temporary, gzip.open(temporary, "wb", compresslevel=6) as file:
-        for leftover in left:
-            file.write(line_of(leftover))
-            counts[leftover.kind] += leftover.number
-            missing += unkept(leftover)
-            rows += 1
-    if rows:
+    left = iter(left)
+    for first in left:
+        with placed(store, name) as temporary, gzip.open(temporary, "wb", compresslevel=6) as file:
+            for leftover in chain([first], left):
+                file.write(line_of(leftover))
+                counts[leftover.kind] += leftover.number
+                missing += unkept(leftover)
+                rows += 1
         files.append(described(store, name, rows))
-    else:
-        (store / name).unlink()
     if len(files) > _MOST_FILES:
         files = [_joined(store, files)]
     return _documents(files), {LEFT_OUT: {"counts": dict(sorted(counts.items())), "unkept": missing}} if files else {}
 
 
-def compacted(store: Path, documents: Mapping[str, DataFile]) -> dict[str, DataFile]:
+def compacted(store: Place, documents: Mapping[str, DataFile]) -> dict[str, DataFile]:
     """``documents`` with what is left out in one file."""
     files = _files(documents)
     others = {name: file for name, file in documents.items() if file not in files}
     return {**others, **_documents([_joined(store, files)] if len(files) > 1 else files)}
 
 
-def read_left_out(store: Path, documents: Mapping[str, DataFile]) -> Iterator[Leftover]:
+def read_left_out(store: Place, documents: Mapping[str, DataFile]) -> Iterator[Leftover]:
     """What ``documents`` have of it, in order. Raises: StoreError where one is not as it was written."""
     for file in _files(documents):
         verify(store, file)
-        with gzip.open(store / file.path) as lines:
+        with gzip.open(file_at(store, file.path)) as lines:
             yield from map(leftover_of, lines)
 
 
@@ -68,12 +68,12 @@ def _documents(files: Iterable[DataFile]) -> dict[str, DataFile]:
     return {f"{LEFT_OUT}-{number}": file for number, file in enumerate(files)}
 
 
-def _joined(store: Path, files: list[DataFile]) -> DataFile:
+def _joined(store: Place, files: list[DataFile]) -> DataFile:
     """``files`` as one: what is packed one behind the other unpacks as one."""
     name = f"{DOCUMENTS}/{LEFT_OUT}-{uuid.uuid4().hex}.jsonl.gz"
     with placed(store, name) as temporary, temporary.open("wb") as whole:
         for file in files:
             verify(store, file)
-            with (store / file.path).open("rb") as part:
+            with file_at(store, file.path).open("rb") as part:
                 shutil.copyfileobj(part, whole)
     return described(store, name, sum(file.rows for file in files))

@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from jobs.store.files import writable
+from jobs.store.place import Place
 from shiq.errors import StoreError
 
 LOCK = "lock"
@@ -22,11 +23,15 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @contextmanager
-def writing(store: Path) -> Iterator[None]:
-    """Holds the writer's lock of ``store`` (an existing directory).
+def writing(store: Place) -> Iterator[None]:
+    """Holds the writer's lock of ``store`` (an existing directory); elsewhere nothing is held, and the manifest decides.
 
     Raises: StoreError if another process, or another writer of this one, holds it, or something cannot be written meanwhile.
     """
+    if not isinstance(store, Path):
+        with writable(store):
+            yield
+        return
     with writable(store):
         file = os.open(store / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from jobs.store.blocks import Blocks, seal
 from jobs.store.files import MOVED, DataFile, damaged, placed
 from jobs.store.manifest import LOOKUPS
+from jobs.store.place import Place, file_at
 from shiq.columns.arrays import Column, Columns, Ints, arrow_ints, ranges, runs, stored_ints, take
 from shiq.errors import StoreError
 
@@ -37,7 +37,7 @@ def lookup_path(file: DataFile) -> str:
     return f"{LOOKUPS}/{folder.rpartition('/')[2]}/{name}.arrow"
 
 
-def write_lookup(store: Path, file: DataFile, columns: Mapping[str, Column]) -> tuple[int, str]:
+def write_lookup(store: Place, file: DataFile, columns: Mapping[str, Column]) -> tuple[int, str]:
     """Writes the look-up file of ``file``, whose rows are ``columns``, durably; gives its size in bytes and the digest of the
     digests of its blocks."""
     name = lookup_path(file)
@@ -46,7 +46,8 @@ def write_lookup(store: Path, file: DataFile, columns: Mapping[str, Column]) -> 
         with pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, batch.schema) as writer:
             writer.write_batch(batch)
         digest = seal(temporary)
-    return (store / name).stat().st_size, digest
+        size = temporary.stat().st_size
+    return size, digest
 
 
 def _plain(column: Column) -> pa.Array:
@@ -141,7 +142,7 @@ class MappedFile:
         return near, low, high
 
     def _verify_runs(self, sought: npt.NDArray[Any], low: Ints, high: Ints) -> None:
-        """That the search did not go astray in a damaged block: what stands on either side of a run bounds it, and the keys were
+        """Verifies that the search did not go astray in a damaged block: what stands on either side of a run bounds it, keys were
         written in order."""
         if self.blocks is None or self.blocks.is_whole:
             return
@@ -198,10 +199,11 @@ class MappedFile:
                 column.verify_run(blocks, start, end)
 
 
-def mapped(store: Path, file: DataFile, key: str) -> MappedFile:
+def mapped(store: Place, file: DataFile, key: str) -> MappedFile:
     """The look-up file of ``file``, whose rows are sorted by ``key``. Raises: StoreError where it cannot be read."""
-    path = store / lookup_path(file)
+    name = lookup_path(file)
     try:
+        path = file_at(store, name, file.lookup)
         with path.open("rb") as source:
             pages = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
         if len(pages) != file.lookup:
@@ -214,7 +216,7 @@ def mapped(store: Path, file: DataFile, key: str) -> MappedFile:
             batch = reader.get_batch(0)
             arrays = {name: batch.column(name) for name in batch.schema.names}
     except (OSError, ValueError, pa.ArrowInvalid) as error:
-        raise StoreError(f"{path}: cannot be read ({error})", MOVED) from error
+        raise StoreError(f"{store / name}: cannot be read ({error})", MOVED) from error
     columns = {n: a if pa.types.is_large_string(a.type) else stored_ints(a) for n, a in arrays.items()}
     if blocks is None:
         return MappedFile(key, columns)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jobs.store.files import DAMAGED, DataFile, placed
+from jobs.store.place import Place
 from shiq.errors import StoreError
 from shiq.model import TBox
 from shiq.model_json import encode
@@ -36,6 +37,8 @@ LOOKUPS = "lookup"
 ASIDE = "aside"
 #: The folder of the documents.
 DOCUMENTS = "documents"
+#: The fact that says by feed which of its batches was taken in last.
+TAKEN = "taken"
 #: The documents of what was left out of the data when it was read, each with a number behind; and what the facts say of it.
 LEFT_OUT = "left-out"
 #: The folder of the files that name rows which are no longer valid.
@@ -108,7 +111,8 @@ class TableVersion:
 class Manifest:
     """Content of a snapshot: ``tables`` by name; ``documents``: the TBox and the leftovers; ``facts``: counts that need no table
     to be opened; ``identity``: of the building of the store, which its snapshots share; ``before``: the manifest of the snapshot
-    before, where it is kept (`jobs.store.snapshots`)."""
+    before, where it is kept (`jobs.store.snapshots`); ``stamp``: by which the place has the manifest that this one is, or is
+    written after (`jobs.store.bucket`), "" where there is none."""
 
     snapshot: int
     created: str
@@ -120,6 +124,13 @@ class Manifest:
     facts: Mapping[str, Any] = field(default_factory=dict)
     identity: str = ""
     before: DataFile | None = None
+    stamp: str = field(default="", compare=False)
+
+    @property
+    def taken(self) -> Mapping[str, int]:
+        """The number of the last batch that was taken in, by feed, of those that told it."""
+        found: Mapping[str, int] = self.facts.get(TAKEN, {})
+        return found
 
     @property
     def range_size(self) -> int | None:
@@ -159,11 +170,18 @@ def manifest_json(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def write_manifest(store: Path, manifest: Manifest) -> None:
-    """Puts ``manifest`` in the place of the old one, in one step, durably, with a digest of itself."""
+def write_manifest(store: Place, manifest: Manifest) -> None:
+    """Puts ``manifest`` in the place of the old one, in one step, durably, with a digest of itself.
+
+    Raises: StoreError where nobody holds a lock and another is there than the one with its stamp.
+    """
     text = json.dumps({"sha256": "", **manifest_json(manifest)}, indent=1)
+    text = text.replace(_SHA256.format(""), _SHA256.format(_digest(text)), 1)
+    if not isinstance(store, Path):
+        store.exchange(MANIFEST, text, manifest.stamp)
+        return
     with placed(store, MANIFEST, store / UNFINISHED) as temporary:
-        temporary.write_text(text.replace(_SHA256.format(""), _SHA256.format(_digest(text)), 1), encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
 
 
 #: The digest of a manifest, as it stands in it; it is taken with an empty one.
@@ -174,30 +192,21 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_manifest(store: Path) -> Manifest:
+def read_manifest(store: Place) -> Manifest:
     """The manifest of the store at ``store``.
 
     Raises: StoreError if there is no store, it was never finished, or it is of another format or version.
     """
-    file = store / MANIFEST
-    if not store.exists():
-        raise StoreError(f"{store}: there is no store here", "Build one with `shiq index --tbox T --store DIR ABOX…`.")
-    if not store.is_dir():
-        raise StoreError(f"{store}: not a store but a file", "Name the directory that `shiq index --store` wrote.")
-    if not file.exists():
-        if (store / TABLES).exists():
-            raise StoreError(
-                f"{store}: the store was never finished", "Build it again with `shiq index`; what is there is overwritten."
-            )
-        raise StoreError(f"{store}: not a store, it has no {MANIFEST}", "Name the directory that `shiq index --store` wrote.")
     try:
-        text = file.read_text(encoding="utf-8")
+        text, stamp = _local_text(store) if isinstance(store, Path) else store.read(MANIFEST)
         value = json.loads(text)
         if value["format"] != FORMAT:
             raise ValueError(value["format"])
+    except FileNotFoundError as error:
+        raise StoreError(f"{store}: there is no store here", "Build one with `shiq index --tbox T --store DIR ABOX…`.") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(
-            f"{file}: not the manifest of a store ({error!r})", "Build the store again with `shiq index`."
+            f"{store / MANIFEST}: not the manifest of a store ({error!r})", "Build the store again with `shiq index`."
         ) from error
     if value.get("version") not in READ:
         raise StoreError(
@@ -208,13 +217,29 @@ def read_manifest(store: Path) -> Manifest:
         told = value.get("sha256", "")
         if value["version"] >= _SEALED and _digest(text.replace(_SHA256.format(told), _SHA256.format(""), 1)) != told:
             raise ValueError("it is not as it was written")
-        return manifest_of(value)
+        return manifest_of(value, stamp)
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{file}: the manifest is damaged ({error})", DAMAGED) from error
+        raise StoreError(f"{store / MANIFEST}: the manifest is damaged ({error})", DAMAGED) from error
 
 
-def manifest_of(value: Mapping[str, Any]) -> Manifest:
-    """The manifest that ``value`` is the JSON of. Raises: ValueError, KeyError, TypeError for anything else."""
+def _local_text(store: Path) -> tuple[str, str]:
+    file = store / MANIFEST
+    if not store.exists():
+        raise FileNotFoundError
+    if not store.is_dir():
+        raise StoreError(f"{store}: not a store but a file", "Name the directory that `shiq index --store` wrote.")
+    if not file.exists():
+        if (store / TABLES).exists():
+            raise StoreError(
+                f"{store}: the store was never finished", "Build it again with `shiq index`; what is there is overwritten."
+            )
+        raise StoreError(f"{store}: not a store, it has no {MANIFEST}", "Name the directory that `shiq index --store` wrote.")
+    return file.read_text(encoding="utf-8"), ""
+
+
+def manifest_of(value: Mapping[str, Any], stamp: str = "") -> Manifest:
+    """The manifest that ``value`` is the JSON of; the place has it by a ``stamp``. Raises: ValueError, KeyError, TypeError for
+    anything else."""
     return Manifest(
         snapshot=value["snapshot"],
         created=value["created"],
@@ -234,6 +259,7 @@ def manifest_of(value: Mapping[str, Any]) -> Manifest:
         facts=value["facts"],
         identity=value["identity"],
         before=DataFile(**value["before"]) if "before" in value else None,
+        stamp=stamp,
     )
 
 

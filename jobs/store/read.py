@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jobs.store.files import DAMAGED, damaged, read_json
+from jobs.store.files import read_json
 from jobs.store.left_out import read_left_out
-from jobs.store.lookup import lookup_path
 from jobs.store.manifest import ASIDE, LEFT_OUT, MANIFEST, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
+from jobs.store.place import Place
 from jobs.store.schema import COMPLETION, IDENTITY, KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, SCHEMAS, key_of
 from jobs.store.snapshots import kept, manifest_at
 from jobs.store.table import ParquetTable, RowGroupCache
+from jobs.store.verify import check_sizes
 from shiq import model as owl
 from shiq.columns.arrays import Columns, Ints, ReadCounter, is_in, positions, take
 from shiq.columns.rows import DIFFERENT, SAME, term_hash
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from shiq.aside import Aside
 
 
-def open_store(path: Path, snapshot: int | None = None) -> Store:
+def open_store(path: Place, snapshot: int | None = None) -> Store:
     """Opens the snapshot that the store at ``path`` holds now, or an older one that it keeps; later writers do not disturb it.
 
     Raises: StoreError if there is no store, it was never finished, is of another version, misses files, or does not keep the
@@ -41,13 +42,8 @@ def open_store(path: Path, snapshot: int | None = None) -> Store:
     manifest = read_manifest(path)
     if snapshot is not None and snapshot != manifest.snapshot:
         manifest = manifest_at(path, manifest, snapshot)
-    for name, written in _sizes(manifest).items():
-        try:
-            size = (path / name).stat().st_size
-        except OSError:
-            raise StoreError(f"{path / name}: the file is missing", DAMAGED) from None
-        if size != written:
-            raise damaged(path / name, f"it has {size:,} bytes and was written with {written:,}")
+    if isinstance(path, Path):
+        check_sizes(path, manifest)
     return Store(path, manifest, stamp)
 
 
@@ -63,22 +59,16 @@ def renewed(store: Store) -> Store:
     return store
 
 
-def _stamp(path: Path) -> tuple[int, ...]:
+def _stamp(path: Place) -> tuple[int | str, ...]:
     """What tells one manifest at ``path`` from the next, before it is read; () if there is none."""
+    if not isinstance(path, Path):
+        found = path.stamp(MANIFEST)
+        return (found,) if found else ()
     try:
-        found = (path / MANIFEST).stat()
+        told = (path / MANIFEST).stat()
     except OSError:
         return ()
-    return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _sizes(manifest: Manifest) -> dict[str, int]:
-    """The bytes of every file of a snapshot, by its path."""
-    files = [file for table in manifest.tables.values() for file in table.all_files]
-    return {
-        **{file.path: file.bytes for file in [*files, *manifest.documents.values()]},
-        **{lookup_path(file): file.lookup for file in files if file.lookup},
-    }
+    return told.st_ino, told.st_size, told.st_mtime_ns
 
 
 def undigested(manifest: Manifest) -> int:
@@ -91,7 +81,7 @@ class Store:
     """One snapshot of a store. ``reads`` counts what was fetched from its tables; ``stamp``: of the manifest on disk that it was
     opened by, () where that is not known."""
 
-    def __init__(self, path: Path, manifest: Manifest, stamp: tuple[int, ...] = ()) -> None:
+    def __init__(self, path: Place, manifest: Manifest, stamp: tuple[int | str, ...] = ()) -> None:
         self.path = path
         self.stamp = stamp
         self.manifest = manifest
@@ -170,7 +160,7 @@ class Store:
 
     @property
     def tbox_leftovers(self) -> tuple[Leftover, ...]:
-        """Those of the `leftovers` that are known to have come with the TBox."""
+        """The `leftovers` that are known to have come with the TBox."""
         return self.leftovers[: self.manifest.facts.get("tbox_leftovers", 0)]
 
     @property
@@ -225,7 +215,7 @@ class Store:
         return np.array(self.manifest.facts["class_counts"], np.int64)
 
     def table_of(self, name: str, version: TableVersion) -> ParquetTable:
-        """Some version of a table."""
+        """A version of a table."""
         return ParquetTable(key_of(name), SCHEMAS[name], IDENTITY[name], self.path, version, self.reads, self._cache)
 
     # --- dictionaries -----------------------------------------------------------------------------
@@ -387,7 +377,7 @@ def complex_assertions(rows: Columns) -> dict[int, owl.Assertion]:
     return {ordinal: decode(json.loads(texts[ordinal])) for ordinal in sorted(texts)}
 
 
-def _positions(keys: Ints, wanted: Ints, store: Path) -> Ints:
+def _positions(keys: Ints, wanted: Ints, store: Place) -> Ints:
     """Where each of ``wanted`` is among the ascending ``keys``. Raises: StoreError if one is missing."""
     found = positions(keys, wanted)
     if len(wanted) and (not len(keys) or np.any(keys[np.minimum(found, len(keys) - 1)] != wanted)):

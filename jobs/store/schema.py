@@ -48,6 +48,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from jobs.store.files import DataFile, described, placed, sync_directory, sync_file
 from jobs.store.lookup import write_lookup
 from jobs.store.manifest import REMOVED, TABLES, TableVersion
+from jobs.store.place import Place
 from shiq.columns.arrays import Column, Columns, Ints, array_table, arrow_ints
 
 KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
@@ -97,13 +98,13 @@ def key_of(table: str) -> str:
     return str(SCHEMAS[table].names[0])
 
 
-def write_table(store: Path, name: str, columns: Columns, starts: Ints | None = None) -> TableVersion:
+def write_table(store: Place, name: str, columns: Columns, starts: Ints | None = None) -> TableVersion:
     """Overwrites the Delta table ``name`` with ``columns`` (sorted already), durably, cut as by `write_ranges`; the version
     before stays readable."""
     return commit_parts(store, name, write_ranges(store, name, columns, starts))
 
 
-def write_ranges(store: Path, name: str, columns: Mapping[str, Column], starts: Ints | None = None) -> list[DataFile]:
+def write_ranges(store: Place, name: str, columns: Mapping[str, Column], starts: Ints | None = None) -> list[DataFile]:
     """Writes ``columns`` (sorted already) of the table ``name``, a file for each range of keys that begins at one of ``starts``,
     those without rows left out; one file in any case."""
     keys = columns[key_of(name)]
@@ -113,7 +114,7 @@ def write_ranges(store: Path, name: str, columns: Mapping[str, Column], starts: 
     return [write_part(store, name, f"part-{uuid.uuid4().hex}.zstd.parquet", part) for part in parts]
 
 
-def write_part(store: Path, name: str, file_name: str, columns: Mapping[str, Column]) -> DataFile:
+def write_part(store: Place, name: str, file_name: str, columns: Mapping[str, Column]) -> DataFile:
     """Writes ``columns`` (sorted already) as one file of the table ``name``, durably, with its look-up file; `commit_parts`
     makes it part of the table."""
     from concurrent.futures import ThreadPoolExecutor
@@ -140,37 +141,44 @@ def write_part(store: Path, name: str, file_name: str, columns: Mapping[str, Col
         return replace(file, bytes=written.bytes, sha256=written.sha256, lookup=size, lookup_digest=digest)
 
 
-def commit_parts(store: Path, name: str, files: Sequence[DataFile]) -> TableVersion:
+def commit_parts(store: Place, name: str, files: Sequence[DataFile]) -> TableVersion:
     """Makes ``files``, in the order of their keys, all of the Delta table ``name``, in one transaction."""
     from deltalake import DeltaTable, Schema
     from deltalake.transaction import create_table_with_add_actions
 
-    folder = store / TABLES / name
-    folder.mkdir(exist_ok=True)
-    schema, actions = Schema.from_arrow(SCHEMAS[name]), _added(files)
-    with _by_delta(folder):
-        if DeltaTable.is_deltatable(str(folder)):
-            DeltaTable(str(folder)).create_write_transaction(actions, "overwrite", schema)
+    address, schema, actions, before = _address(store, name), Schema.from_arrow(SCHEMAS[name]), _added(files), -1
+    if isinstance(store, Path):
+        Path(address).mkdir(exist_ok=True)
+    with _by_delta(store, name):
+        if DeltaTable.is_deltatable(address):
+            table = DeltaTable(address)
+            before = table.version()
+            table.create_write_transaction(actions, "overwrite", schema)
         else:
-            create_table_with_add_actions(str(folder), schema, actions)
-    return _durable(folder, tuple(files), len(files))
+            create_table_with_add_actions(address, schema, actions)
+        return _durable(store, name, before + 1, tuple(files), len(files))
 
 
-def exchange_parts(store: Path, name: str, ranges: Sequence[DataFile], small: Sequence[DataFile]) -> TableVersion:
+def exchange_parts(store: Place, name: str, ranges: Sequence[DataFile], small: Sequence[DataFile]) -> TableVersion:
     """Makes ``ranges``, in the order of their keys, and then ``small`` the files of the Delta table ``name``, in one transaction
     that names only those which come and those which go."""
     from deltalake import DeltaTable, Schema
     from deltalake.transaction import RemoveAction
 
-    folder, files = store / TABLES / name, (*ranges, *small)
-    with _by_delta(folder):
-        table = DeltaTable(str(folder))
-        before, now = {uri.rpartition("/")[2] for uri in table.file_uris()}, int(time.time() * 1000)
+    files = (*ranges, *small)
+    with _by_delta(store, name):
+        table = DeltaTable(_address(store, name))
+        version, before, now = table.version(), _files_of(table), int(time.time() * 1000)
         come, gone = [file for file in files if _own(file) not in before], before.difference(map(_own, files))
         actions = [*_added(come), *(RemoveAction(path, True, now, None, {}) for path in sorted(gone))]
         if actions:
             table.create_write_transaction(actions, "append", Schema.from_arrow(SCHEMAS[name]))
-    return _durable(folder, files, len(ranges))
+        return _durable(store, name, version + bool(actions), files, len(ranges))
+
+
+def _address(store: Place, name: str) -> str:
+    """Where the Delta table ``name`` lies."""
+    return str(store / f"{TABLES}/{name}")
 
 
 def _added(files: Iterable[DataFile]) -> list[Any]:
@@ -180,7 +188,7 @@ def _added(files: Iterable[DataFile]) -> list[Any]:
     return [AddAction(_own(file), file.bytes, {}, now, True, json.dumps({"numRecords": file.rows})) for file in files]
 
 
-def write_removed(store: Path, name: str, rows: Columns) -> DataFile | None:
+def write_removed(store: Place, name: str, rows: Columns) -> DataFile | None:
     """Writes the file that names ``rows`` of the table ``name``, by their identity, as removed; none where there are none."""
     import pyarrow.parquet as pq
 
@@ -199,34 +207,48 @@ def _own(file: DataFile) -> str:
 
 
 @contextmanager
-def _by_delta(folder: Path) -> Iterator[None]:
-    """Delta's own error for whatever goes wrong, as one of the system. Raises: OSError."""
-    from deltalake.exceptions import DeltaError
+def _by_delta(store: Place, name: str) -> Iterator[None]:
+    """Delta's own error for whatever goes wrong with the table ``name``, as one of the system; where no lock keeps writers apart,
+    that another came first. Raises: OSError, StoreError."""
+    from deltalake.exceptions import CommitFailedError, DeltaError
 
     try:
         yield
     except DeltaError as error:
+        if not isinstance(store, Path) and (isinstance(error, CommitFailedError) or "already exists" in str(error)):
+            raise store.overtaken() from error
         code = re.search(r"os error (\d+)", str(error))
-        raise OSError(int(code[1]) if code else 0, str(error), str(folder)) from error
+        raise OSError(int(code[1]) if code else 0, str(error), _address(store, name)) from error
 
 
-def _durable(folder: Path, files: tuple[DataFile, ...], ranges: int) -> TableVersion:
-    """The present version of the Delta table at ``folder``, of ``files``, which are durable already; the first ``ranges`` of them
-    follow one another."""
+def _durable(store: Place, name: str, version: int, files: tuple[DataFile, ...], ranges: int) -> TableVersion:
+    """The ``version`` of the Delta table ``name``, of ``files``, which are durable already; the first ``ranges`` of them follow
+    one another.
+
+    Raises: StoreError if it consists of others, since another writer came first: a lock keeps them apart in a folder alone.
+    """
     from deltalake import DeltaTable
 
-    for entry in (folder / "_delta_log").iterdir():
-        sync_file(entry)
-    sync_directory(folder / "_delta_log")
-    return TableVersion(DeltaTable(str(folder)).version(), files, ranges=ranges)
+    if isinstance(store, Path):
+        log = store / TABLES / name / "_delta_log"
+        for entry in log.iterdir():
+            sync_file(entry)
+        sync_directory(log)
+    elif _files_of(DeltaTable(_address(store, name), version)) != set(map(_own, files)):
+        raise store.overtaken()
+    return TableVersion(version, files, ranges=ranges)
 
 
-def delta_files(store: Path, name: str) -> set[str]:
+def _files_of(table: Any) -> set[str]:
+    """The names of the files that a Delta ``table`` consists of, within its folder."""
+    return {uri.rpartition("/")[2] for uri in table.file_uris()}
+
+
+def delta_files(store: Place, name: str) -> set[str]:
     """The files, within the store, that the Delta table ``name`` consists of now."""
     from deltalake import DeltaTable
 
-    found = DeltaTable(str(store / TABLES / name)).file_uris()
-    return {f"{TABLES}/{name}/{uri.rpartition('/')[2]}" for uri in found}
+    return {f"{TABLES}/{name}/{file}" for file in _files_of(DeltaTable(_address(store, name)))}
 
 
 def _arrow(column: Any, kind: pa.DataType) -> pa.Array:

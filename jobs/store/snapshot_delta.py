@@ -94,7 +94,7 @@ def counted(index: Index, told: Patch, vanished: Ints = _NONE) -> Counts:
     counts = Counts(told.calculus, graph)
     reps = graph.reps()
     changed = flags(len(graph), reps[graph.label[reps] != graph.old[reps]]) | graph.is_new()
-    changed[graph.rep[graph.edges["source"][graph.edges["inserted"]]]] = True
+    changed[graph.edges["source"][graph.edges["inserted"]]] = True
     counts.of_batch(np.flatnonzero(changed), detached)
     return counts
 
@@ -169,7 +169,7 @@ class _Growth:
         return [values[i] for i in (used - FRESH).tolist()], found
 
     def _element_names(self) -> Ints:
-        """By number: the least node of what consists of it, that is still there; the base's number where it was not gathered."""
+        """The least node of each element that is still there, by number; the base's number where it was not gathered."""
         graph = self.graph
         least = least_by(self.element, self.node, len(graph))
         return np.where(least < np.iinfo(np.int64).max, least, graph.key)

@@ -7,21 +7,21 @@ snapshot needs of its own. Since the chain begins in the present manifest, it is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from jobs.store.files import DataFile, read_json, write_json
 from jobs.store.manifest import Manifest, manifest_json, manifest_of
+from jobs.store.place import Place
 from shiq.errors import StoreError
 
 SNAPSHOTS = "snapshots"
 
 
-def keep(store: Path, manifest: Manifest) -> DataFile:
+def keep(store: Place, manifest: Manifest) -> DataFile:
     """Writes ``manifest``, durably, where the next one can name it as `Manifest.before`."""
     return write_json(store, SNAPSHOTS, str(manifest.snapshot), manifest_json(manifest))
 
 
-def kept(store: Path, present: Manifest) -> Iterator[Manifest]:
+def kept(store: Place, present: Manifest) -> Iterator[Manifest]:
     """``present`` and the manifests of the snapshots kept before it, latest first.
 
     Raises: StoreError where one is missing or damaged.
@@ -33,7 +33,7 @@ def kept(store: Path, present: Manifest) -> Iterator[Manifest]:
         yield manifest
 
 
-def manifest_at(store: Path, present: Manifest, snapshot: int) -> Manifest:
+def manifest_at(store: Place, present: Manifest, snapshot: int) -> Manifest:
     """The manifest of a ``snapshot`` that is kept. Raises: StoreError, which says which ones are, for any other."""
     known = []
     for manifest in kept(store, present):
@@ -46,7 +46,7 @@ def manifest_at(store: Path, present: Manifest, snapshot: int) -> Manifest:
     )
 
 
-def _read(store: Path, file: DataFile) -> Manifest:
+def _read(store: Place, file: DataFile) -> Manifest:
     try:
         return manifest_of(read_json(store, file))  # type: ignore[arg-type]
     except (StoreError, ValueError, KeyError, TypeError) as error:

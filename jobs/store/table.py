@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from jobs.store.files import MOVED, DataFile, verify
 from jobs.store.lookup import MappedFile, mapped
 from jobs.store.manifest import TableVersion
+from jobs.store.place import Place, file_at
 from shiq.columns.arrays import (
     Columns,
     Ints,
@@ -82,7 +82,7 @@ class ParquetTable:
     key: str
     schema: pa.Schema
     identity: tuple[str, ...]
-    store: Path
+    store: Place
     version: TableVersion
     reads: ReadCounter
     cache: RowGroupCache
@@ -112,7 +112,7 @@ class ParquetTable:
 
         verify(self.store, file)
         try:
-            return _columns(pq.read_table(self.store / file.path))
+            return _columns(pq.read_table(file_at(self.store, file.path)))
         except (OSError, pa.ArrowInvalid) as error:
             raise StoreError(f"{self.store / file.path}: cannot be read ({error})", MOVED) from error
 
@@ -121,7 +121,7 @@ class ParquetTable:
         """Where its files lie, for who reads them all; they are verified first."""
         for file in self.version.files:
             verify(self.store, file)
-        return tuple(str(self.store / file.path) for file in self.version.files)
+        return tuple(str(file_at(self.store, file.path)) for file in self.version.files)
 
     def _valid(self, rows: Columns) -> Columns:
         """``rows`` without those that were removed."""
@@ -176,7 +176,7 @@ class ParquetTable:
         for number, entry in enumerate(self._unmapped):
             verify(self.store, entry)
             try:
-                parquet = pq.ParquetFile(self.store / entry.path, memory_map=True)
+                parquet = pq.ParquetFile(file_at(self.store, entry.path), memory_map=True)
             except (OSError, pa.ArrowInvalid) as error:
                 raise StoreError(f"{self.store / entry.path}: cannot be read ({error})", MOVED) from error
             files.append(parquet)

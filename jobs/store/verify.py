@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from jobs.store.files import DAMAGED, DataFile, verify
-from jobs.store.lookup import mapped
-from jobs.store.manifest import Manifest, read_manifest
+from jobs.store.files import DAMAGED, DataFile, damaged, verify
+from jobs.store.lookup import lookup_path, mapped
+from jobs.store.manifest import MANIFEST, Manifest, read_manifest
+from jobs.store.place import Place
 from jobs.store.schema import key_of
 from jobs.store.snapshots import kept
 from shiq.errors import StoreError
@@ -26,18 +27,23 @@ class VerifiedFiles:
     bytes: int
 
 
-def verified(path: Path) -> VerifiedFiles:
+def verified(path: Place) -> VerifiedFiles:
     """Reads every file of the store at ``path``, those of kept snapshots too.
 
     Raises: StoreError, which names each damaged file.
     """
     files, size, faults = 0, 0, list[StoreError]()
     checked = set[tuple[str, DataFile]]()
+    if not isinstance(path, Path):
+        path.stamp(MANIFEST)
     for manifest in _manifests(path, faults):
         for name, file in _files(manifest):
             if (name, file) in checked:
                 continue
             checked.add((name, file))
+            if not isinstance(path, Path):
+                for told in (file.path, lookup_path(file)):
+                    path.forget(told)
             files, size = files + 1 + bool(file.lookup), size + file.bytes + file.lookup
             for is_whole in (partial(verify, path, file), partial(verify_lookup, path, file, name)):
                 try:
@@ -51,7 +57,27 @@ def verified(path: Path) -> VerifiedFiles:
     return VerifiedFiles(files, size)
 
 
-def verify_lookup(store: Path, file: DataFile, table: str) -> None:
+def check_sizes(path: Path, manifest: Manifest) -> None:
+    """Raises: StoreError unless every file of a snapshot is there, whole by its size; where each is fetched, that tells."""
+    for name, written in _sizes(manifest).items():
+        try:
+            size = (path / name).stat().st_size
+        except OSError:
+            raise StoreError(f"{path / name}: the file is missing", DAMAGED) from None
+        if size != written:
+            raise damaged(path / name, f"it has {size:,} bytes and was written with {written:,}")
+
+
+def _sizes(manifest: Manifest) -> dict[str, int]:
+    """The bytes of every file of a snapshot, by its path."""
+    files = [file for table in manifest.tables.values() for file in table.all_files]
+    return {
+        **{file.path: file.bytes for file in [*files, *manifest.documents.values()]},
+        **{lookup_path(file): file.lookup for file in files if file.lookup},
+    }
+
+
+def verify_lookup(store: Place, file: DataFile, table: str) -> None:
     """Raises: StoreError unless the look-up file of ``file``, of a ``table``, is as it was written, as far as that is known."""
     if file.lookup:
         blocks = mapped(store, file, key_of(table)).blocks
@@ -59,7 +85,7 @@ def verify_lookup(store: Path, file: DataFile, table: str) -> None:
             blocks.all()
 
 
-def _manifests(path: Path, faults: list[StoreError]) -> Iterator[Manifest]:
+def _manifests(path: Place, faults: list[StoreError]) -> Iterator[Manifest]:
     try:
         yield from kept(path, read_manifest(path))
     except StoreError as error:

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from jobs.store.files import DataFile, sync_directory, writable, write_json
 from jobs.store.left_out import add_left_out
@@ -26,6 +27,7 @@ from jobs.store.manifest import (
     MANIFEST,
     REMOVED,
     TABLES,
+    TAKEN,
     TERM_LABELS,
     UNFINISHED,
     Certificate,
@@ -35,6 +37,7 @@ from jobs.store.manifest import (
     tbox_hash,
     write_manifest,
 )
+from jobs.store.place import Place
 from jobs.store.read import Store, open_store
 from jobs.store.schema import delta_files
 from jobs.store.snapshots import SNAPSHOTS, keep, kept
@@ -64,9 +67,10 @@ class AssertionCounts:
 class Rebuild:
     """A store that is being written by this process. ``old`` is the snapshot that `finish` replaces, if there is one;
     ``keeps``: whether it, and those that it keeps, stay behind the new one; ``labels``: of the terms of the TBox; ``width``:
-    individuals of a range of its tables, None for as many as the old snapshot has."""
+    individuals of a range of its tables, None for as many as the old snapshot has; ``stamp``: of what the manifest replaces;
+    ``taken``: see `jobs.store.manifest.TAKEN`, beside those of the old snapshot."""
 
-    path: Path
+    path: Place
     tbox: TBox
     tbox_hash: str
     old: Manifest | None
@@ -74,6 +78,8 @@ class Rebuild:
     keeps: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     width: int | None = None
+    stamp: str = ""
+    taken: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def range_size(self) -> int | None:
@@ -96,6 +102,7 @@ class Rebuild:
                 **({"range_size": self.range_size} if self.range_size else {}),
             },
             identity=uuid.uuid4().hex,
+            stamp=self.stamp,
         )
 
     def finish(
@@ -133,7 +140,14 @@ class Rebuild:
                 **({TERM_LABELS: write_document(path, TERM_LABELS, dict(self.labels))} if self.labels else {}),
             },
             certificate=issued(certificate, self.tbox_hash, manifest.snapshot, left_over),
-            facts={**facts, **told, "tbox_leftovers": len(of_tbox), "read_properties": self._read_properties()},
+            facts={
+                **self._released(),
+                **self._taken(),
+                **facts,
+                **told,
+                "tbox_leftovers": len(of_tbox),
+                "read_properties": self._read_properties(),
+            },
             before=keep(path, self.old) if self.old and self.keeps else None,
         )
         if self.old and not self.keeps:
@@ -148,6 +162,13 @@ class Rebuild:
         held = self.old.documents.get(ASIDE) if self.old and self.keeps else None
         return {ASIDE: held} if held else {}
 
+    def _released(self) -> dict[str, Any]:
+        return {RELEASED: self.old.facts[RELEASED]} if self.old and RELEASED in self.old.facts else {}
+
+    def _taken(self) -> dict[str, Any]:
+        before = self.old.taken if self.old and self.keeps else {}
+        return {TAKEN: {**before, **self.taken}} if before or self.taken else {}
+
     def _read_properties(self) -> list[str]:
         """The object and data properties of the TBox that the data was first read with, by the snapshots that are kept: what was
         said by others is not in the store."""
@@ -158,7 +179,7 @@ class Rebuild:
 
 @contextmanager
 def rebuilding(
-    path: Path, tbox: TBox, ontologies: Iterable[str] = (), *, keeps: bool = False, labels: Mapping[str, str] | None = None
+    path: Place, tbox: TBox, ontologies: Iterable[str] = (), *, keeps: bool = False, labels: Mapping[str, str] | None = None
 ) -> Iterator[Rebuild]:
     """Holds the writer's lock of the store at ``path``, which is made if there is none, for a new snapshot about ``tbox``.
     ``keeps``: whether the snapshots that the store has stay behind it; ``labels``: of the terms of ``tbox``.
@@ -167,18 +188,22 @@ def rebuilding(
     """
     _claim(path)
     with writing(path):
+        stamp = "" if isinstance(path, Path) else path.stamp(MANIFEST)
         old = _previous(path)
-        (path / TABLES).mkdir(exist_ok=True)
-        sync_directory(path)
-        yield Rebuild(path, tbox, tbox_hash(tbox), old, tuple(sorted(ontologies)), keeps, labels or {})
+        if isinstance(path, Path):
+            (path / TABLES).mkdir(exist_ok=True)
+            sync_directory(path)
+        else:
+            path.tried(LOCK)
+        yield Rebuild(path, tbox, tbox_hash(tbox), old, tuple(sorted(ontologies)), keeps, labels or {}, stamp=stamp)
 
 
-def about(certificate: Certificate | None, path: Path, tbox: TBox) -> None:
+def about(certificate: Certificate | None, path: Place, tbox: TBox) -> None:
     if certificate is not None and certificate.tbox_hash not in ("", tbox_hash(tbox)):
         raise StoreError(f"{path}: the certificate is about another TBox", "Certify this TBox with this ABox first.")
 
 
-def certify(path: Path, certificate: Certificate | None, *, checked: tuple[str, int] | None = None) -> Store:
+def certify(path: Place, certificate: Certificate | None, *, checked: tuple[str, int] | None = None) -> Store:
     """The store at ``path`` with this ``certificate``, which replaces the old one in one step; None takes it away.
 
     ``checked``: the `Store.identity` that was certified, if it matters. Raises: StoreError if the store is another by now, the
@@ -200,7 +225,7 @@ def certify(path: Path, certificate: Certificate | None, *, checked: tuple[str, 
         return open_store(path)
 
 
-def unchanged(path: Path, present: Manifest | None, checked: tuple[str, int] | None) -> None:
+def unchanged(path: Place, present: Manifest | None, checked: tuple[str, int] | None) -> None:
     """Raises: StoreError if the store at ``path`` is not the one that was ``checked`` (None: whichever it is)."""
     if checked is not None and (present is None or (present.identity, present.snapshot) != checked):
         by_now = f" (it holds snapshot {present.snapshot} by now)" if present else ""
@@ -218,20 +243,22 @@ def issued(certificate: Certificate | None, tbox_hash: str, snapshot: int, lefto
     return replace(certificate, tbox_hash=tbox_hash, snapshot=snapshot, leftovers=tuple(known), counts=known)
 
 
-def _claim(path: Path) -> None:
+def _claim(path: Place) -> None:
     """Makes the directory of a store. Raises: StoreError where something else lives."""
-    if path.exists() and not path.is_dir():
+    if isinstance(path, Path) and path.exists() and not path.is_dir():
         raise StoreError(f"{path}: is a file, not a directory", "Name a new directory for the store.")
-    if path.exists() and not (path / MANIFEST).exists():
+    there = path.top() if not isinstance(path, Path) else [entry.name for entry in path.iterdir()] if path.exists() else []
+    if MANIFEST not in there:
         ours = (LOCK, TABLES, LOOKUPS, DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, UNFINISHED)
-        strange = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
+        strange = sorted(set(there).difference(ours))
         if strange:
             raise StoreError(f"{path}: the directory is not empty and not a store (it has {strange[0]})", "Name a new directory.")
-    with writable(path):
-        path.mkdir(parents=True, exist_ok=True)
+    if isinstance(path, Path):
+        with writable(path):
+            path.mkdir(parents=True, exist_ok=True)
 
 
-def _previous(path: Path) -> Manifest | None:
+def _previous(path: Place) -> Manifest | None:
     """The manifest to be replaced; a store of another version, or damaged, is replaced as a whole."""
     try:
         return read_manifest(path)
@@ -239,11 +266,11 @@ def _previous(path: Path) -> Manifest | None:
         return None
 
 
-def write_document(store: Path, name: str, value: object) -> DataFile:
+def write_document(store: Place, name: str, value: object) -> DataFile:
     return write_json(store, DOCUMENTS, name, value)
 
 
-def aside_document(store: Path, asides: Iterable[Aside]) -> dict[str, DataFile]:
+def aside_document(store: Place, asides: Iterable[Aside]) -> dict[str, DataFile]:
     """The document of what is set aside, by its name; none where nothing is."""
     rows = [aside.to_dict() for aside in asides]
     return {ASIDE: write_document(store, ASIDE, rows)} if rows else {}
@@ -251,25 +278,44 @@ def aside_document(store: Path, asides: Iterable[Aside]) -> dict[str, DataFile]:
 
 #: Seconds for which files that no snapshot needs any more are kept for readers that opened one before.
 KEPT = 7 * 24 * 3600.0
+#: The fact of a manifest that says since when no snapshot has needed a file.
+RELEASED = "released"
 
 
-def succeed(store: Path, new: Manifest, old: Manifest) -> None:
+def succeed(store: Place, new: Manifest, old: Manifest) -> None:
     """Puts ``new`` in the place of ``old``, which is not kept, nor is what lies behind it. Their files stay for a week, for
-    readers that opened them; the time that a file carries is from when on no snapshot needed it."""
-    needed = _named(new)
-    for name in sorted(set[str]().union(*map(_named, _readable(store, old))) - needed):
-        with suppress(FileNotFoundError):
-            os.utime(store / name)
+    readers that opened them."""
+    needed, before = _named(new), time.time() - KEPT
+    new = _released(store, new, set[str]().union(*map(_named, _readable(store, old))) - needed)
     write_manifest(store, new)
     needed |= set[str]().union(*(delta_files(store, name) for name in new.tables))
-    before = time.time() - KEPT
-    for folder in (DOCUMENTS, REMOVED, SNAPSHOTS, f"{LOOKUPS}/*", f"{TABLES}/*"):
-        for file in store.glob(f"{folder}/*"):
-            if file.is_file() and str(file.relative_to(store)) not in needed and file.stat().st_mtime < before:
-                file.unlink()
+    if isinstance(store, Path):
+        for folder in (DOCUMENTS, REMOVED, SNAPSHOTS, f"{LOOKUPS}/*", f"{TABLES}/*"):
+            for file in store.glob(f"{folder}/*"):
+                if file.is_file() and str(file.relative_to(store)) not in needed and file.stat().st_mtime < before:
+                    file.unlink()
+        return
+    since = new.facts[RELEASED]
+    for name, put in list(store.names()):
+        is_ours = name.partition("/")[0] in (DOCUMENTS, REMOVED, SNAPSHOTS, LOOKUPS, TABLES) and "/_delta_log/" not in name
+        if is_ours and name not in needed and max(put, since.get(name, 0.0)) < before:
+            store.remove(name)
 
 
-def _readable(store: Path, manifest: Manifest) -> Iterator[Manifest]:
+def _released(store: Place, new: Manifest, gone: set[str]) -> Manifest:
+    """``new``, and a note that from now on no snapshot needs the files ``gone``: the time that they carry in a folder, a fact of
+    the manifest elsewhere."""
+    if isinstance(store, Path):
+        for name in sorted(gone):
+            with suppress(FileNotFoundError):
+                os.utime(store / name)
+        return new
+    now = time.time()
+    since: dict[str, Any] = {name: at for name, at in new.facts.get(RELEASED, {}).items() if at >= now - 2 * KEPT}
+    return replace(new, facts={**new.facts, RELEASED: {**dict.fromkeys(sorted(gone), now), **since}})
+
+
+def _readable(store: Place, manifest: Manifest) -> Iterator[Manifest]:
     """``manifest`` and those kept behind it, as far as they can be read."""
     with suppress(StoreError):
         yield from kept(store, manifest)

@@ -50,7 +50,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Limits:
+class EventLimits:
     """Which events are used: ``unit``, ``lateness``, ``max_ahead``, ``window`` and ``parse`` as `streams.front.arrivals.Arrivals`
     has them; those outside [``start``, ``end``] are counted, and not used. Times are divided by ``step``."""
 
@@ -64,11 +64,11 @@ class Limits:
     step: int = 1
 
 
-class System(Protocol):
+class SparkSystem(Protocol):
     """What a stream system does on Spark. Every worker gets one copy, which may keep what is dear to make (`cached_property`)."""
 
     @property
-    def limits(self) -> Limits: ...
+    def limits(self) -> EventLimits: ...
 
     @property
     def buckets(self) -> int:
@@ -123,9 +123,22 @@ def unpacked(data: bytes) -> pa.Table:
     return pa.ipc.open_stream(data).read_all()
 
 
+def cut(records: Iterable[Record]) -> Iterator[tuple[int, list[Record]]]:
+    """Chunks of records that follow upon each other, each with the last line before it; at least one."""
+    chunk, size, before = list[Record](), 0, 0
+    for record in records:
+        chunk.append(record)
+        size += len(record.data)
+        if len(chunk) >= MOST_RECORDS or size >= MOST_BYTES:
+            yield before, chunk
+            before, chunk, size = record.line, [], 0
+    if chunk or not before:
+        yield before, chunk
+
+
 def rows_of(
     records: Iterable[Record],
-    system: System,
+    system: SparkSystem,
     place: Callable[[Record, int], list[Any]],
     *,
     source: str,
@@ -134,52 +147,32 @@ def rows_of(
 ) -> Iterator[tuple[int, str, bytes]]:
     """The rows, as `COLUMNS`, of records that follow upon each other; ``place``: of a chunk by its first record and number, what
     chunks are ordered by. At least one chunk, so that ``position`` is told."""
-    chunk, size, number, before = list[Record](), 0, 0, 0
-    none = Record(source, 1, b"")
-    for record in records:
-        chunk.append(record)
-        size += len(record.data)
-        if len(chunk) >= MOST_RECORDS or size >= MOST_BYTES:
-            yield from _rows(chunk, system, json.dumps(place(chunk[0], number)), source, is_topic, before, position)
-            before, chunk, size, number = chunk[-1].line, [], 0, number + 1
-    if chunk or not number:
-        first = chunk[0] if chunk else none
-        yield from _rows(chunk, system, json.dumps(place(first, number)), source, is_topic, before, position)
+    for number, (before, whole) in enumerate(cut(records)):
+        covers = whole[-1].line - before if whole else 0
+        shift = 0 if is_topic else before
+        chunk = [record for record in whole if record.data or record.event or record.problem]
+        events, problems = list[Event | None](), list[str | None]()
+        for record in chunk:
+            event, problem = _event(record, system.limits)
+            events.append(event)
+            problems.append(problem)
+        split = system.split(events)
+        columns = {
+            "line": [record.line - shift for record in chunk],
+            "t": [None if event is None else event.t for event in events],
+            "id": [None if event is None else event.id for event in events],
+            "problem": problems,
+            "triples": [0 if event is None else len(event.triples) for event in events],
+            "text": [record.data for record in chunk],
+        }
+        head = Head(source, is_topic, covers, position, split.refused, split.counts, pa.table(columns, schema=_HEAD))
+        at = json.dumps(place(whole[0] if whole else Record(source, 1, b""), number))
+        yield HEAD, at, head.to_bytes()
+        for bucket, part in split.parts.items():
+            yield bucket, at, packed(part)
 
 
-def _rows(
-    chunk: Sequence[Record],
-    system: System,
-    place: str,
-    source: str,
-    is_topic: bool,
-    before: int,
-    position: tuple[str, int] | None,
-) -> Iterator[tuple[int, str, bytes]]:
-    covers = chunk[-1].line - before if chunk else 0
-    shift = 0 if is_topic else before
-    chunk = [record for record in chunk if record.data or record.event or record.problem]
-    events, problems = list[Event | None](), list[str | None]()
-    for record in chunk:
-        event, problem = _event(record, system.limits)
-        events.append(event)
-        problems.append(problem)
-    split = system.split(events)
-    columns = {
-        "line": [record.line - shift for record in chunk],
-        "t": [None if event is None else event.t for event in events],
-        "id": [None if event is None else event.id for event in events],
-        "problem": problems,
-        "triples": [0 if event is None else len(event.triples) for event in events],
-        "text": [record.data for record in chunk],
-    }
-    records = pa.table(columns, schema=_HEAD)
-    yield HEAD, place, Head(source, is_topic, covers, position, split.refused, split.counts, records).to_bytes()
-    for bucket, part in split.parts.items():
-        yield bucket, place, packed(part)
-
-
-def _event(record: Record, limits: Limits) -> tuple[Event | None, str | None]:
+def _event(record: Record, limits: EventLimits) -> tuple[Event | None, str | None]:
     try:
         if record.problem:
             raise EventError(record.problem)

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 from zlib import crc32
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-from pyspark.sql import SparkSession
 
-from jobs.spark.session import stop
-from jobs.streaming.chunks import Limits, Moment, Row, Split
+from jobs.streaming.chunks import EventLimits, Moment, Row, Split
 from jobs.streaming.ordering import BatchTold
-from jobs.streaming.pieces import BATCH_BYTES
-from jobs.streaming.query import Query
-from jobs.streaming.session import streaming_session
-from jobs.streaming.sources import is_kafka
 from shiq.columns.arrays import Ints
-from streams.consistency.events import Intake, Names
-from streams.consistency.plan import Plan
+from streams.consistency.events import Numbering, TripleEncoder
+from streams.consistency.plan import StreamPlan
 from streams.consistency.rows import Rows, order
 from streams.consistency.spans import Spans, no_spans, runs
-from streams.consistency.state import Partition
+from streams.consistency.state import StreamPartition
 from streams.consistency.verdicts import StreamResult
 from streams.consistency.violations import Violations
 from streams.consistency.watch import Watch
 from streams.front.checkpoint import packed, unpacked
 from streams.front.event import Event
-from streams.front.run import Run
 
 #: Individuals are kept in so many buckets.
 BUCKETS: Final = 32
@@ -46,13 +40,13 @@ def _encoded(names: Sequence[str]) -> list[bytes]:
 
 @dataclass(frozen=True)
 class Consistency:
-    """`jobs.streaming.chunks.System`. ``same``: one name of individuals that have several; ``static``: spans by bucket, with the
-    names of their individuals; ``follow``: conflicts are told when they open, too."""
+    """`jobs.streaming.chunks.SparkSystem`. ``same``: one name of individuals that have several; ``static``: spans by bucket, with
+    the names of their individuals; ``follow``: conflicts are told when they open, too."""
 
-    plan: Plan
+    plan: StreamPlan
     same: Mapping[str, str]
     static: Mapping[int, tuple[list[str], Spans]]
-    limits: Limits
+    limits: EventLimits
     follow: bool = False
     buckets: int = BUCKETS
 
@@ -61,7 +55,7 @@ class Consistency:
         triples = [event.triples if event is not None else () for event in events]
         owner = np.repeat(np.arange(len(events)), [len(texts) for texts in triples])
         times = np.array([event.t if event is not None else -1 for event in events], np.int64)
-        intake, refused = Intake(self.plan.view, self.plan.masks, same=self.same), list[tuple[int, str, str, str]]()
+        intake, refused = TripleEncoder(self.plan.view, self.plan.masks, same=self.same), list[tuple[int, str, str, str]]()
 
         def tell(place: int, kind: str, reason: str, text: str) -> None:
             refused.append((int(owner[place]), kind, reason, text))
@@ -110,7 +104,7 @@ class _Bucket:
     """The kernel for one bucket, with the state that it had; at first with what is static."""
 
     def __init__(self, system: Consistency, bucket: int, state: bytes | None) -> None:
-        self.partition, self.names = Partition(system.plan), Names()
+        self.partition, self.names = StreamPartition(system.plan), Numbering()
         self.telling = Rows(system.plan, self.partition.finder, self.names, system.limits.end, lambda rows: None)
         if state is None:
             names, spans = system.static.get(bucket, ([], no_spans()))
@@ -142,26 +136,37 @@ class _Bucket:
 
 
 @dataclass(frozen=True)
-class Findings:
-    """What buckets find, taken down by ``watch``, which decides nothing itself."""
+class BucketFindings:
+    """What buckets find, taken down by ``watch``, which has begun and decides nothing itself; `jobs.streaming.query.Listener`."""
 
     watch: Watch
 
+    @cached_property
+    def system(self) -> Consistency:
+        """What ``watch`` does; it hands over what is static."""
+        watch = self.watch
+        names, spans = watch.intake.names, watch.partition.spans
+        key, label = watch.plan.masks.split(spans.code)
+        bucket = bucket_of(_encoded(names.names), BUCKETS)[key] if len(key) else key
+        static = {}
+        for number in np.unique(bucket).tolist():
+            rows = np.flatnonzero(bucket == number)
+            who, which = np.unique(key[rows], return_inverse=True)
+            code = watch.plan.masks.code(which.astype(np.int64), label[rows])
+            static[number] = [names.names[n] for n in who.tolist()], spans.at(rows)._replace(code=code)
+        names.set([])
+        watch.partition.spans = no_spans()
+        clock = watch.arrivals.clock
+        limits = EventLimits(watch.arrivals.unit, clock.lateness, clock.max_ahead, watch.plan.window, watch.start, watch.end)
+        return Consistency(watch.plan, watch.intake.same, static, limits, watch.follow)
+
     def hear(self, told: BatchTold, rows: Sequence[Row]) -> None:
         """Takes the figures, rejects and rows of a batch."""
-        watch, counts = self.watch, dict(told.counts)
-        watch.arrivals.first, watch.arrivals.clock.newest = told.moment.first, told.moment.newest
-        watch.arrivals.duplicates += counts.pop("duplicates")
-        watch.intake.tuples += counts.pop("tuples", 0)
-        for name, count in counts.items():
-            watch.counts[name] += count
-        for kind, source, line, reason, text, t in told.rejects:
-            watch.arrivals.rejects.add(kind, source, line, reason, text)
-            watch.arrivals.unused(kind, t)
-        self.take(rows)
+        told.settle(self.watch.arrivals, self.watch.counts)
+        self.watch.intake.tuples += told.counts.get("tuples", 0)
+        self._take(rows)
 
-    def take(self, rows: Sequence[Row]) -> None:
-        """Takes rows."""
+    def _take(self, rows: Sequence[Row]) -> None:
         ordered = sorted(rows, key=order)
         self.watch.heard(ordered)
         final = [row for row in ordered if row["final"]]
@@ -174,52 +179,7 @@ class Findings:
     def restore(self, state: bytes) -> None:
         self.watch.restore(state)
 
-
-def system_of(watch: Watch) -> Consistency:
-    """What ``watch``, which has begun, does, for Spark; it hands over what is static."""
-    names, spans = watch.intake.names, watch.partition.spans
-    key, label = watch.plan.masks.split(spans.code)
-    bucket = bucket_of(_encoded(names.names), BUCKETS)[key] if len(key) else key
-    static = {}
-    for number in np.unique(bucket).tolist():
-        rows = np.flatnonzero(bucket == number)
-        who, which = np.unique(key[rows], return_inverse=True)
-        code = watch.plan.masks.code(which.astype(np.int64), label[rows])
-        static[number] = [names.names[n] for n in who.tolist()], spans.at(rows)._replace(code=code)
-    names.set([])
-    watch.partition.spans = no_spans()
-    clock = watch.arrivals.clock
-    limits = Limits(watch.arrivals.unit, clock.lateness, clock.max_ahead, watch.plan.window, watch.start, watch.end)
-    return Consistency(watch.plan, watch.intake.same, static, limits, watch.follow)
-
-
-def on_spark(targets: Sequence[str], *, format: str = "auto", master: str | None = None) -> Callable[[Run, Watch], StreamResult]:
-    """What drives a watch that has begun by Spark Structured Streaming (see `streams.consistency.embedded.watch_run`)."""
-
-    def driven(run: Run, watch: Watch) -> StreamResult:
-        session, started = streaming_session(master, kafka=is_kafka(targets))
-        try:
-            return drive(session, run, watch, targets, format=format)
-        finally:
-            if started:
-                stop(session)
-
-    return driven
-
-
-def drive(
-    session: SparkSession,
-    run: Run,
-    watch: Watch,
-    targets: Sequence[str],
-    *,
-    format: str = "auto",
-    batch_bytes: int = BATCH_BYTES,
-) -> StreamResult:
-    """What `Run.drive` gives, by the streaming session. Raises: UsageError, InputError, OperationalError."""
-    findings = Findings(watch)
-    query = Query(session, targets, system_of(watch), findings, run, format, batch_bytes)
-    findings.take(query.drive(follow=watch.follow))
-    result = watch.finish()
-    run.outputs.flush()
-    return result
+    def finish(self, rows: Sequence[Row]) -> StreamResult:
+        """Takes the last rows; what is known."""
+        self._take(rows)
+        return self.watch.finish()

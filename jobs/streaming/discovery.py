@@ -17,23 +17,16 @@ from itertools import groupby
 from typing import Any, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
-from pyspark.sql import SparkSession
 
-from jobs.spark.session import stop
-from jobs.streaming.chunks import Limits, Moment, Row, Split
+from jobs.streaming.chunks import EventLimits, Moment, Row, Split
 from jobs.streaming.ordering import BatchTold
-from jobs.streaming.pieces import BATCH_BYTES
-from jobs.streaming.query import Query
-from jobs.streaming.session import streaming_session
-from jobs.streaming.sources import is_kafka
 from shiq import model as owl
 from shiq.bits import bits
 from streams.discovery.atomsets import Atom
-from streams.discovery.entailing import Knowledge, UndecidedEntailmentError
-from streams.discovery.intake import Intake
+from streams.discovery.entailing import MinerKnowledge, UndecidedEntailmentError
+from streams.discovery.intake import AssertionIntake
 from streams.discovery.stream import Discovery, Mining
 from streams.front.event import Event
-from streams.front.run import Run
 
 #: Fixed for a checkpoint; so many tasks work on a batch at most.
 BUCKETS: Final = 16
@@ -45,16 +38,16 @@ Texts = dict[int, dict[str, None]]
 
 @dataclass(frozen=True)
 class SnapshotEntailment:
-    """`jobs.streaming.chunks.System`. ``knowledge``: opened, so that what it saturated once is sent along."""
+    """`jobs.streaming.chunks.SparkSystem`. ``knowledge``: opened, so that what it saturated once is sent along."""
 
-    knowledge: Knowledge
+    knowledge: MinerKnowledge
     signature: owl.Signature
-    limits: Limits
+    limits: EventLimits
     buckets: int = BUCKETS
 
     @cached_property
-    def _intake(self) -> Intake:
-        return Intake(self.signature)
+    def _intake(self) -> AssertionIntake:
+        return AssertionIntake(self.signature)
 
     @cached_property
     def _kept(self) -> dict[int, tuple[bytes, Texts]]:
@@ -133,19 +126,22 @@ class EntailedWindows:
 
     discovery: Discovery
 
+    @cached_property
+    def system(self) -> SnapshotEntailment:
+        """What tasks do; all is worked out that is done once."""
+        knowledge, arrivals = self.discovery.windows.knowledge, self.discovery.arrivals
+        knowledge.entailed(())
+        clock = arrivals.clock
+        limits = EventLimits(arrivals.unit, clock.lateness, clock.max_ahead, arrivals.window, step=self.discovery.step)
+        return SnapshotEntailment(knowledge, self.discovery.ontology.signature, limits)
+
     def hear(self, told: BatchTold, rows: Sequence[Row]) -> None:
         """Takes a batch, and reports what is due by it."""
-        discovery, counts = self.discovery, told.counts
-        arrivals = discovery.arrivals
-        arrivals.first, arrivals.clock.newest = told.moment.first, told.moment.newest
-        arrivals.duplicates += counts.get("duplicates", 0)
-        for name in ("events", "triples"):
-            discovery.counts[name] += counts.get(name, 0)
-        for kind, source, line, reason, text, _ in told.rejects:
-            arrivals.rejects.add(kind, source, line, reason, text)
+        discovery = self.discovery
+        told.settle(discovery.arrivals, discovery.counts)
         for row in sorted(rows, key=lambda row: row["told"][0][0]):
             self._take(row)
-        newest = arrivals.clock.newest
+        newest = told.moment.newest
         if discovery.wait is not None and newest is not None:
             discovery.report_until(newest - discovery.wait - 1)
 
@@ -168,46 +164,6 @@ class EntailedWindows:
     def restore(self, state: bytes) -> None:
         self.discovery.restore(state)
 
-
-def system_of(discovery: Discovery) -> SnapshotEntailment:
-    """What tasks do for ``discovery``."""
-    knowledge, arrivals = discovery.windows.knowledge, discovery.arrivals
-    knowledge.entailed(())  # so that all is worked out that is done once
-    clock = arrivals.clock
-    limits = Limits(arrivals.unit, clock.lateness, clock.max_ahead, arrivals.window, step=discovery.step)
-    return SnapshotEntailment(knowledge, discovery.ontology.signature, limits)
-
-
-def on_spark(
-    run: Run,
-    discovery: Discovery,
-    targets: Sequence[str],
-    *,
-    format: str = "auto",
-    follow: bool = False,
-    master: str | None = None,
-) -> Mining:
-    """What `Run.drive` gives, by Spark Structured Streaming. Raises: UsageError, InputError, OperationalError."""
-    session, started = streaming_session(master, kafka=is_kafka(targets))
-    try:
-        return drive(session, run, discovery, targets, format=format, follow=follow)
-    finally:
-        if started:
-            stop(session)
-
-
-def drive(
-    session: SparkSession,
-    run: Run,
-    discovery: Discovery,
-    targets: Sequence[str],
-    *,
-    format: str = "auto",
-    follow: bool = False,
-    batch_bytes: int = BATCH_BYTES,
-) -> Mining:
-    """See `on_spark`."""
-    Query(session, targets, system_of(discovery), EntailedWindows(discovery), run, format, batch_bytes).drive(follow=follow)
-    result = discovery.finish()
-    run.outputs.flush()
-    return result
+    def finish(self, rows: Sequence[Row]) -> Mining:
+        """What the windows that are left bring."""
+        return self.discovery.finish()

@@ -16,19 +16,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.streaming.chunks import HEAD, TOLD, Head, Moment, System, packed, unpacked
+from jobs.streaming.chunks import HEAD, TOLD, Head, Moment, SparkSystem, packed, unpacked
 from shiq.columns.arrays import Ints
 from streams.front.arrivals import Arrivals
 from streams.front.event import Event
-from streams.front.lateness import Clock
+from streams.front.lateness import EventClock
 from streams.front.record import Record
-from streams.front.rejects import Rejects
+from streams.front.rejects import RejectLog
 
 #: A reject: kind, source, line, why, text; then its time, or None.
 Reject = tuple[str, str, int, str, str, int | None]
 
 
-class _Heard(Rejects):
+class _Heard(RejectLog):
     """Rejects, handed on as they are."""
 
     def __init__(self) -> None:
@@ -56,15 +56,25 @@ class BatchTold:
         moment, positions, counts, rejects = json.loads(data)
         return BatchTold(Moment(*moment), positions, counts, [tuple(reject) for reject in rejects])
 
+    def settle(self, arrivals: Arrivals, counts: dict[str, int]) -> None:
+        """Takes it down where one process does: what became of records, and sums of figures."""
+        arrivals.first, arrivals.clock.newest = self.moment.first, self.moment.newest
+        arrivals.duplicates += self.counts.get("duplicates", 0)
+        for name in counts.keys() & self.counts.keys():
+            counts[name] += self.counts[name]
+        for kind, source, line, reason, text, t in self.rejects:
+            arrivals.rejects.add(kind, source, line, reason, text)
+            arrivals.unused(kind, t)
+
 
 class Order:
     """Judges the records of batch after batch; ``state``: of the one before."""
 
-    def __init__(self, system: System, state: bytes | None = None) -> None:
+    def __init__(self, system: SparkSystem, state: bytes | None = None) -> None:
         self.limits, self.buckets, self.heard = system.limits, system.buckets, _Heard()
         self.times: list[int | None] = []
         self.arrivals = Arrivals(
-            Clock(self.limits.lateness, self.limits.max_ahead),
+            EventClock(self.limits.lateness, self.limits.max_ahead),
             self.heard,
             self.limits.unit,
             self.limits.window,

@@ -19,7 +19,7 @@ from shiq.packed import MAGIC_BYTES, packing_of
 from shiq.rdf.tables import TableFile, opened, table_files
 from shiq.sources import FileSource, TableSource, table_kind
 from streams.front.record import Record
-from streams.front.sources import Folder, Table, read_lines
+from streams.front.sources import EventTable, Folder, read_lines
 from streams.front.tables import file_rows
 
 #: How much one batch takes, about (a packed file is never cut), and which part of that a piece is; what a row counts as.
@@ -150,7 +150,7 @@ def records(piece: Piece, unit_of_time: str) -> Iterator[Record]:
     """The records of a piece, those of blank lines too (without data); lines are counted from its beginning."""
     unit = piece.unit
     if unit.kind == ROWS:
-        table = Table(unit.name, unit_of_time)
+        table = EventTable(unit.name, unit_of_time)
         rows = file_rows(TableFile(unit.path, unit.values), piece.low, piece.high)
         return (table.record(number, values) for number, values in enumerate(rows, 1))
     if unit.kind == PACKED:

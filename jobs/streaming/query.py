@@ -9,19 +9,21 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from threading import current_thread, main_thread
+from typing import Any, Final, Protocol, TypeVar
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from jobs.streaming.chunks import TOLD, Moment, Row, System
+from jobs.streaming.chunks import TOLD, Moment, Row
 from jobs.streaming.ordering import BatchTold
 from jobs.streaming.pieces import BATCH_BYTES
 from jobs.streaming.shipped import ShippedValue
@@ -29,7 +31,7 @@ from jobs.streaming.sources import chunked, incoming, is_kafka
 from jobs.streaming.stages import LAST, STATE, finishing, staged
 from shiq.errors import OperationalError, ShiqError
 from streams.front.checkpoint import CheckpointContent
-from streams.front.run import Run
+from streams.front.run import StreamRun
 
 #: Seconds between looks whether Ctrl-C was pressed.
 _LOOK = 1
@@ -40,8 +42,17 @@ _TOO_SLOW, _ATTEMPTS = "to connect back", 5
 _RAISED: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
 
 
-class RunState(Protocol):
-    """What a checkpoint takes beside positions and outputs."""
+#: What a face gives at the end.
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Face(Protocol[R_co]):
+    """A stream system as it is on the driver: it hears what tasks find, writes to the outputs of its run, and keeps what a
+    checkpoint takes beside positions and outputs."""
+
+    @property
+    def system(self) -> Any:
+        """What tasks are sent; of `Query` a `jobs.streaming.chunks.SparkSystem`. Raises: UsageError for what Spark cannot do."""
 
     def state(self) -> bytes:
         """What `restore` takes."""
@@ -49,9 +60,12 @@ class RunState(Protocol):
     def restore(self, state: bytes) -> None:
         """Goes on where another run was."""
 
+    def finish(self, rows: list[Row]) -> R_co:
+        """Takes the rows that the end of the input brings; the result."""
 
-class Listener(RunState, Protocol):
-    """Hears, on the driver, what each batch brings; writes it to the outputs of its run."""
+
+class Listener(Face[R_co], Protocol[R_co]):
+    """The face of a system in buckets."""
 
     def hear(self, told: BatchTold, rows: list[Row]) -> None:
         """Takes what the order tells, and the rows of all buckets."""
@@ -62,10 +76,10 @@ class Batches:
     """A run on Spark over ``targets``, batch by batch; ``run``: outputs, and the checkpoint that takes ``listener``'s state."""
 
     session: SparkSession
-    targets: Sequence[str]
+    listener: Any
     system: Any
-    listener: RunState
-    run: Run
+    run: StreamRun
+    targets: Sequence[str]
     format: str = "auto"
     batch_bytes: int = BATCH_BYTES
     batch: int = -1
@@ -129,17 +143,16 @@ class Batches:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _wait(self, query: StreamingQuery, follow: bool) -> None:
-        try:
-            if follow or is_kafka(self.targets):
-                while not query.awaitTermination(_LOOK):
-                    self.run.status.look()
-            else:
-                query.processAllAvailable()
-        except KeyboardInterrupt:
-            if not follow:
-                raise
-        finally:
-            query.stop()
+        pressed = list[int]()
+        with _taking_down(pressed) if follow else nullcontext():
+            try:
+                if follow or is_kafka(self.targets):
+                    while not pressed and not query.awaitTermination(_LOOK):
+                        self.run.status.look()
+                else:
+                    query.processAllAvailable()
+            finally:
+                query.stop()
 
     def _batch(self, system: ShippedValue[Any], frame: DataFrame, number: int) -> None:
         """Hears one batch and saves, unless that was done before."""
@@ -150,11 +163,8 @@ class Batches:
             self.batch = number
             lengths = self.run.outputs.flush()
             if self.run.checkpoint is not None:
-                self.run.checkpoint.save(
-                    CheckpointContent(
-                        {"batch": number, "moment": self.moment, "read": self.positions}, lengths, self.listener.state()
-                    )
-                )
+                places = {"batch": number, "moment": self.moment, "read": self.positions}
+                self.run.checkpoint.save(CheckpointContent(places, lengths, self.listener.state()))
         except ShiqError as error:
             self.failed = error
             raise
@@ -173,8 +183,7 @@ class Batches:
 class Query(Batches):
     """Batches through the order and the buckets of ``system``."""
 
-    system: System
-    listener: Listener
+    listener: Listener[Any]
 
     def planned(self, system: ShippedValue[Any], *, follow: bool) -> DataFrame:
         return staged(chunked(self.incoming(follow=follow), self.targets, system), system)
@@ -193,6 +202,19 @@ class Query(Batches):
         values = states.load(str(folder)).select("key.bucket", "value.data")
         found = values.mapInArrow(finishing(system, self.moment), "rows binary").toArrow()
         return [row for rows in found.column("rows").to_pylist() for row in json.loads(rows)]
+
+
+@contextmanager
+def _taking_down(pressed: list[int]) -> Iterator[None]:
+    """Ctrl-C is taken down, and not raised: Spark's own handler would ask the JVM something in the middle of an answer."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _read(table: Any) -> tuple[BatchTold, list[Row]]:

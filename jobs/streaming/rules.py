@@ -15,21 +15,17 @@ from time import perf_counter
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.spark.session import stop
-from jobs.streaming.chunks import Limits, Moment, Row, Split
+from jobs.streaming.chunks import EventLimits, Moment, Row, Split
 from jobs.streaming.ordering import BatchTold
-from jobs.streaming.query import Query
-from jobs.streaming.session import streaming_session
-from jobs.streaming.sources import is_kafka
 from streams.front.event import Event
-from streams.front.rejects import AHEAD, LATE, MALFORMED, UNWRITABLE, Rejects
-from streams.front.run import Run
+from streams.front.rejects import AHEAD, LATE, MALFORMED, UNWRITABLE, RejectLog
+from streams.front.run import StreamRun
 from streams.rules.atoms import END_OF_POINT, AtomError, read_atom
 from streams.rules.functions import functions_of
 from streams.rules.key import shard_of
 from streams.rules.program import Program
 from streams.rules.records import parse_record
-from streams.rules.session import Options, Session
+from streams.rules.session import EvaluationOptions, RuleSession
 from streams.rules.shards import parts_of
 from streams.rules.stream import NO_NODE, StreamEvaluation, peak_mb
 from streams.rules.triples import Mapping
@@ -37,18 +33,24 @@ from streams.rules.triples import Mapping
 
 @dataclass(frozen=True)
 class Rules:
-    """`jobs.streaming.chunks.System`. ``program`` is without functions, which no task could be sent: ``python`` is their text."""
+    """`jobs.streaming.chunks.SparkSystem`. ``program`` is without functions, which no task could be sent: ``python`` is their
+    text. ``unordered``: nothing is late."""
 
     program: Program
     python: str | None
-    options: Options
-    limits: Limits
+    options: EvaluationOptions
+    unordered: bool = False
     shown: str = "derived"
     quads: bool = False
     buckets: int = 1
 
+    @property
+    def limits(self) -> EventLimits:
+        lateness = None if self.unordered else self.options.lateness
+        return EventLimits(self.program.unit, lateness, self.options.max_ahead, parse=parse_record)
+
     @cached_property
-    def _kept(self) -> dict[int, tuple[bytes, Session]]:
+    def _kept(self) -> dict[int, tuple[bytes, RuleSession]]:
         """The sessions of a worker, with the states that they are in."""
         return {}
 
@@ -63,7 +65,7 @@ class Rules:
 
     def split(self, events: Sequence[Event | None]) -> Split:
         """Texts of atoms by bucket; a text "" says that there is a point."""
-        mapping, key = Mapping(self.program.checked.mapped, self.limits.unit), self.program.key.key or {}
+        mapping, key = Mapping(self.program.checked.mapped, self.program.unit), self.program.key.key or {}
         rows: dict[int, list[tuple[int, int, str]]] = {bucket: [] for bucket in range(self.buckets)}
         refused, atoms = list[tuple[int, str, str, str]](), 0
         for number, event in enumerate(events):
@@ -107,17 +109,17 @@ class Rules:
         """The points that are open."""
         return [] if moment.newest is None else self._rows(self._session(bucket, state), moment.newest + 1, moment)
 
-    def _session(self, bucket: int, state: bytes | None) -> Session:
+    def _session(self, bucket: int, state: bytes | None) -> RuleSession:
         kept = self._kept.pop(bucket, None)
         if kept is not None and kept[0] == state:
             return kept[1]
-        session = Session(self._parts[bucket], self.options)
+        session = RuleSession(self._parts[bucket], self.options)
         if state is not None:
             session.put_back(state)
         return session
 
-    def _rows(self, session: Session, before: int, moment: Moment) -> list[Row]:
-        mapping = Mapping(self.program.checked.mapped, self.limits.unit)
+    def _rows(self, session: RuleSession, before: int, moment: Moment) -> list[Row]:
+        mapping = Mapping(self.program.checked.mapped, self.program.unit)
         models = session.close(before, moment.first)
         derived = self.shown == "derived"
         if not self.quads:
@@ -130,21 +132,24 @@ class Rules:
 class Models:
     """The models of all buckets as rows of the run; `jobs.streaming.query.Listener`."""
 
-    run: Run
+    run: StreamRun
     system: Rules
-    rejects: Rejects
     points: int = 0
-    counts: dict[str, int] = field(default_factory=lambda: {"events": 0, "atoms": 0, "unmapped": 0})
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("atoms", "unmapped"), 0))
+    begun: float = field(default_factory=perf_counter)
+
+    def __post_init__(self) -> None:
+        self.rejects = RejectLog(self.run.outputs.texts("rejects"))
 
     def hear(self, told: BatchTold, rows: list[Row]) -> None:
         """Takes a batch: each of its points is there from every bucket."""
         for name in self.counts:
             self.counts[name] += told.counts.get(name, 0)
-        for kind, source, line, reason, text, _ in told.rejects:
-            self.rejects.add(kind, source, line, reason, text)
-        self.take(rows)
+        for reject in told.rejects:
+            self.rejects.add(*reject[:5])
+        self._write(rows)
 
-    def take(self, rows: Sequence[Row]) -> None:
+    def _write(self, rows: Sequence[Row]) -> None:
         """Writes the rows of points, the atoms of all buckets together."""
         points: dict[int, set[str]] = {}
         unwritable = {(row["t"], atom) for row in rows for atom in row.get("unwritable", ())}
@@ -167,45 +172,20 @@ class Models:
         self.points, self.counts = held["points"], held["counts"]
         self.rejects.restore(held["rejects"])
 
-
-def on_spark(
-    run: Run,
-    program: Program,
-    python: str | None,
-    options: Options,
-    targets: Sequence[str],
-    *,
-    shown: str = "derived",
-    quads: bool = False,
-    shards: int = 1,
-    format: str = "auto",
-    follow: bool = False,
-    master: str | None = None,
-) -> StreamEvaluation:
-    """What a program says of a stream, by Spark Structured Streaming. Raises: UsageError, InputError, OperationalError."""
-    begun = perf_counter()
-    lateness = None if len(targets) > 1 and not follow else options.lateness
-    limits = Limits(program.unit, lateness, options.max_ahead, parse=parse_record)
-    system = Rules(replace(program, functions={}), python, options, limits, shown, quads, shards)
-    models = Models(run, system, Rejects(run.outputs.texts("rejects")))
-    session, started = streaming_session(master, kafka=is_kafka(targets))
-    try:
-        models.take(Query(session, targets, system, models, run, format).drive(follow=follow))
-    finally:
-        if started:
-            stop(session)
-    run.outputs.flush()
-    key, counts = program.key.key, models.rejects.counts
-    told = {
-        "points": models.points,
-        "atoms": models.counts["atoms"],
-        "rejected": counts[MALFORMED],
-        "late": counts[LATE] + counts[AHEAD],
-        "unmapped": models.counts["unmapped"],
-        "unwritable": counts[UNWRITABLE],
-        "seconds": {"all": round(perf_counter() - begun, 3)},
-        "peak_mb": peak_mb(),
-        "shards": shards,
-        "key": None if key is None else dict(key),
-    }
-    return StreamEvaluation(tuple(models.rejects.leftovers()), told)
+    def finish(self, rows: Sequence[Row]) -> StreamEvaluation:
+        """Writes the last points; what came of the stream."""
+        self._write(rows)
+        key, counts = self.system.program.key.key, self.rejects.counts
+        told = {
+            "points": self.points,
+            "atoms": self.counts["atoms"],
+            "rejected": counts[MALFORMED],
+            "late": counts[LATE] + counts[AHEAD],
+            "unmapped": self.counts["unmapped"],
+            "unwritable": counts[UNWRITABLE],
+            "seconds": {"all": round(perf_counter() - self.begun, 3)},
+            "peak_mb": peak_mb(),
+            "shards": self.system.buckets,
+            "key": None if key is None else dict(key),
+        }
+        return StreamEvaluation(tuple(self.rejects.leftovers()), told)

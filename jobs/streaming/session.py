@@ -1,8 +1,9 @@
-"""Spark sessions for streams: state in RocksDB, whose changes are what a checkpoint takes."""
+"""A run on Spark, and sessions for it: state in RocksDB, whose changes are what a checkpoint takes."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,8 +14,12 @@ from urllib.request import Request, urlopen
 from pyspark.sql import SparkSession
 
 from jobs.doctor import PROTOBUF, new_enough
-from jobs.spark.session import spark_session
+from jobs.spark.session import spark_session, stop
+from jobs.streaming.pieces import BATCH_BYTES
+from jobs.streaming.query import Batches, Face, Query, R_co
+from jobs.streaming.sources import is_kafka
 from shiq.errors import OperationalError
+from streams.front.run import StreamRun
 
 #: Names Kafka's connector for Spark: a jar, several (by commas), or a folder of them.
 KAFKA_JARS: Final = "SHIQ_KAFKA_JARS"
@@ -23,6 +28,8 @@ _GROUP: Final = "org.apache.spark"
 _CONNECTOR, _TOKENS = "spark-sql-kafka-0-10_2.13", "spark-token-provider-kafka-0-10_2.13"
 _CENTRAL: Final = "https://repo1.maven.org/maven2"
 _PROVIDER: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+#: Of a session that is started here for a run that ends: most of what it would cost is a JVM that compiles twice.
+_BRIEF: Final = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 _SETTINGS: Final = {
     "spark.sql.streaming.stateStore.providerClass": _PROVIDER,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -33,13 +40,44 @@ _SETTINGS: Final = {
 }
 
 
-def streaming_session(master: str | None = None, *, kafka: bool = False) -> tuple[SparkSession, bool]:
+def on_spark(
+    face: Face[R_co],
+    run: StreamRun,
+    targets: Sequence[str],
+    *,
+    batches: type[Batches] = Query,
+    format: str = "auto",
+    follow: bool = False,
+    master: str | None = None,
+    session: SparkSession | None = None,
+    batch_bytes: int = BATCH_BYTES,
+) -> R_co:
+    """What `StreamRun.drive` gives of a system, by Spark Structured Streaming; ``session``: one that is there.
+
+    Raises: UsageError, InputError, OperationalError.
+    """
+    system, started = face.system, False
+    if session is None:
+        session, started = streaming_session(master, kafka=is_kafka(targets), follow=follow)
+    try:
+        rows = batches(session, face, system, run, targets, format, batch_bytes).drive(follow=follow)
+    finally:
+        if started:
+            stop(session)
+    result = face.finish(rows)
+    run.outputs.flush()
+    return result
+
+
+def streaming_session(master: str | None = None, *, kafka: bool = False, follow: bool = True) -> tuple[SparkSession, bool]:
     """A session whose settings are for streams, beside others of the same Spark; and whether Spark was started here.
 
-    ``kafka``: with the connector. Raises: OperationalError where something is missing.
+    ``kafka``: with the connector; without ``follow`` it is for a run that ends. Raises: OperationalError where something is
+    missing.
     """
     check_protobuf()
-    session, started = spark_session(master=master, settings=_connector() if kafka else None, name="shiq stream")
+    settings = ({} if follow else _BRIEF) | (_connector() if kafka else {})
+    session, started = spark_session(master=master, settings=settings, name="shiq stream")
     own = session.newSession()
     for name, value in _SETTINGS.items():
         own.conf.set(name, value)

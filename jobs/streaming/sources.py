@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
@@ -19,6 +20,7 @@ from jobs.streaming.shipped import ShippedValue
 from shiq.errors import UsageError
 from streams.front.kafka import kafka_address
 from streams.front.record import Record
+from streams.front.run import COLLECTING
 
 Batches = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 #: What makes the rows of chunks, as `rows_of` does.
@@ -100,6 +102,7 @@ def _topic_chunks(system: ShippedValue[Any], rows: ChunkRows) -> Batches:
 
 
 def _batches(rows: Iterator[tuple[int, str, bytes]]) -> Iterator[pa.RecordBatch]:
+    gc.set_threshold(COLLECTING, *gc.get_threshold()[1:])
     for bucket, place, data in rows:
         columns = [pa.array([bucket], pa.int32()), pa.array([place]), pa.array([data], pa.binary())]
         yield pa.RecordBatch.from_arrays(columns, ["bucket", "place", "data"])
@@ -110,7 +113,10 @@ def is_kafka(targets: Sequence[str]) -> bool:
     topics = [target for target in targets if target.startswith("kafka://")]
     other = next((target for target in targets if target == "-" or ("://" in target and target not in topics)), None)
     if other is not None:
-        raise UsageError(f"{other} is read in one process", "Leave out --engine spark, or give files, tables or topics.")
+        raise UsageError(
+            f"{other} is read in one process: a task that is done again could not read it again",
+            "Save it to a file and give that, send it to a topic, or leave out --engine spark.",
+        )
     if topics and len(topics) < len(targets):
         raise UsageError(
             "files and topics in one run on Spark have no order", "Give files and tables, or topics; or leave out --engine spark."

@@ -11,7 +11,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from jobs.streaming.chunks import COLUMNS, TOLD, System, unpacked
+from jobs.streaming.chunks import COLUMNS, TOLD, SparkSystem, unpacked
 from jobs.streaming.ordering import Order, moment_of
 from jobs.streaming.shipped import ShippedValue
 
@@ -24,7 +24,7 @@ _VALUE: Final = "data binary"
 class _Stage(StatefulProcessor):
     """Keeps one value for each key."""
 
-    def __init__(self, system: ShippedValue[System]) -> None:
+    def __init__(self, system: ShippedValue[SparkSystem]) -> None:
         self.system = system
 
     def init(self, handle: Any) -> None:
@@ -74,14 +74,14 @@ def _frame(rows: list[tuple[int, str, bytes]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["bucket", "place", "data"])
 
 
-def staged(chunks: DataFrame, system: ShippedValue[System]) -> DataFrame:
+def staged(chunks: DataFrame, system: ShippedValue[SparkSystem]) -> DataFrame:
     """What buckets find, and what is told to the driver, of chunks' rows."""
     everything = chunks.selectExpr("0 AS one", "*").groupBy("one")
     ordered = everything.transformWithStateInPandas(_Ordering(system), COLUMNS, "Append", "None")
     return ordered.groupBy("bucket").transformWithStateInPandas(_Buckets(system), COLUMNS, "Append", "None")
 
 
-def finishing(system: ShippedValue[System], moment: Any) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def finishing(system: ShippedValue[SparkSystem], moment: Any) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What makes the last rows of buckets' states."""
 
     def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -38,7 +38,7 @@ def status_text(found: Mapping[str, Any]) -> str:
 
 
 def _leftovers(found: Mapping[str, Any]) -> str:
-    """Those of base and TBox, in axioms, assertions and lines; behind that the triples, where these are more."""
+    """The leftovers of base and TBox, in axioms, assertions and lines; behind that the triples, where these are more."""
     number, triples = found["leftovers"], found["leftover_triples"]
     return f"{number:,} leftovers{f' ({triples:,} triples)' if triples != number else ''}"
 

@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 
 from jobs.text.results import SHOWN, leftovers_text, safe
 from shiq.amounts import count
-from streams.consistency.plan import Plan
+from streams.consistency.plan import StreamPlan
 from streams.consistency.verdicts import StreamResult
 from streams.enrichment.stream import StreamEnrichment
 
 
-def plan_text(plan: Plan, *, verbose: bool = False) -> str:
+def plan_text(plan: StreamPlan, *, verbose: bool = False) -> str:
     """What `shiq stream plan` prints."""
     sizes = " / ".join(str(len(group)) for group in plan.groups) or "none"
     lines = [
@@ -29,7 +29,7 @@ def plan_text(plan: Plan, *, verbose: bool = False) -> str:
     return "\n".join(lines + leftovers_text(plan.leftovers, (), verbose=verbose))
 
 
-def stream_text(result: StreamResult, plan: Plan, allowed: Collection[str], *, verbose: bool = False) -> str:
+def stream_text(result: StreamResult, plan: StreamPlan, allowed: Collection[str], *, verbose: bool = False) -> str:
     """What `shiq stream consistency` prints: the verdict, when it is inconsistent, what was left out, figures."""
     figures = result.statistics
     lines = [result.verdict.value.upper()]

@@ -111,7 +111,7 @@ class _Reader:
         return repeat(atom, low, None if high < 0 else high)
 
     def bounds(self) -> tuple[int, int]:
-        """After ``{``: the bounds, -1 for no upper one."""
+        """Reads the bounds after ``{``; -1 for no upper one."""
         low = high = self.number()
         if self.peek() == ",":
             self.at += 1
@@ -149,7 +149,7 @@ class _Reader:
         return _legal(_single(character))
 
     def escaped(self) -> tuple[Ranges, str]:
-        """After a backslash: the class, and the character if the escape stands for a single one."""
+        """Reads what follows a backslash: the class, and the character if the escape stands for a single one."""
         letter = self.take()
         if letter in "pP":
             self.expect("{")
@@ -166,7 +166,7 @@ class _Reader:
         return found, ""
 
     def group(self) -> Ranges:
-        """After ``[``: a character class expression, its closing bracket included."""
+        """Reads a character class expression after its ``[``, with the closing bracket."""
         negative = self.peek() == "^"
         self.at += negative
         collected: list[Ranges] = []

@@ -200,7 +200,7 @@ class Question:
         self.at_least = kept
 
     def _without_needs(self) -> bool | None:
-        """With asserted values alone: counting them; None if that depends on which opaque values are equal or lie where."""
+        """Decides where there are asserted values alone, by counting; None if opaque values leave that open."""
         doubtful = self._may_clash_if_equal()
         for limit in self.at_most:
             formula = self.theory.formula(limit.range)

@@ -147,7 +147,7 @@ def negation(part: Regex) -> Regex:
 
 
 def repeat(part: Regex, low: int = 0, high: int | None = None) -> Regex:
-    """From ``low`` to ``high`` copies; None for no upper bound."""
+    """The expression for ``low`` to ``high`` copies of ``part``; None for no upper bound."""
     if part.nullable:
         low = 0
     if high == 0 or part is EPSILON:

@@ -271,7 +271,7 @@ def fact(value: owl.Assertion, names: Naming, labels: Labels) -> str:
 
 
 def _linked(subject: str, name: str, other: str) -> str:
-    """That a property of this name leads from one to the other, with the verb that the name has or needs."""
+    """A sentence: a property of this name leads from one to the other, with the verb that the name has or needs."""
     if _is_noun(name):
         return f"{subject} has {other} as its “{name}”"
     is_verb = name.lower().split(" ")[-1] not in _PREPOSITIONS or _begins_with_verb(name)
@@ -360,7 +360,7 @@ def axiom(value: owl.Axiom, labels: Labels) -> str:
 
 
 def inclusion(sub: Any, sup: Any, labels: Labels) -> str:
-    """That every ``sub`` is one of ``sup``."""
+    """A sentence: every ``sub`` is a ``sup``."""
     subject, said = every(sub, labels), predicate(sup, labels)
     if subject.startswith("every ") and said.startswith("cannot "):
         return f"no {subject[6:]} can {said[7:]}"

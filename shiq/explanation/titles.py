@@ -110,7 +110,7 @@ def told_apart(patterns: Sequence[Pattern]) -> list[Pattern]:
 
 
 def _telling(patterns: Sequence[Pattern]) -> dict[str, tuple[str, ...]]:
-    """By id what tells ``patterns`` apart, as far as one thing after the other does."""
+    """What tells ``patterns`` apart, by their id, as far as one thing after the other does."""
     found: dict[str, tuple[str, ...]] = {p.id: () for p in patterns}
     for said in (_own_names, _facts, _own_words):
         for alike in _classes(patterns, lambda p: found[p.id]):

@@ -77,7 +77,7 @@ def _axiom(make: Callable[..., Any], *fixed: Coercion, rest: Coercion | None = N
 
 
 def _distinct(make: Callable[..., Any]) -> Callable[..., Any]:
-    """For disjointness: duplicates are dropped, as section 2.1 asks; a single member is refused, since it may have been meant
+    """Makes disjointness: duplicates are dropped, as section 2.1 asks; a single member is refused, since it may have been meant
     to contradict itself."""
 
     def build(*arguments: Any) -> Any:

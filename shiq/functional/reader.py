@@ -63,7 +63,7 @@ def parse_functional(text: str, source: str, scope: str) -> Reading:
 
 
 def read_document(text: str, source: str, scope: str) -> Document:
-    """As `parse_functional`, with the line of each axiom. Raises: InputError."""
+    """Parses as `parse_functional` does, with the line of each axiom. Raises: InputError."""
     reader = _Reader(text, source, scope)
     position: int | None = 0
     while position is not None:

@@ -21,7 +21,7 @@ _LIST = frozenset({FIRST, REST})
 
 
 def idle_properties(graph: VocabularyGraph, mains: Iterable[int], is_used: Callable[[str], bool]) -> set[int]:
-    """Of ``mains``, triples that say something of properties of which nothing says whether they are object or data properties:
+    """Picks of ``mains``, triples about properties of which nothing says whether they are object or data properties,
     those that hold whatever these are, because each of the properties may be empty.
 
     That is so for FunctionalProperty, a domain, and subPropertyOf and equivalentProperty between such properties, where nothing

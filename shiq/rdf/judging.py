@@ -29,7 +29,7 @@ def entities_of(known: Signature) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Judging:
-    """By what a range is judged: the vocabulary; names of ontologies, and of axioms that are nodes (see `resolve`); the names
+    """What a range is judged by: the vocabulary; names of ontologies, and of axioms that are nodes (see `resolve`); the names
     that are ``asked`` for as individuals, and those of them that are; whether ill-typed data assertions are set ``aside``."""
 
     known: Signature
@@ -86,7 +86,7 @@ def survey(parsed: ParsedRange, judging: Judging, report: RangeReport) -> None:
 
 
 def _typed(triples: Triples, asked: Collection[str]) -> set[str]:
-    """Those of the ``asked`` names that are individuals."""
+    """The individuals among the ``asked`` names."""
     ids = [i for i in map(triples.ids.get, asked) if i is not None]
     return individuals_of(triples) & set(asked) if np.isin(column(triples.subject), ids).any() else set()
 

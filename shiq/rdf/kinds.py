@@ -123,7 +123,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """That a source which is no triples declares or uses ``iri`` as a property of ``kind`` (`OBJECT`, `DATA`, `ANNOTATION`):
+    """A use of ``iri`` as a property of ``kind`` (`OBJECT`, `DATA`, `ANNOTATION`), or its declaration, in no triples:
     where first, and how often."""
 
     iri: str
@@ -229,7 +229,7 @@ class _Declaring:
         graph.assign(triples, "declaration")
 
     def _note(self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]) -> Iterator[Problem]:
-        """Of an annotation property that is an object or data property too: it is read as the latter, so that no axiom is lost.
+        """Problems of annotation properties that are object or data properties too: read as the latter, so that no axiom is lost.
         Where a TBox knew it as an annotation property alone, axioms and assertions may have been passed over."""
         known = _held_in(self.fixed, iri)
         if len(known) > 1:

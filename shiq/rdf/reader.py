@@ -125,7 +125,7 @@ def _findings(reported: Iterable[tuple[owl.Axiom | owl.Assertion, str, str]]) ->
 
 
 class _Reader:
-    """From loaded sources to a `Reading`: first what the graph says, then, once the caller has sorted the axioms, the rest.
+    """Makes a `Reading` of loaded sources: first what the graph says, then, once the caller has sorted the axioms, the rest.
     ``fixed``: for data, the vocabulary of the TBox."""
 
     def __init__(

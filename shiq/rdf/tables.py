@@ -127,7 +127,7 @@ def _batches(source: TableSource, files: Sequence[TableFile]) -> Iterator[Rows]:
 def _pandas(source: TableSource) -> Iterator[Rows]:
     frame = source.value
     names = [str(name) for name in frame.columns]
-    _check_columns(source.name, names)
+    check_columns(source.name, names)
     for at in range(0, len(frame), BATCH_ROWS):
         part = frame.iloc[at : at + BATCH_ROWS]
         yield [_plain(part[name]) if name in names else [None] * len(part) for name in COLUMNS]
@@ -147,7 +147,7 @@ def _arrow(source: TableSource) -> Iterator[Rows]:
         else:
             table = value if isinstance(value, pa.Table) else pa.table(value)
             batches, names = table.to_batches(BATCH_ROWS), table.schema.names
-        _check_columns(source.name, names)
+        check_columns(source.name, names)
         yield from map(_columns, batches)
     except (pa.ArrowException, TypeError) as error:
         raise InputError(f"{source.name} cannot be read: {error}", "Give a table with the columns s, p, o.") from error
@@ -185,7 +185,7 @@ def row_groups(name: str, files: Sequence[TableFile]) -> list[tuple[TableFile, i
             has += (*parquet.schema_arrow.names, *file.values)
             found += [(file, i, metadata.row_group(i).num_rows) for i in range(metadata.num_row_groups)]
     if files:
-        _check_columns(name, has, several=True)
+        check_columns(name, has, several=True)
     return found
 
 
@@ -205,7 +205,7 @@ def _check_folder_values(file: TableFile, parquet: Any) -> None:
 def rows_of(name: str, file: TableFile, groups: Sequence[int] | None = None, wanted: Sequence[str] = COLUMNS) -> Iterator[Rows]:
     """The ``wanted`` columns of a file of the table ``name``, or of some of its row groups. Raises: InputError."""
     with opened(file) as parquet:
-        _check_columns(name, parquet.schema_arrow.names, any_columns=True)
+        check_columns(name, parquet.schema_arrow.names, any_columns=True)
         names = [column for column in wanted if column in parquet.schema_arrow.names]
         for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=names):
             columns = {column: batch.column(i).to_pylist() for i, column in enumerate(names)}
@@ -226,7 +226,8 @@ def opened(file: TableFile) -> Iterator[Any]:
         raise InputError(f"{file.path} is not readable as Parquet: {error}", "Write it again; nothing of it was used.") from error
 
 
-def _check_columns(name: str, columns: Sequence[str], *, several: bool = False, any_columns: bool = False) -> None:
+def check_columns(name: str, columns: Sequence[str], *, several: bool = False, any_columns: bool = False) -> None:
+    """Raises: InputError unless these are the ``columns`` of a table of triples."""
     missing = [column for column in COLUMNS[:3] if column not in columns]
     if missing and not any_columns:
         raise InputError(
@@ -307,28 +308,44 @@ def _delta_files(path: Path) -> tuple[list[TableFile], list[str]]:
     """The Parquet files of a Delta table's present version, and the names of the files that it does not have.
 
     Raises: InputError for one that its files alone do not show."""
+    found = files_of_delta(path)
+    present = {Path(file.path) for file in found}
+    return found, [str(file.relative_to(path)) for file, _ in files_of(path, DELTA_LOG) if file not in present]
+
+
+def files_of_delta(path: Path, version: int | None = None) -> list[TableFile]:
+    """The Parquet files of a version of a Delta table (None: the present one). Raises: InputError."""
     import pyarrow as pa
+
+    try:
+        added = pa.table(delta_table(path, version).get_add_actions(flatten=True)).to_pylist()
+    except ValueError as error:
+        raise InputError(f"{path}: not a readable Delta table ({error})", "Check the path.") from error
+    found = []
+    for row in sorted(added, key=lambda row: str(row["path"])):
+        values = {column: row[f"partition.{column}"] for column in COLUMNS if f"partition.{column}" in row}
+        found.append(TableFile(str(_inside(path, unquote(row["path"]))), values))
+    return found
+
+
+def delta_table(path: Path, version: int | None = None) -> Any:
+    """A version of the Delta table at ``path``. Raises: InputError where it cannot be read, or its files alone do not show it."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
     try:
-        table = DeltaTable(str(path.absolute()))
+        table = DeltaTable(str(path.absolute()), version)
         features = set(table.protocol().reader_features or ())
-        added = pa.table(table.get_add_actions(flatten=True)).to_pylist()
     except (DeltaError, OSError, ValueError) as error:
-        raise InputError(f"{path}: not a readable Delta table ({error})", "Check the path.") from error
+        of_version = "" if version is None else f" of version {version}"
+        raise InputError(f"{path}: not a readable Delta table{of_version} ({error})", "Check the path.") from error
     refused = sorted(features & _REFUSED_FEATURES)
     if refused:
         raise InputError(
             f"{path}: a Delta table with {', '.join(refused)}, which its files alone do not show",
             "Write it without deletion vectors and column mapping.",
         )
-    found = []
-    for row in sorted(added, key=lambda row: str(row["path"])):
-        values = {column: row[f"partition.{column}"] for column in COLUMNS if f"partition.{column}" in row}
-        found.append(TableFile(str(_inside(path, unquote(row["path"]))), values))
-    present = {Path(file.path) for file in found}
-    return found, [str(file.relative_to(path)) for file, _ in files_of(path, DELTA_LOG) if file not in present]
+    return table
 
 
 def _inside(root: Path, path: str) -> Path:

@@ -213,12 +213,12 @@ Labels: TypeAlias = Callable[[str], str]
 
 
 def written_labels(scope: str) -> Labels:
-    """For sources in which every blank node has a label."""
+    """Names blank nodes of sources in which each has a label."""
     return lambda label: f"_:{scope}.{label}"
 
 
 def numbered_labels(scope: str) -> Labels:
-    """For parsers that give unlabelled nodes a random label of 128 bits: these are numbered in the order met, so that the same
+    """Names blank nodes of parsers that give unlabelled ones a random label of 128 bits: in the order met, so that the same
     file gives the same names. A dot after the scope's dot cannot begin a written label, so the two never meet."""
     numbers: dict[str, str] = {}
 

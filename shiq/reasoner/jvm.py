@@ -79,7 +79,7 @@ def find_jars() -> tuple[Path, Path]:
 
 
 def _py4j_jar() -> Path:
-    """From what the installer recorded, else from beside the package. (py4j's own search starts in the current directory.)"""
+    """The jar that the installer recorded, else one beside the package. (py4j's own search starts in the current directory.)"""
     try:
         recorded = importlib.metadata.files("py4j") or []
     except importlib.metadata.PackageNotFoundError:
@@ -171,7 +171,7 @@ class Jvm:
             self._client.close()
 
     def let_go(self) -> None:
-        """For a forked child: forgets the JVM, which is its parent's."""
+        """Forgets the JVM in a forked child: it is its parent's."""
         self._client.let_go()
         if self._process.stdin is not None:
             self._process.stdin.close()

@@ -91,12 +91,22 @@ def sendable(axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion]) -
     (HermiT refuses blank nodes in several kinds of assertions; as far as consistency goes they are names like any other.)
     """
     sent_axioms = [a for axiom in axioms for a in _axioms(rewritten(_named(axiom), _proper_operands))]
-    sent_assertions = [_assertion(rewritten(_named(assertion), _proper_operands)) for assertion in assertions]
+    sent_assertions = [a if _is_plain(a) else _assertion(rewritten(_named(a), _proper_operands)) for a in assertions]
     return _distinct(sent_axioms), _distinct(sent_assertions)
 
 
 def _distinct(values: Iterable[V]) -> list[V]:
-    return list({structural_key(value): value for value in values}.values())
+    return list({value if _is_plain(value) else structural_key(value): value for value in values}.values())
+
+
+def _is_plain(value: object) -> bool:
+    """Whether it is an assertion on names alone, as most are: it is sent as it stands, and is its own structural key."""
+    match value:
+        case owl.ClassAssertion(owl.Class(), one) | owl.DataPropertyAssertion(owl.DataProperty(), one, _):
+            return one[:2] != "_:"
+        case owl.ObjectPropertyAssertion(owl.ObjectProperty(), one, other):
+            return one[:2] != "_:" != other[:2]
+    return False
 
 
 def _named(value: V) -> V:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from operator import is_not
 from typing import Any, TypeVar
 
 from shiq import model as owl
@@ -65,6 +66,8 @@ def parts(value: object) -> Iterator[object]:
     stack: list[object] = [value]
     while stack:
         item = stack.pop()
+        if type(item) is str:
+            continue
         if isinstance(item, tuple):
             stack.extend(item)
         elif names := _field_names(type(item)):
@@ -152,19 +155,23 @@ def with_individuals(value: V, rename: Callable[[str], str]) -> V:
 def rewritten(value: V, change: Callable[[object], object | None]) -> V:
     """``value`` with the outermost parts for which ``change`` gives something replaced by that."""
     result: Any = value
+    kind = type(value)
+    # Most parts are texts, and most values have thousands.
+    if kind is str:
+        return result  # type: ignore[no-any-return]
     if isinstance(value, tuple):
         items = [rewritten(item, change) for item in value]
-        if any(new is not old for new, old in zip(items, value)):
+        if any(map(is_not, items, value)):
             result = tuple(items)
-    elif names := _field_names(type(value)):
+    elif names := _field_names(kind):
         replacement = change(value)
         if replacement is not None:
             result = replacement
         else:
             old_fields = [getattr(value, name) for name in names]
-            new_fields = [rewritten(old, change) for old in old_fields]
-            if any(new is not old for new, old in zip(new_fields, old_fields)):
-                result = type(value)(*new_fields)
+            new_fields = [old if type(old) is str else rewritten(old, change) for old in old_fields]
+            if any(map(is_not, new_fields, old_fields)):
+                result = kind(*new_fields)
     return result  # type: ignore[no-any-return]
 
 

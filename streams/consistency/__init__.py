@@ -4,7 +4,7 @@
 """
 
 from streams.consistency.embedded import check_stream
-from streams.consistency.plan import Plan, plan
+from streams.consistency.plan import StreamPlan, plan
 from streams.consistency.verdicts import StreamResult
 
-__all__ = ["Plan", "StreamResult", "check_stream", "plan"]
+__all__ = ["StreamPlan", "StreamResult", "check_stream", "plan"]

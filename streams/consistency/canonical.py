@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from shiq import model as owl
 from shiq.roles import Role
-from streams.consistency.dl_lite import View, limits_of
+from streams.consistency.dl_lite import DLLiteView, limits_of
 from streams.consistency.labels import PAIR, existential, loop, misfit, role_label, shown
 
 #: Of one individual, or of a pair.
@@ -21,7 +21,7 @@ Timed: TypeAlias = tuple[int, owl.Assertion]
 
 
 def canonical(
-    view: View, window: int, stream: Iterable[Timed], static: Iterable[owl.Assertion], start: int, end: int
+    view: DLLiteView, window: int, stream: Iterable[Timed], static: Iterable[owl.Assertion], start: int, end: int
 ) -> list[dict[str, object]]:
     """The rows of a stream over [start, end], without axioms: individual, other, conflict, maximal span."""
     items = [(t, key, label) for t, assertion in stream for key, label in _labels(view, assertion) if start <= t <= end]
@@ -44,7 +44,7 @@ def canonical(
     return rows
 
 
-def _labels(view: View, assertion: owl.Assertion) -> Iterable[tuple[Key, str]]:
+def _labels(view: DLLiteView, assertion: owl.Assertion) -> Iterable[tuple[Key, str]]:
     match assertion:
         case owl.ClassAssertion(owl.Class(iri), individual):
             yield (individual,), iri
@@ -68,7 +68,7 @@ def _minimal(labels: set[str], is_consistent: Callable[[frozenset[str]], bool]) 
     return [tuple(sorted(conflict)) for conflict in found]
 
 
-def _remembering(view: View) -> Callable[[frozenset[str]], bool]:
+def _remembering(view: DLLiteView) -> Callable[[frozenset[str]], bool]:
     known: dict[frozenset[str], bool] = {}
     steps: Mapping[str, list[str]] = view.upwards
 
@@ -91,7 +91,7 @@ def _remembering(view: View) -> Callable[[frozenset[str]], bool]:
     return is_consistent
 
 
-def _chase(view: View, closed: Callable[[frozenset[str]], frozenset[str]], labels: frozenset[str]) -> bool:
+def _chase(view: DLLiteView, closed: Callable[[frozenset[str]], frozenset[str]], labels: frozenset[str]) -> bool:
     witness = dict(view.existentials)
     seen: set[frozenset[str]] = set()
     waiting = [labels]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from streams.consistency.dl_lite import View
+from streams.consistency.dl_lite import DLLiteView
 from streams.consistency.labels import EXISTS, INVERSE
 from streams.consistency.negative_inclusions import Group
 from streams.consistency.topology import Bolt, Cut, bolts
@@ -38,7 +38,7 @@ class Cost:
         return len(self.evaluations) * busiest + FORWARDING * self.forwarded
 
 
-def label_rates(view: View, rates: Mapping[str, float] | None) -> dict[str, float]:
+def label_rates(view: DLLiteView, rates: Mapping[str, float] | None) -> dict[str, float]:
     """The rate of each label that can be asserted; each one alike where ``rates`` (by IRI) are not known."""
     counted = view.vocabulary - view.stand_ins
     if rates is None:
@@ -69,7 +69,7 @@ def costed(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> tuple[Bolt, 
     return tuple(replace(bolt, expected_evaluations=n) for bolt, n in zip(pipeline, found.evaluations))
 
 
-def cheapest(view: View, groups: Sequence[Group], rates: Mapping[str, float], most_cached: float | None = None) -> Cut:
+def cheapest(view: DLLiteView, groups: Sequence[Group], rates: Mapping[str, float], most_cached: float | None = None) -> Cut:
     """The cut of the least cost among those that cache at most ``most_cached`` tuples a unit (or the least, if none does)."""
     costs = {cut: cost(bolts(view, groups, cut), rates) for cut in cuts(len(groups))}
     allowed = [cut for cut, found in costs.items() if most_cached is None or sum(found.cached) <= most_cached]

@@ -27,7 +27,7 @@ Negative: TypeAlias = frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class DLLiteView:
     """``positive``: (sub, sup) with origins; ``negative``: told; ``horn``: (body, head). ``left_out``: by axiom, why.
 
     ``vocabulary``: what can be asserted of an individual or, if any axiom speaks of them, a pair; ``stand_ins``: labels that tell
@@ -105,7 +105,7 @@ def limits_of(property: str, misfits: Mapping[DataAtMost, Origins], theory: Data
     return {limit: origins for limit, origins in misfits.items() if limit.property in above}
 
 
-def siblings_disjoint(seen: View) -> View:
+def siblings_disjoint(seen: DLLiteView) -> DLLiteView:
     """``seen``, with two names disjoint that are told directly below one name, or have no name above them, unless some label is
     below both."""
     names = seen.signature.classes

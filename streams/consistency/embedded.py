@@ -6,26 +6,28 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jobs.checking.session import Session
 from shiq.errors import UsageError
-from streams.consistency.plan import Plan
-from streams.consistency.sides import Sides
+from streams.consistency.plan import StreamPlan
+from streams.consistency.sides import EventSides
 from streams.consistency.store_checks import StoreChecks
 from streams.consistency.verdicts import Row, StreamResult
 from streams.consistency.watch import BATCH, Watch
 from streams.front.arrivals import Arrivals
 from streams.front.event import Event
-from streams.front.lateness import Clock
+from streams.front.lateness import EventClock
 from streams.front.record import Record
-from streams.front.rejects import Rejects
-from streams.front.run import Run, started
+from streams.front.rejects import RejectLog
+from streams.front.run import StreamRun, started
 from streams.front.sources import open_source
+
+if TYPE_CHECKING:
+    from jobs.checking.session import Session
 
 
 def check_stream(
-    plan: Plan,
+    plan: StreamPlan,
     source: str | PathLike[str] | Iterable[Any],
     static: Any = None,
     start: int | None = None,
@@ -47,9 +49,9 @@ def check_stream(
     """
     if min(batch, max_ahead, lateness + 1) < 1:
         raise UsageError("a batch, or how far an event may be ahead, is at least 1; the lateness at least 0", "Say so.")
-    opened = open_source(fspath(source), unit) if isinstance(source, str | PathLike) else Given(source)
+    opened = open_source(fspath(source), unit) if isinstance(source, str | PathLike) else GivenEvents(source)
     with started([opened], {}) as run:
-        arrivals = Arrivals(Clock(lateness, max_ahead), Rejects(), unit)
+        arrivals = Arrivals(EventClock(lateness, max_ahead), RejectLog(), unit)
         return watch_run(run, plan, arrivals, StreamQuestion(start, end, batch, allow), static, heard=heard)
 
 
@@ -72,14 +74,14 @@ class StreamQuestion:
 
 
 def watch_run(
-    run: Run,
-    plan: Plan,
+    run: StreamRun,
+    plan: StreamPlan,
     arrivals: Arrivals,
     asked: StreamQuestion,
     static: Any = None,
     checks: tuple[Session, int] | None = None,
     heard: Callable[[list[Row]], None] | None = None,
-    drive: Callable[[Run, Watch], StreamResult] | None = None,
+    drive: Callable[[StreamRun, Watch], StreamResult] | None = None,
 ) -> StreamResult:
     """Checks the stream of ``run``, whose outputs are ``out``, ``verdicts``, ``accepted``, ``quarantine``. ``checks``: a store
     that windows are checked against, and each how many units; ``drive``: what feeds the watch, if not this process."""
@@ -88,7 +90,7 @@ def watch_run(
     watch = Watch(plan, arrivals, asked.start, asked.end, asked.batch, asked.allow, tell, asked.follow)
     if "accepted" in outputs.sinks or "quarantine" in outputs.sinks:
         accept, set_aside = outputs.texts("accepted"), outputs.texts("quarantine")
-        watch.beside.append(Sides(watch.partition.masks, plan.window, accept, set_aside))
+        watch.beside.append(EventSides(watch.partition.masks, plan.window, accept, set_aside))
     if checks is not None:
         watch.beside.append(StoreChecks(*checks, plan.window, asked.end))
     run.status.figures["inconsistent now"] = lambda: watch.inconsistent
@@ -99,7 +101,7 @@ def watch_run(
 
 
 @dataclass
-class Given:
+class GivenEvents:
     """Events that a program has."""
 
     items: Iterable[Any]

@@ -21,7 +21,7 @@ from shiq.rdf.lines import read_lines
 from shiq.rdf.triples import IRI, LITERAL, Triples
 from shiq.rdf.triples import Rejects as BrokenLines
 from shiq.roles import Role
-from streams.consistency.dl_lite import View, limits_of
+from streams.consistency.dl_lite import DLLiteView, limits_of
 from streams.consistency.labels import existential, loop, misfit, role_label
 from streams.consistency.masks import Masks
 
@@ -33,7 +33,7 @@ _BETWEEN = "\0"
 _CODES: dict[bool | None, int] = {True: 1, False: 0, None: 2}
 
 
-class Columns(NamedTuple):
+class EventColumns(NamedTuple):
     key: Ints
     label: Ints
     time: Ints
@@ -44,7 +44,7 @@ Tell = Callable[[int, str, str, str], None]
 
 
 @dataclass
-class Names:
+class Numbering:
     """Numbers of individuals and pairs; numbers of those that are gone are given again by `keep`."""
 
     numbers: dict[str, int] = field(default_factory=dict)
@@ -91,18 +91,18 @@ class Names:
 
 
 @dataclass
-class Intake:
+class TripleEncoder:
     """Makes columns of triples. ``same``: the one name of individuals that have several."""
 
-    view: View
+    view: DLLiteView
     masks: Masks
-    names: Names = field(default_factory=Names)
+    names: Numbering = field(default_factory=Numbering)
     same: Mapping[str, str] = field(default_factory=dict)
     tuples: int = 0
     _limits: dict[str, list[DataAtMost]] = field(default_factory=dict)
     _texts_fit: dict[str, bool] = field(default_factory=dict)
 
-    def read(self, texts: Sequence[str], times: Ints, tell: Tell) -> Columns:
+    def read(self, texts: Sequence[str], times: Ints, tell: Tell) -> EventColumns:
         """The columns of N-Triples statements, each with its time."""
         triples, broken = Triples(), BrokenLines("")
         triples.begin("")
@@ -122,7 +122,7 @@ class Intake:
         if len(rows) + len(known) < len(texts):
             for row in sorted(set(range(len(texts))) - set(rows.tolist()) - known):
                 tell(row, "malformed", "a triple is expected", texts[row])
-        parts: list[Columns] = []
+        parts: list[EventColumns] = []
         subject, predicate, value = (_ints(column) for column in (triples.subject, triples.predicate, triples.object))
 
         def refuse(at: int, kind: str, reason: str) -> None:
@@ -137,13 +137,13 @@ class Intake:
     def number(self, name: str) -> int:
         return self.names.number(self.same.get(name, name))
 
-    def column(self, label: str, key: Ints, time: Ints) -> list[Columns]:
+    def column(self, label: str, key: Ints, time: Ints) -> list[EventColumns]:
         """The label for all of ``key``; nothing where it is in no conflict."""
         self.tuples += len(key)
         number = self.masks.numbers.get(label)
-        return [] if number is None else [Columns(key, np.full(len(key), number, np.int64), time)]
+        return [] if number is None else [EventColumns(key, np.full(len(key), number, np.int64), time)]
 
-    def roles(self, iri: str, subject: Ints, object: Ints, time: Ints) -> list[Columns]:
+    def roles(self, iri: str, subject: Ints, object: Ints, time: Ints) -> list[EventColumns]:
         """A role's both ends, and the pairs where a role axiom speaks of it."""
         parts = self.column(existential(Role(iri)), subject, time) + self.column(existential(Role(iri, True)), object, time)
         names = self.names.names
@@ -174,15 +174,15 @@ def _ints(column: Sequence[int]) -> Ints:
     return np.array(column, np.int64)
 
 
-def together(parts: Sequence[Columns]) -> Columns:
-    return Columns(*map(np.concatenate, zip(*parts))) if parts else Columns(*(np.empty(0, np.int64) for _ in range(3)))
+def together(parts: Sequence[EventColumns]) -> EventColumns:
+    return EventColumns(*map(np.concatenate, zip(*parts))) if parts else EventColumns(*(np.empty(0, np.int64) for _ in range(3)))
 
 
 @dataclass(frozen=True)
 class _Said:
     """The triples of one batch; `by` takes those of one predicate. ``numbers``: of individuals, by term; -1 if not yet known."""
 
-    intake: Intake
+    intake: TripleEncoder
     triples: Triples
     subject: Ints
     value: Ints
@@ -190,7 +190,7 @@ class _Said:
     tell: Callable[[int, str, str], None]
     numbers: Ints
 
-    def by(self, iri: str, rows: Ints) -> list[Columns]:
+    def by(self, iri: str, rows: Ints) -> list[EventColumns]:
         signature = self.intake.view.signature
         is_literal = np.frombuffer(self.triples.kinds, np.uint8)[self.value[rows]] == LITERAL
         if iri in signature.data_properties:
@@ -224,7 +224,7 @@ class _Said:
         self.numbers[new] = self.intake.names.all([same.get(name, name) for name in names] if same else names)
         return self.numbers[ids]
 
-    def _class(self, number: int, rows: Ints) -> list[Columns]:
+    def _class(self, number: int, rows: Ints) -> list[EventColumns]:
         iri, rows = str(self.triples.terms[number]), rows[self.value[rows] == number]
         if self.triples.kinds[number] != IRI:
             self._refuse(rows, "a class of an event is a name", "outside-dl-lite")
@@ -236,7 +236,7 @@ class _Said:
             self._refuse(rows, f"the TBox does not know the class <{iri}>", "undeclared")
         return []
 
-    def _data(self, iri: str, rows: Ints) -> list[Columns]:
+    def _data(self, iri: str, rows: Ints) -> list[EventColumns]:
         used, places = np.unique(self.value[rows], return_inverse=True)
         literals = [self.triples.terms[i] for i in used.tolist()]
         fits = np.array([_CODES[self.intake.fits(iri, lit)] for lit in literals if isinstance(lit, owl.Literal)], np.int64)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.columns.arrays import Ints
-from streams.consistency.dl_lite import Negative, View
+from streams.consistency.dl_lite import DLLiteView, Negative
 from streams.consistency.negative_inclusions import ABSURD
 from streams.consistency.spans import Flags
 
@@ -24,7 +24,7 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class Sides:
+class RootSides:
     """The sides of some roots: each an array (lane of 64 roots, label)."""
 
     words: tuple[Words, ...]
@@ -45,10 +45,10 @@ class Masks:
     """``labels``: those that can be in a conflict, sorted; a code is an individual's number with a label's behind it.
     ``pairs`` are the sides of roots of one and two labels, ``wide_sides`` of the others, ``wide``."""
 
-    view: View
+    view: DLLiteView
     labels: tuple[str, ...]
-    pairs: Sides
-    wide_sides: Sides
+    pairs: RootSides
+    wide_sides: RootSides
     wide: tuple[Negative, ...]
 
     @cached_property
@@ -76,7 +76,7 @@ class Masks:
         return found | (self.wide_sides.hits(label, starts) != 0).any(axis=0) if self.wide else found
 
 
-def masks(view: View, roots: Sequence[Negative]) -> Masks:
+def masks(view: DLLiteView, roots: Sequence[Negative]) -> Masks:
     """The masks of ``roots``, and of ⊥."""
     roots = (*roots, ABSURD)
     below = {label: view.descendants(label) for root in roots for label in root}
@@ -88,7 +88,7 @@ def masks(view: View, roots: Sequence[Negative]) -> Masks:
     )
 
 
-def _sides(roots: Sequence[Negative], number: int, labels: tuple[str, ...], below: dict[str, frozenset[str]]) -> Sides:
+def _sides(roots: Sequence[Negative], number: int, labels: tuple[str, ...], below: dict[str, frozenset[str]]) -> RootSides:
     """Roots of fewer labels have their last on the sides that are left."""
     numbers = {label: n for n, label in enumerate(labels)}
     words = tuple(np.zeros((-(-len(roots) // 64), len(labels)), np.uint64) for _ in range(number))
@@ -97,4 +97,4 @@ def _sides(roots: Sequence[Negative], number: int, labels: tuple[str, ...], belo
         for side, label in zip(words, ordered + ordered[-1:] * (number - len(ordered))):
             rows = [numbers[lower] for lower in below[label] if lower in numbers]
             side[bit // 64, rows] |= np.uint64(1 << bit % 64)
-    return Sides(words)
+    return RootSides(words)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from shiq.model import NOTHING
 from shiq.roles import components
-from streams.consistency.dl_lite import Negative, Origins, View
+from streams.consistency.dl_lite import DLLiteView, Negative, Origins
 from streams.consistency.labels import PAIR
 
 #: Those of one step, in order.
@@ -23,11 +23,11 @@ ABSURD: Negative = frozenset((NOTHING.iri,))
 MOST_UNFOLDED = 10_000
 
 
-class TooManyError(Exception):
+class UnfoldingError(Exception):
     """Horn rules unfold into more than `MOST_UNFOLDED` sets."""
 
 
-def closed(view: View, *, role_step: bool = True) -> dict[Negative, Origins]:
+def closed(view: DLLiteView, *, role_step: bool = True) -> dict[Negative, Origins]:
     """The told negative inclusions, those that Horn rules make of them, and {B} for each B that the role step makes
     unsatisfiable; of what the rules make, only what nothing covers. Raises: TooManyError."""
     found = dict(view.negative)
@@ -39,7 +39,7 @@ def closed(view: View, *, role_step: bool = True) -> dict[Negative, Origins]:
         found = unfolded | added
 
 
-def _unfolded(view: View, told: dict[Negative, Origins]) -> dict[Negative, Origins]:
+def _unfolded(view: DLLiteView, told: dict[Negative, Origins]) -> dict[Negative, Origins]:
     """Rules applied backwards: who has the body has the head, so what may not meet the head may not meet the body."""
     found, waiting = dict(told), list(told)
     while waiting if view.horn else ():
@@ -52,11 +52,11 @@ def _unfolded(view: View, told: dict[Negative, Origins]) -> dict[Negative, Origi
                     found[made] = found[negative] | origins | view.way(head, met)
                     waiting.append(made)
         if len(found) > MOST_UNFOLDED:
-            raise TooManyError
+            raise UnfoldingError
     return found
 
 
-def _role_step(view: View, negatives: dict[Negative, Origins]) -> Iterator[tuple[Negative, Origins]]:
+def _role_step(view: DLLiteView, negatives: dict[Negative, Origins]) -> Iterator[tuple[Negative, Origins]]:
     """{∃R⁻} where ∃R can have no member; both where R can have no pair."""
     for label, inverse in view.existentials:
         why = refuting(view, label, negatives)
@@ -67,19 +67,19 @@ def _role_step(view: View, negatives: dict[Negative, Origins]) -> Iterator[tuple
             yield frozenset((inverse,)), negatives[why] | view.way(label, why)
 
 
-def refuting(view: View, label: str, negatives: Iterable[Negative]) -> Negative | None:
+def refuting(view: DLLiteView, label: str, negatives: Iterable[Negative]) -> Negative | None:
     """The first of ``negatives`` all of whose labels lie above ``label``."""
     above = view.ancestors(label)
     return next((negative for negative in negatives if negative <= above), None)
 
 
-def covers(view: View, upper: Negative, lower: Negative, *, loosely: bool = False) -> bool:
+def covers(view: DLLiteView, upper: Negative, lower: Negative, *, loosely: bool = False) -> bool:
     """Whether ``lower`` follows from ``upper`` label by label; ``loosely``: it may have more labels than it needs."""
     above = [view.ancestors(label) for label in lower]
     return all(any(label in a for a in above) for label in upper) and (loosely or all(not upper.isdisjoint(a) for a in above))
 
 
-def roots(view: View, negatives: Iterable[Negative]) -> Group:
+def roots(view: DLLiteView, negatives: Iterable[Negative]) -> Group:
     """Those that no other covers; of equivalent ones the first."""
     ordered = list(negatives)
 
@@ -90,25 +90,25 @@ def roots(view: View, negatives: Iterable[Negative]) -> Group:
     return tuple(negative for i, negative in enumerate(ordered) if is_spared(i))
 
 
-def conflicts(view: View, negative: Negative, labels: frozenset[str]) -> set[Negative]:
+def conflicts(view: DLLiteView, negative: Negative, labels: frozenset[str]) -> set[Negative]:
     """The product rule: what of ``labels`` lies below ``negative``, one label (at least) for each of its own."""
     below = [sorted(view.descendants(label) & labels) for label in sorted(negative)]
     return {frozenset(choice) for choice in product(*below)}
 
 
-def closure(view: View, negatives: Iterable[Negative], labels: frozenset[str]) -> set[Negative]:
+def closure(view: DLLiteView, negatives: Iterable[Negative], labels: frozenset[str]) -> set[Negative]:
     return set[Negative]().union(*(conflicts(view, negative, labels) for negative in negatives))
 
 
 # --- groups --------------------------------------------------------------------------------------
 
 
-def _is_below(view: View, lower: Negative, upper: Negative) -> bool:
+def _is_below(view: DLLiteView, lower: Negative, upper: Negative) -> bool:
     """Whether a label of ``lower`` is strictly below one of ``upper``."""
     return any(y in view.ancestors(x) and x not in view.ancestors(y) for x in lower for y in upper)
 
 
-def groups_as_printed(view: View, negatives: Group) -> tuple[Group, ...]:
+def groups_as_printed(view: DLLiteView, negatives: Group) -> tuple[Group, ...]:
     """Again and again those that have none below them and share no label with what remains; at last the rest."""
     under = {p: {q for q in negatives if q is not p and _is_below(view, q, p)} for p in negatives}
     left, groups = list(negatives), list[Group]()
@@ -125,7 +125,7 @@ def groups_as_printed(view: View, negatives: Group) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def groups_by_depth(view: View, negatives: Group) -> tuple[Group, ...]:
+def groups_by_depth(view: DLLiteView, negatives: Group) -> tuple[Group, ...]:
     """The topmost last, each other one level before the deepest above it; what is above each other is of one level."""
     over: dict[Negative, Sequence[Negative]] = {
         p: [q for q in negatives if q is not p and _is_below(view, p, q)] for p in negatives
@@ -141,7 +141,7 @@ def groups_by_depth(view: View, negatives: Group) -> tuple[Group, ...]:
 GROUPINGS = {"printed": groups_as_printed, "depth": groups_by_depth}
 
 
-def origins_of(view: View, negatives: Mapping[Negative, Origins], conflict: Negative) -> Origins:
+def origins_of(view: DLLiteView, negatives: Mapping[Negative, Origins], conflict: Negative) -> Origins:
     """The axioms of one negative inclusion that makes the labels of ``conflict`` contradict, and of the ways up to it."""
     for negative, origins in negatives.items():
         if conflict in conflicts(view, negative, conflict):

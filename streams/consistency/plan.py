@@ -23,14 +23,14 @@ from shiq.model import TBox
 from shiq.rdf import read_ontology
 from shiq.verdict import Leftover, blocks
 from streams.consistency.cost import cheapest, costed, label_rates
-from streams.consistency.dl_lite import Negative, Origins, View, limits_of, siblings_disjoint
+from streams.consistency.dl_lite import DLLiteView, Negative, Origins, limits_of, siblings_disjoint
 from streams.consistency.labels import MISFIT, shown
 from streams.consistency.masks import Masks, masks
 from streams.consistency.negative_inclusions import (
     GROUPINGS,
     MOST_UNFOLDED,
     Group,
-    TooManyError,
+    UnfoldingError,
     closed,
     closure,
     origins_of,
@@ -47,17 +47,17 @@ ASSUMPTIONS = ("siblings-disjoint",)
 Labels: TypeAlias = tuple[str, ...]
 
 
-class LeftOut(NamedTuple):
+class AxiomLeftOut(NamedTuple):
     axiom: str
     reason: str
 
 
 @dataclass(frozen=True)
-class Plan:
+class StreamPlan:
     """``negatives``: the closed ones with their axioms; ``grouped``: their roots, group by group. What JSON shows has its names:
     `positive`, `negative`, `horn`, `left_out`, `unsatisfiable`, `closure`, `roots`, `groups`, `bolts`, `lanes`."""
 
-    view: View
+    view: DLLiteView
     window: int
     strategy: str
     grouping: str
@@ -110,8 +110,8 @@ class Plan:
         return tuple(sorted(shown(label) for label in labels if refuting(self.view, label, self.root_set)))
 
     @property
-    def left_out(self) -> tuple[LeftOut, ...]:
-        return tuple(LeftOut(leftover.text or leftover.message, leftover.message) for leftover in self.leftovers)
+    def left_out(self) -> tuple[AxiomLeftOut, ...]:
+        return tuple(AxiomLeftOut(leftover.text or leftover.message, leftover.message) for leftover in self.leftovers)
 
     def axioms_of(self, conflict: Negative) -> tuple[str, ...]:
         """The axioms by which labels contradict, as functional syntax, in their order."""
@@ -134,25 +134,16 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """As ``shiq stream plan --json`` writes it."""
-        return {
-            "window": self.window,
-            "strategy": self.strategy,
-            "grouping": self.grouping,
-            "cut": list(self.cut),
-            "positive": [list(labels) for labels in self.positive],
-            "negative": [list(labels) for labels in self.negative],
-            "horn": [{"body": list(body), "head": head} for body, head in self.horn],
+        return {name: getattr(self, name) for name in _TOLD} | {
+            "horn": [{"body": body, "head": head} for body, head in self.horn],
             "left_out": [item._asdict() for item in self.left_out],
-            "unsatisfiable": list(self.unsatisfiable),
-            "closure": self.closure,
-            "roots": [list(labels) for labels in self.roots],
-            "groups": [[list(labels) for labels in group] for group in self.groups],
-            "bolts": [{name: getattr(bolt, name) for name in _TOLD} for bolt in self.bolts],
-            "lanes": self.lanes,
+            "bolts": [{name: getattr(bolt, name) for name in _OF_BOLTS} for bolt in self.bolts],
         }
 
 
-_TOLD = ("groups", "conjunctions", "inferences", "expected_evaluations")
+#: What JSON shows as it is, of plans and of bolts.
+_TOLD = ("window", "strategy", "grouping", "cut", "positive", "negative", "unsatisfiable", "closure", "roots", "groups", "lanes")
+_OF_BOLTS = ("groups", "conjunctions", "inferences", "expected_evaluations")
 
 
 def pair(labels: Negative) -> Labels:
@@ -171,7 +162,7 @@ def plan(
     allow: Sequence[str] = (),
     most_cached: float | None = None,
     catalog: str | PathLike[str] | None = None,
-) -> Plan:
+) -> StreamPlan:
     """How streams are watched for contradictions with ``tbox`` (a TBox, or what `read_ontology` reads), in windows of
     ``window`` + 1 points.
 
@@ -194,18 +185,18 @@ def plan(
         chosen = _checked(cut, len(groups))
     complete = closure(seen, (root for group in groups for root in group), seen.vocabulary)
     pipeline = costed(bolts(seen, groups, chosen), by_label)
-    return Plan(
+    return StreamPlan(
         seen, window, strategy, grouping, chosen, negatives, groups, pipeline, counted(seen, complete), kept, reading.abox
     )
 
 
-def _closed(seen: View, assume: Sequence[str]) -> tuple[View, dict[Negative, Origins], list[Leftover]]:
+def _closed(seen: DLLiteView, assume: Sequence[str]) -> tuple[DLLiteView, dict[Negative, Origins], list[Leftover]]:
     """The view less Horn rules that unfold into too much, its negative inclusions closed, and what is left out."""
     if "siblings-disjoint" in assume:
         seen = siblings_disjoint(seen)
     try:
         negatives = closed(seen)
-    except TooManyError:
+    except UnfoldingError:
         reason = f"it unfolds, with others, into over {count(MOST_UNFOLDED, 'set')} of labels"
         more = {index: reason for origins in seen.horn.values() for index in origins}
         seen = replace(seen, horn={}, left_out={**seen.left_out, **more})

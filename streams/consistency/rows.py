@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from streams.consistency.events import Names
+from streams.consistency.events import Numbering
 from streams.consistency.labels import shown
-from streams.consistency.plan import Plan
+from streams.consistency.plan import StreamPlan
 from streams.consistency.verdicts import Row
 from streams.consistency.violations import Finder, Violations
 
@@ -20,9 +20,9 @@ class Rows:
     """``heard`` takes the rows of violations; ``end``: where the stream ends, if that is known. What is open and was told is
     kept in ``told``: by whom and which labels, where it begins."""
 
-    plan: Plan
+    plan: StreamPlan
     finder: Finder
-    names: Names
+    names: Numbering
     end: int | None
     heard: Callable[[list[Row]], None]
     told: dict[str, list[int]] = field(default_factory=dict)

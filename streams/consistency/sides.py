@@ -21,7 +21,7 @@ from streams.consistency.verdicts import Row
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingEvent:
     """An event that is not decided: its number in order of arrival, its text, and what it says of whom in ``codes``."""
 
     t: int
@@ -31,7 +31,7 @@ class Waiting:
 
 
 @dataclass
-class Sides:  # a `beside.Beside`
+class EventSides:  # a `beside.Beside`
     """Decides events. ``accept`` and ``set_aside`` take their texts; ``spans``: what is live of the accepted ones and of what is
     static."""
 
@@ -40,7 +40,7 @@ class Sides:  # a `beside.Beside`
     accept: Callable[[list[str]], None]
     set_aside: Callable[[list[str]], None]
     spans: Spans = field(default_factory=no_spans)
-    waiting: list[Waiting] = field(default_factory=list)
+    waiting: list[WaitingEvent] = field(default_factory=list)
     number: int = 0
     name: str = "sides"
 
@@ -52,7 +52,7 @@ class Sides:  # a `beside.Beside`
         if not event.is_whole:
             return self.refuse(event.text)
         self.number += 1
-        self.waiting.append(Waiting(event.t, self.number, event.text, tuple(np.unique(event.codes).tolist())))
+        self.waiting.append(WaitingEvent(event.t, self.number, event.text, tuple(np.unique(event.codes).tolist())))
         return None
 
     def refuse(self, text: str) -> None:
@@ -67,7 +67,7 @@ class Sides:  # a `beside.Beside`
         for key, label, end in zip(*(column.tolist() for column in (*self.masks.split(self.spans.code), self.spans.end))):
             if key in known:
                 known[key][label] = max(end, known[key].get(label, -1))
-        accepted: list[Waiting] = []
+        accepted: list[WaitingEvent] = []
         for event in ready:
             if self._fits(event, known):
                 accepted.append(event)
@@ -80,7 +80,7 @@ class Sides:  # a `beside.Beside`
         self.spans = self.spans.at(self.spans.end > upto)
         return (), ()
 
-    def _suspects(self, ready: list[Waiting]) -> set[int]:
+    def _suspects(self, ready: list[WaitingEvent]) -> set[int]:
         """The individuals of which all that is live or comes now contradicts, at whatever times."""
         codes = np.unique(np.concatenate([self.spans.code, np.array([c for event in ready for c in event.codes], np.int64)]))
         if not len(codes):
@@ -89,7 +89,7 @@ class Sides:  # a `beside.Beside`
         starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
         return set(key[starts[self.masks.suspects(label, starts)]].tolist())
 
-    def _fits(self, event: Waiting, known: dict[int, dict[int, int]]) -> bool:
+    def _fits(self, event: WaitingEvent, known: dict[int, dict[int, int]]) -> bool:
         """Whether the event brings no contradiction to what was accepted; then it is known."""
         brought: dict[int, list[int]] = {}
         key, label = self.masks.split(np.array(event.codes, np.int64))
@@ -121,7 +121,7 @@ class Sides:  # a `beside.Beside`
 
         self.spans = self.spans._replace(code=new(self.spans.code))
         self.waiting = [
-            Waiting(event.t, event.number, event.text, tuple(new(np.array(event.codes, np.int64)).tolist()))
+            WaitingEvent(event.t, event.number, event.text, tuple(new(np.array(event.codes, np.int64)).tolist()))
             for event in self.waiting
         ]
 
@@ -133,5 +133,5 @@ class Sides:  # a `beside.Beside`
     def restore(self, state: Any) -> None:
         """Goes on where another run was."""
         self.number, waiting, columns = state
-        self.waiting = [Waiting(t, number, text, tuple(codes)) for t, number, text, codes in waiting]
+        self.waiting = [WaitingEvent(t, number, text, tuple(codes)) for t, number, text, codes in waiting]
         self.spans = Spans(*(np.array(column, np.int64) for column in columns))

@@ -11,16 +11,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from streams.consistency.plan import Plan
+from streams.consistency.plan import StreamPlan
 from streams.consistency.spans import BEGINNING, END, Flags, Spans, ends, joined, live, no_spans, runs
 from streams.consistency.strategies import strategy_of
 from streams.consistency.violations import Finder, Violations, together
 
 
-class Partition:
+class StreamPartition:
     """The state of some individuals, which are numbers from 0 on; codes are those of `masks.Masks`."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: StreamPlan) -> None:
         self.masks = plan.masks
         self.finder, self.window = Finder(self.masks), plan.window
         self.strategy = strategy_of(plan.strategy, self.masks, plan.bolts, plan.window)

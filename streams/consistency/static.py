@@ -8,13 +8,15 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.columns.arrays import Ints
-from streams.consistency.events import Columns, Intake, together
+from streams.consistency.events import EventColumns, TripleEncoder, together
 from streams.consistency.labels import misfit
 
 
-def static_columns(intake: Intake, assertions: Iterable[owl.Assertion], refuse: Callable[[owl.Assertion], None]) -> Columns:
+def static_columns(
+    intake: TripleEncoder, assertions: Iterable[owl.Assertion], refuse: Callable[[owl.Assertion], None]
+) -> EventColumns:
     """The columns of assertions that hold at all times; the time in them means nothing."""
-    parts: list[Columns] = []
+    parts: list[EventColumns] = []
     zero = np.zeros(1, np.int64)
 
     def one(name: str) -> Ints:
@@ -32,7 +34,7 @@ def static_columns(intake: Intake, assertions: Iterable[owl.Assertion], refuse: 
                     refuse(assertion)
                 parts += intake.column(misfit(iri) if fits is False else "∃" + iri, one(subject), zero)
             case owl.SameIndividual():
-                pass  # `Intake.same` has it
+                pass  # `TripleEncoder.same` has it
             case owl.DifferentIndividuals(first, second) if intake.number(first) != intake.number(second):
                 pass
             case _:

@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jobs.checking.session import Session
-from shiq.result import Result
 from shiq.verdict import Verdict
 from streams.consistency.beside import Taken
 from streams.consistency.spans import Spans
 from streams.consistency.verdicts import Row
+
+if TYPE_CHECKING:
+    from jobs.checking.session import Session
+    from shiq.result import Result
 
 
 @dataclass

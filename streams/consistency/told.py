@@ -10,11 +10,11 @@ from shiq.model import NOTHING, TOP_DATATYPE, Axiom, Signature, TBox
 from shiq.roles import Role, role_box
 from simplify import simplify
 from simplify.inclusion import role_origins
-from streams.consistency.dl_lite import Negative, Origins, View, limits_of
+from streams.consistency.dl_lite import DLLiteView, Negative, Origins, limits_of
 from streams.consistency.labels import EXISTS, LOOP, PAIR, existential, loop, misfit, role_label
 
 
-def view(tbox: TBox) -> View:
+def view(tbox: TBox) -> DLLiteView:
     """The DL-Lite view of ``tbox``. Raises: UsageError as `simplify` does."""
     clauses = simplify(tbox).clauses
     reading = _Reading(DataTheory(clauses.definitions, clauses.roles), dict(_ranges(clauses.clauses)))
@@ -33,7 +33,7 @@ def view(tbox: TBox) -> View:
         reading.include_pairs(tbox, signature)
     roles, loops = _roles(signature) if pairs else [], sorted(signature.object_properties) if pairs else []
     concepts = {*signature.classes, *map(existential, _roles(signature)), *(EXISTS + iri for iri in signature.data_properties)}
-    return View(
+    return DLLiteView(
         tbox.axioms,
         signature,
         reading.positive,

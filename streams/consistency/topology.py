@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TypeAlias
 
-from streams.consistency.dl_lite import Negative, View
+from streams.consistency.dl_lite import DLLiteView, Negative
 from streams.consistency.negative_inclusions import ABSURD, Group, closure
 
 #: Where bolts end: after which groups, ascending; () for one bolt.
@@ -32,7 +32,7 @@ class Bolt:
     expected_evaluations: float = 0.0
 
 
-def bolts(view: View, groups: Sequence[Group], cut: Cut) -> tuple[Bolt, ...]:
+def bolts(view: DLLiteView, groups: Sequence[Group], cut: Cut) -> tuple[Bolt, ...]:
     """One bolt for each run of groups between two places of ``cut``. ⊥, and values that cannot be, are the first one's."""
     runs = [tuple(chain(*groups[start:end])) for start, end in pairwise((0, *cut, len(groups)))]
     made, arriving = list[Bolt](), view.vocabulary | view.stand_ins
@@ -46,11 +46,11 @@ def bolts(view: View, groups: Sequence[Group], cut: Cut) -> tuple[Bolt, ...]:
     return tuple(made)
 
 
-def counted(view: View, tests: Iterable[Negative]) -> int:
+def counted(view: DLLiteView, tests: Iterable[Negative]) -> int:
     return sum(view.stand_ins.isdisjoint(test) for test in tests)
 
 
-def lifted(view: View, label: str, wanted: frozenset[str]) -> tuple[str, ...]:
+def lifted(view: DLLiteView, label: str, wanted: frozenset[str]) -> tuple[str, ...]:
     """The most specific of ``wanted`` above ``label``; of equivalent ones the first."""
     above = view.ancestors(label) & wanted
 

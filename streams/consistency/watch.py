@@ -13,11 +13,11 @@ from shiq.errors import InputError
 from shiq.rdf import read_assertions
 from shiq.verdict import Leftover, Verdict, blocks
 from streams.consistency.beside import Beside, shown, text_of
-from streams.consistency.events import Intake
-from streams.consistency.plan import Plan
+from streams.consistency.events import TripleEncoder
+from streams.consistency.plan import StreamPlan
 from streams.consistency.rows import Rows, order
 from streams.consistency.spans import END, Spans, runs
-from streams.consistency.state import Partition
+from streams.consistency.state import StreamPartition
 from streams.consistency.static import one_name, static_columns
 from streams.consistency.verdicts import Row, StreamResult, Verdicts
 from streams.consistency.violations import Violations
@@ -40,7 +40,7 @@ class Watch:
     and ``inconsistent`` is how many individuals and pairs have one at the newest time.
     """
 
-    plan: Plan
+    plan: StreamPlan
     arrivals: Arrivals
     start: int | None = None
     end: int | None = None
@@ -55,8 +55,8 @@ class Watch:
     inconsistent: int | None = None
 
     def __post_init__(self) -> None:
-        self.partition = Partition(self.plan)
-        self.intake = Intake(self.plan.view, self.partition.masks)
+        self.partition = StreamPartition(self.plan)
+        self.intake = TripleEncoder(self.plan.view, self.partition.masks)
         self.verdicts = Verdicts(self.plan.window)
         self.leftovers = list(self.plan.leftovers)
         self.arrivals.window, self.arrivals.unused = self.plan.window, self._unused

@@ -112,8 +112,19 @@ def _below(tree: Tree, place: int, change: Any) -> Tree:
     raise IndexError(place)
 
 
-def smaller(tree: Tree) -> Iterator[Tree]:
+@lru_cache(1 << 17)
+def smaller(tree: Tree) -> tuple[Tree, ...]:
     """The bodies that lack one atom of it: a class, or a role to a variable of which nothing else is said."""
+    return tuple(_smaller(tree))
+
+
+@lru_cache(1 << 17)
+def parts(tree: Tree) -> tuple[Tree, ...]:
+    """Those, and the bodies at its other variables: they all bind where it does."""
+    return (*smaller(tree), *(node for node in nodes_of(tree) if node is not tree and node != Tree()))
+
+
+def _smaller(tree: Tree) -> Iterator[Tree]:
     for i in range(len(tree.classes)):
         yield Tree(tree.classes[:i] + tree.classes[i + 1 :], tree.branches)
     for i, (role, inverse, below) in enumerate(tree.branches):
@@ -165,7 +176,7 @@ def order_of(atoms: Atoms) -> tuple[int, str]:
     return len(atoms), text_of(atoms)
 
 
-class Facts:
+class AtomIndex:
     """Ground atoms, looked up by what they say."""
 
     def __init__(self, atoms: Iterable[Atom]) -> None:
@@ -191,7 +202,7 @@ class Facts:
         return [atom for atom in found if all(term is None or atom[i] == term for i, term in known)]
 
 
-def bindings(atoms: Sequence[Atom], facts: Facts, binding: Mapping[str, str] | None = None) -> Iterator[Binding]:
+def bindings(atoms: Sequence[Atom], facts: AtomIndex, binding: Mapping[str, str] | None = None) -> Iterator[Binding]:
     """Each way to bind the variables of ``atoms`` jointly, so that all are among ``facts``; the obvious way (SPEC 1)."""
     binding = dict(binding or {})
     if not atoms:
@@ -206,6 +217,6 @@ def bindings(atoms: Sequence[Atom], facts: Facts, binding: Mapping[str, str] | N
             yield from bindings(rest, facts, extended)
 
 
-def binds(atoms: Sequence[Atom], facts: Facts, binding: Mapping[str, str] | None = None) -> bool:
+def binds(atoms: Sequence[Atom], facts: AtomIndex, binding: Mapping[str, str] | None = None) -> bool:
     """Whether there is such a way."""
     return next(bindings(atoms, facts, binding), None) is not None

@@ -29,7 +29,7 @@ class Extension(NamedTuple):
     bits: Bits
 
 
-class Edges(NamedTuple):
+class RootEdges(NamedTuple):
     """Role assertions by their end at the root, ascending; the other end; the snapshots."""
 
     near: Ints
@@ -57,7 +57,7 @@ def present(rows: Ints, bits: Bits) -> Extension:
     return Extension(rows, bits) if some.all() else Extension(rows[some], bits[some])
 
 
-class Columns:
+class SnapshotColumns:
     """The last ``size`` snapshots. The place of a snapshot is its index modulo ``size``."""
 
     def __init__(self, size: int) -> None:
@@ -165,12 +165,12 @@ class Columns:
         numbers, near, _ = self._by(name, None)
         return present(near, self._bits[numbers[:, None], words])
 
-    def of_role(self, name: str, inverse: bool, words: Ints) -> Edges:
+    def of_role(self, name: str, inverse: bool, words: Ints) -> RootEdges:
         """The edges of a role, from its objects if ``inverse``."""
         numbers, near, far = self._by(name, inverse)
         bits = self._bits[numbers[:, None], words]
         some = bits.any(axis=1)
-        return Edges(near[some], far[some], bits[some])
+        return RootEdges(near[some], far[some], bits[some])
 
     def of_numbers(self, numbers: Ints) -> Bits:
         """The snapshots of some atoms."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.files import write_whole
 from streams.discovery.atomsets import Atom, text_of
 from streams.discovery.export import exported_text
-from streams.discovery.report import Report, rules_table
+from streams.discovery.report import WindowReport, rules_table
 from streams.discovery.sentences import page
 from streams.front.rejects import leftover_rows
 
@@ -33,10 +33,10 @@ class Delivery:
     ) -> None:
         self.miner, self.rows, self.exported, self.folder = miner, rows, exported, folder
         self.entailments = entailments
-        self.last: Report | None = None
+        self.last: WindowReport | None = None
         self._entailed: dict[int, list[str]] = {}
 
-    def take(self, report: Report) -> None:
+    def take(self, report: WindowReport) -> None:
         """Hands on one report."""
         self.rows([report.to_dict()])
         self.last = report

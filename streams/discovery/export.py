@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from shiq import model as owl
 from shiq.functional import axiom_text
 from streams.discovery.atomsets import Tree, atoms_of, iri, text_of
-from streams.discovery.entailing import Knowledge, UndecidedEntailmentError
-from streams.discovery.report import Report, RuleFinding
+from streams.discovery.entailing import MinerKnowledge, UndecidedEntailmentError
+from streams.discovery.report import RuleFinding, WindowReport
 from streams.discovery.stream_rules import program_text
 
 if TYPE_CHECKING:
     from streams.discovery.miner import RuleMiner
 
 
-def concept(tree: Tree, knowledge: Knowledge) -> owl.ClassExpression:
+def concept(tree: Tree, knowledge: MinerKnowledge) -> owl.ClassExpression:
     """A body as an ELI concept."""
     parts: list[owl.ClassExpression] = [knowledge.vocabulary[name] for name in tree.classes]
     for role, inverse, below in tree.branches:
@@ -29,12 +29,12 @@ def concept(tree: Tree, knowledge: Knowledge) -> owl.ClassExpression:
     return parts[0] if len(parts) == 1 else owl.ObjectIntersectionOf(tuple(parts))
 
 
-def axiom_of(found: RuleFinding, knowledge: Knowledge) -> owl.SubClassOf:
+def axiom_of(found: RuleFinding, knowledge: MinerKnowledge) -> owl.SubClassOf:
     """A rule as an axiom."""
     return owl.SubClassOf(concept(found.rule.body, knowledge), knowledge.vocabulary[found.rule.head])
 
 
-def kept(miner: RuleMiner, report: Report | None) -> tuple[list[RuleFinding], list[str]]:
+def kept(miner: RuleMiner, report: WindowReport | None) -> tuple[list[RuleFinding], list[str]]:
     """The rules of a report that no snapshot refutes and that hold together with T, A and each of its snapshots; the texts of
     those that were left out for that."""
     if report is None:
@@ -66,7 +66,7 @@ def kept(miner: RuleMiner, report: Report | None) -> tuple[list[RuleFinding], li
     return rules, left_out
 
 
-def exported_text(miner: RuleMiner, report: Report | None, as_asp: bool) -> tuple[str, list[str]]:
+def exported_text(miner: RuleMiner, report: WindowReport | None, as_asp: bool) -> tuple[str, list[str]]:
     """The document, and the rules that were left out of it."""
     rules, left_out = kept(miner, report)
     window = report.window if report is not None else (0, 0)
@@ -74,7 +74,7 @@ def exported_text(miner: RuleMiner, report: Report | None, as_asp: bool) -> tupl
     return write(rules, miner.windows.knowledge, window), left_out
 
 
-def _owl(rules: Sequence[RuleFinding], knowledge: Knowledge, window: tuple[int, int]) -> str:
+def _owl(rules: Sequence[RuleFinding], knowledge: MinerKnowledge, window: tuple[int, int]) -> str:
     lines = ["Ontology("]
     for found in rules:
         rule, axiom = found.rule, axiom_text(axiom_of(found, knowledge))

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from shiq.columns.arrays import Ints
 from streams.discovery.atomsets import Atom, Tree, text_of
-from streams.discovery.columns import Bits, Columns, row_counts
-from streams.discovery.mining import Limits
+from streams.discovery.columns import Bits, SnapshotColumns, row_counts
+from streams.discovery.counting import MiningLimits
 from streams.discovery.theory import Theory
 
 #: So many sets are counted at once.
@@ -71,7 +71,7 @@ class GroundMined:
             yield GroundRule(tuple(self.atoms[i] for i in body), self.atoms[head], n, d, whole[head], places)
 
 
-def mine_ground(columns: Columns, theory: Theory, limits: Limits, window: int) -> GroundMined:
+def mine_ground(columns: SnapshotColumns, theory: Theory, limits: MiningLimits, window: int) -> GroundMined:
     """The ground rules of the snapshots that ``columns`` hold."""
     atoms, bits = _items(columns, theory, limits.least(window))
     statements = Statements(atoms, theory)
@@ -98,7 +98,7 @@ def mine_ground(columns: Columns, theory: Theory, limits: Limits, window: int) -
     return GroundMined(atoms, bits, rules[best[: limits.max_rules]], by_tbox, stopped or len(rules) > limits.max_rules)
 
 
-def _items(columns: Columns, theory: Theory, least: int) -> tuple[list[Atom], Bits]:
+def _items(columns: SnapshotColumns, theory: Theory, least: int) -> tuple[list[Atom], Bits]:
     """The assertions that so many snapshots entail and T ∪ A does not, by individual and class; and in which."""
     names = set(theory.classes)
     numbers = [i for i in columns.class_atoms().tolist() if columns.atoms[i][0] in names]
@@ -108,7 +108,7 @@ def _items(columns: Columns, theory: Theory, least: int) -> tuple[list[Atom], Bi
     return [columns.atoms[numbers[i]] for i in order], bits[order]
 
 
-def _frequent(bits: Bits, statements: Statements, limits: Limits, window: int) -> tuple[list[Sets], bool]:
+def _frequent(bits: Bits, statements: Statements, limits: MiningLimits, window: int) -> tuple[list[Sets], bool]:
     """The sets that enough snapshots have jointly, by size; whether there are too many of a size to go on. A set grows by the
     last items of those that come later and have the same parent."""
     least, rows = limits.least(window), np.arange(len(bits))

@@ -6,13 +6,10 @@ between D and ∀r.¬…. The names are new, so nothing else follows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from shiq import model as owl
-from shiq.reasoner.hypertableau.tables import Tables
-from shiq.reasoner.protocol import Module
-from shiq.roles import Role
 
 _PREFIX = "urn:discovery:q"
 
@@ -56,27 +53,3 @@ class Left:
             found = self._names[expression] = owl.Class(f"{_PREFIX}:{len(self._names)}")
             self.axioms.append(owl.SubClassOf(self.left(expression), found))
         return found
-
-
-def module_of(
-    tables: Tables, assertions: Iterable[owl.Assertion], names: Mapping[owl.ClassExpression, owl.Class]
-) -> tuple[dict[str, int], Module] | None:
-    """``assertions`` as one module; None where some are no names and roles."""
-    nodes: dict[str, int] = {}
-    positive: dict[int, int] = {}
-    edges = []
-    ids = tables.tbox.atom_ids
-    for assertion in assertions:
-        if isinstance(assertion, owl.ClassAssertion) and assertion.expression in names:
-            assertion = owl.ClassAssertion(names[assertion.expression], assertion.individual)
-        match assertion:
-            case owl.ClassAssertion(owl.Class(name), individual):
-                x = nodes.setdefault(individual, len(nodes))
-                if name == owl.NOTHING.iri:
-                    return None
-                positive[x] = positive.get(x, 0) | (1 << ids[name] if name in ids else 0)
-            case owl.ObjectPropertyAssertion(owl.ObjectProperty(name), subject, object):
-                edges.append((nodes.setdefault(subject, len(nodes)), Role(name), nodes.setdefault(object, len(nodes))))
-            case _:
-                return None
-    return nodes, Module(tuple(positive.get(x, 0) for x in range(len(nodes))), (0,) * len(nodes), tuple(edges))

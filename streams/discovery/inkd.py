@@ -15,7 +15,8 @@ import numpy as np
 
 from streams.discovery.atomsets import Tree
 from streams.discovery.columns import Bits, popcount
-from streams.discovery.mining import Counter, Limits, MinedRules, Rule, best, bodies, mine
+from streams.discovery.counting import BodyCounter, MinedRule, MiningLimits
+from streams.discovery.mining import MinedRules, best, bodies, mine
 from streams.discovery.theory import Theory
 
 
@@ -44,22 +45,23 @@ def a1(counts: tuple[int, int], joint: int, body: int, sign: int) -> tuple[int, 
 
 
 def a2(
-    counter: Counter, theory: Theory, limits: Limits, stayed: Bits, arrived: Bits, occurrences: Collection[int]
+    counter: BodyCounter, came: BodyCounter, theory: Theory, limits: MiningLimits, stayed: Bits, occurrences: Collection[int]
 ) -> Iterable[tuple[Tree, str]]:
-    """A2: the rules with γ > γmin over S ∪ Δ⁺, bound in Δ⁺, of whose body and head one is not in S and the other so often as
-    ``occurrences`` (E) has it."""
+    """A2: the rules with γ > γmin over the window of ``counter``, bound in Δ⁺, which ``came`` counts, of whose body and head one
+    is not in S and the other so often as ``occurrences`` (E) has it."""
 
-    def times(counts: Bits, among: Bits) -> int:
-        return int(popcount(counts & among).sum())
+    def times(tree: Tree) -> int:
+        return int(popcount(counter.counts(tree).body & stayed).sum())
 
-    heads = {name: times(counter.counts(Tree((name,))).body, stayed) for name in theory.classes}
-    for tree, (counts, bound) in bodies(counter, theory, limits, 1, arrived).heads.items():
-        own = times(counts.body, stayed)
-        for head in bound:
-            if (own in occurrences and heads[head] == 0) or (heads[head] in occurrences and own == 0):
-                n, d = (times(bits, stayed | arrived) for bits in (counts.joint[counts.heads[head]], counts.body))
-                if limits.is_confident(n, d):
-                    yield tree, head
+    heads = {name: times(Tree((name,))) for name in theory.classes}
+    absent = frozenset(name for name, often in heads.items() if not often)
+    for tree, (arrived, bound) in bodies(came, theory, limits, 1).heads.items():
+        if absent.isdisjoint(bound) and counter.if_often(tree, arrived.support + 1):
+            continue
+        own = times(tree)
+        new = [h for h in bound if (own in occurrences and h in absent) or (heads[h] in occurrences and own == 0)]
+        counts = counter.counts(tree, new)
+        yield from ((tree, head) for head in new if limits.is_confident(counts.times[counts.heads[head]], counts.support))
 
 
 @dataclass
@@ -79,9 +81,9 @@ class CarriedRules:
 
     def slide(
         self,
-        counter: Counter,
+        counter: BodyCounter,
         theory: Theory,
-        limits: Limits,
+        limits: MiningLimits,
         window: int,
         gate: Gate | None,
         acts: bool,
@@ -98,14 +100,11 @@ class CarriedRules:
         if not acts:
             return self.reported
         self._count(counter, list(self.rules))
-        more = set(a2(counter, theory, limits, stayed, arrived, occurrences)) if gate.kept_similarity else set()
-        came = int(popcount(arrived).sum())
-        found = bodies(counter, theory, limits, limits.least(came), arrived)
+        came = BodyCounter(counter.columns, arrived)
+        more = set(a2(counter, came, theory, limits, stayed, occurrences)) if gate.kept_similarity else set()
+        found = bodies(came, theory, limits, limits.least(int(popcount(arrived).sum())))
         for tree, (counts, heads) in found.heads.items():
-            for head in heads:
-                n, d = (int(popcount(bits & arrived).sum()) for bits in (counts.joint[counts.heads[head]], counts.body))
-                if limits.is_confident(n, d):
-                    more.add((tree, head))
+            more.update((rule.body, rule.head) for rule in came.rules(tree, counts, heads, limits))
         self._count(counter, sorted(more - self.rules.keys()))
         self.rules = {key: counts for key, counts in self.rules.items() if counts[1]}
         self.bits = {key: self.bits[key] for key in self.rules}
@@ -115,7 +114,7 @@ class CarriedRules:
         counter.forget()
         return self.reported
 
-    def _count(self, counter: Counter, keys: Sequence[tuple[Tree, str]]) -> None:
+    def _count(self, counter: BodyCounter, keys: Sequence[tuple[Tree, str]]) -> None:
         """Brings the counts of ``keys`` to the window that ``counter`` looks at: what left since is taken away, what came is put
         to them (A1, composed)."""
         nothing = np.zeros(counter.columns.words, np.uint64)
@@ -129,7 +128,7 @@ class CarriedRules:
             counts = a1(counts, _less(joint, old_joint), _less(body, old_body), 1)
             self.rules[key], self.bits[key] = counts, (joint, body)
 
-    def _rule(self, counter: Counter, key: tuple[Tree, str]) -> Rule:
+    def _rule(self, counter: BodyCounter, key: tuple[Tree, str]) -> MinedRule:
         counts = counter.counts(key[0], [key[1]])
         return counts.rule(*key)
 

@@ -25,7 +25,7 @@ class Refusal(str):
 
 
 @dataclass
-class Intake:
+class AssertionIntake:
     """Assertions over a ``signature``, by text; None: an annotation, which says nothing here."""
 
     signature: owl.Signature
@@ -108,7 +108,7 @@ def _refused(reason: str, kind: str = "malformed") -> Refusal:
 
 
 def texts_of(assertions: Iterable[owl.Assertion]) -> list[str]:
-    """``assertions`` as statements that `Intake` reads: what saved snapshots consist of."""
+    """``assertions`` as statements that `AssertionIntake` reads: what saved snapshots consist of."""
     from shiq.ntriples import assertion_lines
 
     return [line for assertion in assertions for line in assertion_lines(assertion)]

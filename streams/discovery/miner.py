@@ -26,8 +26,8 @@ from shiq.errors import UsageError
 from shiq.rdf import read_assertions
 from shiq.verdict import Leftover
 from streams.discovery.ontology import Ontology, open_ontology
-from streams.discovery.report import Report
-from streams.discovery.settings import Settings
+from streams.discovery.report import WindowReport
+from streams.discovery.settings import MinerSettings
 from streams.discovery.windows import Windows
 
 if TYPE_CHECKING:
@@ -57,14 +57,14 @@ class RuleMiner:
         self.windows = Windows(ontology, self.settings)
         self.leftovers: list[Leftover] = list(ontology.leftovers)
 
-    def run(self, sources: Sequence[Any]) -> Iterator[Report]:
+    def run(self, sources: Sequence[Any]) -> Iterator[WindowReport]:
         """The report of each full window, first to last over all of ``sources`` (as `--source`)."""
         from streams.front.run import started
         from streams.front.sources import open_source
 
         opened = [open_source(str(source)) for source in ([sources] if isinstance(sources, str | PathLike) else sources)]
         with started(opened, {}) as run:
-            found: list[Report] = []
+            found: list[WindowReport] = []
             system = self.system(heard=found.append, kept=False)
             time = system.ordered(opened)
             for record in run.input.read(False, time):
@@ -82,7 +82,7 @@ class RuleMiner:
 
         return Discovery(self.windows, self.ontology, step=self.step, allow=self.allow, **more)
 
-    def partial_fit(self, index: int, sources: Any) -> Report | None:
+    def partial_fit(self, index: int, sources: Any) -> WindowReport | None:
         """Unites snapshot ``index`` with what ``sources`` assert (a list, as `check_insertions` takes it; empty: an empty
         snapshot).
 
@@ -139,13 +139,13 @@ class RuleMiner:
         return found
 
 
-def _settings(window: int, rules: Any, eps: Any, ontology: Ontology, options: dict[str, Any]) -> Settings:
+def _settings(window: int, rules: Any, eps: Any, ontology: Ontology, options: dict[str, Any]) -> MinerSettings:
     from streams.discovery.settings import eps_of, tracked_of
 
     if isinstance(eps, str):
         eps = eps_of(eps)
     tracked = tracked_of(rules, ontology.spellings, ontology.roles) if rules is not None else ()
     try:
-        return Settings(window, rules=tracked, eps=frozenset(eps or ()), **options)
+        return MinerSettings(window, rules=tracked, eps=frozenset(eps or ()), **options)
     except TypeError as error:
         raise UsageError(f"RuleMiner: {error}", "See `shiq stream discover --help`.") from None

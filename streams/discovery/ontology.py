@@ -14,7 +14,7 @@ from shiq.errors import InputError, UsageError
 from shiq.functional import axiom_text, parse_functional
 from shiq.rdf import read_assertions, read_ontology
 from shiq.verdict import Leftover
-from streams.discovery.entailing import Knowledge
+from streams.discovery.entailing import MinerKnowledge
 from streams.front.checkpoint import fingerprint
 
 
@@ -52,9 +52,9 @@ class Ontology:
         texts = {axiom_text(axiom) for axiom in self.tbox.axioms}
         return fingerprint(texts | {f"a {axiom_text(a)}" for a in self.static} | {f"v {text}" for text in self.classes})
 
-    def knowledge(self) -> Knowledge:
+    def knowledge(self) -> MinerKnowledge:
         """T and A, to be asked."""
-        return Knowledge(self.tbox, self.static, tuple(self.classes.values()), sorted(self.signature.object_properties))
+        return MinerKnowledge(self.tbox, self.static, tuple(self.classes.values()), sorted(self.signature.object_properties))
 
 
 def open_ontology(tbox: Any, static: Any = None, vocabulary: Any = None, catalog: str | PathLike[str] | None = None) -> Ontology:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from streams.discovery.atomsets import ROOT, Atom, Facts, atoms_of, bindings
+from streams.discovery.atomsets import ROOT, Atom, AtomIndex, atoms_of, bindings
+from streams.discovery.counting import MinedRule
 from streams.discovery.entailing import UndecidedEntailmentError
-from streams.discovery.mining import Rule
 from streams.discovery.snapshots import Snapshots
 
 #: Whether T ∪ A and a snapshot are consistent with some atoms more; raises UndecidedEntailmentError.
 Consistent = Callable[[Sequence[Atom]], bool]
 #: Who is in a rule's body in a snapshot, and not in its head, by text.
-Lacking = Callable[[Rule], Iterable[str]]
+Lacking = Callable[[MinedRule], Iterable[str]]
 
 
-def lacking(facts: Facts) -> Lacking:
+def lacking(facts: AtomIndex) -> Lacking:
     """By what a snapshot entails, binding by binding."""
     return lambda rule: sorted({binding[ROOT] for binding in bindings(atoms_of(rule.body), facts)} - facts.members(rule.head))
 
 
 def refuted_in(
-    rules: Sequence[Rule], snapshots: Snapshots, lacking_in: Callable[[int], Lacking], window: Iterable[int]
+    rules: Sequence[MinedRule], snapshots: Snapshots, lacking_in: Callable[[int], Lacking], window: Iterable[int]
 ) -> list[int | None]:
     """How many snapshots of a window refute each of ``rules``; ``lacking_in``: of a consistent one. What is undecided is named
     among the leftovers."""
@@ -43,7 +43,7 @@ def refuted_in(
     return refuted(rules, ((lacking_in(index), consistent(index)) for index in snapshots.consistent(window)))
 
 
-def refuted(rules: Sequence[Rule], snapshots: Iterable[tuple[Lacking, Consistent]]) -> list[int | None]:
+def refuted(rules: Sequence[MinedRule], snapshots: Iterable[tuple[Lacking, Consistent]]) -> list[int | None]:
     """How many snapshots refute each of ``rules``: have an individual of the body for which the head is impossible. Each snapshot
     comes with who is in a rule's body there, and not in its head. None: for some snapshot that is undecided.
 

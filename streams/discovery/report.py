@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from streams.discovery.atomsets import ROOT, atoms_of
+from streams.discovery.counting import MinedRule
 from streams.discovery.ground import GroundRule
 from streams.discovery.measures import Changes
-from streams.discovery.mining import Rule
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -21,7 +21,7 @@ class RuleFinding:
     """A rule, and what is told of it besides its counts: ``lift``, γ by the share of snapshots with its head; ``refuted``; the
     first of its instances, each with its snapshot."""
 
-    rule: Rule
+    rule: MinedRule
     lift: float
     refuted: int | None
     instances: Sequence[tuple[int, Mapping[str, str]]]
@@ -65,7 +65,7 @@ class GroundFound:
 
 
 @dataclass(frozen=True)
-class Report:
+class WindowReport:
     """A window, [first, last]. ``changes`` against the window before, ``basis``: of what they are; ``by_count``: how many
     assertions are entailed in exactly so many snapshots; ``stopped``: there are more rules than the limit allows; ``undecided``:
     snapshots that are left out since nothing decides what they entail."""

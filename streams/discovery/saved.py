@@ -17,12 +17,13 @@ from shiq import model as owl
 from shiq.errors import OperationalError
 from shiq.functional import ontology_text, parse_functional
 from streams.discovery.atomsets import Tree
+from streams.discovery.counting import MinedRule
 from streams.discovery.inkd import CarriedRules
-from streams.discovery.intake import Intake, texts_of
-from streams.discovery.mining import MinedRules, Rule
+from streams.discovery.intake import AssertionIntake, texts_of
+from streams.discovery.mining import MinedRules
 from streams.discovery.ontology import Ontology, expression_of
 from streams.discovery.report import RuleFinding
-from streams.discovery.settings import Settings, TrackedRule
+from streams.discovery.settings import MinerSettings, TrackedRule
 from streams.discovery.windows import Windows
 from streams.front.checkpoint import packed, unpacked
 
@@ -45,7 +46,7 @@ def stored(windows: Windows) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"first": windows.first, "newest": windows.newest, "carried": carried}, columns
 
 
-def restored(windows: Windows, intake: Intake, document: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
+def restored(windows: Windows, intake: AssertionIntake, document: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
     """Lets windows know what `stored` gave."""
     whole, at = columns["texts"].tobytes(), 0
     for index, length in zip(columns["indices"].tolist(), columns["lengths"].tolist()):
@@ -97,9 +98,9 @@ def load(directory: str | PathLike[str]) -> RuleMiner:
     rules = tuple(TrackedRule(*(tuple(map(tuple, rule[part])) for part in ("body", "head"))) for rule in given["rules"])
     found = object.__new__(RuleMiner)
     found.ontology, found.step, found.allow = ontology, document["step"], tuple(document["allow"])
-    found.settings = Settings(**{**given, "eps": frozenset(given["eps"]), "rules": rules})
+    found.settings = MinerSettings(**{**given, "eps": frozenset(given["eps"]), "rules": rules})
     found.windows, found.leftovers = Windows(ontology, found.settings), []
-    restored(found.windows, Intake(ontology.signature), document, columns)
+    restored(found.windows, AssertionIntake(ontology.signature), document, columns)
     return found
 
 
@@ -120,7 +121,7 @@ def _carried_of(found: Mapping[str, Any]) -> CarriedRules:
         key = _tree(tree), head
         carried.rules[key] = n, d
         carried.bits[key] = tuple(np.frombuffer(bytes.fromhex(text), np.uint64) for text in bits)  # type: ignore[assignment]
-    told = tuple(Rule(_tree(tree), *rest) for tree, *rest in found["reported"])
+    told = tuple(MinedRule(_tree(tree), *rest) for tree, *rest in found["reported"])
     carried.reported = MinedRules(told, found["by_tbox"], found["stopped"])
     carried.shown = [
         RuleFinding(rule, lift, refuted, [(index, binding) for index, binding in instances])

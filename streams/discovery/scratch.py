@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from streams.discovery.atomsets import ROOT, Atom, Facts, Tree, atoms_of, bindings, binds, width, with_branch, with_class
-from streams.discovery.mining import Limits, MinedRules, Rule, best
+from streams.discovery.atomsets import ROOT, Atom, AtomIndex, Tree, atoms_of, bindings, binds, width, with_branch, with_class
+from streams.discovery.counting import MinedRule, MiningLimits
+from streams.discovery.mining import MinedRules, best
 from streams.discovery.theory import Theory
 
 #: What each snapshot of a window entails, None where it is inconsistent.
-Window: TypeAlias = Sequence[Facts | None]
+Window: TypeAlias = Sequence[AtomIndex | None]
 #: For each individual, the snapshots in which something holds of it.
 Extent: TypeAlias = Mapping[str, int]
 
@@ -25,7 +26,7 @@ def support(atoms: Sequence[Atom], window: Window) -> int:
     return sum(facts is not None and binds(atoms, facts) for facts in window)
 
 
-def mine_window(window: Window, theory: Theory, limits: Limits) -> MinedRules:
+def mine_window(window: Window, theory: Theory, limits: MiningLimits) -> MinedRules:
     """The rules of a window (`streams.discovery.mining.mine`)."""
     classes, roles = _columns(window, frozenset(theory.vocabulary))
     least = limits.least(len(window))
@@ -40,7 +41,7 @@ def mine_window(window: Window, theory: Theory, limits: Limits) -> MinedRules:
         extents.update(found)
         if atoms + 1 < limits.max_atoms:
             level = {more for tree in found for more in _larger(tree, theory.classes, sorted(roles), limits.max_variables)}
-    kept = theory.one_each((tuple(sorted(extent.items())), tree) for tree, extent in extents.items())
+    kept = theory.one_each(extents, lambda tree: tuple(sorted(extents[tree].items())))
     rules, by_tbox = [], 0
     for tree in kept:
         for head in theory.classes:
@@ -49,11 +50,11 @@ def mine_window(window: Window, theory: Theory, limits: Limits) -> MinedRules:
             if theory.entails(atoms_of(tree), ((head, ROOT),)):
                 by_tbox += 1
             elif n >= least and limits.is_confident(n, d):
-                rules.append(Rule(tree, head, n, d, _pairs(both), _pairs(extents[tree])))
+                rules.append(MinedRule(tree, head, n, d, _pairs(both), _pairs(extents[tree])))
     return MinedRules(best(rules, limits.max_rules), by_tbox, len(rules) > limits.max_rules)
 
 
-def instances(rule: Rule, window: Mapping[int, Facts | None], most: int) -> list[tuple[int, dict[str, str]]]:
+def instances(rule: MinedRule, window: Mapping[int, AtomIndex | None], most: int) -> list[tuple[int, dict[str, str]]]:
     """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, …"""
     found: list[tuple[int, dict[str, str]]] = []
     atoms = (*atoms_of(rule.body), (rule.head, ROOT))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from streams.discovery.atomsets import Tree, smaller, tree_of
 
 if TYPE_CHECKING:
-    from streams.discovery.settings import Settings
+    from streams.discovery.settings import MinerSettings
     from streams.discovery.stream import Mining
 
 _IRI = re.compile(r"<([^<>]+)>")
@@ -114,7 +114,7 @@ def _instance(rule: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     return f", e.g. {bound[0]}{others} at {first['snapshot']}" if bound else f", e.g. at {first['snapshot']}"
 
 
-def page(result: Mining, labels: Mapping[str, str], settings: Settings) -> str:
+def page(result: Mining, labels: Mapping[str, str], settings: MinerSettings) -> str:
     """rules.md: the rules of the last window, best first, and how the windows changed."""
     lines = ["# Rules", ""]
     if not result.windows:

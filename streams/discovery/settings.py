@@ -9,7 +9,7 @@ from typing import Any
 
 from shiq.errors import UsageError
 from streams.discovery.atomsets import Atom
-from streams.discovery.mining import Limits
+from streams.discovery.counting import MiningLimits
 
 METHODS = ("exact", "inkd", "scratch")
 LANGUAGES = ("variables", "ground")
@@ -25,7 +25,7 @@ class TrackedRule:
 
 
 @dataclass(frozen=True)
-class Settings:
+class MinerSettings:
     """See `shiq stream discover --help`. ``eps``: E of A2, empty for 1 to |w|."""
 
     window: int
@@ -61,9 +61,9 @@ class Settings:
             raise UsageError("inkd works in the language of variables", "Choose --method exact for ground rules.")
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> MiningLimits:
         """Of mining; decimals are taken as written."""
-        return Limits(
+        return MiningLimits(
             Fraction(str(self.min_support)),
             Fraction(str(self.min_confidence)),
             self.max_atoms,

@@ -6,13 +6,15 @@ Source: SPEC 1: changes and Φ are of the union of a window, rarity and support 
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from shiq import model as owl
 from shiq.errors import UsageError
 from streams.discovery.atomsets import Atom, Atoms
-from streams.discovery.entailing import Knowledge, UndecidedEntailmentError
+from streams.discovery.entailing import MinerKnowledge, UndecidedEntailmentError
 from streams.discovery.measures import Changes, changes
 
 #: What was asserted, each once.
@@ -20,10 +22,37 @@ Assertions = tuple[owl.Assertion, ...]
 
 
 @dataclass
+class Tally:
+    """What the snapshots of a window have, ``values`` of each, by how many of them; from window to window what came and what left
+    is counted."""
+
+    values: Callable[[int], Iterable[Any] | None]
+    times: Counter[Any] = field(default_factory=Counter)
+    _held: dict[int, Any] = field(default_factory=dict)
+
+    def over(self, window: Iterable[int]) -> Iterable[Any]:
+        """What they have, each once."""
+        now = {index: self.values(index) or () for index in window}
+        gone = [index for index, held in self._held.items() if held is not now.get(index)]
+        if len(gone) == len(self._held):
+            self.times.clear()
+            self._held.clear()
+        for index in gone if self._held else ():
+            self.times.subtract(self._held.pop(index))
+        for index, values in now.items():
+            if index not in self._held:
+                self.times.update(values)
+                self._held[index] = values
+        for value in [value for value, times in self.times.items() if not times]:
+            del self.times[value]
+        return self.times
+
+
+@dataclass
 class Snapshots:
     """``knowledge`` is T and A. ``version``: by index, which state of a snapshot it is."""
 
-    knowledge: Knowledge
+    knowledge: MinerKnowledge
     told: dict[int, Assertions] = field(default_factory=dict)
     version: dict[int, int] = field(default_factory=dict)
     clock: int = 0
@@ -31,7 +60,9 @@ class Snapshots:
     _entailed: dict[int, Atoms | None] = field(default_factory=dict)
     #: Those of which it is not known what they entail.
     _undecided: set[int] = field(default_factory=set)
-    _unions: dict[tuple[int, int], frozenset[Atom] | None] = field(default_factory=dict)
+    #: What windows entail of classes, by their ends and basis; what goes from window to window, by basis and length.
+    _windows: dict[tuple[int, int, str], frozenset[Atom] | None] = field(default_factory=dict)
+    _tallies: dict[tuple[str, int], Tally] = field(default_factory=dict)
     _same: dict[object, object] = field(default_factory=dict)
     _texts: dict[int, tuple[int, bytes]] = field(default_factory=dict)
 
@@ -46,8 +77,7 @@ class Snapshots:
         self.clock += 1
         self.version[index] = self.clock
         self._let_go(index)
-        for window in [window for window in self._unions if window[0] <= index <= window[1]]:
-            del self._unions[window]
+        self._windows = {key: found for key, found in self._windows.items() if not key[0] <= index <= key[1]}
 
     def unite(self, *others: Snapshots) -> None:
         """Takes the snapshots of ``others``. Raises: UsageError for one that two of them have."""
@@ -76,7 +106,7 @@ class Snapshots:
             self._let_go(index)
             self.version.pop(index, None)
             self._texts.pop(index, None)
-        self._unions = {window: found for window, found in self._unions.items() if window[0] >= before}
+        self._windows = {key: found for key, found in self._windows.items() if key[0] >= before}
         if gone and len(self._same) > 100_000:
             live: set[object] = set().union(*self.told.values(), *(found for found in self._entailed.values() if found))
             if 2 * len(live) < len(self._same):
@@ -106,7 +136,7 @@ class Snapshots:
         """Forgets what was worked out of a window."""
         for index in window:
             self._let_go(index)
-        self._unions.clear()
+        self._windows.clear()
 
     def _let_go(self, index: int) -> None:
         self._entailed.pop(index, None)
@@ -124,27 +154,45 @@ class Snapshots:
     def union(self, window: range) -> frozenset[Atom] | None:
         """What the consistent snapshots of a window together entail of classes; None if they contradict each other, or that is
         undecided."""
-        if not window:
-            return frozenset()
-        key = (window[0], window[-1])
-        if key not in self._unions:
-            told = dict.fromkeys(a for index in self.consistent(window) for a in self.told.get(index, ()))
+        key = (*_ends(window), "union")
+        if key not in self._windows:
             try:
-                found = self.knowledge.entailed(told)
+                found = self.knowledge.entailed(self._over("union", window, self._told_if_consistent))
             except UndecidedEntailmentError as undecided:
                 found = None
                 self.knowledge.undecided[f"snapshots {key[0]} to {key[1]} are not united"] = undecided.reason
-            self._unions[key] = None if found is None else frozenset(atom for atom in found if len(atom) == 2)
-        return self._unions[key]
+            self._windows[key] = None if found is None else _of_classes(found)
+        return self._windows[key]
+
+    def _told_if_consistent(self, index: int) -> Assertions | None:
+        return None if self.entailed(index) is None else self.told.get(index)
+
+    def some(self, window: range) -> frozenset[Atom]:
+        """What some consistent snapshot of a window entails of classes."""
+        key = (*_ends(window), "snapshots")
+        if key not in self._windows:
+            self._windows[key] = _of_classes(self._over("snapshots", window, self.entailed))
+        return self._windows[key] or frozenset()
+
+    def _over(self, basis: str, window: Sequence[int], values: Callable[[int], Iterable[Any] | None]) -> Iterable[Any]:
+        return self._tallies.setdefault((basis, len(window)), Tally(values)).over(window)
 
     def each(self, window: Sequence[int]) -> list[frozenset[Atom]]:
         """What each consistent snapshot of a window entails of classes."""
-        return [frozenset(atom for atom in found if len(atom) == 2) for found in map(self.entailed, window) if found is not None]
+        return [_of_classes(found) for found in map(self.entailed, window) if found is not None]
 
     def changes(self, before: range, after: range) -> tuple[Changes, str]:
         """From one window to another, and of what: of the ``union`` of each, or of what some of its ``snapshots`` entails where
         either union is inconsistent."""
         first, second = self.union(before), self.union(after)
         if first is None or second is None:
-            return changes(frozenset().union(*self.each(before)), frozenset().union(*self.each(after))), "snapshots"
+            return changes(self.some(before), self.some(after)), "snapshots"
         return changes(first, second), "union"
+
+
+def _ends(window: range) -> tuple[int, int]:
+    return (window[0], window[-1]) if window else (0, -1)
+
+
+def _of_classes(atoms: Iterable[Atom]) -> frozenset[Atom]:
+    return frozenset(atom for atom in atoms if len(atom) == 2)

@@ -16,17 +16,17 @@ from typing import Any
 
 from shiq.errors import InputError
 from shiq.verdict import Leftover, Verdict, blocks
-from streams.discovery.intake import Intake
+from streams.discovery.intake import AssertionIntake
 from streams.discovery.ontology import Ontology
-from streams.discovery.report import Report
+from streams.discovery.report import WindowReport
 from streams.discovery.saved import restored, stored
 from streams.discovery.windows import Windows
 from streams.front.arrivals import Arrivals
 from streams.front.checkpoint import packed, unpacked
 from streams.front.event import Event, EventError, parse_event
-from streams.front.lateness import Clock
+from streams.front.lateness import EventClock
 from streams.front.record import Record
-from streams.front.rejects import Rejects
+from streams.front.rejects import RejectLog
 from streams.front.sources import Folder, LinesFile, Source, open_source
 
 #: So many inconsistent snapshots are named.
@@ -50,20 +50,20 @@ class Mining:
 
 @dataclass
 class Discovery:
-    """Mines as `streams.front.run.Run` drives it. ``heard``: takes reports as they are made; ``wait``: how many snapshots behind
-    the newest one may still come, None for any number; ``kept``: whether the result has all reports, not just the last."""
+    """Mines as `streams.front.run.StreamRun` drives it. ``heard``: takes reports as they are made; ``wait``: how many snapshots
+    behind the newest one may still come, None for any number; ``kept``: whether the result has all reports, not just the last."""
 
     windows: Windows
     ontology: Ontology
     step: int = 1
     allow: Collection[str] = ()
-    arrivals: Arrivals = field(default_factory=lambda: Arrivals(Clock(None), Rejects()))
-    heard: Callable[[Report], None] = lambda report: None
+    arrivals: Arrivals = field(default_factory=lambda: Arrivals(EventClock(None), RejectLog()))
+    heard: Callable[[WindowReport], None] = lambda report: None
     wait: int | None = None
     kept: bool = True
 
     def __post_init__(self) -> None:
-        self.intake = Intake(self.ontology.signature)
+        self.intake = AssertionIntake(self.ontology.signature)
         self.arrivals.parse = self._parse
         self.arrivals.window = self.windows.settings.window
         self.reported: int | None = None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from shiq import model as owl
 from streams.discovery.atomsets import Atom, atoms_of
-from streams.discovery.entailing import Knowledge
+from streams.discovery.entailing import MinerKnowledge
 from streams.discovery.report import RuleFinding
 
 _IRI = re.compile(r"<([^<>]*)>")
@@ -51,7 +51,7 @@ def _argument(text: str) -> str:
     return text[1:].upper() if text.startswith("?") else f'"{text}"' if text.startswith("_:") else text
 
 
-def program_text(rules: Sequence[RuleFinding], knowledge: Knowledge, window: tuple[int, int]) -> str:
+def program_text(rules: Sequence[RuleFinding], knowledge: MinerKnowledge, window: tuple[int, int]) -> str:
     """``rules`` of a window as a program."""
     predicates, written = _Predicates(), list[str]()
     used = {atom[0]: len(atom) - 1 for each in rules for atom in (*atoms_of(each.rule.body), (each.rule.head, "?x0"))}

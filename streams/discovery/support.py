@@ -7,25 +7,26 @@ of a tree share nothing but the root, that is a joint binding of all variables (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from streams.discovery.atomsets import Binding, Tree, size, variable
-from streams.discovery.columns import Columns, Edges, Extension, present
+from streams.discovery.atomsets import Tree, size
+from streams.discovery.columns import Bits, Extension, RootEdges, SnapshotColumns, popcount, present
 
 
 class Support:
-    """The extensions of bodies in some ``words`` of the columns, as these are now. Those of classes and of branches of at most
-    ``kept`` atoms are kept."""
+    """The extensions of bodies in some ``words`` of the columns, as these are now, in the snapshots ``among`` alone if these are
+    given. Those of classes and of branches of at most ``kept`` atoms are kept."""
 
-    def __init__(self, columns: Columns, words: Ints, kept: int = 2) -> None:
+    def __init__(self, columns: SnapshotColumns, words: Ints, kept: int = 2, among: Bits | None = None) -> None:
         self.columns, self.words, self.kept = columns, words, kept
+        self._among = None if among is None else among[words]
+        self._each: tuple[Sequence[str], Ints, Ints, Bits] | None = None
         self._classes: dict[str, Extension] = {}
         self._branches: dict[tuple[str, bool, Tree], Extension] = {}
-        self._edges: dict[tuple[str, bool], Edges] = {}
-        self._below: dict[Tree, Extension] = {}
+        self._edges: dict[tuple[str, bool], RootEdges] = {}
         self._lacking: dict[tuple[Tree, str], Extension] = {}
 
     def body(self, tree: Tree) -> Extension:
@@ -41,8 +42,30 @@ class Support:
         """Of a class."""
         found = self._classes.get(name)
         if found is None:
-            found = self._classes[name] = self.columns.of_class(name, self.words)
+            found = self.columns.of_class(name, self.words)
+            if self._among is not None:
+                found = present(found.rows, found.bits & self._among)
+            self._classes[name] = found
         return found
+
+    def with_each(self, extension: Extension, names: Sequence[str]) -> tuple[Bits, Ints]:
+        """For each class in which snapshots something of an extension belongs to it, and how many do in each word."""
+        if self._each is None or self._each[0] != names:
+            each = [self.name(name) for name in names]
+            of = np.repeat(np.arange(len(names)), [len(one.rows) for one in each])
+            self._each = names, of, np.concatenate([one.rows for one in each]), np.concatenate([one.bits for one in each])
+        _, of, rows, bits = self._each
+        joint, pairs = np.zeros((len(names), len(self.words)), np.uint64), np.zeros((len(names), len(self.words)), np.int64)
+        place = np.full(len(self.columns.individuals), -1)
+        place[extension.rows] = np.arange(len(extension.rows))
+        place = place[rows]
+        hit = np.flatnonzero(place >= 0)
+        if len(hit):
+            both, of = bits[hit] & extension.bits[place[hit]], of[hit]
+            starts = np.flatnonzero(np.concatenate([[True], of[1:] != of[:-1]]))
+            joint[of[starts]] = np.bitwise_or.reduceat(both, starts, axis=0)
+            pairs[of[starts]] = np.add.reduceat(popcount(both), starts, axis=0)
+        return joint, pairs
 
     def branch(self, role: str, inverse: bool, below: Tree) -> Extension:
         """Of a role to something below."""
@@ -54,11 +77,14 @@ class Support:
                 self._branches[key] = found
         return found
 
-    def edges(self, role: str, inverse: bool) -> Edges:
+    def edges(self, role: str, inverse: bool) -> RootEdges:
         """Of a role, by its end at the root."""
         found = self._edges.get((role, inverse))
         if found is None:
-            found = self._edges[role, inverse] = self.columns.of_role(role, inverse, self.words)
+            found = self.columns.of_role(role, inverse, self.words)
+            if self._among is not None:
+                found = RootEdges(found.near, found.far, found.bits & self._among)
+            self._edges[role, inverse] = found
         return found
 
     def _branch(self, role: str, inverse: bool, below: Tree) -> Extension:
@@ -72,11 +98,6 @@ class Support:
         starts = np.flatnonzero(np.concatenate([[True], near[1:] != near[:-1]]))
         return present(near[starts], np.bitwise_or.reduceat(bits, starts, axis=0))
 
-    def bindings(self, tree: Tree, bit: np.uint64) -> Iterator[Binding]:
-        """The bindings of a body in the snapshot of ``bit`` (of the one word that is looked at), in order of the texts of ?x0,
-        ?x1, …; there is no dead end, since each variable takes only what its own subtree holds of."""
-        yield from self._bound([(tree, self._members(self.body(tree), bit))], bit, {})
-
     def lacking(self, tree: Tree, name: str, bit: np.uint64) -> list[str]:
         """Who a body holds of in the snapshot of ``bit`` (of the one word that is looked at), without belonging to a class."""
         found = self._lacking.get((tree, name))
@@ -86,37 +107,7 @@ class Support:
             bits = body.bits.copy()
             bits[hit] &= ~own.bits[place]
             found = self._lacking[tree, name] = present(body.rows, bits)
-        return [self.columns.individuals[number] for number in self._members(found, bit)]
-
-    def _members(self, extension: Extension, bit: np.uint64) -> list[int]:
-        return self._ordered(extension.rows[(extension.bits[:, 0] & bit) != 0])
-
-    def _ordered(self, rows: Ints) -> list[int]:
-        return sorted(set(rows.tolist()), key=self.columns.individuals.__getitem__)
-
-    def _bound(self, waiting: list[tuple[Tree, list[int]]], bit: np.uint64, binding: Binding) -> Iterator[Binding]:
-        if not waiting:
-            yield dict(binding)
-            return
-        (tree, choices), rest = waiting[0], waiting[1:]
-        own = variable(len(binding))
-        for number in choices:
-            binding[own] = self.columns.individuals[number]
-            below = [(under, self._reached(number, role, inverse, under, bit)) for role, inverse, under in tree.branches]
-            yield from self._bound([*below, *rest], bit, binding)
-            del binding[own]
-
-    def _reached(self, number: int, role: str, inverse: bool, below: Tree, bit: np.uint64) -> list[int]:
-        near, far, bits = self.edges(role, inverse)
-        low, high = np.searchsorted(near, [number, number + 1])
-        ends = far[low:high][(bits[low:high, 0] & bit) != 0]
-        if below == Tree():
-            return self._ordered(ends)
-        if below not in self._below:
-            self._below[below] = self.body(below)
-        members = self._below[below]
-        hit, place = _found(ends, members.rows)
-        return self._ordered(ends[hit][(members.bits[place, 0] & bit) != 0])
+        return sorted(self.columns.individuals[number] for number in found.rows[(found.bits[:, 0] & bit) != 0].tolist())
 
 
 def _found(values: Ints, ordered: Ints) -> tuple[Ints, Ints]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from streams.discovery.atomsets import ROOT, Atom, Atoms, Facts, Tree, atoms_of, binds, order_of, variable
+from streams.discovery.atomsets import ROOT, Atom, AtomIndex, Atoms, Tree, atoms_of, binds, order_of, variable
 
 #: What some atoms entail by T alone, their variables taken as individuals.
 Closure = Callable[[Atoms], Iterable[Atom]]
@@ -24,9 +24,10 @@ class Theory:
 
     closure: Closure
     vocabulary: tuple[str, ...]
-    _facts: dict[Atoms, Facts] = field(default_factory=dict)
+    _facts: dict[Atoms, AtomIndex] = field(default_factory=dict)
     _least: dict[Atoms, Atoms] = field(default_factory=dict)
     _classes: tuple[str, ...] | None = None
+    _at: dict[tuple[Tree, int], frozenset[str]] = field(default_factory=dict)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -41,11 +42,11 @@ class Theory:
             self._classes = tuple(kept)
         return self._classes
 
-    def facts(self, atoms: Atoms) -> Facts:
+    def facts(self, atoms: Atoms) -> AtomIndex:
         """What ``atoms`` entail."""
         found = self._facts.get(atoms)
         if found is None:
-            found = self._facts[atoms] = Facts((*self.closure(atoms), *atoms))
+            found = self._facts[atoms] = AtomIndex((*self.closure(atoms), *atoms))
         return found
 
     def entails(self, body: Atoms, other: Atoms) -> bool:
@@ -58,27 +59,30 @@ class Theory:
 
     def classes_at(self, tree: Tree, place: int) -> frozenset[str]:
         """The classes that the variable of number ``place`` has by T."""
-        own, facts = variable(place), self.facts(atoms_of(tree))
-        return frozenset(atom[0] for atom in facts.atoms if atom[1:] == (own,))
-
-    def one_each(self, bodies: Iterable[tuple[object, Tree]]) -> set[Tree]:
-        """Of equivalent bodies the minimal spelling. Bodies with different keys are known not to be equivalent; each comes with
-        all its smaller spellings."""
-        groups: dict[object, list[Tree]] = {}
-        for key, tree in bodies:
-            groups.setdefault(key, []).append(tree)
-        kept = set()
-        for group in groups.values():
-            firsts: list[Atoms] = []
-            for tree in sorted(group, key=lambda t: order_of(atoms_of(t))):
-                if self._least_of(atoms_of(tree), firsts if len(group) > 1 else []) == atoms_of(tree):
-                    kept.add(tree)
-                    firsts.append(atoms_of(tree))
-        return kept
-
-    def _least_of(self, atoms: Atoms, firsts: list[Atoms]) -> Atoms:
-        found = self._least.get(atoms)
+        found = self._at.get((tree, place))
         if found is None:
-            equal = (first for first in firsts if self.entails(atoms, first) and self.entails(first, atoms))
-            found = self._least[atoms] = next(equal, atoms)
+            own, facts = variable(place), self.facts(atoms_of(tree))
+            found = self._at[tree, place] = frozenset(atom[0] for atom in facts.atoms if atom[1:] == (own,))
         return found
+
+    def one_each(self, trees: Iterable[Tree], extension: Callable[[Tree], object]) -> list[Tree]:
+        """Of equivalent bodies the minimal spelling. Each comes with all its smaller spellings; those with different extensions
+        are known not to be equivalent, which is looked up where a body is new."""
+        trees, groups = list(trees), dict[frozenset[str], list[Tree]]()
+        for tree in trees:
+            groups.setdefault(self.heads(tree), []).append(tree)
+        for group in groups.values():
+            if any(atoms_of(tree) not in self._least for tree in group):
+                self._settle(group, extension)
+        return [tree for tree in trees if self._least[atoms_of(tree)] == atoms_of(tree)]
+
+    def _settle(self, group: Iterable[Tree], extension: Callable[[Tree], object]) -> None:
+        """Finds the least spelling of each."""
+        firsts: dict[object, list[Atoms]] = {}
+        for tree in sorted(group, key=lambda t: order_of(atoms_of(t))):
+            atoms, known = atoms_of(tree), firsts.setdefault(extension(tree), [])
+            if atoms not in self._least:
+                equal = (first for first in known if self.entails(atoms, first) and self.entails(first, atoms))
+                self._least[atoms] = next(equal, atoms)
+            if self._least[atoms] == atoms:
+                known.append(atoms)

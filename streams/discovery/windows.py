@@ -12,15 +12,17 @@ import numpy as np
 from shiq import model as owl
 from shiq.errors import InputError
 from streams.discovery import ground, scratch
-from streams.discovery.atomsets import Facts, Tree, binds, tree_anywhere, with_class
-from streams.discovery.columns import Bits, Columns, popcount
+from streams.discovery.atomsets import AtomIndex, Tree, binds, tree_anywhere, with_class
+from streams.discovery.columns import Bits, SnapshotColumns, popcount
+from streams.discovery.counting import BodyCounter, MinedRule
 from streams.discovery.inkd import CarriedRules, Gate
+from streams.discovery.instances import SnapshotBindings
 from streams.discovery.measures import counts, rarity
-from streams.discovery.mining import Counter, MinedRules, Rule, mine
+from streams.discovery.mining import MinedRules, mine
 from streams.discovery.ontology import Ontology
 from streams.discovery.refutation import Lacking, lacking, refuted_in
-from streams.discovery.report import GroundFound, Report, RuleFinding, number
-from streams.discovery.settings import Settings, TrackedRule
+from streams.discovery.report import GroundFound, RuleFinding, WindowReport, number
+from streams.discovery.settings import MinerSettings, TrackedRule
 from streams.discovery.snapshots import Snapshots
 from streams.discovery.theory import Theory
 
@@ -28,7 +30,7 @@ from streams.discovery.theory import Theory
 class Windows:
     """Snapshots are put in any order; a window is reported when it is asked for. ``first``, ``newest``: of the indices seen."""
 
-    def __init__(self, ontology: Ontology, settings: Settings) -> None:
+    def __init__(self, ontology: Ontology, settings: MinerSettings) -> None:
         self.settings, self.knowledge = settings, ontology.knowledge()
         self.snapshots = Snapshots(self.knowledge)
         self.theory = Theory(self.knowledge.closure, tuple(ontology.classes))
@@ -39,9 +41,9 @@ class Windows:
         self._begin()
 
     def _begin(self) -> None:
-        self.columns = Columns(self.settings.window)
+        self.columns = SnapshotColumns(self.settings.window)
         self.columns.begin(self.knowledge.base or ())
-        self.counter = Counter(self.columns)
+        self.counter = BodyCounter(self.columns)
         self._placed: dict[int, tuple[int, int]] = {}
         self._tracked: dict[int, tuple[int, list[tuple[bool, bool]]]] = {}
 
@@ -69,7 +71,7 @@ class Windows:
 
     # --- one window -------------------------------------------------------------------------------
 
-    def report(self, end: int) -> Report:
+    def report(self, end: int) -> WindowReport:
         """What is found in the window that ends with a snapshot. Raises: InputError if T ∪ A is inconsistent."""
         if self.knowledge.base is None:
             raise InputError("the TBox and the static assertions contradict each other", "`shiq certify` says why.")
@@ -90,7 +92,7 @@ class Windows:
             tracked = [self._count(rule, window) for rule in settings.rules]
         with self._timed("mining"):
             found, by_tbox, stopped, acted = self._mine(window, gate)
-        report = Report(
+        report = WindowReport(
             (window[0], window[-1]),
             inconsistent,
             tuple(index for index in window if index not in snapshots.told),
@@ -155,10 +157,10 @@ class Windows:
             n, d = n + binds(whole, facts), d + binds(rule.body, facts)
         return n, d
 
-    def _facts(self, index: int, names: frozenset[str] | None = None) -> Facts:
+    def _facts(self, index: int, names: frozenset[str] | None = None) -> AtomIndex:
         """What a consistent snapshot entails, with T ∪ A; ``names``: the classes and roles that matter."""
         atoms = (*(self.knowledge.base or ()), *(self.snapshots.entailed(index) or ()))
-        return Facts(atom for atom in atoms if names is None or atom[0] in names)
+        return AtomIndex(atom for atom in atoms if names is None or atom[0] in names)
 
     # --- mining -----------------------------------------------------------------------------------
 
@@ -179,7 +181,8 @@ class Windows:
         carried = self.carried.get(window[-1])
         if carried is not None and acted is not None and not acted["acted"]:
             return carried.shown, found.by_tbox, found.stopped, acted
-        told = self._told(found, [(rule, self._instances(rule, window)) for rule in found.rules], window)
+        looked_at: dict[int, SnapshotBindings] = {}
+        told = self._told(found, [(rule, self._instances(rule, window, looked_at)) for rule in found.rules], window)
         if carried is not None:
             carried.shown = told
         return told, found.by_tbox, found.stopped, acted
@@ -206,7 +209,7 @@ class Windows:
         }
 
     def _told(
-        self, mined: MinedRules, shown: Sequence[tuple[Rule, list[tuple[int, dict[str, str]]]]], window: range
+        self, mined: MinedRules, shown: Sequence[tuple[MinedRule, list[tuple[int, dict[str, str]]]]], window: range
     ) -> list[RuleFinding]:
         lifts: dict[str, int] = {}
         for rule in mined.rules:
@@ -228,21 +231,19 @@ class Windows:
         support, bit = self.counter.support(np.array([place >> 6])), np.uint64(1 << (place & 63))
         return lambda rule: support.lacking(rule.body, rule.head, bit)
 
-    def _instances(self, rule: Rule, window: range) -> list[tuple[int, dict[str, str]]]:
-        """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, …"""
-        most = self.settings.instances
-        counted = self.counter.counts(rule.body, [rule.head])
-        joint, whole = counted.joint[counted.heads[rule.head]], with_class(rule.body, 0, rule.head)
+    def _instances(
+        self, rule: MinedRule, window: range, snapshots: dict[int, SnapshotBindings]
+    ) -> list[tuple[int, dict[str, str]]]:
+        """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, … ``snapshots``: those looked at so far."""
+        counted, whole = self.counter.counts(rule.body, [rule.head]), with_class(rule.body, 0, rule.head)
         found: list[tuple[int, dict[str, str]]] = []
-        for index in window:
-            place = index % self.columns.size
-            word, bit = place >> 6, np.uint64(1 << (place & 63))
-            if len(found) >= most:
+        for index in self._held(counted.joint[counted.heads[rule.head]], window):
+            if len(found) >= self.settings.instances:
                 break
-            if joint[word] & bit:
-                each = self.counter.support(np.array([word])).bindings(whole, bit)
-                found += [(index, binding) for binding, _ in zip(each, range(most - len(found)))]
-        return found
+            if index not in snapshots:
+                snapshots[index] = SnapshotBindings(self.columns, index, self.settings.instances)
+            found += [(index, each) for each in snapshots[index].first(whole)]
+        return found[: self.settings.instances]
 
     def _held(self, places: Bits, window: range) -> list[int]:
         """The first snapshots of some bits."""

@@ -51,7 +51,7 @@ class EnrichedEvent(NamedTuple):
 
 
 @dataclass
-class Counts:
+class EnrichmentCounts:
     """What was done so far; ``seconds`` by what they went to."""
 
     events: int = 0
@@ -73,7 +73,11 @@ def entry_of(found: Entailment, keyed: EventKey) -> Entry:
     for one, types in found.types.items():
         place = places.get(token(one))
         if place is None:
-            named[one if keyed.key is not None else shown(one)] = types
+            named[shown(one)] = types
         else:
             at[place] = types
-    return Entry(found.verdict, tuple(at), named, dict(found.static_types), found.touches)
+    touches, changes = (
+        None if some is None else frozenset(one for one in some if token(one) not in places)
+        for some in (found.touches, found.changes)
+    )
+    return Entry(found.verdict, tuple(at), named, dict(found.static_types), touches, changes)

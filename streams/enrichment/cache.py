@@ -20,13 +20,15 @@ LEAST_SHARE: Final = 0.05
 @dataclass(frozen=True, slots=True)
 class Entry:
     """The enrichment of all events of one key. ``at``: the types at each position (None: of a value); ``named``: of those of K
-    that the event mentions; ``static``: what others of K are besides; ``touches``: whom of K it rests on, None: any of them."""
+    that the event mentions; ``static``: what others of K are besides; ``touches``: whom of K it rests on, ``changes``: who of K
+    can be something else by it (`abox_ops.entailment.Entailment`), None: any of them."""
 
     verdict: Verdict
     at: tuple[frozenset[str] | None, ...] = ()
     named: Mapping[str, frozenset[str]] = field(default_factory=dict)
     static: Mapping[str, frozenset[str]] = field(default_factory=dict)
     touches: frozenset[str] | None = None
+    changes: frozenset[str] | None = None
     reason: str = ""
 
 

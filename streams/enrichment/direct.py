@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from shiq import model as owl
 from streams.enrichment.key import CountedValue, Keys
-from streams.enrichment.mapping.compiled import Number, Program, natural, term_of, text_of
-from streams.enrichment.mapping.model import Join, Path_, TermMap, TriplesMap
+from streams.enrichment.mapping.compiled import MappingProgram, Number, natural, term_of, text_of
+from streams.enrichment.mapping.model import MappingJoin, Path_, TermMap, TriplesMap
 from streams.enrichment.positions import EventKey
 from streams.enrichment.statements import TYPE, Statement
 
@@ -31,7 +31,7 @@ class _Slot:
 class Direct:
     """Keys of records of one mapping, from the names of K, the regions and the equalities among what they bring."""
 
-    def __init__(self, program: Program, keys: Keys) -> None:
+    def __init__(self, program: MappingProgram, keys: Keys) -> None:
         self.program, self.keys = program, keys
         self._slots, self._pattern = list[_Slot](), list[tuple[int | str, str, int | str]]()
         self.known: dict[tuple[Hashable, ...], tuple[Any, tuple[int | str | None, ...]]] = {}
@@ -44,20 +44,20 @@ class Direct:
         """How many statements a record makes."""
         return len(self._pattern)
 
-    def _takes(self, triples_map: TriplesMap, program: Program) -> bool:
+    def _takes(self, triples_map: TriplesMap, program: MappingProgram) -> bool:
         """Whether records have one statement for each of the map's."""
         if any(step is None for step in triples_map.source.iterator[1:]) or triples_map.source.iterator not in ((), (None,)):
             return False
         subject = self._place(triples_map.subject, program, "")
         self._pattern += [(subject, TYPE, f"<{iri}>") for iri in triples_map.classes]
         for predicate, value in triples_map.said:
-            term = program.parents[value.parent].subject if isinstance(value, Join) and not value.conditions else value
+            term = program.parents[value.parent].subject if isinstance(value, MappingJoin) and not value.conditions else value
             if not predicate.constant or (predicate.constant == TYPE and not (isinstance(term, TermMap) and term.constant)):
                 return False
             self._pattern.append((subject, predicate.constant, self._place(term, program, predicate.constant)))
         return all(place is not None for s, _, o in self._pattern for place in (s, o))
 
-    def _place(self, term: TermMap | Join, program: Program, predicate: str) -> int | str:
+    def _place(self, term: TermMap | MappingJoin, program: MappingProgram, predicate: str) -> int | str:
         if isinstance(term, TermMap) and term.constant:
             if term.kind == "IRI":
                 self._constants.setdefault(term.constant, -1 - len(self._constants))
@@ -109,9 +109,9 @@ def _at(place: int | str, tokens: Sequence[str]) -> str:
     return tokens[place] if isinstance(place, int) else place
 
 
-def _maker(term: TermMap | Join, program: Program) -> Callable[[Any], str]:
+def _maker(term: TermMap | MappingJoin, program: MappingProgram) -> Callable[[Any], str]:
     """What makes the token of one row; raises LookupError where there is not one value of each."""
-    if isinstance(term, Join):
+    if isinstance(term, MappingJoin):
         index, paths = program.joined(term), [child for child, _ in term.conditions]
 
         def joined(row: Any) -> str:

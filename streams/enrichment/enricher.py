@@ -11,14 +11,15 @@ from typing import Any
 
 from shiq.errors import UsageError
 from shiq.verdict import Verdict
-from streams.enrichment.answers import Counts, EnrichedEvent, entry_of
+from streams.enrichment.answers import EnrichedEvent, EnrichmentCounts, entry_of
 from streams.enrichment.cache import Entries, Entry
+from streams.enrichment.components import Components, WindowEvent
 from streams.enrichment.entries import EntriesFile
 from streams.enrichment.key import IllTypedError, Keys
-from streams.enrichment.knowledge import Knowledge
-from streams.enrichment.mapping.compiled import Program
+from streams.enrichment.knowledge import StaticKnowledge
+from streams.enrichment.mapping.compiled import MappingProgram
 from streams.enrichment.prefill import Combinations, PrefillCounts
-from streams.enrichment.questions import EventReader, Question, undecided
+from streams.enrichment.questions import EventQuestion, EventReader, undecided
 from streams.enrichment.reading import together
 from streams.enrichment.realize import Realizer
 from streams.enrichment.statements import OddError, Statement, assertions_of
@@ -29,20 +30,21 @@ class Enricher:
 
     def __init__(
         self,
-        knowledge: Knowledge,
+        knowledge: StaticKnowledge,
         realizer: Realizer,
         entries: Entries,
         file: EntriesFile | None = None,
-        program: Program | None = None,
+        program: MappingProgram | None = None,
     ) -> None:
         self.realizer, self.entries, self.file, self.program = realizer, entries, file, program
         #: Another one where B has changed.
         self.reader = EventReader(knowledge, program)
         for key, entry in file.load() if file is not None else ():
             entries.keep(key, entry)
-        self.counts = Counts()
+        self.counts = EnrichmentCounts()
         self.prefilled: PrefillCounts | None = None
         self.waiting: AbstractContextManager[object] = nullcontext()
+        self.components = Components(self._answer)
         self._lock = threading.RLock()
 
     def __enter__(self) -> Enricher:
@@ -52,7 +54,7 @@ class Enricher:
         self.close()
 
     @property
-    def knowledge(self) -> Knowledge:
+    def knowledge(self) -> StaticKnowledge:
         return self.reader.knowledge
 
     @property
@@ -62,48 +64,62 @@ class Enricher:
     def enrich(self, event: Any) -> EnrichedEvent:
         """The enrichment of ``event``: N-Triples lines, an `ABox`, an rdflib Graph; with a mapping a raw record, a dict."""
         begun = perf_counter()
-        counts, reader = self.counts, self.reader
-        asked = reader.question(event)
+        reader = self.reader
+        found = self._answer(reader.question(event), reader)
+        self.counts.seconds["keys"] += perf_counter() - begun
+        return self.told(found)
+
+    def _answer(self, asked: EventQuestion | EnrichedEvent, reader: EventReader) -> EnrichedEvent:
+        """The entry of a question that ``reader`` made; it is reasoned about where none is known."""
         if type(asked) is EnrichedEvent:
-            return self.told(asked)
-        assert type(asked) is Question
-        key = asked.keyed.key
+            return asked
+        assert type(asked) is EventQuestion
+        key, order = asked.keyed
         found = None if key is None else self.entries.find(key)
-        looked_up = perf_counter()
-        counts.seconds["keys"] += looked_up - begun
         if found is not None:
-            counts.events += 1
-            counts.hits += 1
-            if found.verdict is Verdict.INCONSISTENT:
-                counts.inconsistent += 1
-            return EnrichedEvent(found, asked.keyed.order, True, asked.lines)
-        counts.bypassed += key is None
+            return EnrichedEvent(found, order, True, asked.lines)
+        begun = perf_counter()
+        self.counts.bypassed += key is None
         entry = self._decided(asked, reader)
-        counts.seconds["deciding"] += perf_counter() - looked_up
-        return self.told(EnrichedEvent(entry, asked.keyed.order, False, asked.lines))
+        spent, seconds = perf_counter() - begun, self.counts.seconds
+        seconds["deciding"] += spent
+        seconds["keys"] -= spent
+        return EnrichedEvent(entry, order, False, asked.lines)
 
     def enrich_all(self, events: Iterable[Any]) -> Iterator[EnrichedEvent]:
         """The enrichment of each of ``events``, in their order."""
         return map(self.enrich, events)
 
     def enrich_window(self, events: Iterable[Any]) -> EnrichedEvent:
-        """What follows of ``events`` together: of B and all of them, as one event."""
-        return self.enrich(together(self.reader.lines_of(event) for event in events))
+        """What follows of ``events`` together, of B and all of them; for several windows of one stream see `window`."""
+        return self.window([WindowEvent.of(self.reader.lines_of(event)) for event in events])
+
+    def window(self, events: Sequence[WindowEvent]) -> EnrichedEvent:
+        """The same; events that were in the window before are known again."""
+        if not self.entries.capacity:
+            return self.enrich(together(event.given for event in events))
+        begun = perf_counter()
+        found = self.components.enriched(events, self.reader)
+        self.counts.seconds["keys"] += perf_counter() - begun
+        return self.told(found)
 
     def undecided(self, reason: str) -> EnrichedEvent:
         """What is said of an event that cannot be read."""
         return self.told(undecided(reason))
 
     def told(self, found: EnrichedEvent) -> EnrichedEvent:
-        """Counts an answer that was not there before."""
+        """Counts an answer."""
         counts = self.counts
         counts.events += 1
-        counts.misses += 1
+        if found.hit:
+            counts.hits += 1
+        else:
+            counts.misses += 1
         counts.undetermined += found.verdict is Verdict.UNDETERMINED
         counts.inconsistent += found.verdict is Verdict.INCONSISTENT
         return found
 
-    def _decided(self, asked: Question, reader: EventReader) -> Entry:
+    def _decided(self, asked: EventQuestion, reader: EventReader) -> Entry:
         """The entry of an event not met before; kept, unless B has changed since its key was made."""
         with self.waiting:
             entry = entry_of(self.realizer.types(asked.assertions()), asked.keyed)
@@ -130,7 +146,7 @@ class Enricher:
             return None
         if keyed.key is None or keyed.key in self.entries or not self.entries.keeps:
             return None
-        asked = Question(keyed, (), lambda: assertions_of(statements, self.keys.vocabulary))
+        asked = EventQuestion(keyed, (), lambda: assertions_of(statements, self.keys.vocabulary))
         return self._decided(asked, self.reader).verdict
 
     def update_static(self, insertions: object = None, deletions: object = None) -> None:

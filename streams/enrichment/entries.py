@@ -21,7 +21,7 @@ from streams.enrichment.cache import Entry
 from streams.enrichment.positions import Key
 
 #: Of what is in the file, and of how keys are made.
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 _TABLES: Final = (
     "create table if not exists made (by text not null)",
     "create table if not exists entries (key text primary key, entry text not null, hash text not null) without rowid",
@@ -39,19 +39,20 @@ def key_of(text: str) -> Key:
 
 def entry_text(entry: Entry) -> str:
     at = [None if types is None else sorted(types) for types in entry.at]
-    touches = None if entry.touches is None else sorted(entry.touches)
-    held = [entry.verdict.value, at, _plain(entry.named), _plain(entry.static), touches, entry.reason]
+    beside = [None if some is None else sorted(some) for some in (entry.touches, entry.changes)]
+    held = [entry.verdict.value, at, _plain(entry.named), _plain(entry.static), *beside, entry.reason]
     return json.dumps(held, ensure_ascii=False, separators=(",", ":"))
 
 
 def entry_of(text: str) -> Entry:
-    verdict, at, named, static, touches, reason = json.loads(text)
+    verdict, at, named, static, touches, changes, reason = json.loads(text)
     return Entry(
         Verdict(verdict),
         tuple(None if types is None else frozenset(types) for types in at),
         _sets(named),
         _sets(static),
         None if touches is None else frozenset(touches),
+        None if changes is None else frozenset(changes),
         reason,
     )
 

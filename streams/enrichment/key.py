@@ -16,7 +16,7 @@ from shiq import model as owl
 from shiq.datatypes.values import DataValue
 from shiq.ntriples import literal as literal_text
 from streams.enrichment.expressions import named_in, statement
-from streams.enrichment.knowledge import Knowledge, is_simple
+from streams.enrichment.knowledge import StaticKnowledge, is_simple
 from streams.enrichment.positions import EventKey, Key, ordered
 from streams.enrichment.regions import Regions
 from streams.enrichment.statements import (
@@ -55,58 +55,40 @@ _LINK, _SKIPPED = _Link(), _Link()
 
 
 class Keys:
-    """The keys of events over one (T, B)."""
+    """The keys of events over one (T, B), with what T makes of the predicates and objects met so far. ``pinned``: keys tell
+    values by what they are, and these individuals (tokens) by name."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
-        self.regions = Regions.of(knowledge.axioms, knowledge.static)
-        self._knowledge = knowledge
-        fixed = frozenset(map(token, knowledge.fixed))
-        self.vocabulary = Vocabulary(knowledge, self.regions)
-        self._table = _Table(self.vocabulary, self.regions, fixed, knowledge.has_keys)
-        #: The tokens of K; what T makes of a predicate with an object.
-        self.fixed, self.said = fixed, self._table.look
-
-    def key(self, statements: Iterable[Statement]) -> EventKey:
-        """Raises: OddError for statements that are not plain, IllTypedError."""
-        return self._table.key(statements)
-
-    def key_of(self, assertions: Sequence[owl.Assertion]) -> EventKey:
-        """The key of assertions of any kind. Raises: IllTypedError."""
-        statements = [statement(assertion) for assertion in assertions]
-        literals = {literal_text(a.literal): a.literal for a in assertions if isinstance(a, _OF_VALUES)}
-        try:
-            if all(map(is_simple, assertions)):
-                return self._table.key(statements, literals)
-            return self._exact(assertions).key(statements, literals)
-        except OddError:
-            return EventKey(None, ())
-
-    def _exact(self, assertions: Sequence[owl.Assertion]) -> _Table:
-        # What is said of whom an expression names is told by name, and what it may see of values by the values themselves.
-        table = self._table
-        pinned = {token(part) for a in assertions if not is_simple(a) for part in named_in(a)}
-        vocabulary = Vocabulary(self._knowledge, self.regions, is_exact=True)
-        return _Table(vocabulary, self.regions, table.fixed | pinned, table.has_keys, is_exact=True)
-
-
-class _Table:
-    """What T makes of the predicates and objects met so far. ``is_exact``: values are told by what they are."""
-
-    def __init__(
-        self, vocabulary: Vocabulary, regions: Regions, fixed: frozenset[str], has_keys: bool, *, is_exact: bool = False
-    ) -> None:
-        self.vocabulary, self.regions, self.fixed, self.has_keys, self.is_exact = vocabulary, regions, fixed, has_keys, is_exact
+    def __init__(self, knowledge: StaticKnowledge, regions: Regions | None = None, pinned: frozenset[str] | None = None) -> None:
+        self.regions = regions or Regions.of(knowledge.axioms, knowledge.static)
+        self.is_exact = pinned is not None
+        self.vocabulary = Vocabulary(knowledge, self.regions, is_exact=self.is_exact)
+        #: The tokens of K.
+        self.fixed = frozenset(map(token, knowledge.fixed)) | (pinned or frozenset())
+        self._knowledge, self._has_keys = knowledge, knowledge.has_keys
         self._kinds: dict[str, Kind] = {}
         self._said: dict[tuple[str, str], str | CountedValue | _Link] = {}
         self._patterns: dict[tuple[Any, ...], tuple[Key | None, list[int]]] = {}
+        #: What literals among the objects stand for, where the statements were read already.
         self._literals: Mapping[str, owl.Literal] | None = None
 
-    def key(self, statements: Iterable[Statement], literals: Mapping[str, owl.Literal] | None = None) -> EventKey:
-        """``literals``: what those among the objects stand for, where the statements were read already."""
-        self._literals = literals
-        if literals is None and not self.is_exact:
-            return self._recalled(statements if isinstance(statements, list) else list(statements))
-        return self._made(statements)
+    def key(self, statements: Iterable[Statement]) -> EventKey:
+        """Raises: OddError for statements that are not plain, IllTypedError."""
+        return self._recalled(statements if isinstance(statements, list) else list(statements))
+
+    def key_of(self, assertions: Sequence[owl.Assertion]) -> EventKey:
+        """The key of assertions of any kind. Raises: IllTypedError."""
+        keys = self
+        if not all(map(is_simple, assertions)):
+            # What is said of whom an expression names is told by name, and what it may see of values by the values themselves.
+            pinned = frozenset(token(part) for a in assertions if not is_simple(a) for part in named_in(a))
+            keys = Keys(self._knowledge, self.regions, pinned)
+        keys._literals = {literal_text(a.literal): a.literal for a in assertions if isinstance(a, _OF_VALUES)}
+        try:
+            return keys._made([statement(assertion) for assertion in assertions])
+        except OddError:
+            return EventKey(None, ())
+        finally:
+            keys._literals = None
 
     def _recalled(self, statements: Sequence[Statement]) -> EventKey:
         """The key of statements in an order that was met before, individuals by their first places, is known."""
@@ -115,7 +97,7 @@ class _Table:
         for subject, predicate, object in statements:
             said = known.get((predicate, object))
             if said is None:
-                said = self.look(predicate, object)
+                said = self.said(predicate, object)
             if said is _SKIPPED:
                 continue
             target: Any = None
@@ -125,7 +107,7 @@ class _Table:
                 target = target if target in fixed else seen.setdefault(target, len(seen))
             pattern += (subject if subject in fixed else seen.setdefault(subject, len(seen)), said, target)
         names = list(seen)
-        if self.has_keys:
+        if self._has_keys:
             pattern += [name[:1] for name in names if isinstance(name, str)]
         code = tuple(pattern)
         found = self._patterns.get(code)
@@ -148,7 +130,7 @@ class _Table:
         for subject, predicate, object in statements:
             said = known.get((predicate, object))
             if said is None:
-                said = self.look(predicate, object)
+                said = self.said(predicate, object)
             if type(said) is str:
                 mine = nodes.get(subject)
                 if mine is not None:
@@ -169,10 +151,10 @@ class _Table:
         if self._literals is None and not is_resource(name):
             raise OddError
         # Keys of T speak of individuals that have IRIs.
-        begun = nodes[name] = [name[:1]] if self.has_keys else []
+        begun = nodes[name] = [name[:1]] if self._has_keys else []
         return begun
 
-    def look(self, predicate: str, object: str) -> str | CountedValue | _Link:
+    def said(self, predicate: str, object: str) -> str | CountedValue | _Link:
         """What T makes of a predicate with an object. Raises: OddError, IllTypedError."""
         kind = self._kinds.get(predicate)
         if kind is None:

@@ -26,9 +26,9 @@ from simplify.locality import names_of
 
 
 @dataclass(frozen=True, eq=False)
-class Knowledge:
+class StaticKnowledge:
     """(T, B). ``tbox``: what SHIQ(D) can say of T; ``outside``: the rest of it; ``static``: B; ``leftovers``: what of both was
-    not understood."""
+    not understood; ``catalog``: a file that has what records refer to."""
 
     tbox: owl.TBox
     outside: tuple[owl.Axiom, ...] = ()
@@ -36,6 +36,7 @@ class Knowledge:
     allow: frozenset[str] = frozenset()
     leftovers: tuple[Leftover, ...] = ()
     ontologies: frozenset[str] = frozenset()
+    catalog: str | None = None
 
     @property
     def axioms(self) -> tuple[owl.Axiom, ...]:
@@ -88,14 +89,14 @@ class Knowledge:
             found.update(text.encode("utf-8", "surrogatepass") + b"\n")
         return found.hexdigest()
 
-    def with_lines(self, lines: Iterable[str]) -> Knowledge:
+    def with_lines(self, lines: Iterable[str]) -> StaticKnowledge:
         """With N-Triples lines more in B."""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "static.nt"
             file.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogatepass")
             return self.updated(file, None) if lines else self
 
-    def updated(self, insertions: object, deletions: object) -> Knowledge:
+    def updated(self, insertions: object, deletions: object) -> StaticKnowledge:
         """(T, (B less ``deletions``) ∪ ``insertions``), each as `shiq.check_insertions` takes it. Raises: InputError."""
         options, ontology = Options(), Reading(tbox=self.tbox, ontologies=self.ontologies)
         removed = assertions_of(sources_of(deletions), ontology, options, "d") if deletions is not None else Reading()
@@ -119,7 +120,7 @@ def is_simple(assertion: owl.Assertion) -> bool:
     return not isinstance(assertion, owl.NegativeObjectPropertyAssertion | owl.NegativeDataPropertyAssertion)
 
 
-def knowledge_of(tbox: object, static: object, allow: Iterable[str] = (), catalog: str | None = None) -> Knowledge:
+def knowledge_of(tbox: object, static: object, allow: Iterable[str] = (), catalog: str | None = None) -> StaticKnowledge:
     """T and B as `shiq.check_insertions` takes them; ``static`` may be a `Session`, whose T counts where ``tbox`` is None.
 
     Raises: InputError, UsageError.
@@ -139,7 +140,7 @@ def knowledge_of(tbox: object, static: object, allow: Iterable[str] = (), catalo
     outside = () if "outside-shiq" in allowed else tuple(value for value in said if isinstance(value, owl.Axiom))
     assertions = (*_typed(given.abox, allowed), *(value for value in said if not isinstance(value, owl.Axiom)))
     told = tuple(x for x in leftovers if x.kind != "outside-shiq" or not x.said)
-    return Knowledge(read_by_form(ontology.tbox, allowed), outside, assertions, allowed, told, ontology.ontologies)
+    return StaticKnowledge(read_by_form(ontology.tbox, allowed), outside, assertions, allowed, told, ontology.ontologies, catalog)
 
 
 def _typed(abox: ABox, allow: frozenset[str]) -> Iterable[owl.Assertion]:

@@ -20,9 +20,9 @@ from shiq import model as owl
 from shiq.signature import parts
 from shiq.verdict import Verdict
 from streams.enrichment.key import CountedValue, IllTypedError, Keys
-from streams.enrichment.knowledge import Knowledge
-from streams.enrichment.mapping.compiled import MissingValueError, Number, Program, natural, term_of, text_of
-from streams.enrichment.mapping.model import Join, Path_, TermMap
+from streams.enrichment.knowledge import StaticKnowledge
+from streams.enrichment.mapping.compiled import MappingProgram, MissingValueError, Number, natural, term_of, text_of
+from streams.enrichment.mapping.model import MappingJoin, Path_, TermMap
 from streams.enrichment.samples import samples
 from streams.enrichment.statements import TYPE, OddError, Statement
 
@@ -49,9 +49,9 @@ class PrefillCounts(NamedTuple):
 class Combinations:
     """Records of ``program``, by what ``keys`` tell apart: iterated, those whose subject is new come first."""
 
-    program: Program
+    program: MappingProgram
     keys: Keys
-    knowledge: Knowledge
+    knowledge: StaticKnowledge
     _choices: dict[Path_, dict[Any, None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -123,16 +123,16 @@ class Combinations:
             yield base, triples_map.subject, ""
             for predicate, value in triples_map.said:
                 yield base, predicate, "predicate"
-                if isinstance(value, Join) and not value.conditions:
+                if isinstance(value, MappingJoin) and not value.conditions:
                     yield base, self.program.parents[value.parent].subject, predicate.constant
                 elif isinstance(value, TermMap):
                     yield base, value, predicate.constant
 
-    def _joins(self) -> Iterator[tuple[Path_, Join]]:
+    def _joins(self) -> Iterator[tuple[Path_, MappingJoin]]:
         for triples_map in self.program.maps:
             iterator = triples_map.source.iterator
             base = iterator[1:] if iterator[:1] == (None,) else iterator
-            yield from ((base, value) for _, value in triples_map.said if isinstance(value, Join) and value.conditions)
+            yield from ((base, value) for _, value in triples_map.said if isinstance(value, MappingJoin) and value.conditions)
 
     def _known(self, predicate: str) -> list[str]:
         """The IRIs that T and B tell from others at a place, as references have them."""

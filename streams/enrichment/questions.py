@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from shiq import model as owl
+from shiq.catalog import Catalog, read_catalog
 from shiq.lazily import Lazily
 from shiq.verdict import Verdict
 from streams.enrichment.answers import EnrichedEvent
 from streams.enrichment.cache import Entry
 from streams.enrichment.direct import Direct
+from streams.enrichment.jsonld import JsonRecord, record_of
 from streams.enrichment.key import IllTypedError, Keys
-from streams.enrichment.knowledge import Knowledge
-from streams.enrichment.mapping.compiled import MissingValueError, Program
+from streams.enrichment.knowledge import StaticKnowledge
+from streams.enrichment.mapping.compiled import MappingProgram, MissingValueError
 from streams.enrichment.positions import EventKey
 from streams.enrichment.reading import lines_of, read
 from streams.enrichment.statements import OddError, Statement, assertions_of, split
 
 
-class Question(NamedTuple):
+class EventQuestion(NamedTuple):
     """An event by its key; ``assertions`` are made where they are needed."""
 
     keyed: EventKey
@@ -30,17 +34,20 @@ class Question(NamedTuple):
 class EventReader:
     """Reads events over one (T, B); raw records by ``program``."""
 
-    def __init__(self, knowledge: Knowledge, program: Program | None = None) -> None:
+    def __init__(self, knowledge: StaticKnowledge, program: MappingProgram | None = None) -> None:
         self.knowledge, self.program = knowledge, program
         self.keys = Keys(knowledge)
         self.direct = None if program is None else Direct(program, self.keys)
 
-    def question(self, event: Any) -> Question | EnrichedEvent:
-        """Of N-Triples lines, an `ABox`, an rdflib Graph; with a mapping of a raw record, a dict."""
+    def question(self, event: Any) -> EventQuestion | EnrichedEvent:
+        """Of N-Triples lines, an `ABox`, an rdflib Graph; of a dict: JSON-LD, and with a mapping a raw record."""
         # A dict at first sight: the general question costs as much as a look-up.
         if self.direct is not None and (type(event) is dict or isinstance(event, Mapping)):
             return self._of_record(event, self.direct)
-        lines = event if type(event) is list else lines_of(event)
+        try:
+            lines = event if type(event) is list else self.lines_of(event)
+        except ValueError as error:
+            return undecided(str(error))
         try:
             statements = split(lines)
             keyed = self.keys.key(statements)
@@ -48,22 +55,30 @@ class EventReader:
             return self._odd(lines)
         except IllTypedError as error:
             return self._ill_typed(lines, str(error))
-        return Question(keyed, lines, lambda: assertions_of(statements, self.keys.vocabulary))
+        return EventQuestion(keyed, lines, lambda: assertions_of(statements, self.keys.vocabulary))
 
     def lines_of(self, event: Any) -> list[str]:
         """The N-Triples lines of an event. Raises: ValueError for a record that lacks a value."""
-        if self.program is not None and isinstance(event, Mapping):
-            return _lines(self.program.statements(event))
-        return lines_of(event)
+        if not isinstance(event, Mapping):
+            return lines_of(event)
+        return self.object(json.dumps(event)).lines if self.program is None else _lines(self.program.statements(event))
 
-    def _of_record(self, record: Mapping[str, Any], direct: Direct) -> Question | EnrichedEvent:
+    def object(self, text: str | bytes, unit: str = "sec") -> JsonRecord:
+        """The record that is a JSON-LD object. Raises: EventError."""
+        return record_of(text, unit, self._catalog, lenient="malformed" in self.knowledge.allow)
+
+    @cached_property
+    def _catalog(self) -> Catalog | None:
+        return None if self.knowledge.catalog is None else read_catalog(self.knowledge.catalog)
+
+    def _of_record(self, record: Mapping[str, Any], direct: Direct) -> EventQuestion | EnrichedEvent:
         statements: Sequence[Statement]
         try:
             found = direct.keyed(record) if direct.is_possible else None
             if found is not None:
                 keyed, tokens = found
                 lines = Lazily(direct.size, lambda: _lines(direct.statements(tokens)))
-                return Question(keyed, lines, lambda: assertions_of(direct.statements(tokens), self.keys.vocabulary))
+                return EventQuestion(keyed, lines, lambda: assertions_of(direct.statements(tokens), self.keys.vocabulary))
             statements = direct.program.statements(record)
         except MissingValueError as error:
             return undecided(str(error))
@@ -73,7 +88,7 @@ class EventReader:
             return self._odd(_lines(direct.program.statements(record)))
         return self.question(_lines(statements))
 
-    def _odd(self, lines: Sequence[str]) -> Question | EnrichedEvent:
+    def _odd(self, lines: Sequence[str]) -> EventQuestion | EnrichedEvent:
         """An event that is not of plain lines."""
         found = read(lines, self.knowledge)
         if found.reason:
@@ -82,11 +97,11 @@ class EventReader:
             keyed = self.keys.key_of(found.assertions)
         except IllTypedError as error:
             return self._ill_typed(lines, str(error), found.assertions)
-        return Question(keyed, lines, lambda: found.assertions)
+        return EventQuestion(keyed, lines, lambda: found.assertions)
 
     def _ill_typed(
         self, lines: Sequence[str], reason: str, assertions: Sequence[owl.Assertion] | None = None
-    ) -> Question | EnrichedEvent:
+    ) -> EventQuestion | EnrichedEvent:
         """An event with a literal that denotes nothing: it contradicts, unless such are to be set aside."""
         if "ill-typed" not in self.knowledge.allow:
             return EnrichedEvent(Entry(Verdict.INCONSISTENT, reason=reason), (), False, lines)
@@ -95,7 +110,7 @@ class EventReader:
 
         given = read(lines, self.knowledge).assertions if assertions is None else assertions
         kept = tuple(without_ill_typed(abox_of(given))[0])
-        return Question(self.keys.key_of(kept), lines, lambda: kept)
+        return EventQuestion(self.keys.key_of(kept), lines, lambda: kept)
 
 
 def undecided(reason: str, lines: Sequence[str] = ()) -> EnrichedEvent:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +16,7 @@ from shiq.errors import InputError, UsageError
 from shiq.ntriples import assertion_lines
 from shiq.rdf import read_assertions
 from shiq.verdict import blocks
-from streams.enrichment.knowledge import Knowledge, way_out
+from streams.enrichment.knowledge import StaticKnowledge, way_out
 
 #: Blank nodes of events are named after this, those of B after another.
 _SCOPE: Final = "e"
@@ -43,7 +43,7 @@ def lines_of(event: Any) -> list[str]:
     return [str(line).strip() for line in event]
 
 
-def read(lines: Sequence[str], knowledge: Knowledge) -> EventReading:
+def read(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
     """The assertions of N-Triples ``lines`` of any kind."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "event.nt"
@@ -71,23 +71,31 @@ def shown(individual: str) -> str:
     return "_:" + individual.removeprefix(_BLANK) if individual.startswith(_BLANK) else individual
 
 
+def labels_of(lines: Iterable[str]) -> frozenset[str]:
+    """The labels of the blank nodes in ``lines``."""
+    return frozenset(match[1] or match[2] for line in lines if "_:" in line for match in _LABEL.finditer(line))
+
+
+def relabelled(line: str, labels: Mapping[str, str]) -> str:
+    """``line`` with other ``labels`` for blank nodes."""
+    return _LABEL.sub(lambda match: f"_:{labels.get(label := match[1] or match[2], label)}", line) if "_:" in line else line
+
+
+def apart(labels: Sequence[Iterable[str]]) -> list[dict[str, str]]:
+    """What the ``labels`` of several events are called as those of one: where several have one, by the event's place too."""
+    several = Counter(label for found in labels for label in found)
+    taken, named = {*several}, list[dict[str, str]]()
+    for number, found in enumerate(labels, 1):
+        new = {label: f"{label}-{number}" for label in found if several[label] > 1}
+        for label, name in new.items():
+            while new[label] in taken:
+                new[label] = name = f"{name}x"
+        named.append(new)
+    return named
+
+
 def together(events: Iterable[Sequence[str]]) -> list[str]:
     """The lines of several events as those of one. A label of blank nodes that several have is of another node in each."""
     given = [list(lines) for lines in events]
-    labels = [{match[1] or match[2] for line in lines for match in _LABEL.finditer(line)} for lines in given]
-    shared = {label for label, count in Counter(label for found in labels for label in found).items() if count > 1}
-    taken = {label for found in labels for label in found}
-
-    def apart(number: int) -> Callable[[re.Match[str]], str]:
-        def name(match: re.Match[str]) -> str:
-            label = match[1] or match[2]
-            if label not in shared:
-                return match[0]
-            new = f"{label}-{number}"
-            while new in taken:
-                new += "x"
-            return f"_:{new}"
-
-        return name
-
-    return list(dict.fromkeys(_LABEL.sub(apart(n), line) for n, lines in enumerate(given, 1) for line in lines))
+    named = zip(given, apart([labels_of(lines) for lines in given]))
+    return list(dict.fromkeys(relabelled(line, new) for lines, new in named for line in lines))

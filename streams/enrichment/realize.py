@@ -12,7 +12,7 @@ from abox_ops.entailment.reasoners import Reasoners
 from shiq import model as owl
 from shiq.errors import InputError, UsageError
 from shiq.verdict import Verdict
-from streams.enrichment.knowledge import Knowledge
+from streams.enrichment.knowledge import StaticKnowledge
 
 #: Who may be asked.
 REASONERS: Final = ("auto", "own", "hermit")
@@ -23,7 +23,7 @@ class Realizer:
     """Asks about one event after another; ``calls`` counts the questions, ``before`` those of
     a run that is gone on with. Reasoners stay warm until `close`."""
 
-    knowledge: Knowledge
+    knowledge: StaticKnowledge
     reasoner: str = "auto"
     timeout: float | None = 60.0
     heap: str = "1g"
@@ -50,12 +50,12 @@ class Realizer:
         """What answers rest on."""
         return f"{self.knowledge.digest} {self.static}"
 
-    def renew(self, knowledge: Knowledge) -> None:
+    def renew(self, knowledge: StaticKnowledge) -> None:
         """Goes on with another B."""
         self.knowledge = knowledge
         self._open()
 
-    def go_over(self, before: Knowledge, middle: Knowledge, after: Knowledge) -> frozenset[str] | None:
+    def go_over(self, before: StaticKnowledge, middle: StaticKnowledge, after: StaticKnowledge) -> frozenset[str] | None:
         """Goes on with ``after``, which has more in B than ``middle``, as ``before`` has. Who changes between them: entries that
         rest on nobody else stay true (THEORY, "Entailment"). None: anybody may."""
         changed: list[frozenset[str] | None] = []

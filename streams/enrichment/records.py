@@ -12,7 +12,7 @@ from streams.front.event import Event, EventError, parse_event, time_of
 from streams.front.record import Record
 
 
-class Given(NamedTuple):
+class RecordEvent(NamedTuple):
     """What a record gives: its time and name, if it has any, and what `EventReader.question` takes."""
 
     t: int | None
@@ -22,44 +22,44 @@ class Given(NamedTuple):
 
 @dataclass
 class RecordReader:
-    """``unit``: what date-times are floored to; ``head``: the names of the columns, once they were met."""
+    """``unit``: what date-times are floored to; ``form``: triples, jsonld, or of a mapping json or csv; ``head``: the names of
+    the columns, once they were met."""
 
     unit: str = "sec"
-    is_raw: bool = False
-    is_csv: bool = False
+    form: str = "triples"
     head: list[str] | None = None
 
     @classmethod
-    def of(cls, reader: EventReader, unit: str) -> RecordReader:
-        """For what ``reader`` takes."""
-        program = reader.program
-        return cls(unit, program is not None, program is not None and program.maps[0].source.form == "csv")
+    def of(cls, reader: EventReader, unit: str, *, jsonld: bool = False) -> RecordReader:
+        """For what ``reader`` takes; ``jsonld``: records are such objects."""
+        return cls(unit, "jsonld" if jsonld else "triples" if reader.program is None else reader.program.maps[0].source.form)
 
     def takes_head(self, record: Record) -> bool:
         """Whether the record names the columns of a table, and is no event."""
-        if not self.is_csv or self.head is not None:
+        if self.form != "csv" or self.head is not None:
             return False
         self.head = next(csv.reader([record.data.decode("utf-8-sig", "backslashreplace")]))
         return True
 
-    def given(self, record: Record) -> Given:
+    def given(self, record: Record, reader: EventReader) -> RecordEvent:
         """Raises: EventError."""
         if record.problem:
             raise EventError(record.problem)
-        if not self.is_raw:
+        if record.event is not None or self.form == "triples":
             event = record.event or parse_event(record.data, self.unit)
-            return Given(event.t, event.id, [*event.triples])
+            return RecordEvent(event.t, event.id, [*event.triples])
+        if self.form == "jsonld":
+            return RecordEvent(*reader.object(record.data, self.unit))
         raw = self._raw(record.data)
-        return Given(_time(raw, self.unit), _name(raw), raw)
+        return RecordEvent(_time(raw, self.unit), _name(raw), raw)
 
     def timed(self, data: bytes, reader: EventReader) -> Event:
-        """A raw record that has a time, as an event. Raises: EventError."""
-        raw = self._raw(data)
-        t = _time(raw, self.unit)
+        """A record that has a time, as an event. Raises: EventError."""
+        t, name, event = self.given(Record("", 0, data), reader)
         if t is None:
             raise EventError('in a window an event has a time: "t"')
         try:
-            return Event(t, tuple(reader.lines_of(raw)), id=_name(raw))
+            return Event(t, tuple(reader.lines_of(event)), id=name)
         except ValueError as error:
             raise EventError(str(error)) from None
 

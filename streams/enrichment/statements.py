@@ -15,7 +15,7 @@ from shiq import model as owl
 from shiq.built_in import TOP
 from shiq.ntriples import literal as literal_text
 from shiq.signature import is_reserved
-from streams.enrichment.knowledge import Knowledge
+from streams.enrichment.knowledge import StaticKnowledge
 from streams.enrichment.regions import Regions
 
 #: Subject, predicate and object, as N-Triples has them.
@@ -52,7 +52,7 @@ class Kind(IntEnum):
 class Vocabulary:
     """The predicates and terms of events, as T sees them. ``is_exact``: T sees every predicate, and counts all values."""
 
-    def __init__(self, knowledge: Knowledge, regions: Regions, *, is_exact: bool = False) -> None:
+    def __init__(self, knowledge: StaticKnowledge, regions: Regions, *, is_exact: bool = False) -> None:
         self._signature, self._seen, self._regions = knowledge.tbox.signature, knowledge.seen, regions
         self._is_exact = is_exact
         self._sees_all = is_exact or not TOP.isdisjoint(self._seen)

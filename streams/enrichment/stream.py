@@ -10,14 +10,14 @@ from typing import Any
 
 from shiq.errors import InputError
 from shiq.verdict import EXIT_CODES, Leftover, Verdict, blocks
-from streams.enrichment.answers import Counts
+from streams.enrichment.answers import EnrichmentCounts
 from streams.enrichment.enricher import Enricher
 from streams.enrichment.entries import entry_of, entry_text, key_of, key_text
 from streams.enrichment.records import RecordReader
 from streams.enrichment.rows import has_type, row_text
 from streams.front.event import EventError
 from streams.front.record import Record
-from streams.front.rejects import MALFORMED, Rejects, leftover_rows
+from streams.front.rejects import MALFORMED, RejectLog, leftover_rows
 
 
 @dataclass(frozen=True)
@@ -39,20 +39,21 @@ class StreamEnrichment:
 
 @dataclass
 class EnrichedStream:
-    """Records in, rows out (`streams.front.run.System`). ``only``: keeps rows with one of these types; ``push`` makes those
-    that were written readable at once."""
+    """Records in, rows out (`streams.front.run.StreamSystem`). ``only``: keeps rows with one of these types; ``push`` makes those
+    that were written readable at once; ``jsonld``: records are such objects."""
 
     enricher: Enricher
     write: Callable[[Sequence[str]], None]
-    rejects: Rejects
+    rejects: RejectLog
     unit: str = "sec"
     only: Collection[str] = ()
     push: Callable[[], None] = lambda: None
+    jsonld: bool = False
     _shown: float = 0.0
     _rows: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.records = RecordReader.of(self.enricher.reader, self.unit)
+        self.records = RecordReader.of(self.enricher.reader, self.unit, jsonld=self.jsonld)
 
     def take(self, record: Record) -> bool:
         """Enriches the event of a record."""
@@ -62,7 +63,7 @@ class EnrichedStream:
         seconds = self.enricher.counts.seconds
         t = identifier = None
         try:
-            t, identifier, event = self.records.given(record)
+            t, identifier, event = self.records.given(record, self.enricher.reader)
             seconds["reading"] += perf_counter() - begun
             found = self.enricher.enrich(event)
         except EventError as error:
@@ -113,7 +114,7 @@ class EnrichedStream:
     def restore(self, state: bytes) -> None:
         """Goes on from the `state` of another run."""
         held = json.loads(state)
-        self.enricher.counts = Counts(**held["counts"])
+        self.enricher.counts = EnrichmentCounts(**held["counts"])
         self.rejects.restore(held["rejects"])
         self.records.head = held["head"]
         self.enricher.realizer.before += held["calls"]

@@ -12,7 +12,7 @@ from typing import Final
 SILENT: Final = 8.0
 
 
-class Waiting:
+class SilenceNotice:
     """Entered for each event that is decided: has ``tell`` write a line where that, or many of them, take ``silent`` seconds;
     ``before`` is called first, so that rows that are ready do not wait."""
 

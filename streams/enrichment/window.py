@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from streams.enrichment.reading import together
+from streams.enrichment.components import WindowEvent
 from streams.enrichment.rows import has_type, types_text
 from streams.enrichment.stream import EnrichedStream, StreamEnrichment
 from streams.front.arrivals import Arrivals
@@ -15,11 +15,11 @@ from streams.front.rejects import MALFORMED
 
 
 class _Held(NamedTuple):
-    """An event in a window: its time, its line in the source, its statements."""
+    """An event in a window: its time, its line in the source."""
 
     t: int
     line: int
-    triples: tuple[str, ...]
+    event: WindowEvent
 
 
 @dataclass
@@ -36,7 +36,7 @@ class WindowedStream:
     _broken: int = 0
 
     def __post_init__(self) -> None:
-        if self.stream.enricher.program is not None:
+        if self.stream.records.form != "triples":
             self.arrivals.parse = lambda data, unit: self.stream.records.timed(data, self.stream.enricher.reader)
 
     def take(self, record: Record) -> bool:
@@ -49,7 +49,7 @@ class WindowedStream:
             counts.undetermined += self.arrivals.rejects.counts[MALFORMED] > self._broken
             self._broken = self.arrivals.rejects.counts[MALFORMED]
             return False
-        self._held.append(_Held(event.t, record.line, event.triples))
+        self._held.append(_Held(event.t, record.line, WindowEvent.of(event.triples)))
         if self._next is None or (event.t + self.width < self._next and not counts.events):
             self._next = event.t + self.width
         watermark = self.arrivals.clock.watermark
@@ -67,7 +67,7 @@ class WindowedStream:
         first = c - self.width
         self._held = [held for held in self._held if held.t >= first]
         inside = sorted((held for held in self._held if held.t <= c), key=lambda held: held.line)
-        found = self.stream.enricher.enrich(together(held.triples for held in inside))
+        found = self.stream.enricher.window([held.event for held in inside])
         if not self.stream.only or has_type(found, self.stream.only):
             lines = json.dumps([held.line for held in inside])
             reason = json.dumps(found.reason, ensure_ascii=False)
@@ -80,7 +80,8 @@ class WindowedStream:
 
     def state(self) -> bytes:
         """What a run goes on from."""
-        own = {"held": self._held, "next": self._next, "arrivals": self.arrivals.state(), "broken": self._broken}
+        held = [(held.t, held.line, held.event.given) for held in self._held]
+        own = {"held": held, "next": self._next, "arrivals": self.arrivals.state(), "broken": self._broken}
         return json.dumps({"own": own, "stream": json.loads(self.stream.state())}).encode()
 
     def restore(self, state: bytes) -> None:
@@ -89,7 +90,7 @@ class WindowedStream:
         own = found["own"]
         self.stream.restore(json.dumps(found["stream"]).encode())
         self.arrivals.restore(own["arrivals"])
-        self._held = [_Held(t, line, tuple(triples)) for t, line, triples in own["held"]]
+        self._held = [_Held(t, line, WindowEvent.of(triples)) for t, line, triples in own["held"]]
         self._next, self._broken = own["next"], own["broken"]
 
     def finish(self) -> StreamEnrichment:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams.front.event import Event, EventError, parse_event
-from streams.front.lateness import Clock
+from streams.front.lateness import EventClock
 from streams.front.record import Record
-from streams.front.rejects import MALFORMED, Rejects
+from streams.front.rejects import MALFORMED, RejectLog
 
 #: Ids are looked through for those that cannot matter any more when so many are known.
 _MANY_IDS = 10_000
@@ -24,8 +24,8 @@ class Arrivals:
     is rejected. ``first``: the least time accepted; ``points``: how often time went on.
     """
 
-    clock: Clock
-    rejects: Rejects
+    clock: EventClock
+    rejects: RejectLog
     unit: str = "sec"
     window: int = 0
     parse: Callable[[bytes, str], Event] = parse_event

@@ -8,7 +8,7 @@ from streams.front.rejects import AHEAD, LATE
 
 
 @dataclass
-class Clock:
+class EventClock:
     """The newest time that was accepted, and what it lets in: t from newest - ``lateness`` to newest + ``max_ahead``. Where the
     lateness is None nothing is late: a finite source may be read in any order.
 

@@ -14,18 +14,19 @@ def keep_apart(read: Iterable[tuple[str, str]], written: Iterable[tuple[str, str
     """``read``, ``written``: names of options, each with a file, a folder or an address.
 
     Raises: UsageError for an output in the place of an input (it would be lost) or in its folder (it would be read as what is to
-    be judged), and for two outputs in one place.
+    be judged), and for two outputs in one place, stdout (-) too.
     """
     sources, taken = [(option, _place(name)) for option, name in read], dict[Path | str, str]()
     for option, name in written:
         place = _place(name)
-        if name == "-" or (isinstance(place, Path) and is_device(place)):
+        if isinstance(place, Path) and is_device(place):
             continue
         for source, other in sources:
             if _is_within(place, other):
                 raise UsageError(f"{option} {name}: {source} is read there", "Name a file elsewhere.")
         if place in taken:
-            raise UsageError(f"{option} and {taken[place]} are both {name}", "Give each a file of its own.")
+            shown = "stdout" if name == "-" else name
+            raise UsageError(f"{option} and {taken[place]} are both {shown}", "Give each a file of its own.")
         taken[place] = option
 
 

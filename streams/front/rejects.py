@@ -27,7 +27,7 @@ def leftover_rows(leftovers: Iterable[Leftover]) -> list[dict[str, Any]]:
 
 
 @dataclass
-class Rejects:
+class RejectLog:
     """The records that were not used. ``write``: takes each as a row; ``shown``: the first of each kind, for results."""
 
     write: Callable[[Sequence[str]], None] = lambda rows: None

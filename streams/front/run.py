@@ -25,12 +25,12 @@ from streams.front.sources import Source
 from streams.front.status import Status
 
 #: Records that wait are many and hold no cycles: the collector would look at them again and again.
-_COLLECTING: Final = 50_000
+COLLECTING: Final = 50_000
 #: What a system says at the end.
 R_co = TypeVar("R_co", covariant=True)
 
 
-class System(Protocol[R_co]):
+class StreamSystem(Protocol[R_co]):
     """What is made of a stream. Rows go to the outputs of its run whenever it likes; the same records and state make the same."""
 
     def take(self, record: Record) -> bool:
@@ -65,7 +65,7 @@ class Outputs:
         return partial(self.write, name)
 
     def texts(self, name: str) -> Callable[[Sequence[str]], None]:
-        """What takes rows that are texts already (as `Rejects` needs it)."""
+        """What takes rows that are texts already (as `RejectLog` needs it)."""
         return self.sinks[name].write if name in self.sinks else lambda rows: None
 
     def push(self) -> None:
@@ -80,7 +80,7 @@ class Outputs:
 
 
 @dataclass
-class Run:
+class StreamRun:
     """One run: its input, its outputs, what a checkpoint of the run before holds, and who is told how it goes."""
 
     input: Input
@@ -89,14 +89,16 @@ class Run:
     saved: CheckpointContent | None = None
     status: Status = field(default_factory=Status)
 
-    def drive(self, system: System[R_co], *, follow: bool = False, time: Callable[[Record], int | None] | None = None) -> R_co:
+    def drive(
+        self, system: StreamSystem[R_co], *, follow: bool = False, time: Callable[[Record], int | None] | None = None
+    ) -> R_co:
         """Feeds ``system`` with all records, and saves as often as is due; its result. ``time``: see `Input.read`. With
         ``follow`` Ctrl-C is the end of the input."""
         if self.saved is not None:
             system.restore(self.saved.state)
         pace, changed, thresholds = Pace(), False, gc.get_threshold()
         looks = self.checkpoint is not None or follow
-        gc.set_threshold(_COLLECTING, *thresholds[1:])
+        gc.set_threshold(COLLECTING, *thresholds[1:])
         try:
             for record in self.input.read(follow, time):
                 went = record is not None and system.take(record)
@@ -117,7 +119,7 @@ class Run:
         self.outputs.flush()
         return result
 
-    def _save(self, system: System[R_co]) -> None:
+    def _save(self, system: StreamSystem[R_co]) -> None:
         system.flush()
         lengths = self.outputs.flush()
         if self.checkpoint is not None:
@@ -131,7 +133,7 @@ def started(
     checkpoint: str | Path | None = None,
     settings: Mapping[str, str] | None = None,
     status: Status | None = None,
-) -> Iterator[Run]:
+) -> Iterator[StreamRun]:
     """A run from ``sources`` to ``targets`` (see `open_sink`; by the names of their options, None for none).
 
     ``settings``: whatever else changes rows, as short texts; a ``checkpoint`` directory of a run with others is refused.
@@ -152,7 +154,7 @@ def started(
             stack.callback(sinks[name].close)
         status = status or Status()
         stack.callback(status.end)
-        yield Run(Input(sources, dict(saved.positions) if saved else {}), Outputs(sinks), kept, saved, status)
+        yield StreamRun(Input(sources, dict(saved.positions) if saved else {}), Outputs(sinks), kept, saved, status)
 
 
 def _check_kept(targets: Mapping[str, str]) -> None:

@@ -62,7 +62,7 @@ def open_source(target: str, unit: str = "sec", format: str = "auto") -> Source:
         raise InputError(f"{target} does not exist", "Check the path.")
     kind = table_kind(target) if format in ("auto", "table") else None
     if kind is not None:
-        return Table(target, unit)
+        return EventTable(target, unit)
     if format == "table":
         raise InputError(f"{target} is no table", "Give a Parquet file, a folder of them, or a Delta table.")
     return Folder(path) if path.is_dir() else LinesFile(path)
@@ -219,7 +219,7 @@ class Socket:
 
 
 @dataclass
-class Table:
+class EventTable:
     """A Parquet or Delta table with the columns s, p, o, t, or atom, t: each row is an event. Position: rows."""
 
     name: str

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from streams.front.event import UNITS
-from streams.front.lateness import Clock
-from streams.front.rejects import Rejects
+from streams.front.lateness import EventClock
+from streams.front.rejects import RejectLog
 
 #: Seconds between redraws of a moving line, and between plain lines.
 MOVING: Final = 0.5
@@ -55,7 +55,7 @@ class Status:
             self.write(_CLEAR)
             self._is_shown = False
 
-    def tell_time(self, clock: Clock, unit: str, now: Callable[[], float] = time.time) -> None:
+    def tell_time(self, clock: EventClock, unit: str, now: Callable[[], float] = time.time) -> None:
         """Tells how far ``clock`` is, and, where its times are those of the day, how far behind ``now``."""
 
         def lag() -> int | None:
@@ -66,7 +66,7 @@ class Status:
 
         self.figures |= {"newest": lambda: clock.newest, "lag in seconds": lag, "watermark": lambda: clock.watermark}
 
-    def tell_rejects(self, rejects: Rejects) -> None:
+    def tell_rejects(self, rejects: RejectLog) -> None:
         """Tells how many records were not used."""
         self.figures["rejects"] = lambda: sum(rejects.counts.values())
 

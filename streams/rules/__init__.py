@@ -5,8 +5,8 @@
 [[], [], ['alarm(a)']]
 """
 
-from streams.rules.problems import EvaluationError, Problem, ProgramError
+from streams.rules.problems import EvaluationError, ProgramError, ProgramProblem
 from streams.rules.program import Program
-from streams.rules.session import Session
+from streams.rules.session import RuleSession
 
-__all__ = ["EvaluationError", "Problem", "Program", "ProgramError", "Session"]
+__all__ = ["EvaluationError", "Program", "ProgramError", "ProgramProblem", "RuleSession"]

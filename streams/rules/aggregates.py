@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from streams.rules.dictionary import Dictionary, Flags
+from streams.rules.dictionary import ConstantDictionary, Flags
 from streams.rules.values import LIMIT, IntegerOverflow
 
 
-def aggregated(dictionary: Dictionary, function: str, group: Ints, first: Ints, count: int) -> tuple[Ints, Flags]:
+def aggregated(dictionary: ConstantDictionary, function: str, group: Ints, first: Ints, count: int) -> tuple[Ints, Flags]:
     """The value of each of ``count`` groups of distinct tuples, by their first components; and which groups have one."""
     size = np.bincount(group, minlength=count)
     if function == "count":

@@ -9,7 +9,7 @@ import numpy as np
 
 from shiq.columns.arrays import Ints, distinct, row_codes
 from streams.rules.relations import NONE, Flags, one_of_each
-from streams.rules.steps import COUNTED, SIGN, TRACE, Pattern, Source
+from streams.rules.steps import COUNTED, SIGN, TRACE, Source, StreamingPattern
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def grouped(columns: Sequence[Ints], count: int) -> tuple[list[Ints], Ints]:
     return [column[example] for column in columns], inverse
 
 
-def seeded(pattern: Pattern, rows: Ints, keep: frozenset[str], gone: int = 0) -> Bindings:
+def seeded(pattern: StreamingPattern, rows: Ints, keep: frozenset[str], gone: int = 0) -> Bindings:
     """The bindings that rows of a pattern give, of which the first ``gone`` are as they were."""
     view, relation = pattern.view, pattern.view.relation
     more: dict[str, Ints] = {}

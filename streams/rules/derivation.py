@@ -6,13 +6,13 @@ import numpy as np
 
 from shiq.columns.arrays import Ints
 from streams.rules.bindings import Bindings, seeded
-from streams.rules.operators import Context
+from streams.rules.operators import StepContext
 from streams.rules.predicates import MaintainedRule
 from streams.rules.relations import NONE, one_of_each
-from streams.rules.steps import SIGN, Pattern, Plan
+from streams.rules.steps import SIGN, JoinPlan, StreamingPattern
 
 
-def maintain(context: Context, rule: MaintainedRule) -> None:
+def maintain(context: StepContext, rule: MaintainedRule) -> None:
     """Adds and takes away the derivations that changed."""
     for i, pattern in rule.patterns:
         went, came = pattern.view.went, pattern.view.came
@@ -27,7 +27,7 @@ def maintain(context: Context, rule: MaintainedRule) -> None:
             rule.head.touched.append(heads)
 
 
-def examples(context: Context, rule: MaintainedRule, plan: Plan, start: Bindings) -> tuple[Ints, Bindings]:
+def examples(context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings) -> tuple[Ints, Bindings]:
     """The heads that a plan derives, each once, and an instance for each."""
     columns, found = instances(context, rule, plan, start, once=True)
     if not found.count:
@@ -38,7 +38,7 @@ def examples(context: Context, rule: MaintainedRule, plan: Plan, start: Bindings
 
 
 def instances(
-    context: Context, rule: MaintainedRule, plan: Plan, start: Bindings, once: bool = False
+    context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings, once: bool = False
 ) -> tuple[list[Ints], Bindings]:
     """The heads of the instances that a plan finds, and what is bound in them; ``once``: how often each is derived does not
     matter."""
@@ -49,7 +49,7 @@ def instances(
     return columns or [np.zeros(found.count, np.int64)], found
 
 
-def all_heads(context: Context, rule: MaintainedRule, point: int) -> tuple[Ints, Bindings]:
+def all_heads(context: StepContext, rule: MaintainedRule, point: int) -> tuple[Ints, Bindings]:
     """All heads of a rule at this point, each once, and an instance for each."""
     frequency = rule.rule.frequency
     if frequency is not None and point % frequency:
@@ -61,11 +61,11 @@ def all_heads(context: Context, rule: MaintainedRule, point: int) -> tuple[Ints,
     if not size:
         return NONE, Bindings({}, 0)
     plan, pattern = rule.plan(seed), rule.body[seed]
-    assert isinstance(pattern, Pattern)
+    assert isinstance(pattern, StreamingPattern)
     return examples(context, rule, plan, seeded(pattern, pattern.view.rows(), plan.keep))
 
 
-def renew(context: Context, rule: MaintainedRule, point: int) -> None:
+def renew(context: StepContext, rule: MaintainedRule, point: int) -> None:
     """Evaluates a rule again."""
     relation, name = rule.head.relation, ("by", rule.rule.number)
     relation.track(name, np.bool_)

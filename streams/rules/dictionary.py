@@ -19,7 +19,7 @@ Flags = npt.NDArray[np.bool_]
 FIRST: Final = 1 << 61
 
 
-class Dictionary:
+class ConstantDictionary:
     """Codes of constants. `decode` of codes that were forgotten is undefined; a list that `values` gave stays as it was."""
 
     def __init__(self) -> None:

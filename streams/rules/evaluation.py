@@ -17,20 +17,20 @@ import numpy as np
 
 from shiq.columns.arrays import Ints
 from streams.rules.derivation import maintain, renew
-from streams.rules.dictionary import FIRST, Dictionary
+from streams.rules.dictionary import FIRST, ConstantDictionary
 from streams.rules.fixpoint import Recursion
 from streams.rules.functions import Functions
 from streams.rules.held import ColumnModel, HeldRows
-from streams.rules.operators import Context
+from streams.rules.operators import StepContext
 from streams.rules.plan import Planner
 from streams.rules.predicates import MaintainedRule, Predicate, compact, is_counted
 from streams.rules.relations import NONE, Relation
 from streams.rules.safety import global_names
 from streams.rules.saved import put_back, saved
-from streams.rules.steps import Conjunct, Pattern, conjuncts, has_now
-from streams.rules.syntax import Aggregate, CheckedProgram, Constant, Literal, Rule, Stratum, WindowedLiteral, variables
+from streams.rules.steps import Conjunct, StreamingPattern, conjuncts, has_now
+from streams.rules.syntax import Aggregate, CheckedProgram, Constant, Literal, Stratum, StreamRule, WindowedLiteral, variables
 from streams.rules.values import Row
-from streams.rules.windows import NOW, Counter, History, View
+from streams.rules.windows import NOW, History, WindowCounter, WindowView
 
 #: Rows that are new since the last time that dead ones were looked for, beyond as many as were alive.
 _SPARE: Final = 4096
@@ -44,13 +44,13 @@ class Engine:
     ) -> None:
         self.checked = checked
         self.complete = complete_windows
-        self.dictionary = Dictionary()
-        self.context = Context(self.dictionary, functions, most_atoms)
+        self.dictionary = ConstantDictionary()
+        self.context = StepContext(self.dictionary, functions, most_atoms)
         self.predicates: dict[str, Predicate] = {}
         self.origin: int | None = None
         self.point = -1
         #: Views that tell of changes of this point.
-        self._moved: list[View] = []
+        self._moved: list[WindowView] = []
         self.strata: list[tuple[list[MaintainedRule], Recursion | None]] = []
         for stratum in checked.strata:
             rules = [self._maintained(rule) for rule in stratum.rules]
@@ -76,16 +76,16 @@ class Engine:
         predicate.relation.of_row["given"][predicate.facts] = True
         predicate.touched.append(predicate.facts)
 
-    def _view(self, literal: WindowedLiteral, operator: str, count: int, counted: bool) -> View:
+    def _view(self, literal: WindowedLiteral, operator: str, count: int, counted: bool) -> WindowView:
         predicate = self.predicate(literal.atom.predicate)
         window = literal.window or NOW
         counter = predicate.counters.get(window.intervals)
         if counter is None:
-            counter = predicate.counters[window.intervals] = Counter(predicate.relation, window, self.complete)
+            counter = predicate.counters[window.intervals] = WindowCounter(predicate.relation, window, self.complete)
         key = window.intervals, operator, count, counted
         view = predicate.views.get(key)
         if view is None:
-            view = predicate.views[key] = View(counter, operator, count, counted)
+            view = predicate.views[key] = WindowView(counter, operator, count, counted)
         return view
 
     def _conjuncts(self, body: Iterable[Literal], fresh: str = "#") -> list[Conjunct]:
@@ -94,7 +94,7 @@ class Engine:
     def _constant(self, constant: Constant) -> int:
         return self.dictionary.code(constant.value)
 
-    def _maintained(self, rule: Rule) -> MaintainedRule:
+    def _maintained(self, rule: StreamRule) -> MaintainedRule:
         body = self._conjuncts(rule.body)
         inner: dict[int, list[Conjunct]] = {}
 
@@ -106,7 +106,7 @@ class Engine:
 
         aggregates = [one for one in body if isinstance(one, Aggregate)]
         within = [one for aggregate in aggregates for element in aggregate.elements for one in elements(element.body)]
-        views = tuple(one.view for one in within if isinstance(one, Pattern))
+        views = tuple(one.view for one in within if isinstance(one, StreamingPattern))
         head = self.predicate(rule.head.predicate)
         head.support(rule)
         wanted = frozenset(variable.name for argument in rule.head.arguments for variable in variables(argument))
@@ -117,7 +117,7 @@ class Engine:
 
     def _recursion(self, stratum: Stratum, rules: list[MaintainedRule]) -> Recursion:
         heads = [self._conjuncts([WindowedLiteral(rule.head)], "#head")[0] for rule in stratum.rules]
-        patterns = [pattern for pattern in heads if isinstance(pattern, Pattern)]
+        patterns = [pattern for pattern in heads if isinstance(pattern, StreamingPattern)]
         return Recursion({name: self.predicates[name] for name in stratum.heads}, rules, patterns)
 
     # --- a point -----------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class Engine:
 
     # --- strata ------------------------------------------------------------------------------------
 
-    def _evaluate(self, rules: Sequence[MaintainedRule]) -> list[View]:
+    def _evaluate(self, rules: Sequence[MaintainedRule]) -> list[WindowView]:
         """A stratum without recursion; gives the views that changed."""
         for rule in rules:
             if rule.incremental:

@@ -13,12 +13,12 @@ from streams.rules.problems import Position
 from streams.rules.program import Program
 from streams.rules.reference import Binding, Model, Reference, _Step
 from streams.rules.safety import global_names
-from streams.rules.syntax import Aggregate, Atom, Comparison, Constant, External, Literal, Rule, Term
+from streams.rules.syntax import Aggregate, Atom, ComparisonLiteral, Constant, External, Literal, StreamRule, Term
 from streams.rules.values import Row, atom_text
 
 
 @dataclass(frozen=True)
-class Reason:
+class DerivationReason:
     """A literal of a body as it held: its ground text; the ``points`` that a window counted, of how many; what an aggregate
     ranged over; and why the atom holds now, where that is a question."""
 
@@ -63,7 +63,7 @@ class Because:
     place: Position | None = None
     rule: str = ""
     bindings: Mapping[str, str] = field(default_factory=dict)
-    body: tuple[Reason, ...] = ()
+    body: tuple[DerivationReason, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -94,7 +94,7 @@ class Explaining(Reference):
     when: int = 0
     given: Mapping[str, set[Row]] = field(default_factory=dict)
     model: Model | None = None
-    origins: dict[tuple[str, Row], tuple[int, Rule, Binding]] = field(default_factory=dict)
+    origins: dict[tuple[str, Row], tuple[int, StreamRule, Binding]] = field(default_factory=dict)
 
     def step(self, t: int, rows: Mapping[str, Any], heard: Any = None) -> Model:
         if t > self.when:
@@ -102,7 +102,7 @@ class Explaining(Reference):
         if t < self.when:
             return super().step(t, rows)
 
-        def remember(rule: Rule, row: Row, binding: Binding) -> None:
+        def remember(rule: StreamRule, row: Row, binding: Binding) -> None:
             self.origins.setdefault((rule.head.predicate, row), (len(self.origins), rule, binding))
 
         self.given = {predicate: set(found) for predicate, found in rows.items()}
@@ -128,20 +128,22 @@ class Explaining(Reference):
         shown = {name: str(value) for name, value in sorted(binding.items()) if not name.startswith("_")}
         return Because(text, self.when, "rule", rule.position, str(rule), shown, body)
 
-    def _reason(self, program: Program, step: _Step, rule: Rule, literal: Literal, binding: Binding, number: int) -> Reason:
+    def _reason(
+        self, program: Program, step: _Step, rule: StreamRule, literal: Literal, binding: Binding, number: int
+    ) -> DerivationReason:
         def ground(term: Term) -> Term:
             value = step.value(term, binding)
             return term if value is None else Constant(value)
 
-        if isinstance(literal, Comparison):
-            return Reason(str(replace(literal, left=ground(literal.left), right=ground(literal.right))))
+        if isinstance(literal, ComparisonLiteral):
+            return DerivationReason(str(replace(literal, left=ground(literal.left), right=ground(literal.right))))
         if isinstance(literal, External):
             outputs = tuple(map(ground, literal.outputs))
-            return Reason(str(replace(literal, inputs=tuple(map(ground, literal.inputs)), outputs=outputs)))
+            return DerivationReason(str(replace(literal, inputs=tuple(map(ground, literal.inputs)), outputs=outputs)))
         if isinstance(literal, Aggregate):
             tuples = sorted(",".join(map(str, row)) for row in step.elements(rule, literal, binding, global_names(rule)))
             guards = tuple((relation, ground(term)) for relation, term in literal.guards)
-            return Reason(str(replace(literal, guards=guards)), tuples=tuple(tuples))
+            return DerivationReason(str(replace(literal, guards=guards)), tuples=tuple(tuples))
         row = step.row(literal.atom.arguments, binding) or ()
         atom = Atom(literal.atom.name, tuple(map(Constant, row)))
         count = None if literal.count is None else ground(literal.count)
@@ -154,5 +156,5 @@ class Explaining(Reference):
             held = [t for t in held if t != self.when or row in self.program.facts.get(predicate, ())]
         because = self._because(program, predicate, row) if not literal.negated and self.when in held else None
         if literal.window is None:
-            return Reason(text, absent=literal.negated, because=because)
-        return Reason(text, tuple(sorted(held)), len(times), literal.negated, because=because)
+            return DerivationReason(text, absent=literal.negated, because=because)
+        return DerivationReason(text, tuple(sorted(held)), len(times), literal.negated, because=because)

@@ -16,11 +16,11 @@ import numpy as np
 from shiq.columns.arrays import Ints, is_in
 from streams.rules.bindings import Bindings, seeded
 from streams.rules.derivation import all_heads, examples
-from streams.rules.operators import Context
+from streams.rules.operators import StepContext
 from streams.rules.predicates import MaintainedRule, Predicate, supported
 from streams.rules.relations import NONE, Flags
-from streams.rules.steps import Pattern
-from streams.rules.windows import View
+from streams.rules.steps import StreamingPattern
+from streams.rules.windows import WindowView
 
 
 @dataclass(eq=False)
@@ -30,7 +30,7 @@ class Recursion:
     heads: Mapping[str, Predicate]
     rules: Sequence[MaintainedRule]
     #: For each rule its head, as a pattern.
-    patterns: Sequence[Pattern]
+    patterns: Sequence[StreamingPattern]
     #: How often the rows of each relation have been renumbered, when reasons were last noted.
     _versions: list[int] = field(default_factory=list)
 
@@ -53,16 +53,16 @@ class Recursion:
         )
 
     @cached_property
-    def _own(self) -> set[View]:
+    def _own(self) -> set[WindowView]:
         """The views that its rules have of its own predicates."""
         own = {id(predicate.relation) for predicate in self.heads.values()}
         return {pattern.view for rule in self.rules for _, pattern in rule.patterns if id(pattern.view.relation) in own}
 
     @cached_property
-    def _reasons(self) -> list[tuple[MaintainedRule, int, Pattern]]:
+    def _reasons(self) -> list[tuple[MaintainedRule, int, StreamingPattern]]:
         return [(rule, i, pattern) for rule in self.rules for i, pattern in rule.patterns if pattern.positive]
 
-    def evaluate(self, context: Context, point: int) -> list[View]:
+    def evaluate(self, context: StepContext, point: int) -> list[WindowView]:
         """Brings the stratum to its least fixpoint, if something that it uses changed; gives the views that changed."""
         if not any(rule.is_due() for rule in self.rules) and not any(map(_is_touched, self.heads.values())):
             return [view for predicate in self.heads.values() for view in predicate.settle()]
@@ -75,7 +75,7 @@ class Recursion:
 
     # --- from nothing ------------------------------------------------------------------------------
 
-    def _anew(self, context: Context, point: int) -> list[View]:
+    def _anew(self, context: StepContext, point: int) -> list[WindowView]:
         masks = {view: view.mask()[: view.relation.size].copy() for view in self._own if not view.is_plain}
         held = {name: predicate.relation.held for name, predicate in self.heads.items()}
         for predicate in self.heads.values():
@@ -99,7 +99,7 @@ class Recursion:
             relation.went = old[~relation.of_row["holds"][old]]
         return list(self._told(masks))
 
-    def _rounds(self, context: Context, fresh: dict[str, Ints], rules: Sequence[MaintainedRule]) -> None:
+    def _rounds(self, context: StepContext, fresh: dict[str, Ints], rules: Sequence[MaintainedRule]) -> None:
         """Derives what follows from ``fresh`` rows, which do not hold yet."""
         while any(map(len, fresh.values())):
             deltas = self._grown(fresh)
@@ -110,7 +110,7 @@ class Recursion:
                         self._seeded(context, rule, i, pattern, deltas.get(pattern.view, NONE), fresh)
 
     def _seeded(
-        self, context: Context, rule: MaintainedRule, i: int, pattern: Pattern, rows: Ints, fresh: dict[str, Ints]
+        self, context: StepContext, rule: MaintainedRule, i: int, pattern: StreamingPattern, rows: Ints, fresh: dict[str, Ints]
     ) -> None:
         if len(rows):
             plan = rule.plan(i)
@@ -136,7 +136,7 @@ class Recursion:
 
     # --- from what changed -------------------------------------------------------------------------
 
-    def _maintain(self, context: Context) -> list[View]:
+    def _maintain(self, context: StepContext) -> list[WindowView]:
         fresh, lost = dict.fromkeys(self.heads, NONE), dict.fromkeys(self.heads, NONE)
         for view in self._own:
             if not view.is_plain:
@@ -167,7 +167,7 @@ class Recursion:
             relation.came, relation.went = added[~is_in(added, gone[name])], gone[name][~relation.of_row["holds"][gone[name]]]
         return list(self._told({}))
 
-    def _denied(self, context: Context) -> Iterator[tuple[str, Ints]]:
+    def _denied(self, context: StepContext) -> Iterator[tuple[str, Ints]]:
         """The heads that had an instance with a negative literal that is no longer true."""
         for rule in self.rules:
             for i, pattern in rule.patterns:
@@ -210,9 +210,9 @@ class Recursion:
 
     # --- what both do -------------------------------------------------------------------------------
 
-    def _grown(self, fresh: Mapping[str, Ints]) -> dict[View, Ints]:
+    def _grown(self, fresh: Mapping[str, Ints]) -> dict[WindowView, Ints]:
         """Lets fresh rows hold; what each of its own views gained by that."""
-        found: dict[View, Ints] = {}
+        found: dict[WindowView, Ints] = {}
         for name, rows in fresh.items():
             if len(rows):
                 relation = self.heads[name].relation
@@ -223,7 +223,7 @@ class Recursion:
                         found[view] = view.grow(rows)
         return found
 
-    def _told(self, masks: Mapping[View, Flags]) -> Iterator[View]:
+    def _told(self, masks: Mapping[WindowView, Flags]) -> Iterator[WindowView]:
         """The views that changed, now that relations know what came and went; of those in ``masks``, what was before is known."""
         for predicate in self.heads.values():
             predicate.touched, predicate.derived = [], supported(predicate)

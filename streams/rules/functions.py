@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from shiq.errors import InputError
 from streams.rules.atoms import SURROGATE
 from streams.rules.problems import EvaluationError
-from streams.rules.syntax import External, Rule
+from streams.rules.syntax import External, StreamRule
 from streams.rules.values import LIMIT, Row, Value, content, string
 
 Functions: TypeAlias = Mapping[str, Callable[..., Any]]
@@ -24,7 +24,8 @@ def read_functions(path: str | Path) -> Functions:
     try:
         return functions_of(Path(path).read_text(encoding="utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read ({error})", "Check the path.") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path}, the file of functions, cannot be read: {why}", "Check the name after --python.") from error
 
 
 def functions_of(text: str, file: str = "functions") -> Functions:
@@ -37,7 +38,7 @@ def functions_of(text: str, file: str = "functions") -> Functions:
     return {name: value for name, value in found.items() if callable(value) and not name.startswith("_")}
 
 
-def call(functions: Functions, rule: Rule, literal: External, inputs: Row) -> Row | None:
+def call(functions: Functions, rule: StreamRule, literal: External, inputs: Row) -> Row | None:
     """The outputs for ``inputs``; of a literal without outputs, () where it is true and None where not.
 
     Raises: EvaluationError with rule, function and arguments, where the function fails or gives what is no constant.
@@ -57,13 +58,13 @@ def call(functions: Functions, rule: Rule, literal: External, inputs: Row) -> Ro
     return tuple(_constant(value, rule, said) for value in outputs)
 
 
-def _truth(found: Any, rule: Rule, said: str) -> bool:
+def _truth(found: Any, rule: StreamRule, said: str) -> bool:
     if isinstance(found, int):
         return bool(found)
     raise EvaluationError(rule, f"{said} gave {found!r}, which is no truth value", "Return True or False.")
 
 
-def _constant(found: Any, rule: Rule, said: str) -> Value:
+def _constant(found: Any, rule: StreamRule, said: str) -> Value:
     if isinstance(found, str):
         if SURROGATE.search(found):
             raise EvaluationError(rule, f"{said} gave {found!r}, half a character", "Return whole characters.")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from streams.rules.safety import global_names
-from streams.rules.syntax import AT_MOST, Aggregate, Atom, Rule, Variable, WindowedLiteral, windowed
+from streams.rules.syntax import AT_MOST, Aggregate, Atom, StreamRule, Variable, WindowedLiteral, windowed
 from streams.rules.values import Value
 
 #: The position of the key by predicate, from 0.
@@ -41,7 +41,7 @@ def shard_of(value: Value, shards: int) -> int:
     return zlib.crc32(str(value).encode("utf-8", "surrogatepass")) % shards
 
 
-def find_key(rules: Sequence[Rule], facts: Set[str]) -> ProgramKey:
+def find_key(rules: Sequence[StreamRule], facts: Set[str]) -> ProgramKey:
     """A key of the program, or the rule that prevents one. ``facts``: the predicates that facts are given of."""
     apart = facts - {rule.head.predicate for rule in rules}
     for rule in rules:
@@ -50,7 +50,7 @@ def find_key(rules: Sequence[Rule], facts: Set[str]) -> ProgramKey:
     key: dict[str, int] = {}
     for group in _connected([(rule, _atoms(rule, apart)) for rule in rules]):
         found = _solved(group, apart)
-        if isinstance(found, Rule):
+        if isinstance(found, StreamRule):
             return ProgramKey(None, f"{found.position}: {found} holds no variable at the same places as the rules before it")
         key.update(found)
     return ProgramKey(key) if rules else ProgramKey(None, "there are no rules")
@@ -61,11 +61,11 @@ def _has_come(literal: WindowedLiteral) -> bool:
     return not literal.negated and (literal.operator != AT_MOST or literal.binds)
 
 
-def _atoms(rule: Rule, apart: Set[str]) -> list[Atom]:
+def _atoms(rule: StreamRule, apart: Set[str]) -> list[Atom]:
     return [rule.head, *(x.atom for x, _ in windowed(rule.body) if x.atom.predicate not in apart)]
 
 
-def _connected(rules: list[tuple[Rule, list[Atom]]]) -> Iterator[list[tuple[Rule, list[Atom]]]]:
+def _connected(rules: list[tuple[StreamRule, list[Atom]]]) -> Iterator[list[tuple[StreamRule, list[Atom]]]]:
     """The rules by groups that share predicates, in each one after those that it shares some with."""
     having: dict[str, list[int]] = {}
     for number, (_, atoms) in enumerate(rules):
@@ -84,7 +84,7 @@ def _connected(rules: list[tuple[Rule, list[Atom]]]) -> Iterator[list[tuple[Rule
             yield [rules[number] for number in group]
 
 
-def _solved(group: list[tuple[Rule, list[Atom]]], apart: Set[str]) -> Key | Rule:
+def _solved(group: list[tuple[StreamRule, list[Atom]]], apart: Set[str]) -> Key | StreamRule:
     """The positions of the predicates of a group, or the rule farthest on that none agree with."""
     waiting: list[tuple[int, dict[str, int]]] = [(0, {})]
     farthest = 0

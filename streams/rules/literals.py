@@ -10,17 +10,17 @@ from streams.rules.syntax import (
     AT_MOST,
     COUNT,
     Aggregate,
+    AggregateElement,
     Atom,
-    Comparison,
+    ComparisonLiteral,
     Constant,
-    Element,
     External,
     Literal,
     Term,
     WindowedLiteral,
 )
 from streams.rules.terms import Terms
-from streams.rules.tokens import HASH, INTEGER, NAME, Fault, Token
+from streams.rules.tokens import HASH, INTEGER, NAME, RuleToken, TokenFault
 
 RELATIONS: Final = {"=": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _FLIPPED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -37,8 +37,8 @@ class Literals(Terms):
         token = self.take()
         if token.kind != NAME or token.text == "not":
             if token.text == "-":
-                raise Fault(token, "strong negation is not supported; use a predicate of its own, or not")
-            raise Fault(token, f"expected an atom, found {token}")
+                raise TokenFault(token, "strong negation is not supported; use a predicate of its own, or not")
+            raise TokenFault(token, f"expected an atom, found {token}")
         arguments: tuple[Term, ...] = ()
         if self.accept("("):
             arguments = self.terms(")")
@@ -55,34 +55,34 @@ class Literals(Terms):
         begun = self.peek()
         negated = self.accept("not")
         if negated and self.sees("not"):
-            raise Fault(self.peek(), "not not is not supported; leave both away")
+            raise TokenFault(self.peek(), "not not is not supported; leave both away")
         if self.sees("&"):
             return self._external(negated)
         if self.peek().kind == HASH:
             return self._aggregate(negated, None, begun)
         if self.sees("-") and self.peek(1).kind == NAME and self.peek(2).text not in (*RELATIONS, "+", "-", "*", "/"):
-            raise Fault(self.peek(), "strong negation is not supported; use a predicate of its own, or not")
+            raise TokenFault(self.peek(), "strong negation is not supported; use a predicate of its own, or not")
         if self.sees("{") or (self.peek().kind == INTEGER and self.peek(1).text == "{"):
-            raise Fault(self.peek(), "choice and cardinality atoms are not supported; count with #count")
+            raise TokenFault(self.peek(), "choice and cardinality atoms are not supported; count with #count")
         if self.peek().kind == NAME and self.peek(1).text not in (*RELATIONS, "+", "*", "/", "-"):
             return self._windowed(negated, begun)
         left = self.term()
         token = self.peek()
         if token.text not in RELATIONS:
-            raise Fault(token, f"expected a comparison (= != < <= > >=), found {token}")
+            raise TokenFault(token, f"expected a comparison (= != < <= > >=), found {token}")
         relation = RELATIONS[self.take().text]
         if self.peek().kind == HASH:
             return self._aggregate(negated, (_FLIPPED[relation], left), begun)
         right = self.term()
         if self.peek().text in RELATIONS:
-            raise Fault(self.peek(), "a comparison has two sides; write two comparisons")
-        return Comparison(left, relation, right, negated, self.text.place(begun.offset))
+            raise TokenFault(self.peek(), "a comparison has two sides; write two comparisons")
+        return ComparisonLiteral(left, relation, right, negated, self.text.place(begun.offset))
 
-    def _windowed(self, negated: bool, begun: Token) -> WindowedLiteral:
+    def _windowed(self, negated: bool, begun: RuleToken) -> WindowedLiteral:
         place = self.text.place(begun.offset)
         atom = self.atom()
         if self.peek().text in RELATIONS:
-            raise Fault(self.peek(), "function symbols are not supported: an atom is not compared")
+            raise TokenFault(self.peek(), "function symbols are not supported: an atom is not compared")
         count: Term | None = Constant(1)
         operator = AT_LEAST
         if self.accept("at", "least"):
@@ -95,7 +95,7 @@ class Literals(Terms):
             operator, count = ALWAYS, None
         elif not self.sees("in"):
             if self.sees("at"):
-                raise Fault(self.peek(1), f"expected 'least' or 'most', found {self.peek(1)}")
+                raise TokenFault(self.peek(1), f"expected 'least' or 'most', found {self.peek(1)}")
             return WindowedLiteral(atom, negated=negated, position=place)
         self.expect("in", "'in' and a window")
         found = self.window()
@@ -106,26 +106,26 @@ class Literals(Terms):
         token = self.peek()
         found = self.term()
         if isinstance(found, Constant) and (isinstance(found.value, str) or found.value < least):
-            raise Fault(token, f"'{operator} {found}': write an integer from {least} on, or a variable")
+            raise TokenFault(token, f"'{operator} {found}': write an integer from {least} on, or a variable")
         return found
 
     def _external(self, negated: bool) -> External:
         place = self.text.place(self.take().offset)
         name = self.take()
         if name.kind != NAME:
-            raise Fault(name, f"expected the name of a function, found {name}")
+            raise TokenFault(name, f"expected the name of a function, found {name}")
         self.expect("(", "'('")
         inputs = self.terms(";", ")")
         outputs = self.terms(")") if self.accept(";") else ()
         self.expect(")", "')'")
         if negated and outputs:
-            raise Fault(name, "not needs a function without outputs; leave them away, or compare them")
+            raise TokenFault(name, "not needs a function without outputs; leave them away, or compare them")
         return External(name.text, inputs, outputs, negated, place)
 
-    def _aggregate(self, negated: bool, guard: tuple[str, Term] | None, begun: Token) -> Aggregate:
+    def _aggregate(self, negated: bool, guard: tuple[str, Term] | None, begun: RuleToken) -> Aggregate:
         token = self.take()
         if token.text not in _FUNCTIONS:
-            raise Fault(token, f"{token} is not supported here; the aggregates are {', '.join(_FUNCTIONS)}")
+            raise TokenFault(token, f"{token} is not supported here; the aggregates are {', '.join(_FUNCTIONS)}")
         self.expect("{", "'{'")
         elements = [self._element()]
         while self.accept(";"):
@@ -136,20 +136,20 @@ class Literals(Terms):
             relation = RELATIONS[self.take().text]
             guards.append((relation, self.term()))
         if not guards:
-            raise Fault(self.peek(), "an aggregate is compared with something; write X = before it, or = X behind it")
+            raise TokenFault(self.peek(), "an aggregate is compared with something; write X = before it, or = X behind it")
         return Aggregate(token.text[1:], tuple(elements), tuple(guards), negated, self.text.place(begun.offset))
 
-    def _element(self) -> Element:
+    def _element(self) -> AggregateElement:
         terms = self.terms(":", ";", "}")
         if not terms:
-            raise Fault(self.peek(), f"expected a term, found {self.peek()}")
-        inner: list[WindowedLiteral | Comparison | External] = []
+            raise TokenFault(self.peek(), f"expected a term, found {self.peek()}")
+        inner: list[WindowedLiteral | ComparisonLiteral | External] = []
         while self.accept(":" if not inner else ","):
             token = self.peek()
             literal = self.literal()
             if isinstance(literal, Aggregate):
-                raise Fault(token, "an aggregate within an aggregate is not supported; give it a rule of its own")
+                raise TokenFault(token, "an aggregate within an aggregate is not supported; give it a rule of its own")
             if isinstance(literal, WindowedLiteral) and literal.window is not None:
-                raise Fault(token, "an aggregate has no streaming literals with windows; give it a rule of its own")
+                raise TokenFault(token, "an aggregate has no streaming literals with windows; give it a rule of its own")
             inner.append(literal)
-        return Element(terms, tuple(inner))
+        return AggregateElement(terms, tuple(inner))

@@ -15,12 +15,12 @@ import numpy as np
 from shiq.columns.arrays import Ints, distinct, row_codes
 from streams.rules.aggregates import aggregated
 from streams.rules.bindings import Bindings, both, grouped
-from streams.rules.dictionary import Dictionary, Flags, calculate
+from streams.rules.dictionary import ConstantDictionary, Flags, calculate
 from streams.rules.functions import Functions, call
 from streams.rules.problems import EvaluationError
 from streams.rules.relations import NONE, TooMany
-from streams.rules.steps import COUNTED, GROUP, Call, Check, Compare, Group, Join, Step, Threshold
-from streams.rules.syntax import AT_LEAST, AT_MOST, Constant, Now, Rule, Term, Variable
+from streams.rules.steps import COUNTED, GROUP, AggregateStep, Call, Check, Compare, JoinStep, Step, Threshold
+from streams.rules.syntax import AT_LEAST, AT_MOST, Constant, Now, StreamRule, Term, Variable
 from streams.rules.values import IntegerOverflow, Row
 
 _RELATIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
@@ -38,10 +38,10 @@ _MANY: Final = 4096
 
 
 @dataclass
-class Context:
+class StepContext:
     """What steps need beside bindings: constants, the time, functions with what they gave, how many rows may still be joined."""
 
-    dictionary: Dictionary
+    dictionary: ConstantDictionary
     functions: Functions
     most: int
     now: int = 0
@@ -53,14 +53,14 @@ class Context:
         self.now, self.left = now, self.most
         self.results.clear()
 
-    def run(self, steps: Sequence[Step], bindings: Bindings, rule: Rule, once: bool = False) -> Bindings:
+    def run(self, steps: Sequence[Step], bindings: Bindings, rule: StreamRule, once: bool = False) -> Bindings:
         """The instances that ``steps`` leave; ``once``: how often each is derived does not matter. Raises: EvaluationError."""
         try:
             for step in steps:
                 if not bindings.count:
                     break
                 bindings = self._apply(step, bindings, rule)
-                if once and bindings.count > _MANY and isinstance(step, Join):
+                if once and bindings.count > _MANY and isinstance(step, JoinStep):
                     bindings = bindings.distinct()
         except IntegerOverflow as error:
             raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
@@ -68,21 +68,21 @@ class Context:
             raise too_many(rule, self.most) from error
         return bindings
 
-    def head(self, rule: Rule, bindings: Bindings) -> tuple[list[Ints], Flags | None]:
+    def head(self, rule: StreamRule, bindings: Bindings) -> tuple[list[Ints], Flags | None]:
         """The columns of a rule's heads, and which have a value. Raises: EvaluationError."""
         try:
             return self.values(rule.head.arguments, bindings)
         except IntegerOverflow as error:
             raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
 
-    def spend(self, rows: int, rule: Rule) -> None:
+    def spend(self, rows: int, rule: StreamRule) -> None:
         """Counts rows against what may be joined at a point. Raises: EvaluationError."""
         self.left -= rows
         if self.left < 0:
             raise too_many(rule, self.most)
 
-    def _apply(self, step: Step, bindings: Bindings, rule: Rule) -> Bindings:
-        if isinstance(step, Join):
+    def _apply(self, step: Step, bindings: Bindings, rule: StreamRule) -> Bindings:
+        if isinstance(step, JoinStep):
             return self._join(step, bindings, rule)
         if isinstance(step, Check):
             return self._check(step, bindings)
@@ -94,7 +94,7 @@ class Context:
 
     # --- streaming literals ------------------------------------------------------------------------
 
-    def _join(self, step: Join, bindings: Bindings, rule: Rule) -> Bindings:
+    def _join(self, step: JoinStep, bindings: Bindings, rule: StreamRule) -> Bindings:
         view = step.pattern.view
         relation = view.relation
         if step.own:
@@ -127,7 +127,7 @@ class Context:
         columns |= {name: relation.columns[i][rows] for i, name in step.new}
         return self._measured(step, Bindings(columns, len(rows)), view.was(rows) if step.before else view.counter.counts(rows))
 
-    def _measured(self, step: Join, found: Bindings, m: Ints) -> Bindings:
+    def _measured(self, step: JoinStep, found: Bindings, m: Ints) -> Bindings:
         """Those rows where ``m`` is as asked, or with ``m``."""
         if step.count:
             return Bindings({**found.columns, step.count: m}, found.count).where(None, step.keep)
@@ -215,7 +215,7 @@ class Context:
 
     # --- functions ---------------------------------------------------------------------------------
 
-    def _call(self, step: Call, bindings: Bindings, rule: Rule) -> Bindings:
+    def _call(self, step: Call, bindings: Bindings, rule: StreamRule) -> Bindings:
         external = step.external
         columns, valid = self.values(external.inputs, bindings)
         if valid is not None:
@@ -238,7 +238,7 @@ class Context:
         kept = ~true if external.negated else true
         return Bindings({**bindings.columns, **gained}, bindings.count).where(kept, step.keep)
 
-    def _result(self, step: Call, inputs: Row, rule: Rule) -> Row | None:
+    def _result(self, step: Call, inputs: Row, rule: StreamRule) -> Row | None:
         external = step.external
         key = external.function, len(external.outputs), inputs
         if key not in self.results:
@@ -256,7 +256,7 @@ class Context:
 
     # --- aggregates --------------------------------------------------------------------------------
 
-    def _group(self, step: Group, bindings: Bindings, rule: Rule) -> Bindings:
+    def _group(self, step: AggregateStep, bindings: Bindings, rule: StreamRule) -> Bindings:
         shared, inverse = grouped([bindings.columns[name] for name in step.shared], bindings.count)
         count = len(shared[0]) if shared else 1
         start = Bindings({**dict(zip(step.shared, shared)), GROUP: np.arange(count)}, count)
@@ -288,6 +288,6 @@ class Context:
         return after.where(fits if valid is None else fits & valid, step.keep)
 
 
-def too_many(rule: Rule, most: int) -> EvaluationError:
+def too_many(rule: StreamRule, most: int) -> EvaluationError:
     """What is said where joins explode."""
     return EvaluationError(rule, f"more than {most} rows at one point", "Add a literal that narrows it, or raise --max-atoms.")

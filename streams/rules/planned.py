@@ -8,7 +8,7 @@ from streams.rules.evaluation import Engine
 from streams.rules.fixpoint import Recursion
 from streams.rules.functions import Functions
 from streams.rules.predicates import MaintainedRule
-from streams.rules.steps import Call, Check, Compare, Join, Plan, Step
+from streams.rules.steps import Call, Check, Compare, JoinPlan, JoinStep, Step
 from streams.rules.syntax import CheckedProgram
 
 
@@ -35,13 +35,13 @@ def _kind(rule: MaintainedRule, recursion: Recursion | None) -> str:
     return "again at each point" if rule.restless else "again where a literal changed"
 
 
-def _line(plan: Plan, seed: str) -> str:
+def _line(plan: JoinPlan, seed: str) -> str:
     begin = f"{seed} {plan.seed.literal}" if plan.seed else "nothing"
     return " → ".join([begin, *map(_step, plan.steps)])
 
 
 def _step(step: Step) -> str:
-    if isinstance(step, Join):
+    if isinstance(step, JoinStep):
         return f"join {step.pattern.literal}" + (" (as it was)" if step.before else "")
     if isinstance(step, Check):
         return f"test {step.pattern.literal}" + (" (as it was)" if step.before else "")

@@ -12,10 +12,10 @@ from shiq.columns.arrays import Ints
 from streams.rules.held import HeldRows
 from streams.rules.plan import Planner
 from streams.rules.relations import NONE, Flags, Relation, nothing
-from streams.rules.steps import Conjunct, Pattern, Plan
-from streams.rules.syntax import Comparison, Rule
+from streams.rules.steps import Conjunct, JoinPlan, StreamingPattern
+from streams.rules.syntax import ComparisonLiteral, StreamRule
 from streams.rules.values import Row
-from streams.rules.windows import Counter, History, View
+from streams.rules.windows import History, WindowCounter, WindowView
 
 
 @dataclass(eq=False)
@@ -24,8 +24,8 @@ class Predicate:
 
     relation: Relation
     history: History
-    counters: dict[tuple[tuple[int, int], ...], Counter] = field(default_factory=dict)
-    views: dict[tuple[object, ...], View] = field(default_factory=dict)
+    counters: dict[tuple[tuple[int, int], ...], WindowCounter] = field(default_factory=dict)
+    views: dict[tuple[object, ...], WindowView] = field(default_factory=dict)
     facts: Ints = field(default_factory=nothing)
     given: Ints = field(default_factory=nothing)
     #: Rows whose input changed, or their support by rules, each once or more.
@@ -36,7 +36,7 @@ class Predicate:
     rows_of: dict[Row, int] = field(default_factory=dict)
     shown: HeldRows | None = None
 
-    def support(self, rule: Rule) -> tuple[str, bool, bool]:
+    def support(self, rule: StreamRule) -> tuple[str, bool, bool]:
         """The name of the array with the number of derivations by rules like this one."""
         name = "support", rule.temporary, bool(rule.body)
         if name not in self.supports:
@@ -56,7 +56,7 @@ class Predicate:
         persistent: Ints = held[kept]
         return persistent
 
-    def settle(self) -> list[View]:
+    def settle(self) -> list[WindowView]:
         """Says what holds now that its rules have been evaluated; gives the views that changed."""
         relation = self.relation
         if self.touched:
@@ -79,7 +79,7 @@ class Predicate:
             self.tell(view)
         return [view for view in self.views.values() if view.is_changed]
 
-    def tell(self, view: View) -> None:
+    def tell(self, view: WindowView) -> None:
         """Lets a view know what changed."""
         counter = view.counter
         parts = [counter.changed, *((self.relation.came, self.relation.went) if counter.is_now else ())]
@@ -91,21 +91,21 @@ class Predicate:
 class MaintainedRule:
     """A rule with its conjuncts and plans. ``incremental``: its derivations are counted, literal by literal."""
 
-    rule: Rule
+    rule: StreamRule
     head: Predicate
     body: list[Conjunct]
     planner: Planner
     incremental: bool
     restless: bool
-    plans: dict[tuple[int | None, bool], Plan] = field(default_factory=dict)
+    plans: dict[tuple[int | None, bool], JoinPlan] = field(default_factory=dict)
     has_run: bool = False
     #: The views of its aggregates.
-    inner: tuple[View, ...] = ()
+    inner: tuple[WindowView, ...] = ()
 
     @cached_property
-    def patterns(self) -> list[tuple[int, Pattern]]:
+    def patterns(self) -> list[tuple[int, StreamingPattern]]:
         """The streaming literals of its body, by place."""
-        return [(i, conjunct) for i, conjunct in enumerate(self.body) if isinstance(conjunct, Pattern)]
+        return [(i, conjunct) for i, conjunct in enumerate(self.body) if isinstance(conjunct, StreamingPattern)]
 
     def is_due(self) -> bool:
         """Whether it may derive other heads than at the last point."""
@@ -113,13 +113,13 @@ class MaintainedRule:
             return True
         return any(pattern.view.is_changed for _, pattern in self.patterns) or any(view.is_changed for view in self.inner)
 
-    def plan(self, seed: int | None, delta: bool = False) -> Plan:
+    def plan(self, seed: int | None, delta: bool = False) -> JoinPlan:
         key = seed, delta
         if key not in self.plans:
             self.plans[key] = self.planner.plan(seed, delta=delta)
         return self.plans[key]
 
-    def plan_of_heads(self, head: Pattern) -> Plan:
+    def plan_of_heads(self, head: StreamingPattern) -> JoinPlan:
         """The plan that begins with heads, to find whether they are derived."""
         key = None, True
         if key not in self.plans:
@@ -130,9 +130,13 @@ class MaintainedRule:
 def is_counted(body: Sequence[Conjunct]) -> bool:
     """Whether derivations can be counted: there are only streaming literals, one of them positive, and comparisons, and no
     negative literal asks for a count that varies."""
-    patterns = [one for one in body if isinstance(one, Pattern)]
+    patterns = [one for one in body if isinstance(one, StreamingPattern)]
     plain = all(one.positive or one.threshold is None for one in patterns)
-    return plain and any(one.positive for one in patterns) and all(isinstance(one, Pattern | Comparison) for one in body)
+    return (
+        plain
+        and any(one.positive for one in patterns)
+        and all(isinstance(one, StreamingPattern | ComparisonLiteral) for one in body)
+    )
 
 
 def supported(predicate: Predicate) -> Ints:

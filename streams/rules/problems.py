@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shiq.errors import InputError, OperationalError
 
 if TYPE_CHECKING:
-    from streams.rules.syntax import Rule
+    from streams.rules.syntax import StreamRule
 
 
 class Position(NamedTuple):
@@ -24,7 +24,7 @@ class Position(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Problem:
+class ProgramProblem:
     """One fault of a program; ``message`` says what, and what to do."""
 
     position: Position
@@ -45,7 +45,7 @@ class Problem:
 class ProgramError(InputError):
     """A program that is refused; ``problems`` has every fault, in order of place."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[ProgramProblem]) -> None:
         self.problems = sorted(set(problems), key=lambda problem: (problem.position, problem.message))
         super().__init__("\n".join(map(str, self.problems)))
 
@@ -56,6 +56,6 @@ class ProgramError(InputError):
 class EvaluationError(OperationalError):
     """A rule that cannot be evaluated at some point: overflow, a function that fails, too many atoms."""
 
-    def __init__(self, rule: Rule | str, message: str, remedy: str = "") -> None:
+    def __init__(self, rule: StreamRule | str, message: str, remedy: str = "") -> None:
         where = rule if isinstance(rule, str) else f"{rule.position}: {rule}"
         super().__init__(f"{where}\n  {message}", remedy)

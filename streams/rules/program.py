@@ -19,8 +19,8 @@ from streams.front.event import UNITS
 from streams.rules.functions import Functions, read_functions
 from streams.rules.key import ProgramKey, find_key
 from streams.rules.model import Model
-from streams.rules.problems import Problem, ProgramError
-from streams.rules.reader import Program as Read
+from streams.rules.problems import ProgramError, ProgramProblem
+from streams.rules.reader import ParsedProgram as Read
 from streams.rules.reader import read_program
 from streams.rules.safety import ordered
 from streams.rules.splitting import Splitting, split
@@ -28,7 +28,7 @@ from streams.rules.stratification import strata
 from streams.rules.syntax import Aggregate, CheckedProgram, External, Literal, WindowedLiteral, windowed
 
 if TYPE_CHECKING:
-    from streams.rules.session import Session
+    from streams.rules.session import RuleSession
 
 
 @dataclass(frozen=True)
@@ -94,21 +94,21 @@ class Program:
         lines = [*told, *shown, *map(str, self.checked.mapped), self.unit]
         return hashlib.sha256("\n".join(sorted(lines)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
-    def session(self, **options: Any) -> Session:
-        """A run that rows are pushed into; options as those of `streams.rules.session.Options`."""
-        from streams.rules.session import Options, Session
+    def session(self, **options: Any) -> RuleSession:
+        """A run that rows are pushed into; options as those of `streams.rules.session.EvaluationOptions`."""
+        from streams.rules.session import EvaluationOptions, RuleSession
 
-        return Session(self, Options(**options))
+        return RuleSession(self, EvaluationOptions(**options))
 
     def run(self, events: Iterable[tuple[int, Any]], **options: Any) -> Iterator[Model]:
-        """The models of the points of ``events``, each (t, atoms) as `Session.push` takes them."""
+        """The models of the points of ``events``, each (t, atoms) as `RuleSession.push` takes them."""
         session = self.session(**options)
         for t, atoms in events:
             yield from session.taken(t, atoms)
         yield from session.finished()
 
-    def restore(self, path: str | Path) -> Session:
-        """A session as `Session.save` wrote it. Raises: OperationalError for one of another program, or damage."""
+    def restore(self, path: str | Path) -> RuleSession:
+        """A session as `RuleSession.save` wrote it. Raises: OperationalError for one of another program, or damage."""
         from streams.rules.session import restored
 
         return restored(self, Path(path))
@@ -124,7 +124,7 @@ def checked(found: Read, functions: Mapping[str, Any], at_most_binds: bool = Fal
         for literal in _externals(rule.body):
             if literal.function not in functions:
                 said = f"nobody gave the function {literal.function}; name the file that defines it (--python)"
-                problems.append(Problem(literal.position, said))
+                problems.append(ProgramProblem(literal.position, said))
         for windowed_literal, _ in windowed(rule.body):
             if windowed_literal.window is not None:
                 predicate = windowed_literal.atom.predicate

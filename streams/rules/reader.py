@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from streams.rules.literals import RELATIONS, Literals
-from streams.rules.problems import Position, Problem
-from streams.rules.syntax import Constant, Literal, PredicateMapping, Rule
-from streams.rules.tokens import END, HASH, INTEGER, IRI, NAME, PUNCTUATION, WRONG, Fault, Text, Token, numbered
+from streams.rules.problems import Position, ProgramProblem
+from streams.rules.syntax import Constant, Literal, PredicateMapping, StreamRule
+from streams.rules.tokens import END, HASH, INTEGER, IRI, NAME, PUNCTUATION, WRONG, RuleToken, Text, TokenFault, numbered
 from streams.rules.values import Row, Value
 
 _CONSTANT: Final = r"(?:-?[0-9]{1,18}|[a-z][A-Za-z0-9_]*)"
@@ -26,19 +26,19 @@ _DIRECTIVES: Final = "#temp, #trigger_frequency, #show, #rdf"
 
 
 @dataclass
-class Program:
+class ParsedProgram:
     """What was read. ``facts``: rows by predicate, with their places; ``shown``: None where nothing is said of it."""
 
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[StreamRule] = field(default_factory=list)
     facts: dict[str, dict[Row, tuple[Text, int]]] = field(default_factory=dict)
     shown: set[str] | None = None
     mapped: dict[str, tuple[PredicateMapping, Position]] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[ProgramProblem] = field(default_factory=list)
 
 
-def read_program(text: str, file: str = "program", unit: str = "sec", into: Program | None = None) -> Program:
+def read_program(text: str, file: str = "program", unit: str = "sec", into: ParsedProgram | None = None) -> ParsedProgram:
     """The program that ``text`` holds, with its faults, added to ``into``."""
-    found = into if into is not None else Program()
+    found = into if into is not None else ParsedProgram()
     _Reader(numbered(text, file), unit, found).read()
     return found
 
@@ -46,7 +46,7 @@ def read_program(text: str, file: str = "program", unit: str = "sec", into: Prog
 class _Reader(Literals):
     """Reads statements."""
 
-    def __init__(self, text: Text, unit: str, program: Program) -> None:
+    def __init__(self, text: Text, unit: str, program: ParsedProgram) -> None:
         super().__init__(text, unit, program.problems)
         self.program = program
 
@@ -59,7 +59,7 @@ class _Reader(Literals):
                 return
             try:
                 self._statement(begun)
-            except Fault as fault:
+            except TokenFault as fault:
                 self._recover(fault)
 
     def _plain_facts(self) -> None:
@@ -70,10 +70,10 @@ class _Reader(Literals):
             facts.setdefault(f"{name}/{len(row)}", {}).setdefault(row, (self.text, found.start(1)))
             self.lexer.at = found.end()
 
-    def _recover(self, fault: Fault) -> None:
+    def _recover(self, fault: TokenFault) -> None:
         """Tells a fault, and goes on behind the statement: with what begins a line where a dot is missing, else behind a dot."""
         if fault.token.kind != WRONG:
-            self.problems.append(Problem(self.text.place(fault.token.offset), fault.message))
+            self.problems.append(ProgramProblem(self.text.place(fault.token.offset), fault.message))
         before = self.text.text[: fault.token.offset].rpartition("\n")[2]
         if fault.expected == "." and not before.strip() and fault.token.kind in (NAME, HASH):
             # The token itself may have been taken or only looked at.
@@ -89,23 +89,23 @@ class _Reader(Literals):
         while self.peek().kind != END and not self.accept(end):
             self.take()
 
-    def _is_ahead(self, token: Token) -> bool:
+    def _is_ahead(self, token: RuleToken) -> bool:
         return any(waiting.offset == token.offset for waiting in self._ahead)
 
     # --- statements
 
-    def _statement(self, begun: Token) -> None:
+    def _statement(self, begun: RuleToken) -> None:
         self.begin_rule()
         if begun.text == "#show":
             self._show()
         elif begun.text == "#rdf":
             self._rdf()
         elif begun.kind == HASH and begun.text not in ("#temp", "#trigger_frequency"):
-            raise Fault(begun, f"{begun} is not supported; the directives are {_DIRECTIVES}")
+            raise TokenFault(begun, f"{begun} is not supported; the directives are {_DIRECTIVES}")
         else:
             self._rule(begun)
 
-    def _rule(self, begun: Token) -> None:
+    def _rule(self, begun: RuleToken) -> None:
         temporary, frequency = False, None
         while self.peek().kind == HASH:
             token = self.take()
@@ -114,61 +114,63 @@ class _Reader(Literals):
             elif token.text == "#trigger_frequency" and frequency is None:
                 frequency = self._frequency(token)
             else:
-                raise Fault(token, f"expected an atom, found {token}")
+                raise TokenFault(token, f"expected an atom, found {token}")
         self._refuse_heads()
         head = self.atom()
         self._refuse_behind()
         body: tuple[Literal, ...] = ()
         if self.accept(":-"):
             if self.sees("."):
-                raise Fault(self.peek(), "expected a literal behind ':-'; leave ':-' away for a fact")
+                raise TokenFault(self.peek(), "expected a literal behind ':-'; leave ':-' away for a fact")
             body = self.body()
         if not self.sees("."):
             wanted = "',' or '.'" if body else "':-' or '.'"
-            raise Fault(self.peek(), f"expected {wanted}, found {self.peek()}", ".")
+            raise TokenFault(self.peek(), f"expected {wanted}, found {self.peek()}", ".")
         self.take()
         row = tuple(argument.value for argument in head.arguments if isinstance(argument, Constant))
         if body or temporary or frequency is not None or len(row) < len(head.arguments):
             number = len(self.program.rules)
             place = self.text.place(begun.offset)
-            self.program.rules.append(Rule(head, body, temporary, frequency, number, place))
+            self.program.rules.append(StreamRule(head, body, temporary, frequency, number, place))
         else:
             self.program.facts.setdefault(head.predicate, {}).setdefault(row, (self.text, begun.offset))
 
-    def _frequency(self, token: Token) -> int:
+    def _frequency(self, token: RuleToken) -> int:
         self.expect("(", "'('")
         frequency, _ = self.duration(")")
         self.take()
         if frequency == 0:
-            raise Fault(token, "#trigger_frequency(0): write a whole number of at least 1")
+            raise TokenFault(token, "#trigger_frequency(0): write a whole number of at least 1")
         return frequency
 
     def _refuse_heads(self) -> None:
         """What ASP-Core-2 has at the place of a head, and stream rules do not."""
         token = self.peek()
         if token.text == ":-":
-            raise Fault(token, "constraints are not supported; give the rule a head, as in alarm :- …")
+            raise TokenFault(token, "constraints are not supported; give the rule a head, as in alarm :- …")
         if token.text == ":~":
-            raise Fault(token, "weak constraints are not supported; there is one model, nothing is optimised")
+            raise TokenFault(token, "weak constraints are not supported; there is one model, nothing is optimised")
         if token.text == "{" or (token.kind == INTEGER and self.peek(1).text in ("{", *RELATIONS)):
-            raise Fault(token, "choice rules are not supported; there is one model, nothing is chosen")
+            raise TokenFault(token, "choice rules are not supported; there is one model, nothing is chosen")
 
     def _refuse_behind(self) -> None:
         token = self.peek()
         if token.text in ("|", ";") or (token.text == "v" and token.kind == NAME and self.peek(1).kind == NAME):
-            raise Fault(token, "disjunction is not supported; write a rule for each head, with conditions that tell them apart")
+            raise TokenFault(
+                token, "disjunction is not supported; write a rule for each head, with conditions that tell them apart"
+            )
         if token.text == "?":
-            raise Fault(token, "queries are not supported; --show and #show select what is told")
+            raise TokenFault(token, "queries are not supported; --show and #show select what is told")
         if token.text == ":":
-            raise Fault(token, "conditional literals are not supported; give the condition a rule of its own")
+            raise TokenFault(token, "conditional literals are not supported; give the condition a rule of its own")
         if token.text in RELATIONS:
-            raise Fault(token, "a head is an atom, no comparison")
+            raise TokenFault(token, "a head is an atom, no comparison")
 
     def _show(self) -> None:
         self.take()
         name = self.take()
         if name.kind != NAME:
-            raise Fault(name, f"expected the name of a predicate, found {name}; write #show name/arity.")
+            raise TokenFault(name, f"expected the name of a predicate, found {name}; write #show name/arity.")
         self.expect("/", "'/' and the arity")
         self.program.shown = {*(self.program.shown or ()), f"{name.text}/{self._arity()}"}
         self.accept(".")
@@ -176,27 +178,27 @@ class _Reader(Literals):
     def _arity(self) -> int:
         token = self.take()
         if token.kind != INTEGER or len(token.text) > 4:
-            raise Fault(token, f"expected an arity, found {token}")
+            raise TokenFault(token, f"expected an arity, found {token}")
         return int(token.text)
 
     def _rdf(self) -> None:
         place = self.text.place(self.take().offset)
         name = self.take()
         if name.kind != NAME:
-            raise Fault(name, f"expected the name of a predicate, found {name}; write #rdf name/arity = <IRI>.")
+            raise TokenFault(name, f"expected the name of a predicate, found {name}; write #rdf name/arity = <IRI>.")
         self.expect("/", "'/' and the arity, 1 for a class or 2 for a property")
         token, scale = self.peek(), None
         arity = self._arity()
         if arity not in (1, 2):
-            raise Fault(token, "a class has 1 argument, a property 2")
+            raise TokenFault(token, "a class has 1 argument, a property 2")
         self.expect("=", "'='")
         iri = self.take()
         if iri.kind != IRI:
-            raise Fault(iri, f"expected an <IRI>, found {iri}")
+            raise TokenFault(iri, f"expected an <IRI>, found {iri}")
         if arity == 2 and self.accept("scale"):
             factor = self.take()
             if factor.kind != INTEGER or not 1 <= len(factor.text) <= 18 or int(factor.text) < 1:
-                raise Fault(factor, f"expected a whole number of at least 1, found {factor}")
+                raise TokenFault(factor, f"expected a whole number of at least 1, found {factor}")
             scale = int(factor.text)
         self.expect(".", "'.'" if arity == 1 or scale else "'.' or 'scale'")
         predicate = f"{name.text}/{arity}"
@@ -204,7 +206,7 @@ class _Reader(Literals):
         for other, where in self.program.mapped.values():
             if (other.predicate == predicate or other.iri == mapped.iri) and other != mapped:
                 same = predicate if other.predicate == predicate else f"<{mapped.iri}>"
-                self.problems.append(Problem(place, f"{same} is mapped twice, before in line {where.line}; keep one"))
+                self.problems.append(ProgramProblem(place, f"{same} is mapped twice, before in line {where.line}; keep one"))
         self.program.mapped[predicate] = mapped, place
 
 

@@ -22,12 +22,12 @@ from streams.rules.syntax import (
     COUNT,
     Aggregate,
     CheckedProgram,
-    Comparison,
+    ComparisonLiteral,
     Constant,
     External,
     Literal,
     Now,
-    Rule,
+    StreamRule,
     Term,
     Variable,
     WindowedLiteral,
@@ -36,7 +36,7 @@ from streams.rules.values import IntegerOverflow, Row, Value, arithmetic, atom_t
 
 Binding: TypeAlias = dict[str, Value]
 Point: TypeAlias = dict[str, set[Row]]
-Heard: TypeAlias = Callable[[Rule, Row, Binding], None]
+Heard: TypeAlias = Callable[[StreamRule, Row, Binding], None]
 
 
 @dataclass(frozen=True)
@@ -135,10 +135,10 @@ class _Step:
         self.run, self.t, self.now = run, t, now
         self.calls: dict[tuple[str, Row, int], Row | None] = {}
 
-    def applies(self, rule: Rule) -> bool:
+    def applies(self, rule: StreamRule) -> bool:
         return rule.frequency is None or (self.t - (self.run.first or 0)) % rule.frequency == 0
 
-    def instances(self, rule: Rule) -> list[tuple[Row, Binding]]:
+    def instances(self, rule: StreamRule) -> list[tuple[Row, Binding]]:
         """The heads of all instances of ``rule`` whose bodies hold, with their bindings."""
         outer = global_names(rule)
         try:
@@ -148,7 +148,7 @@ class _Step:
         except IntegerOverflow as error:
             raise EvaluationError(rule, f"at {self.t}: {error}", "Keep integers within 64 bits.") from error
 
-    def bindings(self, rule: Rule, body: Sequence[Literal], binding: Binding, outer: set[str]) -> Iterator[Binding]:
+    def bindings(self, rule: StreamRule, body: Sequence[Literal], binding: Binding, outer: set[str]) -> Iterator[Binding]:
         """The extensions of ``binding`` that make each literal true."""
         if not body:
             yield binding
@@ -156,10 +156,10 @@ class _Step:
         for found in self.literal(rule, body[0], binding, outer):
             yield from self.bindings(rule, body[1:], found, outer)
 
-    def literal(self, rule: Rule, literal: Literal, binding: Binding, outer: set[str]) -> Iterator[Binding]:
+    def literal(self, rule: StreamRule, literal: Literal, binding: Binding, outer: set[str]) -> Iterator[Binding]:
         if isinstance(literal, WindowedLiteral):
             return self.windowed(literal, binding)
-        if isinstance(literal, Comparison):
+        if isinstance(literal, ComparisonLiteral):
             return self.comparison(literal, binding)
         if isinstance(literal, External):
             return self.external(rule, literal, binding)
@@ -246,7 +246,7 @@ class _Step:
 
     # --- other literals
 
-    def comparison(self, literal: Comparison, binding: Binding) -> Iterator[Binding]:
+    def comparison(self, literal: ComparisonLiteral, binding: Binding) -> Iterator[Binding]:
         for term, other in ((literal.left, literal.right), (literal.right, literal.left)):
             if isinstance(term, Variable) and term.name not in binding:
                 value = self.value(other, binding)
@@ -257,7 +257,7 @@ class _Step:
         if left is not None and right is not None and compare(left, literal.relation, right) != literal.negated:
             yield binding
 
-    def external(self, rule: Rule, literal: External, binding: Binding) -> Iterator[Binding]:
+    def external(self, rule: StreamRule, literal: External, binding: Binding) -> Iterator[Binding]:
         inputs = self.row(literal.inputs, binding)
         if inputs is None:
             return
@@ -271,7 +271,7 @@ class _Step:
         elif outputs is not None and (found := self.matched(literal.outputs, outputs, binding)) is not None:
             yield found
 
-    def elements(self, rule: Rule, literal: Aggregate, binding: Binding, outer: set[str]) -> set[Row]:
+    def elements(self, rule: StreamRule, literal: Aggregate, binding: Binding, outer: set[str]) -> set[Row]:
         """The set of tuples that an aggregate ranges over."""
         inner = {name: value for name, value in binding.items() if name in outer}
         tuples: set[Row] = set()
@@ -282,7 +282,7 @@ class _Step:
                     tuples.add(row)
         return tuples
 
-    def aggregate(self, rule: Rule, literal: Aggregate, binding: Binding, outer: set[str]) -> Iterator[Binding]:
+    def aggregate(self, rule: StreamRule, literal: Aggregate, binding: Binding, outer: set[str]) -> Iterator[Binding]:
         value = _AGGREGATES[literal.function](self.elements(rule, literal, binding, outer))
         if value is None:
             return

@@ -33,7 +33,7 @@ _ODD: Final = np.int64(-7046029254386353131)
 
 
 @dataclass(frozen=True)
-class Run:
+class SortedRun:
     """Some rows, in the order of some of their columns.
 
     ``pack`` has for each column its least value and the width of its range, and keys are exact; what is out of a range has its
@@ -68,7 +68,7 @@ class Run:
         return found
 
 
-def sorted_run(columns: Columns, rows: Ints) -> Run:
+def sorted_run(columns: Columns, rows: Ints) -> SortedRun:
     """A run of rows in the order of ``columns``. Sorted parts one after another are merged, since the sort is stable."""
     part = [column[rows] for column in columns]
     pack, size = [], 1
@@ -79,14 +79,14 @@ def sorted_run(columns: Columns, rows: Ints) -> Run:
     if size >= 1 << 62:
         keys = _hashed(part)
         order = np.argsort(keys, kind="stable")
-        return Run(rows[order], keys[order], None, None)
+        return SortedRun(rows[order], keys[order], None, None)
     keys = _packed(part, pack)
     order = np.argsort(keys, kind="stable")
     starts = None
     if size <= _SPREAD * len(rows) + 1024:
         starts = np.zeros(size + 1, np.int64)
         np.cumsum(np.bincount(keys, minlength=size), out=starts[1:])
-    return Run(rows[order], keys[order], tuple(pack), starts)
+    return SortedRun(rows[order], keys[order], tuple(pack), starts)
 
 
 def _packed(columns: Columns, pack: Sequence[tuple[int, int]]) -> Ints:
@@ -107,15 +107,15 @@ def _hashed(columns: Columns) -> Ints:
     return key
 
 
-class Index:
+class RowIndex:
     """Rows by some of their columns: a large sorted run, and a small one with what came since."""
 
     def __init__(self, positions: tuple[int, ...]) -> None:
         self.positions = positions
-        self._runs: list[Run] = []
+        self._runs: list[SortedRun] = []
         self._base = self._covered = 0
 
-    def runs(self, relation: Relation) -> list[Run]:
+    def runs(self, relation: Relation) -> list[SortedRun]:
         """Runs over all rows of ``relation``."""
         size = relation.size
         if size > self._covered:
@@ -148,7 +148,7 @@ class Relation:
     held: Ints = field(default_factory=nothing)
     came: Ints = field(default_factory=nothing)
     went: Ints = field(default_factory=nothing)
-    indexes: dict[tuple[int, ...], Index] = field(default_factory=dict)
+    indexes: dict[tuple[int, ...], RowIndex] = field(default_factory=dict)
     #: How often rows have been renumbered.
     version: int = 0
 
@@ -162,10 +162,10 @@ class Relation:
         if name not in self.of_row:
             self.of_row[name] = np.zeros(len(self.columns[0]), kind)
 
-    def index(self, positions: tuple[int, ...]) -> Index:
+    def index(self, positions: tuple[int, ...]) -> RowIndex:
         found = self.indexes.get(positions)
         if found is None:
-            found = self.indexes[positions] = Index(positions)
+            found = self.indexes[positions] = RowIndex(positions)
         return found
 
     def matches(self, positions: tuple[int, ...], wanted: Columns, most: int) -> tuple[Ints, Ints]:

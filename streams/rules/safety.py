@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
-from streams.rules.problems import Problem
+from streams.rules.problems import ProgramProblem
 from streams.rules.syntax import (
     AT_MOST,
     COUNT,
     Aggregate,
-    Comparison,
-    Element,
+    AggregateElement,
+    ComparisonLiteral,
     External,
     Literal,
-    Rule,
+    StreamRule,
     Term,
     Variable,
     WindowedLiteral,
@@ -31,7 +31,7 @@ def occurrences(literal: Literal) -> list[Variable]:
     """The variables of a literal, as they occur in its text."""
     if isinstance(literal, WindowedLiteral):
         terms = [*literal.atom.arguments, *((literal.count,) if literal.count else ())]
-    elif isinstance(literal, Comparison):
+    elif isinstance(literal, ComparisonLiteral):
         terms = [literal.left, literal.right]
     elif isinstance(literal, External):
         terms = [*literal.inputs, *literal.outputs]
@@ -42,12 +42,12 @@ def occurrences(literal: Literal) -> list[Variable]:
     return [variable for term in terms for variable in variables(term)]
 
 
-def _of_element(element: Element) -> list[Variable]:
+def _of_element(element: AggregateElement) -> list[Variable]:
     inside = [variable for literal in element.body for variable in occurrences(literal)]
     return [*(variable for term in element.terms for variable in variables(term)), *inside]
 
 
-def global_names(rule: Rule) -> set[str]:
+def global_names(rule: StreamRule) -> set[str]:
     """The variables that occur outside the elements of aggregates."""
     found = names_in(*rule.head.arguments)
     for literal in rule.body:
@@ -73,7 +73,7 @@ def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[s
         if literal.operator == COUNT and isinstance(literal.count, Variable):
             return arguments - bound, bound | counted
         return (arguments | counted) - bound, bound
-    if isinstance(literal, Comparison):
+    if isinstance(literal, ComparisonLiteral):
         return names_in(literal.left, literal.right), set()
     if isinstance(literal, External):
         outputs = names_in(*literal.outputs)
@@ -91,7 +91,7 @@ def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[s
 
 def is_ready(literal: Literal, bound: Set[str], outer: Set[str]) -> bool:
     """Whether ``literal`` has what it needs."""
-    if isinstance(literal, Comparison) and literal.relation == "=" and not literal.negated:
+    if isinstance(literal, ComparisonLiteral) and literal.relation == "=" and not literal.negated:
         left, right = names_in(literal.left) - bound, names_in(literal.right) - bound
         if not right and left:
             return isinstance(literal.left, Variable)
@@ -121,7 +121,7 @@ def _own(literal: Literal, outer: Set[str]) -> set[str]:
     return {variable.name for variable in occurrences(literal)}
 
 
-def ordered(rule: Rule, at_most_binds: bool, problems: list[Problem]) -> Rule:
+def ordered(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProblem]) -> StreamRule:
     """``rule`` with its body in order; its unsafe variables are told to ``problems``, each where it occurs first.
 
     ``at_most_binds``: a positive at most whose variables nothing else binds ranges over the atoms with m ≥ 1.
@@ -146,7 +146,7 @@ def _binding(stuck: Iterable[Literal]) -> WindowedLiteral | None:
     return None
 
 
-def _inside(literal: Literal, known: Set[str], problems: list[Problem]) -> Literal:
+def _inside(literal: Literal, known: Set[str], problems: list[ProgramProblem]) -> Literal:
     """An aggregate with the bodies of its elements in order."""
     if not isinstance(literal, Aggregate):
         return literal
@@ -160,7 +160,7 @@ def _inside(literal: Literal, known: Set[str], problems: list[Problem]) -> Liter
     return replace(literal, elements=tuple(elements))
 
 
-def _tell(unsafe: Set[str], places: Iterable[Variable], problems: list[Problem]) -> None:
+def _tell(unsafe: Set[str], places: Iterable[Variable], problems: list[ProgramProblem]) -> None:
     for name in sorted(unsafe):
         first = min((variable for variable in places if variable.name == name), key=lambda variable: variable.position)
         if first.is_anonymous:
@@ -169,4 +169,4 @@ def _tell(unsafe: Set[str], places: Iterable[Variable], problems: list[Problem])
             )
         else:
             said = f"unsafe: the variable {name} is bound by no positive literal; add one that has it as an argument"
-        problems.append(Problem(first.position, said))
+        problems.append(ProgramProblem(first.position, said))

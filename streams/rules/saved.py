@@ -15,14 +15,14 @@ import numpy as np
 
 from shiq.columns.arrays import Ints, unique
 from shiq.errors import OperationalError
-from streams.rules.dictionary import FIRST, Dictionary
+from streams.rules.dictionary import FIRST, ConstantDictionary
 from streams.rules.predicates import Predicate
 
 _SCHEMA: Final = 1
 _HEAD: Final = "head"
 
 
-def saved(origin: int | None, point: int, predicates: dict[str, Predicate], dictionary: Dictionary) -> bytes:
+def saved(origin: int | None, point: int, predicates: dict[str, Predicate], dictionary: ConstantDictionary) -> bytes:
     """The state as bytes."""
     arrays: dict[str, Ints] = {}
     names: list[str] = []
@@ -55,7 +55,7 @@ def saved(origin: int | None, point: int, predicates: dict[str, Predicate], dict
     return file.getvalue()
 
 
-def put_back(state: bytes, predicates: dict[str, Predicate], dictionary: Dictionary) -> tuple[int | None, int]:
+def put_back(state: bytes, predicates: dict[str, Predicate], dictionary: ConstantDictionary) -> tuple[int | None, int]:
     """Fills the histories of ``predicates``; gives origin and point. Raises: OperationalError."""
     try:
         with np.load(io.BytesIO(state), allow_pickle=False) as found:

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jobs.files import naming, replace_file
 from shiq.errors import OperationalError, UsageError
-from streams.front.lateness import Clock
-from streams.front.rejects import LATE, MALFORMED, Rejects
+from streams.front.lateness import EventClock
+from streams.front.rejects import LATE, MALFORMED, RejectLog
 from streams.rules.atoms import END_OF_POINT, AtomError, read_atom
 from streams.rules.evaluation import Engine
 from streams.rules.input_columns import columns_of, rows_of
-from streams.rules.model import Model
-from streams.rules.protocol import Evaluator
+from streams.rules.model import Evaluator, Model
 from streams.rules.records import Unreadable
 from streams.rules.shards import ShardedEvaluator, parts_of
 from streams.rules.syntax import CheckedProgram
+from streams.rules.values import Row
 
 if TYPE_CHECKING:
     from streams.rules.program import Program
@@ -36,7 +36,7 @@ Atoms: TypeAlias = Iterable[str | Unreadable] | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Options:
+class EvaluationOptions:
     """What changes models, beside the program."""
 
     timeline: str = "dense"
@@ -53,18 +53,18 @@ class Options:
 
 
 @dataclass
-class Session:
+class RuleSession:
     """One run. ``closed``: the last point that was evaluated, or passed; ``points``, ``atoms``: how many were."""
 
     program: Program
-    options: Options = field(default_factory=Options)
-    rejects: Rejects = field(default_factory=Rejects)
+    options: EvaluationOptions = field(default_factory=EvaluationOptions)
+    rejects: RejectLog = field(default_factory=RejectLog)
     closed: int | None = None
     points: int = 0
     atoms: int = 0
 
     def __post_init__(self) -> None:
-        self.clock = Clock(self.options.lateness, self.options.max_ahead)
+        self.clock = EventClock(self.options.lateness, self.options.max_ahead)
         self.evaluator = evaluator_of(self.program, self.options)
         #: Rows of open points by predicate: lists of rows, or one tuple of columns.
         self._open: dict[int, dict[str, Any]] = {}
@@ -104,27 +104,30 @@ class Session:
                     point[predicate] = columns
                 self.atoms += len(columns[0])
             return False
-        ended = False
+        read = self._read(atoms, source, line)
+        for predicate, row in read:
+            rows = point.get(predicate)
+            if type(rows) is not list:
+                rows = point[predicate] = [] if rows is None else rows_of(rows)
+            rows.append(row)
+        self.atoms += len(read)
+        return END_OF_POINT in atoms
+
+    def _read(self, atoms: Iterable[str | Unreadable], source: str, line: int) -> list[tuple[str, Row]]:
+        """Predicates and rows; what is none goes to ``rejects``."""
+        try:
+            return list(map(read_atom, atoms))
+        except (AtomError, TypeError):
+            found = []
         for text in atoms:
             if isinstance(text, Unreadable):
                 self.rejects.add(MALFORMED, source, line, text.reason, text.text)
-                continue
-            if text == END_OF_POINT:
-                ended = True
-                continue
-            try:
-                predicate, row = read_atom(text)
-            except AtomError as error:
-                self.rejects.add(MALFORMED, source, line, str(error), _whole(text))
-                continue
-            rows = point.get(predicate)
-            if isinstance(rows, tuple):
-                rows = point[predicate] = rows_of(rows)
-            if rows is None:
-                rows = point[predicate] = []
-            rows.append(row)
-            self.atoms += 1
-        return ended
+            elif text != END_OF_POINT:
+                try:
+                    found.append(read_atom(text))
+                except AtomError as error:
+                    self.rejects.add(MALFORMED, source, line, str(error), _whole(text))
+        return found
 
     def finish(self) -> list[Model]:
         """The models of the points that are still open."""
@@ -208,24 +211,24 @@ def _shown(t: int, atoms: Atoms) -> str:
     return _whole(f"{t} {', '.join(atoms) if isinstance(atoms, Mapping) else '; '.join(map(str, atoms))}")
 
 
-def restored(program: Program, path: Path) -> Session:
-    """The session of ``program`` that `Session.save` wrote to ``path``. Raises: OperationalError."""
+def restored(program: Program, path: Path) -> RuleSession:
+    """The session of ``program`` that `RuleSession.save` wrote to ``path``. Raises: OperationalError."""
     try:
         head, _, state = path.read_bytes().partition(b"\n")
         told = json.loads(head)
-        digest, options, whole = told["program"], Options(**told["options"]), told["crc"] == zlib.crc32(state)
+        digest, options, whole = told["program"], EvaluationOptions(**told["options"]), told["crc"] == zlib.crc32(state)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OperationalError(f"{path}: no saved session ({error})", "Name a file that Session.save wrote.") from error
+        raise OperationalError(f"{path}: no saved session ({error})", "Name a file that RuleSession.save wrote.") from error
     if not whole:
         raise OperationalError(f"{path}: damaged", "Take another copy, or start anew.")
     if digest != program.digest:
         raise OperationalError(f"{path}: saved by program {digest}, not {program.digest}", "Go on with the same program.")
-    session = Session(program, options)
+    session = RuleSession(program, options)
     session.put_back(state)
     return session
 
 
-def evaluator_of(program: Program, options: Options, shards: int = 1) -> Evaluator:
+def evaluator_of(program: Program, options: EvaluationOptions, shards: int = 1) -> Evaluator:
     """What evaluates the points of a program; ``shards``: by so many evaluators, each with its keys."""
 
     def one(checked: CheckedProgram) -> Evaluator:

@@ -11,7 +11,7 @@ from typing import Any
 from shiq.errors import OperationalError
 from streams.rules.input_columns import columns_from, rows_of
 from streams.rules.key import Key, shard_of
-from streams.rules.protocol import Evaluator, PointModel
+from streams.rules.model import Evaluator, PointModel
 from streams.rules.syntax import CheckedProgram
 from streams.rules.values import Row
 

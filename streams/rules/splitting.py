@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from streams.rules.stratification import arcs, components
-from streams.rules.syntax import Atom, Literal, Rule, Term, Variable, WindowedLiteral
+from streams.rules.syntax import Atom, Literal, StreamRule, Term, Variable, WindowedLiteral
 
 #: Arcs (source, target) of a graph with their labels: True for "<".
 Labelled = Mapping[tuple[int, int], bool]
 
 
-def flat(rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], dict[str, str]]:
+def flat(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str, str]]:
     """The flat rewriting: a fresh predicate for each non-degenerate streaming atom, equal ones sharing; and the map of which is
     which, by names with arity."""
     fresh: dict[tuple[object, ...], str] = {}
@@ -142,7 +142,7 @@ class Splitting:
             done.append(node)
         return self.runs(done)
 
-    def is_streaming_recursive(self, rule: Rule) -> bool:
+    def is_streaming_recursive(self, rule: StreamRule) -> bool:
         """Whether body and head of ``rule`` lie on a cycle with an arc "<"."""
         place = self._place[rule.head.predicate]
         inside = self.members[place]
@@ -151,7 +151,7 @@ class Splitting:
         return any(isinstance(literal, WindowedLiteral) and literal.atom.predicate in inside for literal in rule.body)
 
 
-def split(rules: Sequence[Rule]) -> Splitting:
+def split(rules: Sequence[StreamRule]) -> Splitting:
     """The graphs of a program."""
     heads = list(dict.fromkeys(rule.head.predicate for rule in rules))
     every = [arc for arc in arcs(rules) if arc.source in heads]

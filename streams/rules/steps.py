@@ -1,7 +1,7 @@
 """What plans are made of: conjuncts of a body, and the steps that they become.
 
-A body is first made of conjuncts: `Pattern` (a streaming literal over constants and variables; arithmetic in arguments becomes a
-variable and an equation), comparisons, externals and aggregates. Source: SPEC 004, sections 1 and 6.
+A body is first made of conjuncts: `StreamingPattern` (a streaming literal over constants and variables; arithmetic in arguments
+becomes a variable and an equation), comparisons, externals and aggregates. Source: SPEC 004, sections 1 and 6.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from streams.rules.syntax import (
     Aggregate,
     Arithmetic,
     Atom,
-    Comparison,
+    ComparisonLiteral,
     Constant,
     External,
     Literal,
     Now,
-    Rule,
+    StreamRule,
     Term,
     Variable,
     WindowedLiteral,
     names_in,
 )
-from streams.rules.windows import View
+from streams.rules.windows import WindowView
 
 #: The code of a constant, or the name of a variable.
 Source: TypeAlias = int | str
 #: The view of a streaming literal: its operator, its count, and whether m itself is asked for.
-ViewOf: TypeAlias = Callable[[WindowedLiteral, str, int, bool], View]
+ViewOf: TypeAlias = Callable[[WindowedLiteral, str, int, bool], WindowView]
 #: At most, where it ranges over the rows that are in the window.
 BETWEEN: Final = "between"
 #: Columns beside variables: the rows of a pattern, the m of those that a plan begins with, whether they came (1) or went (-1).
@@ -53,11 +53,11 @@ class Threshold:
 
 
 @dataclass(frozen=True, eq=False)
-class Pattern:
+class StreamingPattern:
     """A streaming literal: rows that ``view`` has (``positive``) or has not, with their ``arguments``."""
 
     literal: WindowedLiteral
-    view: View
+    view: WindowView
     arguments: tuple[Source, ...]
     positive: bool
     threshold: Threshold | None = None
@@ -69,14 +69,14 @@ class Pattern:
         return {source for source in self.arguments if isinstance(source, str)}
 
 
-Conjunct: TypeAlias = Pattern | Comparison | External | Aggregate
+Conjunct: TypeAlias = StreamingPattern | ComparisonLiteral | External | Aggregate
 
 
 @dataclass(frozen=True, eq=False)
-class Join:
+class JoinStep:
     """Rows of a view that agree with what is bound. ``equal``: positions with one new variable; ``count``: the variable of m."""
 
-    pattern: Pattern
+    pattern: StreamingPattern
     positions: tuple[int, ...]
     sources: tuple[Source, ...]
     new: tuple[tuple[int, str], ...]
@@ -92,7 +92,7 @@ class Join:
 class Check:
     """Whether a view has the bound row, or not; or the test of its m."""
 
-    pattern: Pattern
+    pattern: StreamingPattern
     before: bool
     keep: frozenset[str] = frozenset()
 
@@ -101,7 +101,7 @@ class Check:
 class Compare:
     """A comparison of bound terms; a variable ``gives`` its value to, if it is not bound."""
 
-    comparison: Comparison
+    comparison: ComparisonLiteral
     gives: str | None = None
     keep: frozenset[str] = frozenset()
 
@@ -116,7 +116,7 @@ class Call:
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class AggregateStep:
     """An aggregate: for each binding of ``shared``, the tuples of all elements; variables that it ``gives`` its value to."""
 
     aggregate: Aggregate
@@ -126,17 +126,17 @@ class Group:
     keep: frozenset[str] = frozenset()
 
 
-Step: TypeAlias = Join | Check | Compare | Call | Group
+Step: TypeAlias = JoinStep | Check | Compare | Call | AggregateStep
 
 #: Which of the distinct ``shared`` bindings a row of an element belongs to.
 GROUP: Final = "#group"
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class JoinPlan:
     """Steps that begin with rows of the ``seed`` (None: with nothing)."""
 
-    seed: Pattern | None
+    seed: StreamingPattern | None
     steps: tuple[Step, ...]
     keep: frozenset[str]
 
@@ -158,38 +158,38 @@ def conjuncts(body: Iterable[Literal], view: ViewOf, code: Callable[[Constant], 
             else:
                 name = f"{fresh}{len(patterns)}.{len(sources)}"
                 sources.append(name)
-                others.append(Comparison(Variable(name), "=", argument))
+                others.append(ComparisonLiteral(Variable(name), "=", argument))
         pattern = _pattern(literal, tuple(sources) or (0,), view)
         patterns.append(replace(pattern, trace=f"{TRACE}{len(patterns)}"))
     return patterns + others
 
 
-def _pattern(literal: WindowedLiteral, arguments: tuple[Source, ...], view: ViewOf) -> Pattern:
+def _pattern(literal: WindowedLiteral, arguments: tuple[Source, ...], view: ViewOf) -> StreamingPattern:
     operator, negated = literal.operator, literal.negated
     number = literal.count.value if isinstance(literal.count, Constant) else None
     if operator == ALWAYS:
-        return Pattern(literal, view(literal, ALWAYS, 0, False), arguments, not negated)
+        return StreamingPattern(literal, view(literal, ALWAYS, 0, False), arguments, not negated)
     if isinstance(number, int):
         if operator == AT_MOST and number >= 0:
             if literal.binds:
-                return Pattern(literal, view(literal, BETWEEN, number, False), arguments, not negated)
-            return Pattern(literal, view(literal, AT_LEAST, number + 1, False), arguments, negated)
+                return StreamingPattern(literal, view(literal, BETWEEN, number, False), arguments, not negated)
+            return StreamingPattern(literal, view(literal, AT_LEAST, number + 1, False), arguments, negated)
         if operator != AT_MOST and number >= 1:
-            return Pattern(literal, view(literal, operator, number, False), arguments, not negated)
+            return StreamingPattern(literal, view(literal, operator, number, False), arguments, not negated)
     assert literal.count is not None
     threshold = Threshold(operator, literal.count, negated)
     binds = not negated and (operator != AT_MOST or literal.binds)
-    return Pattern(literal, view(literal, AT_LEAST, 1, True), arguments, binds, threshold)
+    return StreamingPattern(literal, view(literal, AT_LEAST, 1, True), arguments, binds, threshold)
 
 
 def names_of(conjunct: Conjunct) -> set[str]:
     """The variables of a conjunct; of an aggregate, those of its elements too."""
-    if isinstance(conjunct, Pattern):
+    if isinstance(conjunct, StreamingPattern):
         return conjunct.names | (names_in(conjunct.threshold.term) if conjunct.threshold else set())
     return {variable.name for variable in occurrences(conjunct)}
 
 
-def has_now(rule: Rule) -> bool:
+def has_now(rule: StreamRule) -> bool:
     """Whether @now occurs in a rule."""
     return "@now" in str(rule) and any(_is_now(term) for term in _terms(rule.head, rule.body))
 
@@ -199,7 +199,7 @@ def _terms(head: Atom | None, body: Iterable[Literal]) -> list[Term]:
     for literal in body:
         if isinstance(literal, WindowedLiteral):
             found += [*literal.atom.arguments, *([literal.count] if literal.count else [])]
-        elif isinstance(literal, Comparison):
+        elif isinstance(literal, ComparisonLiteral):
             found += [literal.left, literal.right]
         elif isinstance(literal, External):
             found += [*literal.inputs, *literal.outputs]

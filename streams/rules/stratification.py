@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from streams.rules.problems import Problem
-from streams.rules.syntax import Rule, Stratum, WindowedLiteral, windowed
+from streams.rules.problems import ProgramProblem
+from streams.rules.syntax import Stratum, StreamRule, WindowedLiteral, windowed
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class Arc:
     target: str
     literal: WindowedLiteral
     harmless: bool
-    rule: Rule
+    rule: StreamRule
 
 
-def arcs(rules: Iterable[Rule]) -> list[Arc]:
+def arcs(rules: Iterable[StreamRule]) -> list[Arc]:
     """What each rule says of how predicates depend on each other."""
     return [
         Arc(literal.atom.predicate, rule.head.predicate, literal, harmless, rule)
@@ -66,7 +66,7 @@ def components(nodes: Iterable[str], successors: Mapping[str, Sequence[str]]) ->
     return found[::-1]
 
 
-def strata(rules: Sequence[Rule], problems: list[Problem]) -> tuple[Stratum, ...]:
+def strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> tuple[Stratum, ...]:
     """The rules by components, in an order of evaluation. Cycles that a non-harmless literal is on are told to ``problems``."""
     every = arcs(rules)
     heads = list(dict.fromkeys(rule.head.predicate for rule in rules))
@@ -106,8 +106,8 @@ def _cycle(arc: Arc, every: Sequence[Arc]) -> list[Arc]:
     return [arc, *back]
 
 
-def _told(cycle: Sequence[Arc]) -> Problem:
+def _told(cycle: Sequence[Arc]) -> ProgramProblem:
     path = " → ".join([cycle[0].source, *(arc.target for arc in cycle)])
     shown = "; ".join(f"line {arc.rule.position.line}: {arc.literal} in {arc.rule}" for arc in cycle)
     said = "a cycle through negation, at most, count or an aggregate has no strata; make one of its rules not depend on it"
-    return Problem(cycle[0].literal.position, f"{path}: {said} ({shown})")
+    return ProgramProblem(cycle[0].literal.position, f"{path}: {said} ({shown})")

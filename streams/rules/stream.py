@@ -1,4 +1,4 @@
-"""A stream of records evaluated by a program: one row a point (`streams.front.run.System`)."""
+"""A stream of records evaluated by a program: one row a point (`streams.front.run.StreamSystem`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streams.front.rejects import MALFORMED, UNWRITABLE, leftover_rows
 from streams.front.sinks import row_text
 from streams.rules.model import Model
 from streams.rules.records import Reader
-from streams.rules.session import Session
+from streams.rules.session import RuleSession
 
 SHOWN: Final = ("derived", "all")
 _WAITING: Final = 500
@@ -46,7 +46,7 @@ class StreamEvaluation:
 class RuleStream:
     """Records in, rows out. ``shown``: derived or all; ``quads``: rows are N-Quads; ``heard``: hears each model, too."""
 
-    session: Session
+    session: RuleSession
     reader: Reader
     write: Callable[[Sequence[str]], None]
     shown: str = "derived"

@@ -8,7 +8,7 @@ built from it as ``Engine(checked, functions, complete_windows=False, most_atoms
 * ``step(t, rows)``: t is greater than that of the step before. Points between the two exist, are empty (facts do not hold there
   either) and count in windows. The first step's t is t0. ``rows`` has the point's input by predicate (``"p/2"``), as a list of
   rows, or as a tuple of equally long numpy columns (int64, or objects); the same row may come twice. It gives a `PointModel`.
-* A rule (`Rule`) without a body holds as a fact does, where its ``frequency`` lets it; facts proper are in
+* A rule (`StreamRule`) without a body holds as a fact does, where its ``frequency`` lets it; facts proper are in
   ``CheckedProgram.facts`` and are `plain`: never temporary. ``frequency`` f: the rule is applied
   only where t - t0 is a multiple of f.
 * ``strata``: components of rules in an order that satisfies all arcs; each is evaluated to its least fixpoint before the next.
@@ -213,7 +213,7 @@ class WindowedLiteral:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparisonLiteral:
     """left relation right; relation is one of = != < <= > >=."""
 
     left: Term
@@ -242,11 +242,11 @@ class External:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class AggregateElement:
     """terms : body, of an aggregate."""
 
     terms: tuple[Term, ...]
-    body: tuple[WindowedLiteral | Comparison | External, ...] = ()
+    body: tuple[WindowedLiteral | ComparisonLiteral | External, ...] = ()
 
     def __str__(self) -> str:
         terms = ",".join(map(str, self.terms))
@@ -258,7 +258,7 @@ class Aggregate:
     """function{elements} relation term, for each of ``guards``; function is one of count, sum, min, max."""
 
     function: str
-    elements: tuple[Element, ...]
+    elements: tuple[AggregateElement, ...]
     guards: tuple[tuple[str, Term], ...]
     negated: bool = False
     position: Position = field(default=_NOWHERE, compare=False, repr=False)
@@ -269,14 +269,14 @@ class Aggregate:
         return f"{'not ' if self.negated else ''}{guards}"
 
 
-Literal: TypeAlias = WindowedLiteral | Comparison | External | Aggregate
+Literal: TypeAlias = WindowedLiteral | ComparisonLiteral | External | Aggregate
 
 
 # --- rules and programs ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class StreamRule:
     """head :- body. ``number``: its place in the program, from 0; ``temporary``: of form 2; ``frequency``: in timeline units."""
 
     head: Atom
@@ -306,7 +306,7 @@ class PredicateMapping:
 class Stratum:
     """Rules that are evaluated together; ``recursive``: some use what others of them define."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[StreamRule, ...]
     recursive: bool = False
 
     @property
@@ -318,7 +318,7 @@ class Stratum:
 class CheckedProgram:
     """A program that was checked: see the head of this file. ``shown``: the predicates of #show, None where there is none."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[StreamRule, ...]
     facts: Mapping[str, Sequence[Row]]
     strata: tuple[Stratum, ...]
     horizons: Mapping[str, int]

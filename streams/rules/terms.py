@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from streams.front.event import UNITS
-from streams.rules.problems import Problem
+from streams.rules.problems import ProgramProblem
 from streams.rules.syntax import Arithmetic, Constant, Now, Term, Variable, Window, window
-from streams.rules.tokens import AT, INTEGER, IRI, NAME, PUNCTUATION, STRING, VARIABLE, Cursor, Fault, Text, Token
+from streams.rules.tokens import AT, INTEGER, IRI, NAME, PUNCTUATION, STRING, VARIABLE, Cursor, RuleToken, Text, TokenFault
 from streams.rules.values import LIMIT, IntegerOverflow, arithmetic
 
 #: Terms have no more operators and parentheses.
@@ -19,7 +19,7 @@ _FARTHEST: Final = 1 << 40
 class Terms(Cursor):
     """Reads terms and windows from the tokens of one text."""
 
-    def __init__(self, text: Text, unit: str, problems: list[Problem]) -> None:
+    def __init__(self, text: Text, unit: str, problems: list[ProgramProblem]) -> None:
         super().__init__(text, problems)
         self.unit = unit
         self._operators = self._anonymous = 0
@@ -31,10 +31,10 @@ class Terms(Cursor):
         self._operators = 0
         return self._sum()
 
-    def _operator(self, token: Token) -> None:
+    def _operator(self, token: RuleToken) -> None:
         self._operators += 1
         if self._operators > _MOST_OPERATORS:
-            raise Fault(token, f"a term has no more than {_MOST_OPERATORS} operators and parentheses; split it by X = …")
+            raise TokenFault(token, f"a term has no more than {_MOST_OPERATORS} operators and parentheses; split it by X = …")
 
     def _sum(self) -> Term:
         found = self._product()
@@ -48,13 +48,13 @@ class Terms(Cursor):
             found = self._combined(self.take(), found, self._factor())
         return found
 
-    def _combined(self, operator: Token, left: Term, right: Term) -> Term:
+    def _combined(self, operator: RuleToken, left: Term, right: Term) -> Term:
         self._operator(operator)
         if isinstance(left, Constant) and isinstance(right, Constant):
             try:
                 value = arithmetic(operator.text, left.value, right.value)
             except IntegerOverflow as error:
-                raise Fault(operator, f"{error}; integers have 64 bits") from None
+                raise TokenFault(operator, f"{error}; integers have 64 bits") from None
             if value is not None:
                 return Constant(value, left.position)
         return Arithmetic(operator.text, left, right, left.position)
@@ -68,13 +68,13 @@ class Terms(Cursor):
             return Variable(self._fresh() if token.text == "_" else token.text, place)
         if token.kind == NAME:
             if self.sees("("):
-                raise Fault(token, f"function symbols are not supported: {token}; use more arguments")
+                raise TokenFault(token, f"function symbols are not supported: {token}; use more arguments")
             return Constant(token.text, place)
         if token.kind in (STRING, IRI):
             return Constant(token.text, place)
         if token.kind == AT:
             if token.text != "@now":
-                raise Fault(token, f"{token} is no term; the only one of its kind is @now")
+                raise TokenFault(token, f"{token} is no term; the only one of its kind is @now")
             return Now(place)
         if token.text in ("(", "-") and token.kind == PUNCTUATION:
             self._operator(token)
@@ -84,12 +84,12 @@ class Terms(Cursor):
                 return self._combined(token, Constant(0, place), self._factor())
             found = self._sum()
             if self.sees(","):
-                raise Fault(self.peek(), "tuples are not supported; use more arguments")
+                raise TokenFault(self.peek(), "tuples are not supported; use more arguments")
             self.expect(")", "')'")
             return found
         if token.text in ("#inf", "#sup"):
-            raise Fault(token, f"{token} is not supported; constants are integers, symbols, strings and IRIs")
-        raise Fault(token, f"expected a term, found {token}")
+            raise TokenFault(token, f"{token} is not supported; constants are integers, symbols, strings and IRIs")
+        raise TokenFault(token, f"expected a term, found {token}")
 
     def _fresh(self) -> str:
         self._anonymous += 1
@@ -103,11 +103,11 @@ class Terms(Cursor):
         while True:
             found.append(self.term())
             if self.sees(".."):
-                raise Fault(self.peek(), "intervals are not supported; write a fact for each number")
+                raise TokenFault(self.peek(), "intervals are not supported; write a fact for each number")
             if any(map(self.sees, ends)):
                 return tuple(found)
             if self.sees(";"):
-                raise Fault(self.peek(), "pooling is not supported; write a rule for each")
+                raise TokenFault(self.peek(), "pooling is not supported; write a rule for each")
             self.expect(",", f"',' or '{ends[0]}'")
 
     # --- windows
@@ -116,54 +116,54 @@ class Terms(Cursor):
         begun = self.take()
         if begun.text == "{" and begun.kind == PUNCTUATION:
             if self.sees("}"):
-                raise Fault(begun, "an empty window holds for nothing; name at least one offset, as in {0}")
+                raise TokenFault(begun, "an empty window holds for nothing; name at least one offset, as in {0}")
             offsets = [self._offset()]
             while self.accept(","):
                 offsets.append(self._offset())
             self.expect("}", "',' or '}'")
             return window(offsets)
         if begun.text != "[" or begun.kind != PUNCTUATION:
-            raise Fault(begun, f"expected a window, as in [5], [5 sec] or {{0,2}}, found {begun}")
+            raise TokenFault(begun, f"expected a window, as in [5], [5 sec] or {{0,2}}, found {begun}")
         length, text = self.duration("]")
         self.take()
         if length == 0:
-            raise Fault(begun, "[0] is refused; write [w] with w of at least 1, or {0} for this point")
+            raise TokenFault(begun, "[0] is refused; write [w] with w of at least 1, or {0} for this point")
         return Window(((0, length),), f"[{text}]")
 
     def _offset(self) -> int:
         token = self.take()
         if token.kind != INTEGER:
-            raise Fault(token, f"expected an offset, a natural number, found {token}")
+            raise TokenFault(token, f"expected an offset, a natural number, found {token}")
         return self._bounded(token, _integer(token))
 
-    def _bounded(self, token: Token, number: int) -> int:
+    def _bounded(self, token: RuleToken, number: int) -> int:
         if number > _FARTHEST:
-            raise Fault(token, f"{number} timeline units are too many; no window reaches beyond {_FARTHEST}")
+            raise TokenFault(token, f"{number} timeline units are too many; no window reaches beyond {_FARTHEST}")
         return number
 
     def duration(self, end: str) -> tuple[int, str]:
         """An integer with or without a unit, up to ``end``, which stays: in timeline units, and as written."""
         token = self.take()
         if token.kind != INTEGER:
-            raise Fault(token, f"expected a natural number, found {token}")
+            raise TokenFault(token, f"expected a natural number, found {token}")
         number = _integer(token)
         if self.sees(end):
             return self._bounded(token, number), str(number)
         unit = self.take()
         if unit.kind != NAME or unit.text not in UNITS:
-            raise Fault(unit, f"unknown unit {unit}; the units are {', '.join(UNITS)}")
+            raise TokenFault(unit, f"unknown unit {unit}; the units are {', '.join(UNITS)}")
         if not self.sees(end):
-            raise Fault(self.peek(), f"expected '{end}', found {self.peek()}")
+            raise TokenFault(self.peek(), f"expected '{end}', found {self.peek()}")
         parts = number * UNITS[unit.text]
         if parts % UNITS[self.unit] or not parts:
             said = f"{number} {unit.text} is no multiple of the timeline unit, {self.unit}"
-            raise Fault(token, f"{said}; choose another --unit, or a whole number of at least 1 of them")
+            raise TokenFault(token, f"{said}; choose another --unit, or a whole number of at least 1 of them")
         return self._bounded(token, parts // UNITS[self.unit]), f"{number} {unit.text}"
 
 
-def _integer(token: Token, sign: int = 1) -> int:
+def _integer(token: RuleToken, sign: int = 1) -> int:
     number = int(token.text) if len(token.text) <= 20 else LIMIT * 2
     if not -LIMIT <= sign * number < LIMIT:
         shown = token.text if len(token.text) <= 40 else f"{token.text[:20]}… of {len(token.text)} digits"
-        raise Fault(token, f"{shown} is beyond 64 bits; write it as a string")
+        raise TokenFault(token, f"{shown} is beyond 64 bits; write it as a string")
     return sign * number

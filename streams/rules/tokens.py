@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from streams.rules.problems import Position, Problem
+from streams.rules.problems import Position, ProgramProblem
 
 INTEGER, NAME, VARIABLE, STRING, IRI, AT, HASH, PUNCTUATION, WRONG, END = (
     "integer", "name", "variable", "string", "IRI", "@", "#", "punctuation", "wrong", "end"
@@ -30,7 +30,7 @@ _KINDS: Final = {"at": AT, "hash": HASH, "iri": IRI}
 _OPERANDS: Final = frozenset({INTEGER, NAME, VARIABLE, STRING, IRI, AT, ")", "}"})
 
 
-class Token(NamedTuple):
+class RuleToken(NamedTuple):
     """``text`` is as written, "" at the end."""
 
     kind: str
@@ -63,11 +63,11 @@ def numbered(text: str, file: str) -> Text:
 class Lexer:
     """The tokens of a text, one by one. Characters that begin none are told to ``problems``, and are a token of kind WRONG."""
 
-    def __init__(self, text: Text, problems: list[Problem]) -> None:
+    def __init__(self, text: Text, problems: list[ProgramProblem]) -> None:
         self.text, self.problems, self.at = text, problems, 0
         self._before = ""
 
-    def next(self) -> Token:
+    def next(self) -> RuleToken:
         source = self.text.text
         while self.at < len(source):
             found = (_PLAIN if self._before in _OPERANDS else _WITH_IRI).match(source, self.at)
@@ -77,10 +77,10 @@ class Lexer:
             if found.lastgroup != "blank":
                 kind = _KINDS.get(str(found.lastgroup), str(found.lastgroup))
                 self._before = found[0] if kind == PUNCTUATION else kind
-                return Token(kind, found[0], offset)
-        return Token(END, "", len(source.rstrip()))
+                return RuleToken(kind, found[0], offset)
+        return RuleToken(END, "", len(source.rstrip()))
 
-    def _wrong(self, source: str, offset: int) -> Token:
+    def _wrong(self, source: str, offset: int) -> RuleToken:
         first = source[offset]
         if first == '"':
             rest = re.compile(r'"(?:[^"\\\n]|\\["\\n])*').match(source, offset)
@@ -99,14 +99,14 @@ class Lexer:
             shown = f"'{first}' (U+{ord(first):04X})" if first.isprintable() else f"U+{ord(first):04X}"
             said = f"{shown} does not belong here; names are of a-z, A-Z, 0-9 and _, all else stands in a string"
         self._before = NAME
-        self.problems.append(Problem(self.text.place(offset), said))
-        return Token(WRONG, source[offset : self.at], offset)
+        self.problems.append(ProgramProblem(self.text.place(offset), said))
+        return RuleToken(WRONG, source[offset : self.at], offset)
 
 
-class Fault(Exception):
+class TokenFault(Exception):
     """What is wrong with a token; ``expected``: which one was wanted, if a certain one was."""
 
-    def __init__(self, token: Token, message: str, expected: str = "") -> None:
+    def __init__(self, token: RuleToken, message: str, expected: str = "") -> None:
         super().__init__(message)
         self.token, self.message, self.expected = token, message, expected
 
@@ -114,16 +114,16 @@ class Fault(Exception):
 class Cursor:
     """The tokens of a text, with some looked at before they are taken."""
 
-    def __init__(self, text: Text, problems: list[Problem]) -> None:
+    def __init__(self, text: Text, problems: list[ProgramProblem]) -> None:
         self.text, self.problems, self.lexer = text, problems, Lexer(text, problems)
-        self._ahead: list[Token] = []
+        self._ahead: list[RuleToken] = []
 
-    def peek(self, places: int = 0) -> Token:
+    def peek(self, places: int = 0) -> RuleToken:
         while len(self._ahead) <= places:
             self._ahead.append(self.lexer.next())
         return self._ahead[places]
 
-    def take(self) -> Token:
+    def take(self) -> RuleToken:
         token = self.peek()
         del self._ahead[0]
         return token
@@ -138,7 +138,7 @@ class Cursor:
             self.take()
         return found
 
-    def expect(self, text: str, what: str) -> Token:
+    def expect(self, text: str, what: str) -> RuleToken:
         if not self.sees(text):
-            raise Fault(self.peek(), f"expected {what}, found {self.peek()}", text)
+            raise TokenFault(self.peek(), f"expected {what}, found {self.peek()}", text)
         return self.take()

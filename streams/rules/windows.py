@@ -1,9 +1,9 @@
 """Windows as counters: for each row, at how many of the points that a window observes it held, changed by what enters and leaves.
 
-A `Counter` of a window D counts, for each row of a relation, the past points n - d, d in D, d ≥ 1, that contain it. When n grows,
-rows of the points that enter one of D's intervals are added and rows of those that leave are taken away, so the cost follows
-arrivals and departures and not the length of D. A `View` is what a streaming literal asks: the rows with m ≥ c, m = N, m = c. It
-keeps them as a mask and tells which became true and false with this point. Source: SPEC 004, sections 2 and 6.
+A `WindowCounter` of a window D counts, for each row of a relation, the past points n - d, d in D, d ≥ 1, that contain it. When n
+grows, rows of the points that enter one of D's intervals are added and rows of those that leave are taken away, so the cost
+follows arrivals and departures and not the length of D. A `WindowView` is what a streaming literal asks: the rows with m ≥ c, m =
+N, m = c. It keeps them as a mask and tells which became true and false with this point. Source: SPEC 004, sections 2 and 6.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class History:
 
 
 @dataclass(eq=False)
-class Counter:
+class WindowCounter:
     """How often each row of a relation is observed. ``changed``: rows whose past count changed with this point."""
 
     relation: Relation
@@ -133,14 +133,14 @@ def test_of(operator: str, count: int) -> Test:
 
 
 @dataclass(eq=False)
-class View:
+class WindowView:
     """The rows for which a streaming literal is true; ``came`` and ``went``: those that became true and false with this point.
 
     ``counted`` where rules ask for m itself: then a row whose count changed is among what went and what came, and the m that each
     row had before this point is kept.
     """
 
-    counter: Counter
+    counter: WindowCounter
     operator: str
     count: int
     counted: bool = False

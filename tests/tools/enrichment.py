@@ -1,10 +1,11 @@
 """Enrichment of random events over random ontologies: cached, in any order, against each class denied by itself.
 
-    python -m tests.tools.enrichment --seeds 0:2000 --reasoner auto
+    python -m tests.tools.enrichment --seeds 0:2000 --reasoner auto --hermit 2
 
 Events are drawn over individuals of B and of their own; of each there are renamed copies, such with other values, and such with a
 role assertion turned round. A renamed copy has to hit. A third of the seeds has nominals, chains, keys and Self, for which HermiT
-decides.
+decides. What is answered there, and to ``--hermit`` events of each other seed, is proved to HermiT: each class that is told
+is denied by itself, those that are not are denied together.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from typing import Any
 import click
 
 from abox_ops.entailment import Premises
+from abox_ops.entailment.premises import denial
 from abox_ops.entailment.reasoners import Reasoners
-from abox_ops.entailment.uncached import entailed_uncached
+from abox_ops.entailment.uncached import asked_classes, entailed_uncached
 from shiq import model as owl
 from shiq.abox import abox_of, individuals_of
 from shiq.errors import InputError
@@ -30,9 +32,11 @@ from shiq.reasoner.structure import rewritten
 from shiq.signature import parts, signature_of
 from shiq.verdict import Verdict
 from streams.enrichment.cache import Entries
+from streams.enrichment.components import WindowEvent
 from streams.enrichment.enricher import Enricher
-from streams.enrichment.knowledge import Knowledge
+from streams.enrichment.knowledge import StaticKnowledge
 from streams.enrichment.policies import POLICIES, capacity_of
+from streams.enrichment.reading import read, shown, together
 from streams.enrichment.realize import Realizer
 from tests.outside_random import random_owl
 from tests.tools.random_ontologies.dice import Dice
@@ -57,7 +61,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Case:
-    knowledge: Knowledge
+    knowledge: StaticKnowledge
     events: tuple[Event, ...]
 
 
@@ -75,7 +79,7 @@ def case_of(seed: int, *, outside: bool | None = None, structures: int = 4) -> C
     static = tuple(pool[: rng.randrange(len(pool) // 2 + 1)])
     signature = signature_of((*axioms, *pool))
     premises = Premises.of(axioms, static)
-    knowledge = Knowledge(replace(premises.tbox, signature=signature), premises.axioms, static)
+    knowledge = StaticKnowledge(replace(premises.tbox, signature=signature), premises.axioms, static)
     return Case(knowledge, tuple(_events(rng, pool, structures)))
 
 
@@ -167,6 +171,41 @@ def renamed(assertion: owl.Assertion, names: dict[str, str]) -> owl.Assertion:
     return replace(found, **fields)  # type: ignore[no-any-return]
 
 
+class Proof:
+    """Answers proved to HermiT, over all of T, B and the event. ``asked``: how many; ``open``: those it did not decide about."""
+
+    def __init__(self, case: Case, hermit: Reasoners) -> None:
+        self._premises = Premises.of(case.knowledge.axioms, case.knowledge.static)
+        self._hermit = hermit
+        self.asked = self.open = 0
+
+    def refuted(self, event: Event, answer: Answer) -> list[str]:
+        """What HermiT finds otherwise than ``answer`` has it. The classes that it does not tell are denied all at once, which
+        proves that none follows; only where that is too much, one by one."""
+        self.asked += 1
+        expected, types, _ = answer
+        if expected is Verdict.INCONSISTENT:
+            return self._unlike(event, {(): expected})
+        classes = asked_classes(self._premises, self._premises.event(event.assertions), None)
+        denials = {denial(c, i): c.iri in told for i, told in types.items() for c in classes if isinstance(c, owl.Class)}
+        absent = tuple(each for each, is_told in denials.items() if not is_told)
+        together = {absent: Verdict.CONSISTENT}
+        if self._unlike(event, together):
+            together = {(): Verdict.CONSISTENT, **{(each,): Verdict.CONSISTENT for each in absent}}
+        told = {(each,): Verdict.INCONSISTENT for each, is_told in denials.items() if is_told}
+        return self._unlike(event, {**together, **told})
+
+    def _unlike(self, event: Event, expected: dict[tuple[owl.ClassAssertion, ...], Verdict]) -> list[str]:
+        facts = (*self._premises.all_assertions, *event.assertions)
+        found = {denied: self._hermit.whole(self._premises.all_axioms, (*facts, *denied)).verdict for denied in expected}
+        self.open += Verdict.UNDETERMINED in found.values()
+        return [
+            f"with {denied} it is {verdict.value}"
+            for denied, verdict in found.items()
+            if verdict not in (expected[denied], Verdict.UNDETERMINED)
+        ]
+
+
 class Twin:
     """The obvious way, for each event by itself; answers are kept by the event as it stands."""
 
@@ -182,30 +221,48 @@ class Twin:
         return self._known[event]
 
 
-def differences(case: Case, reasoner: str, seed: int, *, static: bool = False) -> tuple[list[str], Counter[str]]:
-    """Where the cached answers differ from the obvious ones, or a renamed copy does not hit; and what was met."""
-    twin = Twin(case, Reasoners(reasoner), static=static)
+def differences(
+    case: Case, reasoner: str, seed: int, *, static: bool = False, hermit: Reasoners | None = None, proved: int = 0
+) -> tuple[list[str], Counter[str]]:
+    """Where the cached answers differ from the obvious ones, or a renamed copy does not hit; and what was met. ``proved``: so
+    many answers are proved to ``hermit``; of a case outside SHIQ(D) all but one, of which the obvious way is asked."""
+    reasoners = Reasoners(reasoner)
+    twin, proof = Twin(case, reasoners, static=static), None if hermit is None else Proof(case, hermit)
     realizer = Realizer(case.knowledge, reasoner, static=static)
     rng, found, met = random.Random(f"order {seed}"), [], Counter[str]()
+    places, known = range(len(case.events)), dict[int, Answer]()
+    is_outside = not twin.premises.is_inside
+    left_to_hermit = {*rng.sample(places, len(places) - 1)} if proof is not None and is_outside and not static else set()
+    for_proof = left_to_hermit or ({*rng.sample(places, min(proved, len(places)))} if proof is not None else set())
     try:
         for policy in (POLICIES[0], rng.choice(POLICIES[1:])):
             capacity = None if policy == POLICIES[0] else rng.choice((0, 1, 2, 5))
             enricher = Enricher(case.knowledge, realizer, Entries(capacity_of(capacity), policy))
-            for place in rng.sample(range(len(case.events)), len(case.events)):
+            for place in rng.sample(places, len(places)):
                 event = case.events[place]
-                expected = twin.answer(event)
                 answer = enricher.enrich(event.lines)
                 got = answer.verdict, answer.types, answer.static_types
-                if expected[0] is Verdict.UNDETERMINED or got[0] is Verdict.UNDETERMINED:
-                    met["undetermined"] += 1
-                elif got != expected:
-                    found.append(f"seed {seed}, event {place}, {policy} {capacity}: {got} instead of {expected}")
                 met[got[0].value] += 1
                 met["hit" if answer.hit else "miss"] += 1
+                where = f"seed {seed}, event {place}, {policy} {capacity}: {got}"
+                if got[0] is Verdict.UNDETERMINED:
+                    continue
+                if place not in left_to_hermit:
+                    expected = twin.answer(event)
+                    if expected[0] is Verdict.UNDETERMINED:
+                        met["twin undetermined"] += 1
+                    elif got != expected:
+                        found.append(f"{where} instead of {expected}")
+                if proof is not None and place in for_proof and known.get(place) != got:
+                    known[place] = got
+                    found += [f"{where}, but HermiT: {each}" for each in proof.refuted(event, got)]
         found += _without_hits(case, realizer, seed)
     finally:
         realizer.close()
-        twin.reasoners.close()
+        reasoners.close()
+    if proof is not None:
+        met["proved"] += proof.asked
+        met["HermiT open"] += proof.open
     return found, met
 
 
@@ -243,6 +300,55 @@ def update_differences(case: Case, reasoner: str, seed: int, *, static: bool = F
     return found, met
 
 
+#: With these a window is one component.
+_COUNTING = (
+    owl.ObjectMaxCardinality,
+    owl.ObjectExactCardinality,
+    owl.FunctionalObjectProperty,
+    owl.InverseFunctionalObjectProperty,
+    owl.SameIndividual,
+    owl.DifferentIndividuals,
+)
+
+
+def without_counting(case: Case) -> Case:
+    """What of ``case`` lets windows fall into components."""
+
+    def less(values: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(v for v in values if not any(isinstance(part, _COUNTING) for part in parts(v)))
+
+    known = case.knowledge
+    tbox = replace(known.tbox, axioms=less(known.tbox.axioms))
+    knowledge = replace(known, tbox=tbox, outside=less(known.outside), static=less(known.static))
+    return Case(knowledge, tuple(Event(less(event.assertions)) for event in case.events))
+
+
+def window_differences(case: Case, reasoner: str, seed: int, *, static: bool = False) -> tuple[list[str], Counter[str]]:
+    """Where answers about windows, by components, differ from those about all that they hold as one event; and what was met."""
+    rng, found, met = random.Random(f"windows {seed}"), [], Counter[str]()
+    reasoners = Reasoners(reasoner)
+    twin, realizer = Twin(case, reasoners, static=static), Realizer(case.knowledge, reasoner, static=static)
+    enricher = Enricher(case.knowledge, realizer, Entries(capacity_of(None), POLICIES[0]))
+    try:
+        stream = [WindowEvent.of(event.lines) for event in rng.sample(case.events, len(case.events))]
+        width = rng.choice((1, 2, 3, 5))
+        for first in range(0, len(stream), rng.choice((1, 2))):
+            window = stream[first : first + width]
+            lines = together(event.given for event in window)
+            whole = Event(read(lines, case.knowledge).assertions)
+            expected, answer = twin.answer(whole), enricher.window(window)
+            got = answer.verdict, answer.types, answer.static_types
+            met[got[0].value] += 1
+            met["in several components"] += enricher.components.number > 1
+            named = {shown(one): types for one, types in expected[1].items()}
+            if Verdict.UNDETERMINED not in (got[0], expected[0]) and got != (expected[0], named, expected[2]):
+                found.append(f"seed {seed}, window {lines}: {got} instead of {expected}")
+    finally:
+        realizer.close()
+        reasoners.close()
+    return found, met
+
+
 def _without_hits(case: Case, realizer: Realizer, seed: int) -> list[str]:
     enricher = Enricher(case.knowledge, realizer, Entries(capacity_of(None), POLICIES[0]))
     found = []
@@ -260,21 +366,32 @@ def _names(assertion: owl.ClassAssertion) -> list[str]:
 
 
 @click.command()
-@click.option("--seeds", default="0:100", show_default=True, metavar="FROM:TO")
+@click.option("--seeds", default="0:100", show_default=True, metavar="FROM:TO[:STEP]")
 @click.option("--reasoner", default="auto", show_default=True)
 @click.option("--static-types", is_flag=True)
-@click.option("--updates", is_flag=True, help="Of B between events, instead of policies and orders.")
-def main(seeds: str, reasoner: str, static_types: bool, updates: bool) -> None:
+@click.option("--updates", "compare", flag_value="updates", help="Of B between events, instead of policies and orders.")
+@click.option("--windows", "compare", flag_value="windows", help="By components, instead of policies and orders.")
+@click.option("--hermit", "proved", default=0, metavar="N", help="Answers of a seed proved to HermiT; beyond SHIQ(D) all.")
+def main(seeds: str, reasoner: str, static_types: bool, compare: str | None, proved: int) -> None:
     """Compares, seed by seed; ends with 1 where something differs."""
-    first, _, last = seeds.partition(":")
     begun, met, wrong = time.monotonic(), Counter[str](), 0
-    for seed in range(int(first), int(last or int(first) + 1)):
-        compare = update_differences if updates else differences
-        found, counts = compare(case_of(seed), reasoner, seed, static=static_types)
+    # Open throughout, so that one JVM serves all seeds.
+    hermit = Reasoners("hermit") if proved else None
+    for seed in range(*map(int, seeds.split(":"))):
+        case = case_of(seed)
+        if compare is None:
+            found, counts = differences(case, reasoner, seed, static=static_types, hermit=hermit, proved=proved)
+        else:
+            of = update_differences if compare == "updates" else window_differences
+            found, counts = of(
+                without_counting(case) if compare == "windows" and seed % 4 else case, reasoner, seed, static=static_types
+            )
         met += counts
         wrong += bool(found)
         for text in found:
             click.echo(text)
+    if hermit is not None:
+        hermit.close()
     click.echo(f"{wrong} seeds differ; {dict(met)}; {time.monotonic() - begun:.0f} s")
     raise SystemExit(int(wrong > 0))
 

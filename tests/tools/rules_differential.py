@@ -26,7 +26,7 @@ import click
 from streams.rules import Program
 from streams.rules.atoms import read_atom
 from streams.rules.reference import Reference
-from streams.rules.session import Options, Session, evaluator_of
+from streams.rules.session import EvaluationOptions, RuleSession, evaluator_of
 from streams.rules.values import Row, atom_text
 from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
 
@@ -41,7 +41,7 @@ def program_of(case: Case) -> Program:
     return Program.parse(case.text, FUNCTIONS, at_most_binds=case.at_most_binds)
 
 
-def _answer(session: Session, events: list[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str], list[str]]]:
+def _answer(session: RuleSession, events: list[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str], list[str]]]:
     for t, atoms in events:
         for model in session.push(t, atoms):
             yield model.t, model.atoms, model.derived
@@ -52,7 +52,7 @@ def _answer(session: Session, events: list[tuple[int, list[str]]]) -> Iterator[t
 def naive(case: Case) -> Answer:
     """What the reference says."""
     program = program_of(case)
-    session = Session(program, Options(**case.options))
+    session = RuleSession(program, EvaluationOptions(**case.options))
     session.evaluator = Reference(program.checked, program.functions, session.options.complete_windows)
     return list(_answer(session, case.events))
 
@@ -63,7 +63,7 @@ def engine(case: Case) -> Answer:
     rules, events = list(case.rules), [(t, dice.sample(atoms, len(atoms))) for t, atoms in case.events]
     dice.shuffle(rules)
     program = Program.parse("\n".join(rules), FUNCTIONS, at_most_binds=case.at_most_binds)
-    return list(_answer(Session(program, Options(**case.options)), events))
+    return list(_answer(RuleSession(program, EvaluationOptions(**case.options)), events))
 
 
 def restarted(case: Case) -> Answer:
@@ -83,7 +83,7 @@ def sharded(case: Case) -> Answer | None:
     program = program_of(case)
     if program.key.key is None:
         return None
-    session = Session(program, Options(**case.options))
+    session = RuleSession(program, EvaluationOptions(**case.options))
     session.evaluator = evaluator_of(program, session.options, shards=3)
     return list(_answer(session, case.events))
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from jobs.commands.running import write_json
-from jobs.commands.stream.options import Feed, feeding, static_option, store_option, watching
+from jobs.commands.stream.options import Feed, feeding, refuse_idle, static_option, store_option, watching
 from shiq.errors import UsageError
 from streams.consistency.watch import BATCH
 
@@ -65,6 +64,10 @@ def consistency(
     ):
         if feed.engine == "spark" and given:
             raise UsageError(f"{option}: {why}", "Leave out --engine spark, or run a second command for it, without.")
+    if options["strategy"] != "ltm":
+        refuse_idle(("rates", "grouping"), "--strategy ltm")
+    if accepted and not quarantine:
+        raise UsageError("--accepted would lose the events that it leaves out", "Say by --quarantine where these go.")
     if (every is None) != (store is None):
         raise UsageError("--store and --every go together", "Give both, or neither.")
     if not tbox and store is None:
@@ -88,10 +91,8 @@ def consistency(
         checks = (session, every) if session and every else None
         drive = None
         if feed.engine == "spark":
-            from jobs.streaming.consistency import on_spark
+            from jobs.streaming.consistency import BucketFindings
 
-            drive = on_spark(feed.sources, format=feed.format, master=feed.master)
+            drive = lambda run, watch: feed.on_spark(run, BucketFindings(watch))  # noqa: E731
         result = watch_run(run, found, feed.arrivals(run), asked, list(static) or None, checks, drive=drive)
-    feed.tell(stream_text(result, found, feed.allow, verbose=feed.verbose))
-    write_json(feed.json_file, result.to_dict())
-    return result.exit_code
+    return feed.end(stream_text(result, found, feed.allow, verbose=feed.verbose), result)

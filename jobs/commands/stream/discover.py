@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jobs.commands.options import Nearest
-from jobs.commands.running import write_json
-from jobs.commands.stream.options import Feed, catalog_option, feeding, static_option
+from jobs.commands.stream.options import Feed, catalog_option, feeding, refuse_idle, static_option, was_given
 from shiq.errors import InputError, UsageError
 from streams.discovery.settings import GATES, LANGUAGES, METHODS
 
 if TYPE_CHECKING:
-    from streams.discovery.stream import Discovery, Mining
-    from streams.front.run import Run
+    from streams.discovery.stream import Mining
 
 _SHARE = click.FloatRange(0, 1)
 
@@ -76,6 +74,8 @@ def discover(
 
     if exported is not None and not exported.endswith((".ofn", ".lp")):
         raise UsageError(f"--export {exported}: neither .ofn nor .lp", "Name a file that ends in one of these.")
+    if options["method"] != "inkd":
+        refuse_idle(("eps", "gate", "min_rarity", "max_similarity"), "--method inkd")
     options["refute"] |= exported is not None
     options["eps"] = eps_of(options["eps"]) if options["eps"] else None
     miner = RuleMiner(
@@ -99,29 +99,18 @@ def discover(
         system = miner.system(arrivals=feed.arrivals(run, unordered=True), heard=delivery.take, kept=kept)
         if feed.follow:
             system.wait = 0
-            if _was_given("lateness") is False:
+            if not was_given("lateness"):
                 system.arrivals.clock.lateness = miner.settings.window
-        result = _by_spark(feed, run, system) if feed.engine == "spark" else _here(feed, run, system)
+        result: Mining
+        if feed.engine == "spark":
+            from jobs.streaming.discovery import EntailedWindows
+
+            result = feed.on_spark(run, EntailedWindows(system))
+        else:
+            time = None if feed.follow else system.ordered(run.input.sources, feed.unit, feed.format)
+            result = run.drive(system, follow=feed.follow, time=time)
         left_out = delivery.finish(result)
-    feed.tell(discovery_text(result, miner, left_out, feed.allow, verbose=feed.verbose))
-    write_json(feed.json_file, delivery.document(result))
-    return result.exit_code
-
-
-def _here(feed: Feed, run: Run, system: Discovery) -> Mining:
-    time = None if feed.follow else system.ordered(run.input.sources, feed.unit, feed.format)
-    return run.drive(system, follow=feed.follow, time=time)
-
-
-def _by_spark(feed: Feed, run: Run, system: Discovery) -> Mining:
-    from jobs.streaming.discovery import on_spark
-
-    return on_spark(run, system, feed.sources, format=feed.format, follow=feed.follow, master=feed.master)
-
-
-def _was_given(name: str) -> bool:
-    source = click.get_current_context().get_parameter_source(name)
-    return source is not None and source is not click.core.ParameterSource.DEFAULT
+    return feed.end(discovery_text(result, miner, left_out, feed.allow, verbose=feed.verbose), result, delivery.document(result))
 
 
 def _json(file: str | None) -> Any:

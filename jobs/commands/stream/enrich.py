@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import click
 
 from jobs.commands.options import Nearest
-from jobs.commands.running import write_json
-from jobs.commands.stream.options import Feed, catalog_option, feeding, static_option, store_option, tbox_option
+from jobs.commands.stream.options import Feed, catalog_option, feeding, keep_known, static_option, store_option, tbox_option
 from shiq.errors import UsageError
 from streams.enrichment.policies import POLICIES
 
@@ -37,7 +33,7 @@ from streams.enrichment.policies import POLICIES
 @click.option("--timeout", type=click.FloatRange(min=0.0), default=60.0, show_default=True, help="Seconds for an event not met.")
 @click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
 @catalog_option
-@feeding()
+@feeding(formats=("auto", "jsonl", "table", "jsonld"))
 def enrich(
     feed: Feed,
     tbox: tuple[str, ...],
@@ -71,9 +67,9 @@ def enrich(
     from shiq.check import open_store
     from streams.enrichment import open_enricher
     from streams.enrichment.stream import EnrichedStream, StreamEnrichment
-    from streams.enrichment.waiting import Waiting
+    from streams.enrichment.waiting import SilenceNotice
     from streams.enrichment.window import WindowedStream
-    from streams.front.rejects import Rejects
+    from streams.front.rejects import RejectLog
 
     if feed.engine == "spark" and window is not None:
         raise UsageError("windows are of one process", "Leave out --engine spark, or --window.")
@@ -88,6 +84,8 @@ def enrich(
     }
     if prefill and mapping is None:
         raise UsageError("--prefill needs a mapping, which says what events there can be", "Give it by --mapping.")
+    if mapping is not None and feed.format == "jsonld":
+        raise UsageError("JSON-LD needs no mapping, it says what its records mean", "Leave out --mapping, or --format.")
     if stream is not None and mapping is None:
         raise UsageError("--stream names a logical source of a mapping", "Give the mapping by --mapping.")
     if slide != 1 and window is None:
@@ -112,25 +110,33 @@ def enrich(
             catalog=catalog,
         ) as enricher,
     ):
-        _keep_known(only, enricher.knowledge.classes)
+        for name in only:  # no row would have it, mostly for a typo
+            keep_known(
+                name, enricher.knowledge.classes, f"--only {name}: neither the ontology nor the static data knows this class"
+            )
         settings["tbox"] = enricher.knowledge.digest[:12]
         tell = (lambda line: None) if feed.quiet else partial(click.echo, err=True)
-        with feed.started(settings) as run, closing(Waiting(tell)) as waiting:
+        with feed.started(settings) as run, closing(SilenceNotice(tell)) as waiting:
             enricher.waiting = waiting
-            rejects = Rejects(run.outputs.texts("rejects"))
+            rejects = RejectLog(run.outputs.texts("rejects"))
             run.status.tell_rejects(rejects)
             system = EnrichedStream(
-                enricher, run.outputs.texts("out"), rejects, feed.unit, frozenset(only), push=run.outputs.push
+                enricher,
+                run.outputs.texts("out"),
+                rejects,
+                feed.unit,
+                frozenset(only),
+                push=run.outputs.push,
+                jsonld=feed.format == "jsonld",
             )
             if prefill and run.saved is None:
                 enricher.prefill()
             waiting.before = system.show
             result: StreamEnrichment
             if feed.engine == "spark":
-                from jobs.streaming.enrich import on_spark
+                from jobs.streaming.enrich import EnrichedBatches, OrderedRows
 
-                how: dict[str, Any] = {"format": feed.format, "follow": feed.follow, "master": feed.master}
-                result = on_spark(run, system, feed.sources, **how)
+                result = feed.on_spark(run, OrderedRows(system), batches=EnrichedBatches)
             elif window is None:
                 result = run.drive(system, follow=feed.follow)
             else:
@@ -138,15 +144,4 @@ def enrich(
                 run.status.tell_rejects(rejects)
                 result = run.drive(WindowedStream(system, arrivals, window, slide), follow=feed.follow)
         notes = enricher.notes
-    feed.tell(enrichment_text(result, feed.allow, notes, verbose=feed.verbose))
-    write_json(feed.json_file, result.to_dict())
-    return result.exit_code
-
-
-def _keep_known(only: tuple[str, ...], known: Collection[str]) -> None:
-    """Raises: UsageError for a class that is not known: no row would have it, mostly for a typo."""
-    for name in only:
-        if name not in known:
-            near = difflib.get_close_matches(name, sorted(known), 1, 0)
-            mended = f"Did you mean {near[0]}?" if near else "Name one of the ontology's."
-            raise UsageError(f"--only {name}: neither the ontology nor the static data knows this class", mended)
+    return feed.end(enrichment_text(result, feed.allow, notes, verbose=feed.verbose), result)

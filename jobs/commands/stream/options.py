@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from functools import partial, wraps
@@ -14,16 +15,18 @@ from typing import Any, TypeVar
 import click
 
 from jobs.commands.options import Nearest, master_option
-from shiq.errors import InputError
+from jobs.commands.running import write_json
+from shiq.catalog import read_catalog
+from shiq.errors import InputError, UsageError
 from shiq.verdict import KINDS
 from streams.consistency.negative_inclusions import GROUPINGS
 from streams.consistency.plan import ASSUMPTIONS, STRATEGIES
 from streams.front.arrivals import Arrivals
 from streams.front.event import UNITS
-from streams.front.lateness import Clock
+from streams.front.lateness import EventClock
 from streams.front.places import keep_apart
-from streams.front.rejects import Rejects
-from streams.front.run import Run, started
+from streams.front.rejects import RejectLog
+from streams.front.run import StreamRun, started
 from streams.front.sources import Source, open_source
 from streams.front.status import Status
 
@@ -49,23 +52,31 @@ class Feed:
     json_file: str | None
     quiet: bool
     verbose: bool
+    require_nonempty: bool
 
     def started(
         self, settings: Mapping[str, str], made: Mapping[str, Source] | None = None, **more: str | None
-    ) -> AbstractContextManager[Run]:
+    ) -> AbstractContextManager[StreamRun]:
         """A run in this process, to the outputs ``out``, ``rejects``, and ``more``; ``settings`` of the command, which change
         rows (see `streams.front.run.started`); ``made``: sources, by name, that only the command can open."""
         own = {"lateness": str(self.lateness), "max-ahead": str(self.max_ahead), "unit": self.unit}
         own |= {"format": self.format, "engine": self.engine}
         targets = {"out": self.out, "rejects": self.rejected, **more}
         if self.json_file == "-":
-            targets = {name: None if target == "-" else target for name, target in targets.items()}
+            targets["out"] = None if self.out == "-" else self.out
+            keep_apart([], [("--json", "-"), *((f"--{name}", "-") for name, target in targets.items() if target == "-")])
         if self.engine == "spark":
             from jobs.streaming.sources import is_kafka
 
             is_kafka(self.sources)  # what Spark cannot read is said before outputs are begun
         sources = [(made or {}).get(name) or open_source(name, self.unit, self.format) for name in self.sources]
         return started(sources, targets, self.checkpoint, {**own, **settings}, self._status())
+
+    def on_spark(self, run: StreamRun, face: Any, **how: Any) -> Any:
+        """What comes of ``run`` by Spark Structured Streaming; ``face``, ``how``: see `jobs.streaming.session.on_spark`."""
+        from jobs.streaming.session import on_spark
+
+        return on_spark(face, run, self.sources, format=self.format, follow=self.follow, master=self.master, **how)
 
     def _status(self) -> Status:
         """How a followed run goes, on stderr: in a moving line on a terminal, unless rows are shown there too."""
@@ -74,11 +85,11 @@ class Feed:
         is_moving = sys.stderr.isatty() and not (self.out == "-" and sys.stdout.isatty())
         return Status(partial(click.echo, nl=False, err=True, color=True), is_moving)
 
-    def arrivals(self, run: Run, window: int = 0, *, unordered: bool = False) -> Arrivals:
+    def arrivals(self, run: StreamRun, window: int = 0, *, unordered: bool = False) -> Arrivals:
         """What makes events of the records of ``run``, and writes its rejects. ``unordered``: nothing is late, unless it is
         followed."""
         lateness = None if unordered and not self.follow else self.lateness
-        arrivals = Arrivals(Clock(lateness, self.max_ahead), Rejects(run.outputs.texts("rejects")), self.unit, window)
+        arrivals = Arrivals(EventClock(lateness, self.max_ahead), RejectLog(run.outputs.texts("rejects")), self.unit, window)
         run.status.tell_time(arrivals.clock, self.unit)
         run.status.tell_rejects(arrivals.rejects)
         return arrivals
@@ -87,6 +98,17 @@ class Feed:
         """Prints a summary: to stderr where rows, which programs read, are on stdout."""
         if not self.quiet:
             click.echo(text, err="-" in (self.out, self.json_file))
+
+    def end(self, text: str, result: Any, document: Any = None) -> int:
+        """Prints a summary and writes ``--json``; the exit code. Raises: InputError where nothing came, and something had to."""
+        told = result.statistics
+        if self.require_nonempty and not told.get("events", told.get("points")):
+            raise InputError(
+                "the stream held no event", "Did its source break off? Leave --require-nonempty out if that is meant."
+            )
+        self.tell(text)
+        write_json(self.json_file, document or result.to_dict())
+        return int(result.exit_code)
 
 
 def feeding(
@@ -146,6 +168,7 @@ def _feed_options(formats: tuple[str, ...], unit: str, required: bool) -> tuple[
         click.option("--checkpoint", metavar="DIR", help="Where a run that was stopped goes on; each row is written once."),
         click.option("--out", default="-", show_default=True, metavar="FILE", help="Where rows go: a file, -, a table, a topic."),
         click.option("--rejects", "rejected", metavar="FILE", help="What was not used, and why."),
+        click.option("--require-nonempty", is_flag=True, help="End with 4 if no event came: a feed that broke off, perhaps."),
         *_ANSWERS,
     )
 
@@ -195,7 +218,32 @@ def _keep_files_apart() -> None:
             if isinstance(name, str) and name and (parameter.name in _WRITTEN or "://" in name or Path(name).exists()):
                 option = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.human_readable_name
                 (written if parameter.name in _WRITTEN else read).append((option, name))
-    keep_apart(read, written)
+    # That rows and --json may both be asked for on stdout is settled later.
+    keep_apart(read, [(option, name) for option, name in written if name != "-"])
+    if catalog := context.params.get("catalog"):
+        known = read_catalog(catalog)
+        for option, name in written:
+            if known.leads_to(Path(name)):
+                raise UsageError(f"{option} {name}: {catalog} has it for what is imported", "Name a file elsewhere.")
+
+
+def was_given(name: str) -> bool:
+    """Whether a parameter of the command that is called has not its default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not None and source is not click.core.ParameterSource.DEFAULT
+
+
+def refuse_idle(names: Sequence[str], where: str) -> None:
+    """Raises: UsageError for one of the parameters that was given although it matters only ``where``."""
+    for name in filter(was_given, names):
+        raise UsageError(f"--{name.replace('_', '-')} does nothing without {where}", f"Leave it out, or say {where}.")
+
+
+def keep_known(name: str, known: Collection[str], unknown: str) -> None:
+    """Raises: UsageError, which says ``unknown`` and which known name is nearest, for one that is not ``known``."""
+    if name not in known:
+        near = difflib.get_close_matches(name, sorted(known), 1, 0)
+        raise UsageError(unknown, f"Did you mean {near[0]}?" if near else "There is none to name.")
 
 
 tbox_option = click.option("--tbox", "-t", multiple=True, help="Ontology file; repeatable.")
@@ -230,6 +278,8 @@ def watching(command: F) -> F:
 
     @wraps(command)
     def call(rates: str | None, **given: Any) -> Any:
+        if given["strategy"] != "ltm":
+            refuse_idle(("cut",), "--strategy ltm")
         return command(rates=_rates(rates), **given)
 
     found: F = _with_options(

@@ -11,14 +11,14 @@ import click
 
 from jobs.commands.options import Nearest
 from jobs.commands.running import write_json
-from jobs.commands.stream.options import Feed, feeding
+from jobs.commands.stream.options import Feed, feeding, keep_known
 from shiq.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from streams.front.sources import Source
     from streams.rules import Program
     from streams.rules.records import Reader
-    from streams.rules.session import Options
+    from streams.rules.session import EvaluationOptions
     from streams.rules.stream import StreamEvaluation
 
 #: With --engine spark a program that has a key has so many shards, unless asked for others.
@@ -69,7 +69,7 @@ def rules(
     from jobs.files import naming
     from jobs.text.rules import explained_text
     from streams.rules import Program
-    from streams.rules.session import Options
+    from streams.rules.session import EvaluationOptions
     from streams.rules.splitting import dot
 
     program = Program.read(programs, python, feed.unit, at_most_binds=at_most_binds)
@@ -86,7 +86,7 @@ def rules(
         return 0
     if (why is None) != (when is None):
         raise UsageError("--why and --at go together", "Name an atom and a point.")
-    options = Options(timeline, complete_windows, feed.lateness, feed.max_ahead, max_atoms)
+    options = EvaluationOptions(timeline, complete_windows, feed.lateness, feed.max_ahead, max_atoms)
     if why is not None and when is not None:
         return _why(feed, program, options, why, when)
     if shards == 1 and feed.engine == "spark" and program.key.key is not None:
@@ -94,55 +94,37 @@ def rules(
     if program.key.key is None and (shards > 1 or feed.engine == "spark"):
         feed.tell(f"one shard: {program.key}")
         shards = 1
-    result = (_run if feed.engine == "local" else _run_on_spark)(feed, program, options, show, shards, python)
-    write_json(feed.json_file, result.to_dict())
-    return result.exit_code
+    return _run(feed, program, options, show, shards, python)
 
 
-def _run(feed: Feed, program: Program, options: Options, show: str, shards: int, python: str | None) -> StreamEvaluation:
+def _run(feed: Feed, program: Program, options: EvaluationOptions, show: str, shards: int, python: str | None) -> int:
     from jobs.text.rules import evaluated_text
-    from streams.front.rejects import Rejects
-    from streams.rules.session import Session, evaluator_of
+    from streams.front.rejects import RejectLog
+    from streams.rules.session import RuleSession, evaluator_of
     from streams.rules.stream import RuleStream
 
-    reader, made = _reading(feed, program)
-    settings = {**Session(program, options).settings(), "show": show, "shards": str(shards), "python": _digest(python)}
-    with feed.started(settings, made) as run:
-        session = Session(program, options, Rejects(run.outputs.texts("rejects")))
-        run.status.tell_time(session.clock, feed.unit)
-        run.status.tell_rejects(session.rejects)
-        if shards > 1:
-            session.evaluator = evaluator_of(program, options, shards)
-        stream = RuleStream(session, reader, run.outputs.texts("out"), show, feed.out.endswith(".nq"), shards)
-        result = run.drive(stream, follow=feed.follow, time=reader.time if len(feed.sources) > 1 else None)
-    feed.tell(evaluated_text(result, verbose=feed.verbose))
-    return result
+    settings = {**RuleSession(program, options).settings(), "show": show, "shards": str(shards), "python": _digest(python)}
+    quads, several = feed.out.endswith(".nq"), len(feed.sources) > 1
+    result: StreamEvaluation
+    if feed.engine == "spark":
+        from jobs.streaming.rules import Models, Rules
 
-
-def _run_on_spark(feed: Feed, program: Program, options: Options, show: str, shards: int, python: str | None) -> StreamEvaluation:
-    from jobs.streaming.rules import on_spark
-    from jobs.text.rules import evaluated_text
-    from streams.rules.session import Session
-
-    text = Path(python).read_text(encoding="utf-8-sig") if python is not None else None
-    settings = {**Session(program, options).settings(), "show": show, "shards": str(shards), "engine": "spark"}
-    settings["python"] = _digest(python)
-    with feed.started(settings) as run:
-        result = on_spark(
-            run,
-            program,
-            text,
-            options,
-            feed.sources,
-            shown=show,
-            quads=feed.out.endswith(".nq"),
-            shards=shards,
-            format=feed.format,
-            follow=feed.follow,
-            master=feed.master,
-        )
-    feed.tell(evaluated_text(result, verbose=feed.verbose))
-    return result
+        text = Path(python).read_text(encoding="utf-8-sig") if python is not None else None
+        # Sources that are not merged by time have no order that an event could be late in.
+        system = Rules(replace(program, functions={}), text, options, several and not feed.follow, show, quads, shards)
+        with feed.started(settings) as run:
+            result = feed.on_spark(run, Models(run, system))
+    else:
+        reader, made = _reading(feed, program)
+        with feed.started(settings, made) as run:
+            session = RuleSession(program, options, RejectLog(run.outputs.texts("rejects")))
+            run.status.tell_time(session.clock, feed.unit)
+            run.status.tell_rejects(session.rejects)
+            if shards > 1:
+                session.evaluator = evaluator_of(program, options, shards)
+            stream = RuleStream(session, reader, run.outputs.texts("out"), show, quads, shards)
+            result = run.drive(stream, follow=feed.follow, time=reader.time if several else None)
+    return feed.end(evaluated_text(result, verbose=feed.verbose), result)
 
 
 def _digest(python: str | None) -> str:
@@ -150,12 +132,13 @@ def _digest(python: str | None) -> str:
     return "none" if python is None else sha256(Path(python).read_bytes()).hexdigest()[:16]
 
 
-def _why(feed: Feed, program: Program, options: Options, why: str, when: int) -> int:
-    from streams.front.rejects import Rejects
+def _why(feed: Feed, program: Program, options: EvaluationOptions, why: str, when: int) -> int:
+    from streams.front.rejects import RejectLog
     from streams.rules.atoms import AtomError, read_atom
     from streams.rules.explanation import Explaining
-    from streams.rules.session import Session
+    from streams.rules.session import RuleSession
     from streams.rules.stream import RuleStream
+    from streams.rules.syntax import windowed
 
     try:
         predicate, row = read_atom(why)
@@ -163,13 +146,18 @@ def _why(feed: Feed, program: Program, options: Options, why: str, when: int) ->
         raise UsageError(f"--why: {error}", "Write a ground atom.") from error
     reader, made = _reading(feed, program)
     with replace(feed, out="-", checkpoint=None).started({}, made) as run:
-        session = Session(program, options, Rejects(run.outputs.texts("rejects")))
+        session = RuleSession(program, options, RejectLog(run.outputs.texts("rejects")))
         explaining = Explaining(program.checked, program.functions, options.complete_windows, options.max_atoms, when=when)
         session.evaluator = explaining
         result = run.drive(RuleStream(session, reader, lambda rows: None), time=reader.time if len(feed.sources) > 1 else None)
     if explaining.model is None:
         raise InputError(f"the stream has no point {when}", "Name one from its first time to its last.")
     found = explaining.because(program, predicate, row)
+    if found is None:
+        checked = program.checked
+        known = {*checked.facts, *(one.predicate for one in checked.mapped), *(rule.head.predicate for rule in checked.rules)}
+        known |= {literal.atom.predicate for rule in checked.rules for literal, _ in windowed(rule.body)}
+        keep_known(predicate, known, f"--why {why}: the program has no {predicate}")
     if feed.json_file != "-":
         click.echo("\n".join(found.lines()) if found else f"{why} does not hold at {when}")
     write_json(feed.json_file, {**result.to_dict(), "explanation": found.to_dict() if found else None})

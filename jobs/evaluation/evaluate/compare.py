@@ -74,7 +74,7 @@ def _compared(dataset: str, batch: str, runs: Sequence[Run], arbiter: Arbiter | 
 
 
 def wrong_counts(comparisons: Iterable[Comparison], runs: Iterable[Run]) -> dict[str, dict[str, int]]:
-    """For each system: questions asked, answered, known to be answered wrongly; runs that crashed or ran into the limit."""
+    """Counts of each system: questions asked, answered, known to be answered wrongly; runs that crashed or ran into the limit."""
     counts: dict[str, dict[str, int]] = {}
     for run in runs:
         if run.batch == BASE:

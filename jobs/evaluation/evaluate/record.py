@@ -105,7 +105,7 @@ class Run:
 
 
 def what_users_get(run: Run) -> str:
-    """Of a run with the criterion that a check has unless another is named: in words, with what it was; "" of any other."""
+    """What a run measured, in words, if its criterion is the one that a check has unless another is named; else ""."""
     return f"what a check does unless it is told otherwise: the criterion {run.used} here" if run.used else ""
 
 

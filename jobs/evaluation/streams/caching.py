@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from jobs.evaluation.streams.rules import PointRows, RuleStream
+from jobs.evaluation.streams.rules import GeneratedRules, PointRows
 
 RULES: Final = """rate(C,N) :- request(C,S) count N in [{w}].
 popular(C) :- rate(C,N), N >= 3.
@@ -41,10 +41,10 @@ class Caching:
     points: int = 60
     seed: int = 0
 
-    def stream(self) -> RuleStream:
+    def stream(self) -> GeneratedRules:
         """Program and rows."""
         contents = "".join(f"content({number}).\n" for number in range(self.contents))
-        return RuleStream(RULES.format(w=self.window) + contents, self._points())
+        return GeneratedRules(RULES.format(w=self.window) + contents, self._points())
 
     def _points(self) -> Iterator[PointRows]:
         dice = np.random.default_rng(self.seed)

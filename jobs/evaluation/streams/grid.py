@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from jobs.evaluation.streams.rules import Column, PointRows, RuleStream
+from jobs.evaluation.streams.rules import Column, GeneratedRules, PointRows
 
 RULES: Final = """workingPanel(P) :- energyDelivered(P,W) at least 1 in [4], energyThreshold(Et), W >= Et.
 reachable(cea,P2) :- link(cea,P2), workingPanel(P2).
@@ -41,12 +41,12 @@ class Grid:
     links: str = "random"
     seed: int = 0
 
-    def stream(self) -> RuleStream:
+    def stream(self) -> GeneratedRules:
         """Program and rows."""
         first, second = near(self.side) if self.links == "near" else anywhere(self.side, self.seed)
         entries = "".join(f"link(cea,{panel}).\n" for panel in range(1, min(ENTRIES, self.side**2) + 1))
         links = "".join(f"link({a},{b}).\n" for a, b in zip(first.tolist(), second.tolist()))
-        return RuleStream(RULES + entries + links, self._points())
+        return GeneratedRules(RULES + entries + links, self._points())
 
     def _points(self) -> Iterator[PointRows]:
         dice = np.random.default_rng(self.seed)
@@ -70,7 +70,7 @@ def near(side: int) -> tuple[Column, Column]:
 
 
 def anywhere(side: int, seed: int) -> tuple[Column, Column]:
-    """As many links as published, between random panels."""
+    """Links between random panels, as many as published."""
     panels = side * side
     pairs = panels * (panels - 1)
     chosen = np.sort(np.random.default_rng(seed).choice(pairs, int(SHARE * pairs + 1e-9), replace=False))

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jobs.evaluation.streams.rules import PointRows, RuleStream
+from jobs.evaluation.streams.rules import GeneratedRules, PointRows
 
 #: How many facts of either predicate join on 0 in the published sets: 20 · 25 results.
 _MEET = (20, 25)
 
 
 @dataclass(frozen=True)
-class Join:
+class GeneratedJoin:
     """``facts`` a point, half of each predicate; ``values``: so many of each argument; 0 is the published kind."""
 
     facts: int = 500
@@ -27,10 +27,10 @@ class Join:
     points: int = 60
     seed: int = 0
 
-    def stream(self) -> RuleStream:
+    def stream(self) -> GeneratedRules:
         """Program and rows."""
         rules = f"a(X,Y) :- b(X,Z) in [{self.window}], c(Z,Y) in [{self.window}].\n"
-        return RuleStream(rules, self._dense() if self.values else self._published())
+        return GeneratedRules(rules, self._dense() if self.values else self._published())
 
     def _dense(self) -> Iterator[PointRows]:
         dice, size = np.random.default_rng(self.seed), self.facts // 2

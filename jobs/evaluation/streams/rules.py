@@ -19,7 +19,7 @@ PointRows: TypeAlias = Mapping[str, tuple[Column, ...]]
 
 
 @dataclass(frozen=True)
-class RuleStream:
+class GeneratedRules:
     """Rules with their facts, and the rows of each point from 0 on. ``letter``: stands before each number in texts."""
 
     rules: str
@@ -27,7 +27,7 @@ class RuleStream:
     letter: str = ""
 
     def events(self) -> Iterator[tuple[int, PointRows]]:
-        """Points with their time, as `Session.push` takes them."""
+        """Points with their time, as `RuleSession.push` takes them."""
         return enumerate(self.points)
 
     def lines(self) -> Iterator[tuple[int, list[str]]]:

@@ -84,7 +84,7 @@ class UobmWorld:
         return departments[int(self._random() * len(departments))]
 
     def friends(self, place: Workplace, person: str, circle: tuple[int, int], many: int) -> dict[str, None]:
-        """So many other people, half of them anywhere, most of them of the circle; in the order drawn."""
+        """Draws ``many`` other people, half of them anywhere, most of them of the circle; in the order drawn."""
         found: dict[str, None] = {}
         while len(found) < many:
             where = self.anywhere() if self._random() < FRIENDS_ANYWHERE else place
@@ -93,7 +93,7 @@ class UobmWorld:
         return found
 
     def neighbours(self, person: str, many: int) -> dict[str, None]:
-        """So many other people from anywhere."""
+        """Draws ``many`` other people from anywhere."""
         found: dict[str, None] = {}
         while len(found) < many:
             self._draw(self.anywhere(), 0, len(KINDS), person, found)

@@ -159,7 +159,7 @@ class _Sizes:
 
 
 def _first(rng: random.Random, bounds: tuple[int, int], first: int) -> Iterator[int]:
-    """As from a deck, but ``first`` is on top to begin with."""
+    """Draws as from a deck, but ``first`` is on top to begin with."""
     yield first
     yield from shuffle(rng, [n for n in range(bounds[0], bounds[1] + 1) if n != first])
     yield from deck(rng, bounds)

@@ -10,8 +10,6 @@ merge classes that have several elements.
 
 from __future__ import annotations
 
-import shutil
-import socket
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -34,7 +32,7 @@ from jobs.spark.building.chunks import CHUNK_BYTES
 from jobs.spark.building.clustering import FINISH, new_ranks, renumber
 from jobs.spark.building.completion import complete, write_completion
 from jobs.spark.building.dictionary import Dictionary, all_names, make_dictionary, number_rows
-from jobs.spark.building.files import run
+from jobs.spark.building.files import scratch_of
 from jobs.spark.building.merging import IndexedStore, grouping_tables, merge_classes
 from jobs.spark.building.reading import Chunks, read
 from jobs.spark.building.tables import (
@@ -54,14 +52,14 @@ from jobs.store.files import DataFile
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import TableVersion
 from jobs.store.numbering import NEAR, RANGE, spread
+from jobs.store.place import Place, remove
 from jobs.store.schema import ALWAYS, KIND_CLASS, commit_parts, write_part
-from jobs.store.write import BUILDING, AssertionCounts, Rebuild, rebuilding
+from jobs.store.write import AssertionCounts, Rebuild, rebuilding
 from shiq.abox import ABox, Interner, individuals_of
 from shiq.aside import Aside
 from shiq.catalog import Catalog
 from shiq.columns.arrays import Columns, array_table
 from shiq.columns.rows import DIFFERENT, SAME, Names, both_ends, complex_rows
-from shiq.errors import OperationalError
 from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
 from shiq.model_json import encode
 from shiq.reading import Reading
@@ -119,7 +117,7 @@ Certifying = Callable[[BuiltStore], Certificate | None]
 
 def build(
     session: SparkSession,
-    store: Path,
+    store: Place,
     ontology: Reading,
     sources: Sequence[object],
     certifying: Certifying,
@@ -134,7 +132,8 @@ def build(
     What is ``gone`` of them is left out, and kept beside as ``asides``.
 
     The store is the one that `jobs.store.write_store` writes for the same assertions, but for how rows are cut into files. All
-    executors have to see ``store`` and ``sources`` under these paths.
+    executors have to see ``store`` and ``sources`` under these names; where a store is in an object store, what the steps leave
+    for one another goes into a folder below SHIQ_SCRATCH (or that of temporary files), which they have to see too.
 
     Raises: InputError, UsageError, StoreError, OperationalError.
     """
@@ -142,33 +141,9 @@ def build(
     stages = _Stages(progress)
     with rebuilding(store, ontology.tbox, ontology.ontologies, labels=ontology.labels) as rebuild:
         rebuild = replace(rebuild, width=settings.width)
-        scratch = store / BUILDING
-        shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir()
-        try:
-            _check_shared(session, scratch)
+        with scratch_of(session, store, keep=settings.keep_scratch) as scratch:
             made = _Build(session, rebuild, ontology, scratch, settings, stages, gone, asides)
             return made.run(sources, certifying, leftovers)
-        finally:
-            if not settings.keep_scratch:
-                shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _check_shared(session: SparkSession, scratch: Path) -> None:
-    """Raises: OperationalError where an executor does not see what the driver writes."""
-    mark = scratch / "mark"
-    mark.write_text(scratch.as_posix())
-    places = run(session, _sees, [str(mark)] * session.sparkContext.defaultParallelism, "checking the store's place")
-    blind = sorted({host for host, sees in places if not sees})
-    if blind:
-        raise OperationalError(
-            f"{scratch.parent}: not seen by the executors on {', '.join(blind)}",
-            "Put the store where driver and executors share files.",
-        )
-
-
-def _sees(mark: str) -> tuple[str, bool]:
-    return socket.gethostname(), Path(mark).exists()
 
 
 @dataclass
@@ -281,7 +256,7 @@ class _Build:
     def _discard(self, tables: Mapping[str, Sequence[DataFile]]) -> None:
         for file in (file for files in tables.values() for file in files):
             for path in (file.path, lookup_path(file)):
-                (self.rebuild.path / path).unlink(missing_ok=True)
+                remove(self.rebuild.path, path)
 
     def _numbered(self, ranges: Ranges, dictionary: Dictionary, found: Chunks, names: Mapping[int, Sequence[str]]) -> Ranges:
         """The numbering that `jobs.store.numbering.local_rank` chooses: by term, or clustered where that is nearer."""
@@ -292,7 +267,7 @@ class _Build:
         return renumber(self.session, ranges, dictionary, found, names, near, self.settings.finish)
 
     def _key(self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts) -> StoreKey:
-        """By what tasks open what is written so far."""
+        """The key by which tasks open what is written so far."""
         versions = {name: TableVersion(0, tuple(files), ranges=len(files)) for name, files in tables.items()}
         return StoreKey(str(self.rebuild.path), self.rebuild.unfinished(versions, counts))
 

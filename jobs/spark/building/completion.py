@@ -26,6 +26,7 @@ from jobs.spark.building.merging import IndexedStore, grouping_tables
 from jobs.spark.building.tables import Ranges
 from jobs.spark.reasoners import Asking, decided_in_time
 from jobs.store.files import DataFile
+from jobs.store.place import place_of
 from jobs.store.schema import COMPLETION, write_part
 from jobs.store.upkeep.build import certified_by_model
 from shiq.columns.arrays import Columns, Ints
@@ -104,4 +105,4 @@ def _write(table: str, *, ranges: Ranges, number: Ints) -> DataFile | None:
         return None
     if "label" in columns:
         columns["label"] = number[columns["label"]]
-    return write_part(Path(ranges.store), table, ranges.file(0), columns)
+    return write_part(place_of(ranges.store), table, ranges.file(0), columns)

@@ -128,7 +128,7 @@ def all_names(summaries: Sequence[ChunkSummary]) -> dict[int, list[str]]:
 
 
 def numbers_of(summary: ChunkSummary, names: Mapping[int, Sequence[str]]) -> dict[int, Ints]:
-    """By kind: the number of each name of a chunk among all ``names``."""
+    """The number of each name of a chunk among all ``names``, by kind."""
     found = {}
     for kind, known in names.items():
         place = {name: i for i, name in enumerate(known)}

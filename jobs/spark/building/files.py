@@ -9,6 +9,9 @@ may run twice, or be lost and run again. What goes to the driver are counts and 
 from __future__ import annotations
 
 import os
+import shutil
+import socket
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +22,10 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from jobs.spark.session import hand_on
+from jobs.store.place import Place
 from shiq.columns.arrays import Columns, Ints
+from shiq.errors import OperationalError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -39,6 +45,41 @@ def run(session: SparkSession, task: Callable[[T], R], parts: Sequence[T], what:
     finally:
         context.setJobDescription(None)  # type: ignore[arg-type]
     return found
+
+
+@contextmanager
+def scratch_of(session: SparkSession, store: Place, *, keep: bool = False) -> Iterator[Path]:
+    """An empty folder for what a build leaves between its steps: below the ``store``, or, for one in an object store, below
+    SHIQ_SCRATCH or that of temporary files. It goes at the end, unless it is kept.
+
+    Raises: OperationalError where an executor does not see what the driver writes there.
+    """
+    hand_on(session, store)
+    if isinstance(store, Path):
+        scratch = store / BUILDING
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+    else:
+        scratch = Path(tempfile.mkdtemp(prefix="shiq-building-", dir=os.environ.get("SHIQ_SCRATCH")))
+    try:
+        mark = scratch / "mark"
+        mark.write_text(scratch.as_posix())
+        seen = run(session, _sees, [str(mark)] * session.sparkContext.defaultParallelism, "checking the store's place")
+        blind = sorted({host for host, sees in seen if not sees})
+        if blind:
+            raise OperationalError(
+                f"{scratch.parent}: not seen by the executors on {', '.join(blind)}",
+                "Put the store where driver and executors share files; for one in an object store, name such a folder in "
+                "SHIQ_SCRATCH.",
+            )
+        yield scratch
+    finally:
+        if not keep:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _sees(mark: str) -> tuple[str, bool]:
+    return socket.gethostname(), Path(mark).exists()
 
 
 @contextmanager

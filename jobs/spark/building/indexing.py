@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, cast
 
 from abox_ops.engine import MODEL, AddSet
@@ -25,6 +24,7 @@ from jobs.spark.building.reading import Chunks
 from jobs.spark.session import spark_session, stop
 from jobs.store import Certificate, open_store
 from jobs.store.numbering import RANGE
+from jobs.store.place import Place
 from shiq.abox import ABox, abox_of, individuals_of
 from shiq.aside import Aside, told_aside
 from shiq.check import certify
@@ -83,7 +83,7 @@ class _Aside:
 
 
 def index(
-    ontology: Reading, sources: list[object], store: Path, options: Options, answer: Answering, repair: Repair | None = None
+    ontology: Reading, sources: list[object], store: Place, options: Options, answer: Answering, repair: Repair | None = None
 ) -> Result:
     """Builds and certifies the store of ``ontology``'s TBox with its assertions and those of ``sources`` at ``store``, in the
     Spark session that is active, or one that is started for it. ``answer`` makes the result of what was found.
@@ -183,7 +183,7 @@ def _ledger(read: Chunks) -> Counter[str]:
     return Counter(read.ledger)
 
 
-def explained(result: Result, store: Path, ontology: Reading, groups: Sequence[tuple[str, ...]], options: Options) -> Result:
+def explained(result: Result, store: Place, ontology: Reading, groups: Sequence[tuple[str, ...]], options: Options) -> Result:
     """``result`` with the conflicts among the assertions around ``groups``: what is inconsistent there is so in A."""
     with open_store(store) as opened:
         about = LocalKnowledgeBase.from_store(opened).add_set(ABox(), ABox(), "none")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -29,6 +28,7 @@ from jobs.spark.building.tables import Ranges
 from jobs.spark.building.told import TaskRules
 from jobs.spark.worker import StoreKey, kept
 from jobs.store import Store
+from jobs.store.place import file_at, place_of
 from shiq.columns.arrays import Columns, Ints, distinct, least_by
 from shiq.roles import Role, RoleBox, role_box
 from simplify import simplify
@@ -49,7 +49,7 @@ class IndexedStore:
         return kept("index", (self.rules.build, self.stage), self._open)
 
     def _open(self) -> tuple[StoreBase, Index, RoleBox]:
-        store = Store(Path(self.store.path), self.store.manifest)
+        store = Store(place_of(self.store.path), self.store.manifest)
         base = StoreBase(store)
         simplified = simplify(self.rules.tbox, self.rules.extra)
         labels = read_labels(store.table("labels").all())
@@ -82,7 +82,7 @@ def elements_of(base: StoreBase, ranges: Ranges, i: int) -> Ints:
     name = ranges.file(i)
     for file in table.version.files:
         if file.path.endswith(name):
-            found: Ints = pq.read_table(store.path / file.path, columns=["element"])["element"].to_numpy()
+            found: Ints = pq.read_table(file_at(store.path, file.path), columns=["element"])["element"].to_numpy()
             return found
     return np.zeros(0, np.int64)
 

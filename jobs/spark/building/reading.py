@@ -200,7 +200,7 @@ class _DriverReader(_Reader):
         return self.known_typed
 
     def judging(self, before: Judging) -> Judging:
-        """By what the chunks have to be judged, as far as these triples tell."""
+        """What the chunks have to be judged by, as far as these triples tell."""
         asked = before.asked | entities_of(self.known()) | self.known_typed.asked
         headers, nodes = frozenset(self.around.headers), frozenset(self.around.nodes)
         typed = frozenset(self.known_typed)

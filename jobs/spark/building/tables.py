@@ -18,6 +18,7 @@ from jobs.spark.building.dictionary import Dictionary
 from jobs.spark.building.files import distinct_rows, joined, load, run, save, slices
 from jobs.store.files import DataFile
 from jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
+from jobs.store.place import place_of
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.columns.arrays import Columns, Ints, distinct, is_in, least_by, row_codes
 from shiq.columns.rows import term_hash
@@ -183,7 +184,7 @@ def _terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
 
 
 def _files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[str, DataFile]:
-    store, file = Path(ranges.store), ranges.file(i)
+    store, file = place_of(ranges.store), ranges.file(i)
     return {name: write_part(store, name, file, columns) for name, columns in tables.items() if len(next(iter(columns.values())))}
 
 

@@ -35,6 +35,7 @@ from jobs.spark.building.tables import Ranges
 from jobs.spark.worker import kept
 from jobs.store.files import DataFile
 from jobs.store.numbering import spread
+from jobs.store.place import place_of
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.abox import Interner
 from shiq.columns.arrays import Columns, Ints, distinct, is_in, take, unique
@@ -88,7 +89,7 @@ class ToldState:
         return unique(self.different[first == second].ravel())
 
     def united(self, first: Ints, second: Ints) -> ToldState:
-        """With first[i] and second[i] in one element."""
+        """The state with first[i] and second[i] in one element."""
         nodes = unique(np.concatenate([first, second, self.member]))
         place = [np.searchsorted(nodes, x) for x in (first, self.member, second, self.group)]
         group = nodes[components(len(nodes), np.concatenate(place[:2]), np.concatenate(place[2:]))]
@@ -322,7 +323,7 @@ def _merged(session: SparkSession, ranges: Ranges, rules: TaskRules, told: ToldS
 
 
 def _centres(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> tuple[Ints, Ints]:
-    """Of range ``i``: pairs of elements that one centre makes equal; and (clause, centre, neighbour) for centres with several
+    """Pairs of elements of range ``i`` that one centre makes equal; and (clause, centre, neighbour) for centres with several
     members, which only the driver sees as one."""
     calculus = rules.calculus()
     part = _part(i, ranges, told)
@@ -373,4 +374,4 @@ def _write_elements(i: int, *, ranges: Ranges, told: ToldState, labels: Sequence
     if not named.any():
         return None
     columns = {"element": spread(node[named]), "label": label[named]}
-    return write_part(Path(ranges.store), "elements", ranges.file(i), columns)
+    return write_part(place_of(ranges.store), "elements", ranges.file(i), columns)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from jobs.store import Certificate, open_store
+from jobs.store import Certificate, open_store, place_of
 from jobs.store.read import renewed
 
 if TYPE_CHECKING:
@@ -28,7 +28,18 @@ if TYPE_CHECKING:
     from jobs.store.upkeep.commits import commit, compact
     from jobs.store.write import certify
 
-__all__ = ["Certificate", "certify", "commit", "compact", "open_store", "prepare", "renewed", "stored_abox", "write_store"]
+__all__ = [
+    "Certificate",
+    "certify",
+    "commit",
+    "compact",
+    "open_store",
+    "place_of",
+    "prepare",
+    "renewed",
+    "stored_abox",
+    "write_store",
+]
 
 _HOMES = {
     "certify": "jobs.store.write",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeAlias
 
 from abox_ops.elements.base import ArrayBase
@@ -15,6 +14,7 @@ from abox_ops.local_add_set import LocalAddSet
 from abox_ops.patch.outside_columns import OutsideCompletion
 from jobs.store.manifest import Certificate
 from jobs.store.numbering import RANGE
+from jobs.store.place import Place
 from jobs.store.read import Store
 from jobs.store.schema import key_of, write_table
 from jobs.store.upkeep.ranges import starts_of
@@ -73,7 +73,7 @@ def prepare(tbox: TBox, abox: ABox, width: int | None = None) -> PreparedStore:
 
 
 def write_store(
-    path: Path,
+    path: Place,
     tbox: TBox,
     abox: ABox,
     *,
@@ -87,6 +87,7 @@ def write_store(
     left_out: Iterable[Leftover] | None = None,
     labels: Mapping[str, str] | None = None,
     prepared: PreparedStore | None = None,
+    taken: Mapping[str, int] | None = None,
 ) -> Store:
     """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
 
@@ -95,7 +96,7 @@ def write_store(
     none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which batches may import the TBox;
     ``asides``: what belongs to the data and is not in ``abox`` (None: as before, where snapshots are kept); ``left_out``: what of
     it was left out, as it stands (None: as ``leftovers`` tell), beside what was before, where snapshots are kept; ``labels``: of
-    the terms of the TBox.
+    the terms of the TBox; ``taken``: see `jobs.store.manifest.TAKEN`.
 
     Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another writer is at work, or
     ``certificate`` is about another TBox.
@@ -106,7 +107,7 @@ def write_store(
         unchanged(path, rebuild.old, replacing)
         told("indexing", 0, 1)
         made = prepared or prepare(tbox, abox, rebuild.range_size)
-        rebuild = replace(rebuild, width=made.width)
+        rebuild = replace(rebuild, width=made.width, taken=taken or {})
         base, index = made.base, made.knowledge_base.index
         columns = {**base_tables(base), **index_tables(index, made.completion)}
         versions, count = {}, len(columns)

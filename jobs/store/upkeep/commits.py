@@ -7,10 +7,9 @@ snapshot or the new one. Where a batch changes the clauses themselves, the store
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,12 +23,14 @@ from jobs.store.lock import writing
 from jobs.store.manifest import (
     ASIDE,
     LEFT_OUT,
+    TAKEN,
     Certificate,
     Manifest,
     TableVersion,
     read_manifest,
     write_manifest,
 )
+from jobs.store.place import Place, file_at
 from jobs.store.read import Store, open_store
 from jobs.store.schema import (
     COMPLETION,
@@ -51,7 +52,7 @@ from jobs.store.write import aside_document, issued, succeed, unchanged, write_d
 from shiq.abox import ABox, abox_of
 from shiq.aside import Aside
 from shiq.columns.arrays import Columns, array_table, arrow_texts, concatenate, contained, take, unique
-from shiq.columns.rows import literal_hash, term_hash
+from shiq.columns.rows import NODES, literal_hash, term_hash
 from shiq.errors import StoreError
 from shiq.model_json import encode
 from shiq.ntriples import assertion_lines
@@ -59,7 +60,7 @@ from shiq.verdict import Leftover
 
 
 def commit(
-    path: Path,
+    path: Place,
     insertions: ABox,
     deletions: ABox,
     *,
@@ -70,12 +71,13 @@ def commit(
     asides: Iterable[Aside] = (),
     leftovers: tuple[Leftover, ...] | None = None,
     left_out: Iterable[Leftover] = (),
+    taken: Mapping[str, int] | None = None,
 ) -> Store:
     """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if that changes nothing.
 
     ``asides``: what is set aside from now on. What was before stays so, less what is deleted, or inserted after all.
     ``leftovers``: those of the data from now on, which hold what A has outside SHIQ(D); None: as before.
-    ``left_out``: what of the batch comes to what is left out.
+    ``left_out``: what of the batch comes to what is left out. ``taken``: the number of the batch by its feed (`TAKEN`).
 
     ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store as the check has it open, with
     what it has read already; nobody uses it afterwards. ``patch``: by which the batch was accepted under the criterion `model`:
@@ -88,6 +90,7 @@ def commit(
         present = read_manifest(path)
         unchanged(path, present, checked)
         store = opened if opened is not None and opened.manifest == present else open_store(path)
+        store.manifest = present
         kept = _asides(store, insertions, deletions, asides)
         leftovers = store.data_leftovers if leftovers is None else leftovers
         free = _free(store)
@@ -95,7 +98,7 @@ def commit(
         if grown is not None:
             is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
             is_void = is_void and kept == store.asides and leftovers == store.data_leftovers
-            return store if is_void else _written(store, grown, free, certificate, kept, leftovers, left_out)
+            return store if is_void else _written(store, grown, free, certificate, kept, leftovers, left_out, taken or {})
         gone, new = frozenset(deletions), list(insertions)
         abox = abox_of([*(a for a in store.export() if a not in gone), *new])
     return write_store(
@@ -110,6 +113,7 @@ def commit(
         asides=kept,
         left_out=left_out,
         labels=store.term_labels,
+        taken=taken,
     )
 
 
@@ -122,7 +126,7 @@ def _asides(store: Store, insertions: ABox, deletions: ABox, asides: Iterable[As
     return (*(aside for aside in store.asides if aside.triples not in gone), *new)
 
 
-def compact(path: Path) -> Store:
+def compact(path: Place) -> Store:
     """The store at ``path`` with each table in its ranges alone again, and what is damaged of a table written anew by its copy;
     range by range. The snapshot says the same as before; those before it are no longer kept.
 
@@ -142,11 +146,32 @@ def compact(path: Path) -> Store:
         return open_store(path)
 
 
+#: What numbers a commit gives, by their dictionary: the fact of a manifest that says which one is next, and the columns of other
+#: tables that have them.
+_NUMBERED = {
+    "individuals": ("next_node", NODES),
+    "literals": ("next_literal", ("literal",)),
+    "labels": ("next_label", ("label",)),
+}
+
+
 def _free(store: Store) -> Numbers:
     ordinals = (int(rows["ordinal"].max()) for rows in store.table("complex").scan() if len(rows["ordinal"]))
     ordinal = store.manifest.facts.get("next_ordinal") or max(ordinals, default=-1) + 1
-    last = {name: store.table(name).last_key for name in ("individuals", "literals", "labels")}
-    return Numbers(last["individuals"] + 1, last["literals"] + 1, ordinal, last["labels"] + 1)
+    node, literal, label = (_next(store, *numbered) for numbered in _NUMBERED.items())
+    return Numbers(node, literal, ordinal, label)
+
+
+def _next(store: Store, dictionary: str, fact_and_columns: tuple[str, Sequence[str]]) -> int:
+    """The first number that no row has had: the range of a dictionary that lost its last ones may have been written anew while
+    other tables still name theirs as removed. Where no commit has told it yet, it follows from what the tables have."""
+    fact, columns = fact_and_columns
+    if fact in store.manifest.facts:
+        return int(store.manifest.facts[fact])
+    removed = [
+        rows[column] for rows in (store.table(n).removed for n in store.manifest.tables) for column in columns if column in rows
+    ]
+    return max(store.table(dictionary).last_key, *(int(numbers.max(initial=-1)) for numbers in removed)) + 1
 
 
 def _written(
@@ -157,6 +182,7 @@ def _written(
     asides: tuple[Aside, ...],
     leftovers: tuple[Leftover, ...],
     left_out: Iterable[Leftover],
+    taken: Mapping[str, int],
 ) -> Store:
     added, removed = dict(grown.added), dict(grown.removed)
     nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)
@@ -208,7 +234,7 @@ def _written(
             **aside,
         },
         certificate=issued(certificate, old.tbox_hash, old.snapshot + 1, left_over),
-        facts=facts | counts,
+        facts=facts | counts | ({TAKEN: {**old.taken, **taken}} if taken else {}),
         before=keep(store.path, old),
     )
     write_manifest(store.path, manifest)
@@ -253,6 +279,9 @@ def _facts(old: Manifest, grown: SnapshotDelta, free: Numbers) -> dict[str, Any]
         "individuals": old.facts["individuals"] + len(grown.terms) - len(grown.vanished),
         "class_counts": counts.tolist(),
         "next_ordinal": free.ordinal + complex_,
+        "next_node": free.node + len(grown.terms),
+        "next_literal": free.literal + len(grown.literals),
+        "next_label": free.label + len(grown.labels),
     }
 
 
@@ -303,7 +332,7 @@ def _sound_file(store: Store, name: str, file: DataFile) -> DataFile:
     if file.lookup and not file.lookup_digest:
         rows, as_looked_up = (store.table_of(name, TableVersion(0, (known,))).all() for known in (plain, file))
         if any(rows[column].tolist() != as_looked_up[column].tolist() for column in rows):
-            raise damaged(store.path / file.path, "its look-up file says otherwise, and one of the two is wrong")
+            raise damaged(file_at(store.path, file.path), "its look-up file says otherwise, and one of the two is wrong")
     return file
 
 

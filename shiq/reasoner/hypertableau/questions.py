@@ -84,7 +84,7 @@ class Questions(Search):
         return found
 
     def holding(self, x: int, atoms: int) -> tuple[int, int]:
-        """Of ``atoms``, those that hold at x in the present state, and of these those that rest on no choice."""
+        """The ``atoms`` that hold at x in the present state, and those of them that rest on no choice."""
         node, rest = self.place(x)
         holds, certain = self.pos[node] & atoms, 0
         for at, merged in ((x, 0), (node, rest)):
@@ -98,7 +98,7 @@ class Questions(Search):
         """Called while the first model stands, that of no question."""
 
     def entailed(self, wanted: Mapping[int, int]) -> Atoms | None:
-        """Of the ``wanted`` atoms, which must be names, those that follow at each node; None where the module is inconsistent."""
+        """The ``wanted`` atoms (names) that follow at each node; None where the module is inconsistent."""
         if not self.begin():
             return None
         found: Atoms = {}

@@ -164,7 +164,7 @@ class State(Trail):
                 raise TableauClash(self.edge_rests(x, y, 1 << r) | self.edge_rests(x, y, against), x, y)
 
     def forbid(self, x: int, y: int, roles: int, rest: int) -> None:
-        """None of ``roles`` leads from x to y."""
+        """Asserts that none of ``roles`` leads from x to y."""
         for a, b, mask in ((x, y, roles), (y, x, self.tables.inverse(roles))):
             known = self.forbidden.setdefault(a, {})
             self.write(known, b, (*known.get(b, ()), (mask, rest)))

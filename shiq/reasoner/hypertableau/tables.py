@@ -174,7 +174,7 @@ class Tables:
         return found
 
     def _loops(self) -> tuple[dict[int, int], tuple[tuple[int, int], ...], int]:
-        """By the atom of a loop that some ≤n counts, the roles that it brings; the roles whose loops bring an atom, with it; all
+        """The roles that a loop brings, by its atom, where some ≤n counts it; the roles whose loops bring an atom, with it; all
         of these roles."""
         brought: dict[int, int] = {}
         asking: list[tuple[int, int]] = []

@@ -38,7 +38,7 @@ class TracedSearch(Search):
         return 1 << (self._first[kind] + position)
 
     def core(self) -> Module:
-        """After a failed search: the part of the module that the refutation rests on."""
+        """The part of the module that the refutation rests on, after a failed search."""
         module, rests_on = self.module, self.rests_on
 
         def literals(rests: dict[int, int], masks: Iterable[int]) -> tuple[int, ...]:

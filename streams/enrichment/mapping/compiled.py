@@ -18,7 +18,7 @@ from urllib.parse import quote
 from shiq import model as owl
 from shiq.errors import InputError, UsageError
 from shiq.ntriples import literal as literal_text
-from streams.enrichment.mapping.model import Join, LogicalSource, Path_, TermMap, TriplesMap
+from streams.enrichment.mapping.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap
 from streams.enrichment.mapping.reader import path_of, read_mapping
 from streams.enrichment.statements import TYPE, Statement, is_resource
 
@@ -116,13 +116,13 @@ def natural(value: Any) -> str:
 
 
 @dataclass
-class Program:
+class MappingProgram:
     """The triples maps of a mapping that one source feeds. ``lenient``: a missing value makes no statement."""
 
     maps: Sequence[TriplesMap]
     parents: Mapping[str, TriplesMap]
     lenient: bool = False
-    _joined: dict[Join, dict[tuple[str, ...], list[str]]] = field(default_factory=dict)
+    _joined: dict[MappingJoin, dict[tuple[str, ...], list[str]]] = field(default_factory=dict)
 
     def statements(self, record: Any) -> list[Statement]:
         """What the maps say of a record. Raises: MissingValueError."""
@@ -136,13 +136,13 @@ class Program:
                         found += [(subject, name, term) for name, term in pairs]
         return found
 
-    def with_joins(self) -> Program:
+    def with_joins(self) -> MappingProgram:
         """The same, with what it joins with read already."""
-        for join in (value for m in self.maps for _, value in m.said if isinstance(value, Join) and value.conditions):
+        for join in (value for m in self.maps for _, value in m.said if isinstance(value, MappingJoin) and value.conditions):
             self.joined(join)
         return self
 
-    def _objects(self, value: TermMap | Join, row: Any) -> list[str]:
+    def _objects(self, value: TermMap | MappingJoin, row: Any) -> list[str]:
         if isinstance(value, TermMap):
             return self._terms(value, row)
         if not value.conditions:
@@ -169,7 +169,7 @@ class Program:
             for values in product(*found)
         ]
 
-    def joined(self, join: Join) -> dict[tuple[str, ...], list[str]]:
+    def joined(self, join: MappingJoin) -> dict[tuple[str, ...], list[str]]:
         """The subjects of the parent by the values of its references."""
         if join not in self._joined:
             parent, found = self.parents[join.parent], dict[tuple[str, ...], list[str]]()
@@ -209,7 +209,7 @@ def rows_of(source: LogicalSource) -> Iterator[Any]:
         raise InputError(f"{path} cannot be read ({error})", "Look at it, and at its logical source in the mapping.") from error
 
 
-def compiled(path: str | Path, stream: str | None, *, lenient: bool = False) -> tuple[Program, list[str]]:
+def compiled(path: str | Path, stream: str | None, *, lenient: bool = False) -> tuple[MappingProgram, list[str]]:
     """The program of the stream, and the N-Triples lines of all other sources. ``stream``: its logical
     source's name; it may be left out where there is one alone. Raises: InputError, UsageError."""
     maps = read_mapping(path)
@@ -225,16 +225,16 @@ def compiled(path: str | Path, stream: str | None, *, lenient: bool = False) -> 
     fed, still = ([m for m in maps.values() if (m.source.name == name) is here] for here in (True, False))
     for triples_map in maps.values():
         for _, value in triples_map.said:
-            if isinstance(value, Join):
+            if isinstance(value, MappingJoin):
                 _check(path, triples_map, value, maps, name)
     if fed[0].source.form == "sql":
         raise InputError(f"{path}: a database is no stream", "JSON and CSV are.")
     for triples_map in still:
         # Rows without a value make no statement, as RML has it.
-        program = Program([_without_iterator(triples_map)], maps, lenient=True)
+        program = MappingProgram([_without_iterator(triples_map)], maps, lenient=True)
         for row in rows_of(triples_map.source):
             lines.update((f"{s} {p} {o} .", None) for s, p, o in program.statements(row))
-    return Program(fed, maps, lenient), [*lines]
+    return MappingProgram(fed, maps, lenient), [*lines]
 
 
 def _without_iterator(triples_map: TriplesMap) -> TriplesMap:
@@ -243,11 +243,11 @@ def _without_iterator(triples_map: TriplesMap) -> TriplesMap:
     return TriplesMap(triples_map.name, rows, triples_map.subject, triples_map.classes, triples_map.said)
 
 
-def _check(path: str | Path, child: TriplesMap, join: Join, maps: Mapping[str, TriplesMap], stream: str) -> None:
+def _check(path: str | Path, child: TriplesMap, join: MappingJoin, maps: Mapping[str, TriplesMap], stream: str) -> None:
     parent = maps.get(join.parent)
     if parent is None:
         raise InputError(f"{path}: {child.name} refers to {join.parent}, which is no triples map", "Look at the name.")
     if join.conditions and parent.source.name == stream:
-        raise InputError(f"{path}: {child.name} joins with the stream, which is not known here", "Join from the stream.")
+        raise InputError(f"{path}: {child.name} joins with the stream, which is not known here", "MappingJoin from the stream.")
     if not join.conditions and parent.source != child.source:
         raise InputError(f"{path}: {child.name} refers to {join.parent} of another source without a condition", "Give one.")

@@ -34,7 +34,7 @@ class TermMap:
 
 
 @dataclass(frozen=True)
-class Join:
+class MappingJoin:
     """The subjects that the triples map ``parent`` makes of rows that agree on ``conditions``: a path of the child, a
     reference of the parent."""
 
@@ -48,4 +48,4 @@ class TriplesMap:
     source: LogicalSource
     subject: TermMap
     classes: tuple[str, ...]
-    said: tuple[tuple[TermMap, TermMap | Join], ...]
+    said: tuple[tuple[TermMap, TermMap | MappingJoin], ...]

@@ -15,7 +15,7 @@ from shiq import model as owl
 from shiq.errors import InputError
 from shiq.ntriples import literal as literal_text
 from shiq.rdf.load import load
-from streams.enrichment.mapping.model import Join, LogicalSource, Path_, TermMap, TriplesMap
+from streams.enrichment.mapping.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap
 
 _SPACES: Final = (
     "http://www.w3.org/ns/r2rml#",
@@ -132,18 +132,18 @@ class _Reader:
         steps = self._path(iterator.lexical) if iterator is not None and form == "json" else ()
         return LogicalSource(source.lexical, form, steps, query.lexical if query is not None else "", folder)
 
-    def _pairs(self, node: Any, is_new: bool) -> Iterator[tuple[TermMap, TermMap | Join]]:
+    def _pairs(self, node: Any, is_new: bool) -> Iterator[tuple[TermMap, TermMap | MappingJoin]]:
         said = self._node(node, "predicate-object map")
         predicates = [self._constant(value) for value in said.get("predicate", [])]
         predicates += [self._term(value, "IRI", is_new) for value in said.get("predicateMap", [])]
-        objects: list[TermMap | Join] = [self._constant(value) for value in said.get("object", [])]
+        objects: list[TermMap | MappingJoin] = [self._constant(value) for value in said.get("object", [])]
         objects += [self._object(value, is_new) for value in said.get("objectMap", [])]
         if not predicates or not objects:
             raise self._refuse("a predicate-object map needs a predicate and an object")
         for predicate in predicates:
             yield from ((predicate, value) for value in objects)
 
-    def _object(self, node: Any, is_new: bool) -> TermMap | Join:
+    def _object(self, node: Any, is_new: bool) -> TermMap | MappingJoin:
         if not any(_local(iri) == "parentTriplesMap" for iri in self.graph.get(str(node), {})):
             return self._term(node, "", is_new)
         said = self._node(node, "reference to a triples map")
@@ -154,7 +154,7 @@ class _Reader:
             if child is None or parent is None:
                 raise self._refuse("a join condition needs a child and a parent")
             conditions.append((self._path(child.lexical), parent.lexical))
-        return Join(str(self._one(said, "parentTriplesMap", "an object map")), tuple(conditions))
+        return MappingJoin(str(self._one(said, "parentTriplesMap", "an object map")), tuple(conditions))
 
     def _constant(self, value: Any) -> TermMap:
         if isinstance(value, owl.Literal):

@@ -20,17 +20,17 @@ import numpy as np
 
 from jobs.evaluation.streams.caching import Caching
 from jobs.evaluation.streams.grid import Grid
-from jobs.evaluation.streams.join import Join
-from jobs.evaluation.streams.rules import RuleStream
+from jobs.evaluation.streams.join import GeneratedJoin
+from jobs.evaluation.streams.rules import GeneratedRules
 
 #: Each stream: its recipe, the predicates that are compared, and whether texts go in and out.
-STREAMS: dict[str, tuple[Callable[[], RuleStream], tuple[str, ...], bool]] = {
+STREAMS: dict[str, tuple[Callable[[], GeneratedRules], tuple[str, ...], bool]] = {
     "grid 30², published": (lambda: Grid(30, 60, 0.0).stream(), ("reachable/2",), False),
     "grid 30², failing": (lambda: Grid(30, 60, 0.03).stream(), ("reachable/2",), False),
     "grid 30², failing, near links": (lambda: Grid(30, 60, 0.03, "near").stream(), ("reachable/2",), False),
     "grid 20², failing": (lambda: Grid(20, 60, 0.03).stream(), ("reachable/2",), False),
-    "dense join": (lambda: Join().stream(), ("a/2",), False),
-    "Heavy Join": (lambda: Join(values=0).stream(), ("a/2",), True),
+    "dense join": (lambda: GeneratedJoin().stream(), ("a/2",), False),
+    "Heavy GeneratedJoin": (lambda: GeneratedJoin(values=0).stream(), ("a/2",), True),
     "Content Caching": (lambda: Caching().stream(), ("rate/2", "popular/1", "cold/1", "random/0"), True),
     "window [60]": (lambda: _lately(60), ("p/1",), False),
     "window [3600]": (lambda: _lately(3600), ("p/1",), False),
@@ -39,20 +39,20 @@ STREAMS: dict[str, tuple[Callable[[], RuleStream], tuple[str, ...], bool]] = {
 }
 
 
-def _lately(window: int) -> RuleStream:
+def _lately(window: int) -> GeneratedRules:
     """100 atoms a point, some of which are asked for within the window; more points than the longest window has."""
     dice = np.random.default_rng(0)
     points = ({"b/1": (dice.integers(0, 10_000, 100),), "q/1": (dice.integers(0, 10_000, 20),)} for _ in range(4200))
-    return RuleStream(f"p(X) :- b(X) in [{window}], q(X).\n", points)
+    return GeneratedRules(f"p(X) :- b(X) in [{window}], q(X).\n", points)
 
 
-def _passing(points: int) -> RuleStream:
+def _passing(points: int) -> GeneratedRules:
     """1,000 texts a point that never come again."""
     numbers = ({"a/1": (np.arange(1000 * t, 1000 * t + 1000),)} for t in range(points))
-    return RuleStream("p(X) :- a(X) in [5], not b(X).\nn(N) :- #count{X: p(X)} = N.\n", numbers, "c")
+    return GeneratedRules("p(X) :- a(X) in [5], not b(X).\nn(N) :- #count{X: p(X)} = N.\n", numbers, "c")
 
 
-def shiq(stream: RuleStream, asked: tuple[str, ...], texts: bool) -> Iterator[tuple[float, float, list[int]]]:
+def shiq(stream: GeneratedRules, asked: tuple[str, ...], texts: bool) -> Iterator[tuple[float, float, list[int]]]:
     """Ours: set-up first, then a point each."""
     from streams.rules import Program
 
@@ -98,7 +98,7 @@ _OVER_WINDOWS = (
 )
 
 
-def windows(stream: RuleStream) -> Iterator[Counter[tuple[str, tuple[int, ...]]]]:
+def windows(stream: GeneratedRules) -> Iterator[Counter[tuple[str, tuple[int, ...]]]]:
     """What the windows hold at each point, with how often."""
     held: Counter[tuple[str, tuple[int, ...]]] = Counter()
     past: dict[str, deque[set[tuple[str, tuple[int, ...]]]]] = {name: deque() for name in _WINDOWS}
@@ -112,14 +112,14 @@ def windows(stream: RuleStream) -> Iterator[Counter[tuple[str, tuple[int, ...]]]
         yield +held
 
 
-def _over_windows(stream: RuleStream, asked: tuple[str, ...]) -> str:
+def _over_windows(stream: GeneratedRules, asked: tuple[str, ...]) -> str:
     text = stream.rules
     for ours, theirs in _OVER_WINDOWS:
         text = text.replace(ours, theirs)
     return text + "".join(f"#show {predicate}.\n" for predicate in asked)
 
 
-def fresh(stream: RuleStream, asked: tuple[str, ...], texts: bool) -> Iterator[tuple[float, float, list[int]]]:
+def fresh(stream: GeneratedRules, asked: tuple[str, ...], texts: bool) -> Iterator[tuple[float, float, list[int]]]:
     """clingo on each point anew."""
     import clingo
 
@@ -136,7 +136,7 @@ def fresh(stream: RuleStream, asked: tuple[str, ...], texts: bool) -> Iterator[t
         yield *used, _counted(shown, asked)
 
 
-def once(stream: RuleStream, asked: tuple[str, ...], texts: bool) -> Iterator[tuple[float, float, list[int]]]:
+def once(stream: GeneratedRules, asked: tuple[str, ...], texts: bool) -> Iterator[tuple[float, float, list[int]]]:
     """clingo on the grid, grounded once: which panels have delivered enough is external."""
     import clingo
 

@@ -28,6 +28,7 @@ from jobs.progress import ProgressLine
 from shiq.errors import OperationalError, ShiqError, UsageError
 from tests.tools.bench.discovery import DISCOVERY_ROWS
 from tests.tools.bench.enrichment import ENRICHMENT_ROWS
+from tests.tools.bench.enrichment_peers import PEER_ROWS
 from tests.tools.bench.process import Bench, NotMeasured, Settings
 from tests.tools.bench.record import SCHEMA_VERSION, TOLERATED, Measured, RowRecord, last_kept, worse
 from tests.tools.bench.repeat import Repeat, Row
@@ -36,7 +37,7 @@ from tests.tools.bench.rule_rows import RULE_ROWS
 from tests.tools.bench.small_batches import SMALL_BATCH_ROWS
 from tests.tools.bench.streams import STREAM_ROWS
 
-ROWS = {**BATCH_ROWS, **SMALL_BATCH_ROWS, **RULE_ROWS, **STREAM_ROWS, **ENRICHMENT_ROWS, **DISCOVERY_ROWS}
+ROWS = {**BATCH_ROWS, **SMALL_BATCH_ROWS, **RULE_ROWS, **STREAM_ROWS, **ENRICHMENT_ROWS, **PEER_ROWS, **DISCOVERY_ROWS}
 _ROOT = Path(__file__).resolve().parents[3]
 LOG = _ROOT / "docs" / "benchmarks"
 

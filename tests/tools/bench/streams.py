@@ -16,11 +16,11 @@ import numpy as np
 
 from jobs.evaluation.streams.lubm import StreamRecipe, generate
 from shiq.columns.arrays import Ints
-from streams.consistency import Plan, check_stream, plan
+from streams.consistency import StreamPlan, check_stream, plan
 from streams.consistency.cost import cheapest, cuts, label_rates
 from streams.consistency.masks import masks
 from streams.consistency.negative_inclusions import closure
-from streams.consistency.state import Partition
+from streams.consistency.state import StreamPartition
 from streams.consistency.strategies import Bolts, strategy_of
 from streams.consistency.topology import Bolt, Cut, bolts
 from tests.tools.bench.process import NotMeasured
@@ -54,7 +54,7 @@ FIGURES = (
 )
 
 
-def drawn(watched: Plan, number: int, seed: int, people: int = PEOPLE, per_point: int = 1_000) -> tuple[Ints, Ints, Ints]:
+def drawn(watched: StreamPlan, number: int, seed: int, people: int = PEOPLE, per_point: int = 1_000) -> tuple[Ints, Ints, Ints]:
     """Keys, labels and times of so many tuples."""
     draw, found = np.random.default_rng(seed), masks(watched.view, watched.root_set)
     labels = [
@@ -74,9 +74,9 @@ def seconds(work: Callable[[], Any]) -> float:
     return min(found)
 
 
-def columns_to_spans(watched: Plan, stream: tuple[Ints, Ints, Ints], batch: int = 50_000) -> Partition:
+def columns_to_spans(watched: StreamPlan, stream: tuple[Ints, Ints, Ints], batch: int = 50_000) -> StreamPartition:
     """All of a stream taken, batch by batch."""
-    partition = Partition(watched)
+    partition = StreamPartition(watched)
     for begin in range(0, len(stream[0]), batch):
         key, label, time = (column[begin : begin + batch] for column in stream)
         partition.take(key, label, time)
@@ -85,7 +85,7 @@ def columns_to_spans(watched: Plan, stream: tuple[Ints, Ints, Ints], batch: int 
     return partition
 
 
-def deciding(watched: Plan, stream: tuple[Ints, Ints, Ints], strategy: str) -> float:
+def deciding(watched: StreamPlan, stream: tuple[Ints, Ints, Ints], strategy: str) -> float:
     """CPU seconds that a strategy takes to suspect, for each tuple."""
     found, (key, label, time) = masks(watched.view, watched.root_set), stream
     if strategy == "mask":
@@ -98,7 +98,7 @@ def deciding(watched: Plan, stream: tuple[Ints, Ints, Ints], strategy: str) -> f
     return seconds(take) / len(key)
 
 
-def bolt_seconds(watched: Plan, pipeline: Sequence[Bolt], stream: tuple[Ints, Ints, Ints]) -> tuple[list[float], list[int]]:
+def bolt_seconds(watched: StreamPlan, pipeline: Sequence[Bolt], stream: tuple[Ints, Ints, Ints]) -> tuple[list[float], list[int]]:
     """CPU seconds and evaluations of each bolt, each fed with what the one before handed on."""
     found, (key, label, time) = masks(watched.view, watched.root_set), stream
     arriving = [(int(x), found.labels[n], int(t)) for x, n, t in zip(key, label, time)]
@@ -116,7 +116,7 @@ def bolt_seconds(watched: Plan, pipeline: Sequence[Bolt], stream: tuple[Ints, In
     return spent, evaluated
 
 
-def every_cut(watched: Plan, stream: tuple[Ints, Ints, Ints]) -> dict[Cut, tuple[float, float]]:
+def every_cut(watched: StreamPlan, stream: tuple[Ints, Ints, Ints]) -> dict[Cut, tuple[float, float]]:
     """Of each cut, with equally many tasks: bolts × the busiest bolt, in seconds and in evaluations."""
     measured = {}
     for cut in cuts(len(watched.grouped)):
@@ -128,7 +128,7 @@ def every_cut(watched: Plan, stream: tuple[Ints, Ints, Ints]) -> dict[Cut, tuple
     return measured
 
 
-def _in_turns(watched: Plan, chosen: set[Cut], stream: tuple[Ints, Ints, Ints]) -> dict[Cut, list[float]]:
+def _in_turns(watched: StreamPlan, chosen: set[Cut], stream: tuple[Ints, Ints, Ints]) -> dict[Cut, list[float]]:
     """Bolts × the busiest bolt, in seconds, of each cut, several times."""
     pipelines = {cut: bolts(watched.view, watched.grouped, cut) for cut in sorted(chosen)}
     found: dict[Cut, list[float]] = {cut: [] for cut in pipelines}
@@ -139,7 +139,7 @@ def _in_turns(watched: Plan, chosen: set[Cut], stream: tuple[Ints, Ints, Ints]) 
     return found
 
 
-def _compare_cuts(repeat: Repeat, name: str, watched: Plan) -> None:
+def _compare_cuts(repeat: Repeat, name: str, watched: StreamPlan) -> None:
     stream = drawn(watched, FEW, repeat.seed, 300, 50)
     measured = every_cut(watched, stream)
     auto = cheapest(watched.view, watched.grouped, label_rates(watched.view, None))
@@ -181,7 +181,7 @@ def _measure(repeat: Repeat) -> None:
     _state(repeat, lubm)
 
 
-def _larger_closure(repeat: Repeat, watched: Plan) -> None:
+def _larger_closure(repeat: Repeat, watched: StreamPlan) -> None:
     """Each name with some names of its own below it: the same roots, ten times the closure."""
     view = watched.view
     names = sorted(view.signature.classes)
@@ -213,9 +213,9 @@ def _json_lines(repeat: Repeat) -> None:
     repeat.values["JSON lines to rows, one process"] = recipe.triples / spent / 1e3
 
 
-def _state(repeat: Repeat, watched: Plan) -> None:
+def _state(repeat: Repeat, watched: StreamPlan) -> None:
     """Bytes that live on between batches, over a hundred windows."""
-    partition, sizes = Partition(watched), list[float]()
+    partition, sizes = StreamPartition(watched), list[float]()
     held = list[float]()
     stream = drawn(watched, 100 * (WINDOW + 1) * 500, repeat.seed, 5_000, 500)
     for begin in range(0, len(stream[0]), 500):

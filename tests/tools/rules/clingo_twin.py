@@ -17,12 +17,12 @@ from streams.rules.syntax import (
     Arithmetic,
     Atom,
     CheckedProgram,
-    Comparison,
+    ComparisonLiteral,
     Constant,
     External,
     Literal,
     Now,
-    Rule,
+    StreamRule,
     Term,
     Variable,
     WindowedLiteral,
@@ -75,7 +75,7 @@ class _Step:
             self.lines.append(f"{_named('seen', predicate, ['0', *arguments])} :- {_named('cur', predicate, arguments)}.")
         return "\n".join(self.lines)
 
-    def _rule(self, rule: Rule) -> None:
+    def _rule(self, rule: StreamRule) -> None:
         body = ", ".join(part for literal in rule.body for part in self._literal(literal)) or "#true"
         kinds = ["cur", *(() if rule.temporary else ("per",)), *(("der",) if rule.body else ())]
         for kind in kinds:
@@ -97,7 +97,7 @@ class _Step:
     def _literal(self, literal: Literal) -> list[str]:
         if isinstance(literal, WindowedLiteral):
             return self._windowed(literal)
-        if isinstance(literal, Comparison):
+        if isinstance(literal, ComparisonLiteral):
             return [f"{'not ' if literal.negated else ''}{self._term(literal.left)}{literal.relation}{self._term(literal.right)}"]
         if isinstance(literal, External):
             return self._external(literal)
@@ -168,11 +168,13 @@ def _named(kind: str, predicate: str, arguments: Iterable[str]) -> str:
 class _Context:
     """What clingo calls while it grounds."""
 
-    def __init__(self, functions: Mapping[str, Callable[..., Any]], rule: Rule) -> None:
+    def __init__(self, functions: Mapping[str, Callable[..., Any]], rule: StreamRule) -> None:
         for name, function in functions.items():
             setattr(self, f"called_{name}", self._calling(name, function, rule, functions))
 
-    def _calling(self, name: str, function: Callable[..., Any], rule: Rule, functions: Mapping[str, Any]) -> Callable[..., Any]:
+    def _calling(
+        self, name: str, function: Callable[..., Any], rule: StreamRule, functions: Mapping[str, Any]
+    ) -> Callable[..., Any]:
         import clingo
 
         def called(*arguments: Any) -> Any:

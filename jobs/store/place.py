@@ -1,0 +1,75 @@
+"""Where a store lies: a folder, or a part of an object store.
+
+Files of a store never change once they are written, under names that are never used twice; only its manifest is replaced. So
+those of an object store are read from copies on this machine (`jobs.store.copies`), and of two writers one wins where the
+manifest is put in place (`jobs.store.bucket`).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from shiq.errors import UsageError
+
+if TYPE_CHECKING:
+    from jobs.store.bucket import Bucket
+
+#: Where a store lies; ``place / name`` is what a message calls a file there.
+Place: TypeAlias = "Path | Bucket"
+
+#: Kinds of addresses of object stores, and the one that each is short for.
+BUCKETS = {"s3": "s3", "s3a": "s3", "gs": "gs", "az": "az", "abfs": "abfss", "abfss": "abfss"}
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//?)(.*)", re.DOTALL)
+
+#: What those who read an address cut off, resolve or take for another character.
+_ODD = re.compile(r"[?#%\x00-\x1f\x7f]|/\.{0,2}(?=/)")
+
+
+def place_of(named: str | Place) -> Place:
+    """The place that is ``named``, which need not be there: a path, file://PATH, or the address of an object store.
+
+    Raises: UsageError for any other address.
+    """
+    found = _SCHEME.fullmatch(str(named))
+    # A path that was made of an address has lost a slash, and no folder is meant by one that ends in a colon.
+    if found is None or (found[2] == "/" and not isinstance(named, Path)):
+        return Path(str(named))
+    scheme, rest = found[1].lower(), found[3].strip("/")
+    if scheme == "file" and found[3].startswith("/"):
+        from urllib.parse import unquote
+
+        return Path(unquote(found[3]))
+    if scheme in BUCKETS and found[2] == "//" and rest:
+        if odd := _ODD.search(f"/{rest}/"):
+            raise UsageError(
+                f"{named}: {odd[0]!r} in an address would be read as another address, perhaps of another store",
+                f"Name it as {scheme}://BUCKET/NAME, with none of ? # % and no empty part, . or .. in it.",
+            )
+        from jobs.store.bucket import Bucket
+
+        return Bucket(f"{BUCKETS[scheme]}://{rest}")
+    if scheme in BUCKETS:
+        raise UsageError(f"{named}: no address of a store", f"Name it as {scheme}://BUCKET/NAME, as text and not as a path.")
+    raise UsageError(
+        f"{named}: a store cannot lie there: nothing is known of {scheme}://",
+        f"Name a folder, one of this machine or one that is mounted here, or one of {', '.join(f'{s}://' for s in BUCKETS)}.",
+    )
+
+
+def file_at(place: Place, name: str, size: int | None = None) -> Path:
+    """The file ``name`` of ``place``, to be read: itself, or a copy. ``size``: its bytes, where they are known.
+
+    Raises: OSError if there is none, or it has another size; StoreError if the place cannot be reached.
+    """
+    return place / name if isinstance(place, Path) else place.fetched(name, size)
+
+
+def remove(place: Place, name: str) -> None:
+    """Removes the file ``name`` of ``place``, if it is there."""
+    if isinstance(place, Path):
+        (place / name).unlink(missing_ok=True)
+    else:
+        place.remove(name)

@@ -1,0 +1,190 @@
+"""A batch from a Delta table: what its versions from one to another brought and took, net.
+
+The table's change data feed tells rows, and is believed where counts agree: rows before, and what came less what went, are the
+rows after. Where there is none, or it is not whole, the files tell that only one of the two versions has. A batch is about
+triples: a row that came and went again says nothing, and a triple that one row lost while another still says it is not deleted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shiq.errors import InputError
+from shiq.rdf.tables import COLUMNS, check_columns, delta_table, files_of_delta, opened, read_rows, rows_of
+from shiq.rdf.triples import Rejects, Triples, shown
+from shiq.sources import TableKind, TableSource, table_kind
+
+CAME, WENT = ("insert", "update_postimage"), ("delete", "update_preimage")
+_TYPE = "_change_type"
+#: A row as it is compared: s, p, o as texts.
+Row = tuple[Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class TableChanges:
+    """The batch that takes a table of triples from before version ``first`` to version ``last``: ``insertions`` and ``deletions``
+    are sources as `check_insertions` takes them. ``rows``: how many rows it was made of; ``by_feed``: of the change data feed,
+    else of the files that only one of the two versions has."""
+
+    insertions: TableSource
+    deletions: TableSource
+    first: int
+    last: int
+    rows: int
+    by_feed: bool = True
+
+    def __str__(self) -> str:
+        told = (
+            "of its change data feed" if self.by_feed else "of files that are not in both, since it has no whole change data feed"
+        )
+        taken = f"{self.insertions.name}: {self.rows:,} rows {told}"
+        return f"{taken}; the next batch is --from-version {self.last + 1}"
+
+
+def table_changes(table: str | Path, first: int, last: int | None = None) -> TableChanges:
+    """The changes that the versions ``first`` to ``last`` (None: the newest) of a Delta table of triples made, both included;
+    none if the table has no version ``first`` yet, but the one before it.
+
+    Raises: InputError where ``table`` is no Delta table of triples, has no such versions, or a version's files are gone.
+    """
+    path, name = Path(table), str(table)
+    if table_kind(name) is not TableKind.DELTA:
+        raise InputError(f"{name} is not a Delta table, so it tells no changes", "Give the folder that has _delta_log in it.")
+    newest = delta_table(path).version()
+    last = newest if last is None else last
+    if not 0 <= first <= newest + 1 or last > newest:
+        missing = last if 0 <= first <= newest + 1 else first
+        asked = f"{first} to {last}" if first <= last else f"{first}"
+        raise InputError(f"{name} has no version {missing}: its newest is {newest}", f"You asked for {asked}.")
+    if last < first <= newest:
+        raise InputError(f"versions {first} to {last} of {name} end before they begin", "Name the earlier version first.")
+    for version in {first - 1 if first else last, last}:
+        check_columns(f"{name}, version {version}", [column.name for column in delta_table(path, version).schema().fields])
+    by_feed = (Counter[Row](), dict[Row, Any](), 0) if first > last else _by_feed(path, first, last)
+    net, keys, rows = by_feed or _by_files(path, first, last)
+    gone = _gone(path, last, [row for row, count in net.items() if count < 0])
+    came = [row for row, count in net.items() if count > 0]
+    versions = f"{name}, version {first}" if first >= last else f"{name}, versions {first} to {last}"
+    return TableChanges(_source(versions, came, keys), _source(versions, gone, keys), first, last, rows, by_feed is not None)
+
+
+#: Rows by triple: those that came less those that went; the key that a row has; how many rows told so.
+Net = tuple[Counter[Row], dict[Row, Any], int]
+
+
+def _by_feed(path: Path, first: int, last: int) -> Net | None:
+    """What the change data feed tells; None where there is none, or it is not whole."""
+    import pyarrow as pa  # type: ignore[import-untyped]
+    from deltalake.exceptions import DeltaError
+
+    net, keys, came, went = Counter[Row](), dict[Row, Any](), 0, 0
+    try:
+        for batch in pa.RecordBatchReader.from_stream(delta_table(path, last).load_cdf(first, last)):
+            names = batch.schema.names
+            if not {*COLUMNS[:3], _TYPE} <= {*names}:
+                return None
+            *row_columns, kinds = (batch.column(names.index(column)).to_pylist() for column in (*COLUMNS[:3], _TYPE))
+            keyed = batch.column(names.index("key")).to_pylist() if "key" in names else [None] * len(kinds)
+            for row, kind, key in zip(zip(*row_columns), kinds, keyed):
+                if kind not in CAME + WENT:
+                    return None
+                net[row] += 1 if kind in CAME else -1
+                came, went = came + (kind in CAME), went + (kind in WENT)
+                if key is not None:
+                    keys[row] = key
+    except (DeltaError, pa.ArrowException, OSError):
+        return None
+    before = _rows(path, first - 1) if first else 0
+    return (net, keys, came + went) if before + came - went == _rows(path, last) else None
+
+
+def _by_files(path: Path, first: int, last: int) -> Net:
+    """What the files tell that only one of the versions has. Raises: InputError, as where old files were vacuumed."""
+    net, keys, rows = Counter[Row](), dict[Row, Any](), 0
+    before = {file.path: file for file in files_of_delta(path, first - 1)} if first else {}
+    after = {file.path: file for file in files_of_delta(path, last)}
+    for files, others, sign in ((before, after, -1), (after, before, 1)):
+        for file in (file for name, file in files.items() if name not in others):
+            if not Path(file.path).exists():
+                raise InputError(
+                    f"{file.path} is gone (vacuumed?), so that version {last} of {path} is not told from that before {first}",
+                    "Build the store anew from the table (`shiq index`), then begin with the version after that.",
+                )
+            for columns in rows_of(str(path), file):
+                for *row, _, key in zip(*columns):
+                    net[row[0], row[1], row[2]] += sign
+                    rows += 1
+                    if key is not None:
+                        keys[row[0], row[1], row[2]] = key
+    return net, keys, rows
+
+
+def _rows(path: Path, version: int) -> int:
+    """How many rows a version has, by its log; by its files, where the log does not say."""
+    import pyarrow as pa
+
+    added = pa.table(delta_table(path, version).get_add_actions(flatten=True)).to_pylist()
+    if all(row.get("num_records") is not None for row in added):
+        return sum(int(row["num_records"]) for row in added)
+    count = 0
+    for file in files_of_delta(path, version):
+        with opened(file) as parquet:
+            count += parquet.metadata.num_rows
+    return count
+
+
+def _gone(path: Path, version: int, rows: list[Row]) -> list[Row]:
+    """The ``rows`` whose triple no row of the version says, in any spelling; those that are no triple, too."""
+    triples, rejects = Triples(), Rejects(str(path))
+    ids: dict[int, tuple[int, int, int]] = {}
+    for number, row in enumerate(rows):
+        begun = len(triples)
+        read_rows([[term] for term in (*row, None, None)], 0, triples, "b", rejects)
+        if len(triples) > begun:
+            ids[number] = _triple(triples, begun)
+    left = {*ids.values()} & {*_said(path, version, triples, {*(row[0] for row in rows)}, {*ids.values()})}
+    return [row for number, row in enumerate(rows) if ids.get(number) not in left]
+
+
+def _said(
+    path: Path, version: int, triples: Triples, spellings: set[Any], wanted: set[tuple[int, int, int]]
+) -> Iterator[tuple[int, int, int]]:
+    """The triples of a version about the subjects of the ``wanted`` ones, by the terms of ``triples``."""
+    import pyarrow as pa
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+    if not wanted:
+        return
+    subjects = pa.array(sorted({*spellings} - {None} | {shown(triples.terms[s]) for s, _, _ in wanted}), pa.string())
+    for file in files_of_delta(path, version):
+        # A column by which the table is cut into folders is not in its files.
+        there = [column for column in COLUMNS[:3] if column not in file.values]
+        with opened(file) as parquet:
+            for batch in parquet.iter_batches(columns=there):
+                part = pa.table({column: batch.column(column).cast(pa.string()) for column in there})
+                if "s" in there:
+                    part = part.filter(pc.or_(pc.is_in(part["s"], subjects), pc.match_substring(part["s"], "\\")))
+                size = part.num_rows
+                columns = [part[c].to_pylist() if c in there else [file.values[c]] * size for c in COLUMNS[:3]]
+                begun, none = len(triples), [None] * size
+                read_rows([*columns, none, none], 0, triples, "b", Rejects(file.path))
+                yield from (_triple(triples, row) for row in range(begun, len(triples)))
+                triples.cut(begun)
+
+
+def _triple(triples: Triples, row: int) -> tuple[int, int, int]:
+    return triples.subject[row], triples.predicate[row], triples.object[row]
+
+
+def _source(name: str, rows: Iterable[Row], keys: dict[Row, Any]) -> TableSource:
+    import pyarrow as pa
+
+    rows = sorted(rows, key=lambda row: tuple(map(str, row)))
+    columns = {column: pa.array([row[i] for row in rows]) for i, column in enumerate(COLUMNS[:3])}
+    if keys:
+        columns["key"] = pa.array([keys.get(row) for row in rows])
+    return TableSource(name, TableKind.ARROW, pa.table(columns))

@@ -1,0 +1,138 @@
+"""Windows in components, each known again by a key of its own: a slide makes keys of what changed (THEORY, "Entailment").
+
+Events are in one component that mention one individual, or where the answer to some rests on somebody whom others change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Final, TypeAlias
+
+from abox_ops.elements.quotient import Partition
+from shiq.lazily import Lazily
+from shiq.verdict import Verdict
+from streams.enrichment.answers import EnrichedEvent
+from streams.enrichment.cache import Entry
+from streams.enrichment.questions import EventQuestion, EventReader
+from streams.enrichment.reading import apart, labels_of, relabelled, together
+from streams.enrichment.statements import TYPE, OddError, is_resource, split
+
+_NUMBERS: Final = count(1)
+#: The numbers of the events of a component.
+_Group: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class WindowEvent:
+    """An event in windows: its lines as ``given``, and such with blank nodes of its own, ``labels`` by what they are called
+    there. ``named``: the tokens of whom it mentions, and maybe of others; None where a look at tokens does not tell."""
+
+    number: int
+    given: tuple[str, ...]
+    lines: tuple[str, ...]
+    labels: Mapping[str, str]
+    named: frozenset[str] | None
+
+    @classmethod
+    def of(cls, given: Iterable[str]) -> WindowEvent:
+        """The event of these N-Triples lines."""
+        given, number = tuple(given), next(_NUMBERS)
+        labels = {label: f"w{number}.{label}" for label in sorted(labels_of(given))}
+        lines = tuple(relabelled(line, labels) for line in given) if labels else given
+        return cls(number, given, lines, labels, _named(lines))
+
+
+class Components:
+    """Answers about windows. ``answer``: the entry of a question, from the cache or reasoned; keys of the components of the last
+    window are kept, over one ``reader``."""
+
+    def __init__(self, answer: Callable[[EventQuestion | EnrichedEvent, EventReader], EnrichedEvent]) -> None:
+        self._answer = answer
+        #: How many components the last window has.
+        self.number = 0
+        self._last: tuple[EventReader | None, dict[_Group, EventQuestion | EnrichedEvent]] = None, {}
+
+    def enriched(self, events: Sequence[WindowEvent], reader: EventReader) -> EnrichedEvent:
+        """What follows of ``events`` together."""
+        if not events or any(event.named is None for event in events):
+            return self._answer(reader.question(together(event.given for event in events)), reader)
+        self.number = 1
+        last, known = self._last
+        known = known if last is reader else {}
+        now: dict[_Group, EventQuestion | EnrichedEvent] = {}
+        self._last = reader, now
+        by_number = {event.number: event for event in events}
+        answers: dict[_Group, EnrichedEvent] = {}
+        groups, joined = list[_Group](), _mentioning_one(events)
+        while len(joined) != len(groups):
+            groups = joined
+            for group in groups:
+                if group not in answers:
+                    now[group] = known.get(group) or self._question(group, by_number, reader)
+                    answers[group] = self._answer(now[group], reader)
+                    if answers[group].verdict is Verdict.INCONSISTENT:
+                        return _whole([answers[group]], events, answers.values())
+            self.number = len(groups)
+            joined = _resting_on_others(groups, [answers[group] for group in groups])
+        return _whole([answers[group] for group in groups], events, answers.values())
+
+    def _question(self, group: _Group, events: Mapping[int, WindowEvent], reader: EventReader) -> EventQuestion | EnrichedEvent:
+        return reader.question(list(dict.fromkeys(line for number in group for line in events[number].lines)))
+
+
+def _named(lines: Sequence[str]) -> frozenset[str] | None:
+    try:
+        statements = split(lines)
+    except OddError:
+        return None
+    named = {one for s, p, o in statements for one in ((s,) if o[:1] == '"' or (p == TYPE and o[:1] == "<") else (s, o))}
+    return frozenset(named) if all(map(is_resource, named)) else None
+
+
+def _mentioning_one(events: Sequence[WindowEvent]) -> list[_Group]:
+    """``events`` by what hangs together by individuals that several mention."""
+    names: Partition[str] = Partition()
+    for event in events:
+        names.union_all(event.named or ())
+    groups: dict[str | int, list[int]] = {}
+    for event in events:
+        first = next(iter(event.named or ()), None)
+        groups.setdefault(event.number if first is None else names.find(first), []).append(event.number)
+    return [tuple(group) for group in groups.values()]
+
+
+def _resting_on_others(groups: Sequence[_Group], found: Sequence[EnrichedEvent]) -> list[_Group]:
+    """``groups``, those as one of which one rests on somebody whom another changes."""
+    entries = [each.entry for each in found]
+    if len(groups) > 1 and any(entry.touches is None or entry.changes is None for entry in entries):
+        return [tuple(number for group in groups for number in group)]
+    changing: dict[str, list[int]] = {}
+    for place, entry in enumerate(entries):
+        for one in entry.changes or ():
+            changing.setdefault(one, []).append(place)
+    places: Partition[int] = Partition()
+    for place, entry in enumerate(entries):
+        for one in entry.touches or ():
+            places.union_all((place, *changing.get(one, ())))
+    joined: dict[int, list[int]] = {}
+    for place, group in enumerate(groups):
+        joined.setdefault(places.find(place), []).extend(group)
+    return [tuple(group) for group in joined.values()]
+
+
+def _whole(found: Sequence[EnrichedEvent], events: Sequence[WindowEvent], asked: Iterable[EnrichedEvent]) -> EnrichedEvent:
+    """The answers of all components as one, a hit where all ``asked`` are; blank nodes are called as `together` has them."""
+    named = apart([event.labels for event in events])
+    own = ((own, new.get(label, label)) for event, new in zip(events, named) for label, own in event.labels.items())
+    names = {f"_:{one}": f"_:{name}" for one, name in own}
+    types = {names.get(one, one): classes for each in found for one, classes in each.types.items()}
+    static = {one: classes for each in found for one, classes in each.static_types.items()}
+    first = found[0].entry if found else Entry(Verdict.CONSISTENT)
+    lines = Lazily(
+        sum(len(event.given) for event in events),
+        lambda: [relabelled(line, new) for event, new in zip(events, named) for line in event.given],
+    )
+    entry = Entry(first.verdict, (), types, static, reason=first.reason)
+    return EnrichedEvent(entry, (), all(each.hit for each in asked), lines)

@@ -1,0 +1,123 @@
+"""Records that are JSON-LD, each an object in a line: as N-Triples, by the reader of files (`shiq.rdf.jsonld`).
+
+>>> record_of('{"t": 5, "@context": {"@vocab": "urn:v:"}, "@id": "urn:tom", "age": 3}')
+JsonRecord(t=5, id='urn:tom', lines=['<urn:tom> <urn:v:age> "3"^^<http://www.w3.org/2001/XMLSchema#integer> .'])
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from shiq.catalog import Catalog
+from shiq.errors import InputError
+from shiq.formats import Format
+from shiq.rdf.json_text import NOWHERE
+from shiq.rdf.jsonld import read_json
+from shiq.rdf.triples import Rejects, Triples, numbered_labels, shown
+from shiq.sources import FileSource
+from streams.enrichment.knowledge import way_out
+from streams.front.event import EventError, time_of
+
+_JSON: Final = json.JSONDecoder()
+#: How blank nodes begin that have a label in the record, and that have none.
+_WRITTEN, _MADE = "_:e.", "_:e.."
+
+
+class _Document(FileSource):
+    """A document of which nothing is relative to a place."""
+
+    @property
+    def iri(self) -> str:
+        return NOWHERE
+
+
+class JsonRecord(NamedTuple):
+    """``t``: its time, if it has one; ``id``: its ``@id``, or ``id``; ``lines``: its triples."""
+
+    t: int | None
+    id: str | None
+    lines: list[str]
+
+
+def record_of(text: str | bytes, unit: str = "sec", catalog: Catalog | None = None, *, lenient: bool = False) -> JsonRecord:
+    """The record that is the object ``text``. Its ``t`` is its time, and no part of the document unless its context defines it.
+    ``lenient``: what has no meaning is passed over. Raises: EventError."""
+    triples, rejects = Triples(), Rejects("the record")
+    try:
+        text = text if isinstance(text, str) else text.decode("utf-8-sig")
+        found = json.loads(text)
+        if not isinstance(found, dict):
+            raise EventError("a JSON object is needed")
+        is_kept = _defines(found.get("@context"), "t", catalog)
+        members = [*_members(text)]
+        if sum(key == "t" for key, _ in members) > 1:
+            raise EventError('the member "t" is there twice')
+        document = "{" + ",".join(said for key, said in members if key != "t" or is_kept) + "}"
+        source = _Document("the record", Path(), Format.JSONLD, content=document.encode("utf-8", "surrogatepass"))
+        read_json(source, triples, numbered_labels("e"), rejects, catalog)
+    except InputError as error:
+        raise EventError(error.message) from None
+    except (ValueError, RecursionError) as error:
+        raise EventError(str(error) if isinstance(error, EventError) else f"no JSON: {error}") from None
+    if rejects.total and not lenient:
+        first = rejects.shown[0]
+        raise EventError(f"{first.message}{way_out(('malformed',))}")
+    name = found.get("@id", found.get("id"))
+    return JsonRecord(_time(found.get("t"), unit), name if isinstance(name, str) else None, _lines(triples))
+
+
+def _members(text: str) -> Iterator[tuple[str, str]]:
+    """The members of the object ``text``, which is one, by name, as they are written."""
+    at = _next(text, text.index("{") + 1)
+    while text[at] != "}":
+        key, end = _JSON.raw_decode(text, at)
+        _, end = _JSON.raw_decode(text, _next(text, text.index(":", end) + 1))
+        yield key, text[at:end]
+        at = _next(text, end)
+        at = _next(text, at + 1) if text[at] == "," else at
+
+
+def _next(text: str, at: int) -> int:
+    """The place of what comes from ``at`` on, but for blanks."""
+    while text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _defines(context: object, term: str, catalog: Catalog | None) -> bool:
+    """Whether a context, or one that it names in the catalog, says what ``term`` means."""
+    if isinstance(context, list):
+        return any(_defines(part, term, catalog) for part in context)
+    if isinstance(context, str):
+        path = None if catalog is None else catalog.find(context)
+        # The reader refuses one that is not there, or that names itself.
+        found = None if path is None else json.loads(path.read_text("utf-8-sig"))
+        return isinstance(found, dict) and _defines(found.get("@context"), term, None)
+    return isinstance(context, dict) and term in context
+
+
+def _time(t: object, unit: str) -> int | None:
+    try:
+        return None if t is None else time_of({"t": t}, unit)
+    except EventError:
+        return None
+
+
+def _lines(triples: Triples) -> list[str]:
+    """The triples of all graphs; nodes without a label get one that nobody has."""
+    written = {term.removeprefix(_WRITTEN) for term in triples.terms if isinstance(term, str) and term.startswith(_WRITTEN)}
+    prefix = "node"
+    while any(label.startswith(prefix) for label in written):
+        prefix += "x"
+
+    def text(i: int) -> str:
+        term = triples.terms[i]
+        if isinstance(term, str) and term.startswith(_MADE):
+            return f"_:{prefix}{term.removeprefix(_MADE)}"
+        return f"_:{term.removeprefix(_WRITTEN)}" if isinstance(term, str) and term.startswith(_WRITTEN) else shown(term)
+
+    rows = zip(triples.subject, triples.predicate, triples.object)
+    return list(dict.fromkeys(f"{text(s)} {text(p)} {text(o)} ." for s, p, o in rows))

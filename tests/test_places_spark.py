@@ -1,0 +1,99 @@
+"""Stores in an object store, built and checked by Spark: the same store and the same answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import shiq
+
+pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+
+from test_places import TEXT, TYPE, forgotten
+from test_spark_building import HERE, assert_equal, built, embedded, random_base
+
+from jobs.spark import worker
+from jobs.spark.building.build import BuildSettings
+from jobs.store import open_store
+from jobs.store.bucket import Bucket
+from jobs.store.verify import verified
+
+OUT = ("--reasoner", "own", "-q", "--allow", "undeclared")
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))])
+def test_a_build_comes_to_the_store_of_a_folder(
+    seed: int, bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Row by row; what its steps leave for one another goes."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("SHIQ_SCRATCH", str(scratch))
+    monkeypatch.setattr("jobs.store.numbering.RANGE", 3)
+    ontology, files = random_base(seed, tmp_path)
+    settings = BuildSettings(width=3, chunk_bytes=300, reasoner="own")
+    ours, _ = built(HERE, bucket, ontology, files, settings)  # type: ignore[arg-type]
+    theirs = embedded(tmp_path / "kg", ontology, files, width=3).store
+    assert_equal(ours, theirs)
+    forgotten()
+    with open_store(bucket) as store:
+        assert_equal(store, theirs)
+    assert verified(bucket).files >= len(theirs.manifest.documents)
+    assert not [*scratch.iterdir()] and not [name for name, _ in bucket.names() if name.startswith("building")]
+
+
+def inputs(folder: Path) -> None:
+    (folder / "t.ofn").write_text(TEXT)
+    (folder / "a.nt").write_text(
+        "".join(
+            f"<urn:t#p{i}> {TYPE} <urn:t#Person> .\n<urn:t#p{i}> <urn:t#knows> <urn:t#p{i * 7 % 400}> .\n" for i in range(400)
+        )
+    )
+    (folder / "good.nt").write_text("".join(f"<urn:t#p{i}> <urn:t#knows> <urn:t#new{i}> .\n" for i in range(0, 400, 9)))
+    (folder / "bad.nt").write_text(f"<urn:t#p3> <urn:t#knows> <urn:t#c> .\n<urn:t#c> {TYPE} <urn:t#Company> .\n")
+
+
+@pytest.mark.spark
+def test_commands_on_spark(bucket: Bucket, tmp_path: Path, spark: object) -> None:
+    """Index, check and commit; workers read copies of their own, which some of them have and some have not."""
+    inputs(tmp_path)
+    calls = [
+        (0, ("index", "--tbox", "t.ofn", "a.nt", "--range", "64", *OUT)),
+        (0, ("check", "--insert", "good.nt", *OUT)),
+        (1, ("check", "--insert", "bad.nt", *OUT)),
+        (0, ("check", "--insert", "good.nt", "--commit", *OUT)),
+        (1, ("check", "--insert", "bad.nt", *OUT)),
+        (0, ("export",)),
+    ]
+    for turn, (code, arguments) in enumerate(calls):
+        engine = () if arguments == ("export",) else ("--engine", "spark")
+        if turn % 2:
+            forgotten()
+            worker._kept.clear()
+        there = shiq(*arguments, *engine, "--store", bucket, cwd=tmp_path)
+        here = shiq(*arguments, "--store", "kg", cwd=tmp_path)
+        assert (there.returncode, here.returncode) == (code, code), there.stderr
+        if not engine:
+            assert there.stdout == here.stdout
+    assert verified(bucket).files > 40
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_worker_that_is_killed_changes_nothing(bucket: Bucket, tmp_path: Path) -> None:
+    """On a cluster of two workers, each with copies of its own."""
+    inputs(tmp_path)
+    made = shiq("index", "--tbox", "t.ofn", "a.nt", "--range", "64", "--store", bucket, *OUT, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    for batch, code in (("good.nt", 0), ("bad.nt", 1)):
+        command = [sys.executable, str(Path(__file__).parent / "spark_cluster.py"), "--store", str(bucket), "--insert"]
+        found = subprocess.run(
+            [*command, str(tmp_path / batch), "--json", str(tmp_path / "out.json"), *OUT],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        assert found.returncode == code, found.stderr[-3000:]

@@ -1,0 +1,214 @@
+"""The row ``enrich-peers``: an event of the city and of the university, enriched by us and by others; CPU seconds, completeness.
+
+The others are given T, B and one event, all at once, as they know no structures; HermiT is warm, and asked for no more than
+whether that is consistent, which is the least it has to do. Complete: the share of the types of the event's individuals that is
+told; types that do not follow are counted as wrong.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+from abox_ops.entailment.reasoners import Reasoners
+from jobs.evaluation.evaluate.process import MeterReading, metered
+from shiq.reasoner.installed import Absent, find
+from shiq.reasoner.sending import document, sendable
+from shiq.signature import is_reserved
+from shiq.verdict import Verdict
+from streams.enrichment import Enricher, open_enricher
+from streams.enrichment.reading import read
+from tests.tools.bench.process import NotMeasured
+from tests.tools.bench.record import Figure
+from tests.tools.bench.repeat import Repeat, Row
+
+Types = Mapping[str, frozenset[str]]
+#: CPU seconds; individuals with classes.
+Told = tuple[float, list[tuple[Any, Any]]]
+_OWL = "{http://www.w3.org/2002/07/owl#}"
+_KINDS = {
+    "class": "Class",
+    "object property": "ObjectProperty",
+    "data property": "DataProperty",
+    "individual": "NamedIndividual",
+    "datatype": "Datatype",
+}
+
+
+@dataclass(frozen=True)
+class _Benchmark:
+    """``tbox``, ``static`` and ``events`` in the folder of OWL2Streams."""
+
+    name: str
+    tbox: str
+    static: str | None
+    events: str
+    allow: tuple[str, ...]
+
+    def files(self, data: Path) -> list[Path]:
+        return [data / name for name in (self.tbox, self.static) if name is not None]
+
+
+CITY = _Benchmark(
+    "city",
+    "officerepository_all_schema.owl",
+    "city_SensorRepository.nt.gz",
+    "city_events_182955.jsonl.gz",
+    ("unknown-vocabulary", "missing-import", "undeclared"),
+)
+UNIVERSITY = _Benchmark("university", "university10_static.owl.gz", None, "university10_events.jsonl.gz", ("undeclared",))
+OTHERS = ("konclude", "reasonable", "owlrl")
+
+FIGURES = (
+    Figure("city: all events, misses in", "s"),
+    Figure("city: HermiT, warm, whether an event is consistent", "s"),
+    Figure("city: HermiT on each event over all of it by us", "×", 20_000.0, 1),
+    Figure("university: a miss, HermiT's calls apart", "s", 2.0),
+    *(
+        figure
+        for benchmark in (CITY, UNIVERSITY)
+        for name in OTHERS
+        for figure in (Figure(f"{benchmark.name}: {name}, an event", "s"), Figure(f"{benchmark.name}: {name}, complete", "%"))
+    ),
+)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """An event of a benchmark, for somebody else."""
+
+    repeat: Repeat
+    benchmark: _Benchmark
+    data: Path
+    enricher: Enricher
+    event: list[str]
+
+    @property
+    def folder(self) -> Path:
+        """An empty one to write to."""
+        folder = self.repeat.bench.folder / "enrich-peers"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return folder
+
+    def run(self, name: str, command: list[str], folder: Path) -> MeterReading:
+        used = metered(command, self.repeat.bench.settings.limit, folder / "run")
+        if used.code or used.expired:
+            raise NotMeasured(f"{name} on {self.benchmark.name}: {used.complaint()}")
+        return used
+
+    def to_konclude(self) -> Told:
+        """All in one document, realized."""
+        konclude = find("konclude")
+        if isinstance(konclude, Absent):
+            raise NotMeasured(f"Konclude is absent: {konclude.reason}")
+        knowledge, folder = self.enricher.knowledge, self.folder
+        axioms, said = sendable(knowledge.axioms, (*knowledge.static, *read(self.event, knowledge).assertions))
+        whole, given, out = document([*axioms, *said]), folder / "whole.ofn", folder / "types.xml"
+        named = sorted((kind, iri) for kind, iri in whole.entities if not is_reserved(iri))
+        declared = "".join(f"Declaration({_KINDS[kind]}(<{iri}>))\n" for kind, iri in named)
+        given.write_text(whole.text.replace("Ontology(", f"Ontology(<urn:whole>\n{declared}", 1), encoding="utf-8")
+        used = self.run("Konclude", [konclude.program, "realization", "-w", "2", "-i", str(given), "-o", str(out)], folder)
+        types = []
+        for assertion in ET.parse(out).getroot().iter(f"{_OWL}ClassAssertion"):
+            said_of = {part.tag: part.get("IRI") for part in assertion}
+            types.append((said_of.get(f"{_OWL}NamedIndividual"), said_of.get(f"{_OWL}Class")))
+        return used.cpu_seconds, types
+
+    def to_owl_rl(self, engine: str) -> Told:
+        """As the files are, closed under the rules."""
+        python = os.environ.get("SHIQ_OWL_RL")
+        if python is None:
+            raise NotMeasured("no OWL RL engine: SHIQ_OWL_RL names a Python that has reasonable and owlrl")
+        folder = self.folder
+        (folder / "event.nt").write_text("\n".join(self.event) + "\n", encoding="utf-8")
+        files = map(str, (*self.benchmark.files(self.data), folder / "event.nt"))
+        used = self.run(engine, [python, str(Path(__file__).with_name("owl_rl.py")), engine, *files], folder)
+        told = json.loads(used.out)
+        return told["seconds"], [(one, name) for one, name in told["types"]]
+
+    def compare(self, name: str, expected: Types) -> None:
+        """Asks, and counts what is told of what we have."""
+        seconds, types = self.to_konclude() if name == "konclude" else self.to_owl_rl(name)
+        told = {pair for pair in types if pair[0] in expected and pair[1] in self.enricher.knowledge.classes}
+        right = {(one, c) for one, classes in expected.items() for c in classes}
+        self.repeat.values[f"{self.benchmark.name}: {name}, an event"] = seconds
+        self.repeat.values[f"{self.benchmark.name}: {name}, complete"] = 100 * len(told & right) / len(right)
+        counts = f"{len(told & right)} of {len(right)} types, {len(told - right)} wrong"
+        self.repeat.notes.append(f"{self.benchmark.name}, {name}: {counts}")
+
+
+def _compared(repeat: Repeat, benchmark: _Benchmark, data: Path) -> None:
+    with gzip.open(data / benchmark.events, "rt", encoding="utf-8") as stream:
+        events = [json.loads(line)["triples"] for line in stream]
+    tbox, *static = benchmark.files(data)
+    repeat.bench.say(benchmark.name)
+    with open_enricher(tbox, static or None, allow=benchmark.allow, timeout=repeat.bench.settings.limit) as enricher:
+        begun = process_time()
+        expected = enricher.enrich(events[0]).types
+        if benchmark is CITY:
+            for event in events[1:]:
+                enricher.enrich(event)
+            repeat.values["city: all events, misses in"] = process_time() - begun
+            repeat.attempt(lambda: _hermit(repeat, enricher, events))
+        else:
+            begun = process_time()
+            enricher.enrich(events[1])
+            repeat.values["university: a miss, HermiT's calls apart"] = process_time() - begun
+        asked = _Question(repeat, benchmark, data, enricher, events[0])
+        for name in OTHERS:
+            repeat.attempt(partial(asked.compare, name, expected))
+
+
+def _seconds_of_children() -> float:
+    """CPU seconds of the processes that this one has, as the JVM."""
+    if not Path("/proc/self/stat").exists():
+        raise NotMeasured("there is no /proc to tell the JVM's CPU time")
+    found = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            said = (folder / "stat").read_text().rpartition(")")[2].split()
+            found += int(said[11]) + int(said[12]) if int(said[1]) == os.getpid() else 0
+    return found / os.sysconf("SC_CLK_TCK")
+
+
+def _hermit(repeat: Repeat, enricher: Enricher, events: list[list[str]]) -> None:
+    knowledge, reasoners = enricher.knowledge, Reasoners("hermit", repeat.bench.settings.limit, "2g")
+    try:
+        spent = []
+        for place in (0, 100, 200, 300):
+            facts = (*knowledge.static, *read(events[place], knowledge).assertions)
+            whole = reasoners.beside(knowledge.axioms, facts)
+            begun = _seconds_of_children()
+            answer = whole.asked(())
+            spent.append(_seconds_of_children() - begun)
+            if answer.verdict is not Verdict.CONSISTENT:
+                raise NotMeasured(f"HermiT on the city: {answer.verdict.value} {answer.reason}")
+    finally:
+        reasoners.close()
+    # The first starts the JVM.
+    least = min(spent[1:])
+    repeat.values["city: HermiT, warm, whether an event is consistent"] = least
+    ours = repeat.values["city: all events, misses in"]
+    repeat.values["city: HermiT on each event over all of it by us"] = least * len(events) / ours
+
+
+def _measure(repeat: Repeat) -> None:
+    data = repeat.bench.settings.data
+    if data is None or not (data / "owl2streams").is_dir():
+        raise NotMeasured("no real data (SHIQ_DATA)")
+    for benchmark in (CITY, UNIVERSITY):
+        _compared(repeat, benchmark, data / "owl2streams")
+
+
+PEER_ROWS = {"enrich-peers": Row("enrich-peers", "an event enriched by us and by others: CPU, completeness", FIGURES, _measure)}
