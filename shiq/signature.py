@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from shiq import model as owl
 
 _RESERVED = (owl.OWL, owl.RDF, owl.RDFS, owl.XSD)
-_LEAVES = (str, owl.Class, owl.ObjectProperty, owl.DataProperty, owl.Datatype, owl.Literal)
+_ENTITIES = (owl.Class, owl.ObjectProperty, owl.DataProperty, owl.Datatype)
+_LEAVES = (str, *_ENTITIES, owl.Literal)
 
 
 #: Assertions without a name of a class, property or datatype. A list of n different individuals is n(n - 1)/2 of them.
@@ -39,6 +40,15 @@ def parts(value: object) -> Iterator[object]:
         elif not isinstance(current, int):
             yield current
             stack.extend(getattr(current, name) for name in reversed(type(current).__match_args__))  # type: ignore[attr-defined]
+
+
+def entities(value: object) -> Iterator[owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype]:
+    """Every class, property and datatype in ``value``, built-in ones too, as often as it stands there.
+
+    >>> [e.iri for e in entities(owl.SubClassOf(owl.Class("urn:A"), owl.Class("urn:B")))]
+    ['urn:A', 'urn:B']
+    """
+    return (part for part in parts(value) if isinstance(part, _ENTITIES))
 
 
 def signature_of(values: Iterable[object]) -> owl.Signature:

@@ -22,13 +22,13 @@ from shiq.clause import ClausalTBox
 from shiq.errors import UsageError
 from shiq.model import Axiom, Class, SubClassOf, TBox
 from shiq.roles import loop_name, role_box
+from shiq.signature import entities
 from simplify.clauses import clausal_tbox, datatype_origins
 from simplify.desugar import desugar
 from simplify.inclusion import Context, Inclusion, is_reserved, role_origins
 from simplify.nnf import to_nnf
 from simplify.normal_form import normal_form
 from simplify.transitivity import eliminate_transitivity
-from simplify.vocabulary import class_names
 
 if TYPE_CHECKING:
     from shiq.role_words import RolePaths
@@ -128,7 +128,7 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
             given.append((len(axioms), item.iri))
         else:
             axioms = (*axioms, item)
-    old_names = class_names(tbox.axioms) | tbox.signature.classes
+    old_names = _class_names(tbox.axioms) | tbox.signature.classes
     roles = role_box(tbox.axioms)
     _refuse_look_alikes(old_names & set(map(loop_name, roles.looped)))
     context = Context(
@@ -138,7 +138,7 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
         taken=frozenset(name for name in old_names if is_reserved(name)),
         paths=_paths(tbox.axioms) if roles.composite else None,
     )
-    _refuse_look_alikes((class_names(axioms[len(tbox.axioms) :]) | {name for _, name in given}) - old_names)
+    _refuse_look_alikes((_class_names(axioms[len(tbox.axioms) :]) | {name for _, name in given}) - old_names)
     *normalisation, elimination = PASSES
     try:
         normalised = desugar(axioms, context)
@@ -155,6 +155,10 @@ def _paths(axioms: Sequence[Axiom]) -> RolePaths:
     from shiq.role_words import RolePaths
 
     return RolePaths(axioms)
+
+
+def _class_names(axioms: Iterable[Axiom]) -> frozenset[str]:
+    return frozenset(e.iri for axiom in axioms for e in entities(axiom) if isinstance(e, Class))
 
 
 def _refuse_look_alikes(given: Iterable[str]) -> None:

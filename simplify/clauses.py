@@ -12,8 +12,8 @@ from shiq import model as owl
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.errors import UsageError
 from shiq.roles import role_of
+from shiq.signature import entities
 from simplify.inclusion import Context, Inclusion, disjuncts, is_reserved
-from simplify.vocabulary import entities
 
 
 def clausal_tbox(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from shiq import model as owl
 from shiq.clause import AtLeast, Atom, Clause, DataAtLeast, DataAtMost
 from shiq.roles import Role, RoleBox, role_of
+from shiq.signature import entities
 from simplify.restrictions import AtMost, Universal
-from simplify.vocabulary import object_properties
 
 if TYPE_CHECKING:
     from simplify import SimplifiedTBox
@@ -120,7 +120,7 @@ def part_roles(restricted: Iterable[Role], properties: Iterable[str], roles: Rol
 def report(simplified: SimplifiedTBox, short: Shortener = str) -> dict[str, object]:
     """What `shiq simplify` shows of a TBox, as JSON-able values: Definition 4, the clauses, Definition 5 and Fs(T)."""
     clauses, box = simplified.clauses, simplified.clauses.roles
-    properties = object_properties(simplified.axioms)
+    properties = frozenset(e.iri for axiom in simplified.axioms for e in entities(axiom) if isinstance(e, owl.ObjectProperty))
     return {
         "axioms": len(simplified.axioms),
         "definition4": [axiom_text(axiom, short) for axiom in simplified.definition4],

@@ -15,8 +15,8 @@ from itertools import combinations
 from shiq import model as owl
 from shiq.errors import UsageError
 from shiq.roles import Role, RoleBox, expression_of, loop_name, role_of
+from shiq.signature import entities
 from simplify.inclusion import Context, FreshNames, Inclusion, at_least
-from simplify.vocabulary import entities
 
 LABEL = "desugar"
 _REMEDY = "Take it out of the TBox first: `shiq.profile` lists what lies outside SHIQ(D)."

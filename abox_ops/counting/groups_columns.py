@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,9 +38,13 @@ class GroupCounts:
         self.calculus, self.graph, self._labels = calculus, graph, labels
         self._row = _NONE
         self._was_read = CountedLabels(_NONE, _NONE)
-        self._view, self._remembered = calculus.once(CountingView), remembered
+        self._remembered = remembered
         if calculus.space.m_type:
             remembered.forget(graph, self.read())
+
+    @cached_property
+    def _view(self) -> CountingView:
+        return self.calculus.once(CountingView)
 
     def read(self) -> CountedLabels:
         """What counting reads of the labels, by number of element."""

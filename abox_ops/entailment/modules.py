@@ -22,9 +22,9 @@ from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.reasoner.protocol import Answer
 from shiq.roles import role_of
+from shiq.signature import entities
 from shiq.verdict import Verdict
 from simplify.inclusion import PREFIX
-from simplify.vocabulary import entities
 
 #: Asserted of whom E mentions; its one member in B makes it a name that the clauses have.
 _MENTIONED = owl.Class(PREFIX + "entailment:mentioned")

@@ -39,7 +39,7 @@ def result_of(
 ) -> Result:
     """The result of a batch: of what was ``found``, with the ``ledger`` and ``leftovers`` of reading it."""
     add_set = found.add_set
-    places_of = {**found.places, **places(a for raw in found.conflicts for a in raw.insertions)}
+    places_of = {**found.places, **(places(a for raw in found.conflicts for a in raw.insertions) if found.conflicts else {})}
     everything = options.known.marked((*base.leftovers, *leftovers))
     disagreements = tuple(found.audit.disagreements) if found.audit else ()
     if disagreements:
