@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shiq.catalog import Catalog, read_catalog
+from shiq.errors import InputError
+from shiq.formats import Format
 from shiq.model import RDF, XSD
+from shiq.rdf.jsonld import read_json
+from shiq.rdf.triples import Rejects, Triples, numbered_labels
 from streams.enrichment import open_enricher
-from streams.enrichment.jsonld import record_of
+from streams.enrichment.contexts import terms_at
+from streams.enrichment.jsonld import _Document, record_of
 from streams.front.event import EventError
 from tests import air_quality as air
 from tests.command_line import shiq
@@ -50,13 +57,105 @@ def test_the_time_of_a_record_is_a_statement_where_the_context_has_it(tmp_path: 
         assert (found.t, found.id) == (5, "urn:o") and len(found.lines) == 2 + more
     assert record_of('{"t": "1970-01-01T00:01:00Z", "id": "e1"}'.replace('"id"', '"@id"'), "min").t == 1
     assert record_of('{"t": "soon"}').t is None
+    assert [len(_said(t=5, **{"@id": "urn:o", "urn:p": 1, "@context": context})) for context in ({"@vocab": "urn:v:"}, None)] == [
+        1,
+        1,
+    ]
     # A member of that name further in is none of the record's.
     assert len(_said(**{"@id": "urn:o", "by": {"@id": "urn:s", "t": 5}})) == 2
+
+
+OWN = {"t": "urn:t"}
+SCOPED = {"@id": "urn:C", "@context": OWN}
+
+
+@pytest.mark.parametrize(
+    ("context", "members", "more"),
+    [
+        # Contexts that types bring along, by whatever name types go.
+        ({"C": SCOPED}, {"@type": "C"}, 2),
+        ({"C": SCOPED}, {"@type": ["urn:D", "C"]}, 3),
+        ({"C": SCOPED, "kind": "type", "type": "@type"}, {"kind": "C"}, 2),
+        ([{"type": "@type", "kind": "type"}, {"type": "urn:k", "C": SCOPED}], {"kind": "C"}, 2),
+        ({"@vocab": "urn:v:", "C": SCOPED}, {"@type": "C"}, 2),
+        ({"C": {"@id": "urn:C", "@context": ["urn:through", {}]}}, {"@type": "C"}, 2),
+        ({"C": {"@id": "urn:C", "@context": {"@propagate": False, **OWN}}}, {"@type": "C"}, 2),
+        ([OWN, {"C": {"@id": "urn:C", "@context": None}}], {"@type": "C"}, 1),
+        # Those of no type of the record's own, and of properties, say nothing about its members.
+        ({"C": SCOPED}, {}, 0),
+        ({"C": SCOPED}, {"urn:q": {"@id": "urn:x", "@type": "C"}}, 2),
+        ({"q": {"@id": "urn:q", "@context": OWN}}, {"q": {"@id": "urn:x"}}, 1),
+        ({"q": {"@id": "urn:q", "@context": OWN}, "C": "q"}, {"@type": "C"}, 1),
+        # Contexts that name others, and what takes away what was defined.
+        ("urn:through", {}, 1),
+        ([OWN, None], {}, 0),
+        ([None, OWN, {}], {}, 1),
+        ([OWN, [{}, [None]]], {}, 0),
+        (["urn:through", "urn:none"], {}, 0),
+        ({"@vocab": "urn:v:", "@base": "urn:b:"}, {}, 0),
+        ({"@vocab": "urn:v:", "t": {"@type": "@id"}}, {}, 1),
+        ({"t": "@type"}, {}, 1),
+        ({"t": None}, {}, 0),
+        (OWN, {"@graph": [{"@id": "urn:x", "urn:q": 1}]}, 2),
+    ],
+)
+def test_what_defines_the_time_of_a_record(tmp_path: Path, context: object, members: dict[str, object], more: int) -> None:
+    for name, content in (("through", ["urn:own"]), ("own", OWN), ("none", None)):
+        (tmp_path / name).write_text(json.dumps({"@context": content}))
+    (tmp_path / "catalog.json").write_text(json.dumps({f"urn:{name}": name for name in ("through", "own", "none")}))
+    record = {"@id": "urn:o", "t": "urn:5", "urn:p": 1, "@context": context, **members}
+    found = record_of(json.dumps(record), catalog=read_catalog(tmp_path / "catalog.json"))
+    assert len(found.lines) == 1 + more
+
+
+def _context(chance: random.Random, depth: int = 0) -> Any:
+    kind = chance.random()
+    if kind < 0.3 and depth < 3:
+        return [_context(chance, depth + 1) for _ in range(chance.randrange(4))]
+    if kind < 0.5:
+        return chance.choice([None, "urn:c0", "urn:c1"])
+    found: dict[str, Any] = {}
+    for term in chance.sample(["t", "A", "p", "type", "kind"], chance.randrange(4)):
+        if term == "t":
+            found[term] = chance.choice(["urn:t", "@type", {"@id": "urn:t", "@type": "@id"}, {"@reverse": "urn:t"}])
+        elif term in ("type", "kind"):
+            found[term] = chance.choice(["@type", "type", "kind", "urn:k"])
+        else:
+            scope = {"@context": _context(chance, depth + 1)} if chance.random() < 0.6 and depth < 3 else {}
+            found[term] = {"@id": f"urn:{term}", **scope}
+    return found
+
+
+def test_random_contexts_define_what_the_reader_takes_for_defined(tmp_path: Path) -> None:
+    """Without @vocab the reader tells a member that no context defines."""
+    ways: Counter[bool] = Counter()
+    for seed in range(1500):
+        chance = random.Random(seed)
+        for name in ("c0", "c1"):
+            (tmp_path / name).write_text(json.dumps({"@context": _context(chance)}))
+        (tmp_path / "catalog.json").write_text(json.dumps({"urn:c0": "c0", "urn:c1": "c1"}))
+        catalog, types = read_catalog(tmp_path / "catalog.json"), ["@type", "type", "kind"]
+        record = {"@context": _context(chance), "@id": "urn:o", "t": {"@id": "urn:y"}}
+        record |= {key: chance.choice(["A", ["A"], ["p", "urn:B"]]) for key in chance.sample(types, chance.randrange(3))}
+        source = _Document("r", Path(), Format.JSONLD, content=json.dumps(record).encode())
+        rejects = Rejects("r")
+        try:
+            read_json(source, Triples(), numbered_labels("e"), rejects, catalog)
+        except InputError:
+            continue
+        told = [reject.message for reject in rejects.shown]
+        if all("no context says what" in message for message in told):
+            is_defined = not any("what 't' means" in message for message in told)
+            assert ("t" in terms_at(record, catalog)) == is_defined, seed
+            ways[is_defined] += 1
+    assert ways[True] > 200 < ways[False]
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (b'{"t": 1, "@context": [' + b"{}," * 1_000 + b"{}]}", "over 1000 contexts"),
+        (b'{"t": 1, "@context": {"@import": "urn:c"}}', "@import"),
         (b"[]", "a JSON object"),
         (b"5", "a JSON object"),
         (b'{"a": 1,}', "no JSON"),

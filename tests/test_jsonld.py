@@ -51,6 +51,27 @@ KNOWS = {"p": {"@id": "urn:p", "@type": "@id"}, "d": "urn:d"}
             "'en_US' is no language tag",
         ),
         ({"@context": {"l": "@language"}, "@id": "urn:a", "urn:d": {"@value": "x", "l": "en_US"}}, "is no language tag"),
+        (
+            {"@context": {"m": "l", "l": "@language"}, "@id": "urn:a", "urn:d": {"@value": "x", "m": "en_US"}},
+            "is no language tag",
+        ),
+        (
+            {"@context": {"w": "v", "v": "@value"}, "@id": "urn:a", "urn:d": 1, "@graph": [{"w": "x"}]},
+            "'x' stands where a node is meant",
+        ),
+        (
+            {
+                "@context": {
+                    "d": "urn:d",
+                    "A": {"@id": "urn:A", "@context": {"d": "urn:e"}},
+                    "B": {"@id": "urn:B", "@context": {}},
+                },
+                "@id": "urn:a",
+                "@type": ["B", "A"],
+                "d": 1,
+            },
+            "the types A and B both bring a context along",
+        ),
         ({"@Id": "urn:a", "urn:d": "x"}, "there is no keyword @Id"),
         ({"@context": {"@base": None}, "@id": "a", "urn:d": "x"}, "is relative"),
         (

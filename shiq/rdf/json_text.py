@@ -18,6 +18,7 @@ import pyoxigraph as ox
 
 from shiq.catalog import Catalog
 from shiq.errors import InputError
+from shiq.rdf.json_names import JsonNames
 from shiq.rdf.triples import Rejects, Term, short
 
 UNMAPPED = "urn:x-shiq-unmapped:"
@@ -142,14 +143,7 @@ class _Document:
     lines: Mapping[str, int]
     texts: list[str] = field(default_factory=list)
     defined: set[str] = field(default_factory=set)
-    languages: set[str] = field(default_factory=lambda: {"@language"})  # and what stands for it
-    types: set[str] = field(default_factory=lambda: {"@type"})
-    graphs: set[str] = field(default_factory=lambda: {"@graph"})
-    sets: set[str] = field(default_factory=lambda: {"@set"})
-    values: set[str] = field(default_factory=lambda: {"@value", "@list"})
-    language_maps: set[str] = field(default_factory=set)
-    index_maps: set[str] = field(default_factory=set)
-    no_maps: set[str] = field(default_factory=set)  # in another context
+    names: JsonNames = field(default_factory=JsonNames)
     renamed: dict[str, str] = field(default_factory=dict)
     contexts: int = 0
 
@@ -245,6 +239,7 @@ class _Document:
 
     def _definitions(self, context: dict[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
         found = {}
+        self.names.take(context)
         for key, value in context.items():
             if key == "@import":
                 raise InputError(f"{self.name}: @import in a context is not supported", "Name both contexts in a list instead.")
@@ -264,15 +259,6 @@ class _Document:
     def _definition(self, key: str, value: Any, within: tuple[str, ...]) -> Any:
         self.defined.add(key)
         parts = value if isinstance(value, dict) else {"@id": value}
-        meant = parts.get("@id", parts.get("@reverse"))
-        for names in (self.languages, self.types, self.graphs, self.sets, self.values):
-            if isinstance(meant, str) and meant.startswith("@") and meant in names:
-                names.add(key)
-        given = parts.get("@container")
-        containers = given if isinstance(given, list) else [given]
-        maps = {"@language": self.language_maps, "@index": self.index_maps}
-        for container in containers:
-            maps.get(str(container), self.no_maps).add(key)
         for part in ("@id", "@type", "@reverse"):
             if isinstance(parts.get(part), str):
                 self._check_iri(parts[part])
@@ -309,9 +295,9 @@ class _Document:
                 self.check_nodes(item)
         elif isinstance(value, dict):
             for key, item in value.items():
-                if key in self.values and item is not None:
+                if key in self.names.values and item is not None:
                     self._reject_value(item)
-                elif key in self.sets:
+                elif key in self.names.sets:
                     self.check_nodes(item)
         elif value is not None:
             self._reject_value(value)
@@ -324,14 +310,17 @@ class _Document:
 
     def node(self, value: Any, key: str) -> Any:
         """``value``, which stands at ``key``, with texts that are no IRI replaced."""
-        if key in self.graphs and not isinstance(value, list):
+        if key in self.names.graphs and not isinstance(value, list):
             self.check_nodes(value)
         if isinstance(value, dict):
-            if key in self.language_maps - self.no_maps:
+            if len(bringing := self.names.bringing(value)) > 1:
+                # The parser applies the last one alone.
+                self.reject(f"the types {' and '.join(bringing)} both bring a context along: not supported", bringing[0])
+            if key in self.names.language_maps - self.names.no_maps:
                 for tag in value:
                     if tag not in self.defined:
                         self._check_tag(tag)
-            elif key not in self.index_maps - self.no_maps:
+            elif key not in self.names.index_maps - self.names.no_maps:
                 for name in value:
                     self._check_key(name)
             return {
@@ -342,13 +331,13 @@ class _Document:
             return [self.node(item, key) for item in value]
         if isinstance(value, _Number) or not isinstance(value, str):
             return value
-        if key in self.languages:
+        if key in self.names.languages:
             self._check_tag(value)
             return value
         if any("\ud800" <= c <= "\udfff" for c in value):
             value = value.encode("utf-8", "replace").decode("utf-8")
             self.reject("a text with half of a surrogate pair: not Unicode", value)
-        if (key in self.types and value in _KEYWORDS) or _is_reference(value):
+        if (key in self.names.types and value in _KEYWORDS) or _is_reference(value):
             return value
         self.texts.append(value)
         return f"{TEXT}{len(self.texts) - 1}."

@@ -18,6 +18,7 @@ from shiq.rdf.json_text import NOWHERE
 from shiq.rdf.jsonld import read_json
 from shiq.rdf.triples import Rejects, Triples, numbered_labels, shown
 from shiq.sources import FileSource
+from streams.enrichment.contexts import terms_at
 from streams.enrichment.knowledge import way_out
 from streams.front.event import EventError, time_of
 
@@ -43,7 +44,7 @@ class JsonRecord(NamedTuple):
 
 
 def record_of(text: str | bytes, unit: str = "sec", catalog: Catalog | None = None, *, lenient: bool = False) -> JsonRecord:
-    """The record that is the object ``text``. Its ``t`` is its time, and no part of the document unless its context defines it.
+    """The record that is the object ``text``. Its ``t`` is its time, and no part of the document unless its contexts define it.
     ``lenient``: what has no meaning is passed over. Raises: EventError."""
     triples, rejects = Triples(), Rejects("the record")
     try:
@@ -51,7 +52,7 @@ def record_of(text: str | bytes, unit: str = "sec", catalog: Catalog | None = No
         found = json.loads(text)
         if not isinstance(found, dict):
             raise EventError("a JSON object is needed")
-        is_kept = _defines(found.get("@context"), "t", catalog)
+        is_kept = "t" in found and "t" in terms_at(found, catalog)
         members = [*_members(text)]
         if sum(key == "t" for key, _ in members) > 1:
             raise EventError('the member "t" is there twice')
@@ -85,18 +86,6 @@ def _next(text: str, at: int) -> int:
     while text[at] in " \t\r\n":
         at += 1
     return at
-
-
-def _defines(context: object, term: str, catalog: Catalog | None) -> bool:
-    """Whether a context, or one that it names in the catalog, says what ``term`` means."""
-    if isinstance(context, list):
-        return any(_defines(part, term, catalog) for part in context)
-    if isinstance(context, str):
-        path = None if catalog is None else catalog.find(context)
-        # The reader refuses one that is not there, or that names itself.
-        found = None if path is None else json.loads(path.read_text("utf-8-sig"))
-        return isinstance(found, dict) and _defines(found.get("@context"), term, None)
-    return isinstance(context, dict) and term in context
 
 
 def _time(t: object, unit: str) -> int | None:
