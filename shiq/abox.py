@@ -18,7 +18,7 @@ from array import array
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from shiq import model as owl
 
@@ -54,6 +54,41 @@ class Interner(Generic[V]):
 
 def _column() -> array[int]:
     return array("q")
+
+
+class Pairs(Sequence[tuple[int, int]]):
+    """Pairs of ids as two parallel columns: an AllDifferent of 2,000 individuals is two million of them."""
+
+    __slots__ = ("first", "second")
+
+    def __init__(self, first: array[int] | None = None, second: array[int] | None = None) -> None:
+        self.first = _column() if first is None else first
+        self.second = _column() if second is None else second
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[int, int]]) -> Pairs:
+        """``pairs``, each once."""
+        found = dict.fromkeys(pairs)
+        return cls(array("q", (a for a, _ in found)), array("q", (b for _, b in found)))
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return zip(self.first, self.second)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[int, int]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Pairs: ...
+    def __getitem__(self, index: int | slice) -> tuple[int, int] | Pairs:
+        if isinstance(index, slice):
+            return Pairs(self.first[index], self.second[index])
+        return self.first[index], self.second[index]
+
+    def without(self, gone: Collection[tuple[int, int]]) -> Pairs:
+        """The pairs that are not ``gone``."""
+        return Pairs(*_left(gone, self.first, self.second)) if gone else self
 
 
 @dataclass
@@ -133,7 +168,7 @@ class ABoxBuilder:
             data_name=array("q", (k[1] for k in data)),
             data_literal=array("q", (k[2] for k in data)),
             same=tuple(dict.fromkeys(self.same)),
-            different=tuple(dict.fromkeys(self.different)),
+            different=Pairs.of(self.different),
             complex=tuple(dict.fromkeys(self.complex)),
         )
 
@@ -161,7 +196,7 @@ class ABox:
     data_name: array[int] = field(default_factory=_column)
     data_literal: array[int] = field(default_factory=_column)
     same: tuple[tuple[int, int], ...] = ()
-    different: tuple[tuple[int, int], ...] = ()
+    different: Pairs = field(default_factory=Pairs)
     complex: tuple[owl.Assertion, ...] = ()
 
     def __len__(self) -> int:
@@ -222,7 +257,7 @@ class ABox:
             data_name=data_name,
             data_literal=data_literal,
             same=tuple(pair for pair in self.same if pair not in same),
-            different=tuple(pair for pair in self.different if pair not in different),
+            different=self.different.without(different),
             complex=tuple(a for a in self.complex if a not in complex_),
         )
 

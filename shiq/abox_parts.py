@@ -73,9 +73,11 @@ def without(abox: ABox, gone: Collection[Assertion]) -> ABox:
         keep[near] = [row not in rows for row in zip(*(column[near].tolist() for column in columns))]
         masks.append(keep)
     pairs = ids["individuals"]
+    same = {(pairs[a], pairs[b]) for a, b in less.same}
+    complex_ = set(less.complex)
     rare = {
-        "same": tuple(x for x in abox.same if x not in {(pairs[a], pairs[b]) for a, b in less.same}),
-        "different": tuple(x for x in abox.different if x not in {(pairs[a], pairs[b]) for a, b in less.different}),
-        "complex": tuple(x for x in abox.complex if x not in set(less.complex)),
+        "same": tuple(x for x in abox.same if x not in same),
+        "different": abox.different.without({(pairs[a], pairs[b]) for a, b in less.different}),
+        "complex": tuple(x for x in abox.complex if x not in complex_),
     }
     return chosen(abox, masks, rare)

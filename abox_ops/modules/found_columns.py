@@ -184,7 +184,8 @@ class FoundModules:
         within = np.zeros(len(component), np.int64)
         first = component[order].searchsorted(component)
         within[order] = np.arange(len(order))
-        node = (within - first).tolist()
+        numbered = within - first
+        node = numbered.tolist()
         parts: dict[int, tuple[list, list, list, list, list]] = {}  # type: ignore[type-arg]
         of = component.tolist()
 
@@ -198,11 +199,13 @@ class FoundModules:
         for x, r, y in {(int(rep[x]), r, int(rep[y])) for x, r, y in graph.rare.negative_edges if not r.inverted}:
             if rest[x] and rest[y] and of[place[x]] == of[place[y]]:
                 part(place[x])[1].append((node[place[x]], r, node[place[y]]))
-        apart = rest[rep[graph.different["source"]]] & rest[rep[graph.different["target"]]]
-        pairs = zip(*(rep[graph.different[name][apart]].tolist() for name in ("source", "target")))
-        for x, y in {(place[x], place[y]) for x, y in pairs}:
-            if of[x] == of[y] and node[x] <= node[y]:
-                part(x)[2].append((node[x], node[y]))
+        a, b = (rep[graph.different[name]] for name in ("source", "target"))
+        both = rest[a] & rest[b]
+        a, b = rank[a[both]], rank[b[both]]
+        both = (component[a] == component[b]) & (numbered[a] <= numbered[b])
+        apart = _distinct({"a": a[both], "b": b[both]})
+        for x, y in zip(apart["a"].tolist(), apart["b"].tolist()):
+            part(x)[2].append((node[x], node[y]))
         for x, p, value in self._kept_data():
             part(place[x])[3].append((node[place[x]], p, value))
         for x, p, value in {(int(rep[x]), p, value) for x, p, value in graph.rare.negative_data}:

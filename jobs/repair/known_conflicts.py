@@ -34,7 +34,7 @@ from jobs.repair.alike import hitting_set, matches, predicates
 from jobs.repair.undecided import open_values
 from jobs.store import tbox_hash
 from shiq import model as owl
-from shiq.abox import ABox, abox_of
+from shiq.abox import ABox, Pairs, abox_of
 from shiq.abox_parts import FAMILIES, chosen, rows_on, used, without
 from shiq.aside import UNDECIDED, Aside
 from shiq.conflict import Conflict
@@ -199,7 +199,7 @@ class _Search:
                 why[family][iri] = tuple(map(axiom_text, raw.axioms))
         masks = rows_on(abox, why)
         rows = []
-        for assertion in chosen(abox, masks, {"same": (), "different": (), "complex": ()}):
+        for assertion in chosen(abox, masks, {"same": (), "different": Pairs(), "complex": ()}):
             lines = assertion_lines(assertion)
             self.conflicts.append(Conflict((), lines, why[_family(assertion)][_name(assertion)], "base"))
             rows.append(Aside(lines, alone=self.digest))

@@ -20,7 +20,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from jobs.spark.worker import StoreKey, opened_store
 from shiq import model as owl
-from shiq.abox import ABox, ABoxBuilder, individuals_of
+from shiq.abox import ABox, ABoxBuilder, Pairs, individuals_of
 from shiq.columns.arrays import Ints
 from shiq.model_json import decode, encode
 from shiq.rdf.assertion_rows import CLASS, DATA, ROLE
@@ -141,7 +141,7 @@ def abox_of_rows(rows: pa.Table) -> ABox:
         literals,
         *(made[0], made[1], made[2], made[3], made[4], made[5], made[6], made[7]),
         tuple((place_of[a], place_of[b]) for a, b in rest.same),
-        tuple((place_of[a], place_of[b]) for a, b in rest.different),
+        Pairs.of((place_of[a], place_of[b]) for a, b in rest.different),
         rest.complex,
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jobs.store.read import Store, complex_assertions
-from shiq.abox import ABox, Interner
+from shiq.abox import ABox, Interner, Pairs
 from shiq.columns.arrays import Ints
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.model import Literal
@@ -37,9 +37,9 @@ def stored_abox(store: Store) -> ABox:
     properties, property_ = _used(store.data_properties, data["property"])
     literals, literal = _literals(store, data["literal"])
 
-    def pairs_of(kind: int) -> tuple[tuple[int, int], ...]:
+    def pairs_of(kind: int) -> Pairs:
         told = pairs["kind"] == kind
-        return tuple(zip(place(pairs["node"][told]).tolist(), place(pairs["neighbour"][told]).tolist()))
+        return Pairs(_array(place(pairs["node"][told])), _array(place(pairs["neighbour"][told])))
 
     return ABox(
         individuals=list(map(str, individuals["term"].to_pylist())),
@@ -55,7 +55,7 @@ def stored_abox(store: Store) -> ABox:
         data_subject=_array(place(data["node"])),
         data_name=_array(property_),
         data_literal=_array(literal),
-        same=pairs_of(SAME),
+        same=tuple(pairs_of(SAME)),
         different=pairs_of(DIFFERENT),
         complex=tuple(complex_assertions(store.table("complex").all()).values()),
     )

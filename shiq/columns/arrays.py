@@ -305,8 +305,8 @@ def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
 
 def positions(ordered: Ints, values: Ints) -> Ints:
     """Where each of ``values`` would go into ``ordered``, before its equals. They are looked up in order: one after another from
-    places that lie far apart, each waits for memory."""
-    if len(values) <= _FEW_LOOKUPS or (values[1:] >= values[:-1]).all():
+    places that lie far apart of what no cache holds, each waits for memory."""
+    if len(values) <= _FEW_LOOKUPS or len(ordered) <= _IN_CACHE or (values[1:] >= values[:-1]).all():
         return ordered.searchsorted(values)
     order = values.argsort()
     found = np.empty(len(values), np.int64)
@@ -315,6 +315,7 @@ def positions(ordered: Ints, values: Ints) -> Ints:
 
 
 _FEW_LOOKUPS = 256
+_IN_CACHE = 1 << 15
 
 
 def without(values: Ints, others: Ints) -> Ints:

@@ -34,8 +34,9 @@ def abox_rows(abox: ABox, node: Ints, literal: Ints) -> dict[str, Columns]:
     """The rows of ``abox`` but for the complex ones; individuals and literals numbered as given, names as they are."""
     subject, object_ = node[np.asarray(abox.role_subject)], node[np.asarray(abox.role_object)]
     role = np.asarray(abox.role_name) * 2
-    named = np.array([*abox.same, *abox.different], np.int64).reshape(-1, 2)
-    first, second = node[named[:, 0]], node[named[:, 1]]
+    same = np.array(abox.same, np.int64).reshape(-1, 2)
+    first = node[np.concatenate([same[:, 0], np.asarray(abox.different.first)])]
+    second = node[np.concatenate([same[:, 1], np.asarray(abox.different.second)])]
     kind = np.array([SAME, DIFFERENT], np.int64).repeat([len(abox.same), len(abox.different)])
     return {
         "class_assertions": {"node": node[np.asarray(abox.class_subject)], "class": np.asarray(abox.class_name)},
@@ -74,9 +75,10 @@ def mentioned(abox: ABox) -> Ints:
     """The positions of the individuals that some assertion of ``abox`` mentions, ascending."""
     where = positions_of(abox)
     used = np.zeros(len(abox.individuals), np.bool_)
-    for column in (abox.class_subject, abox.role_subject, abox.role_object, abox.data_subject):
+    unequal = abox.different
+    for column in (abox.class_subject, abox.role_subject, abox.role_object, abox.data_subject, unequal.first, unequal.second):
         used[np.asarray(column)] = True
-    for pair in (*abox.same, *abox.different):
+    for pair in abox.same:
         used[list(pair)] = True
     for assertion in abox.complex:
         used[[where[i] for i in individuals_of(assertion)]] = True

@@ -22,6 +22,13 @@ class RefusedConstruct(Exception):
         self.hint = hint
 
 
+@dataclass(frozen=True)
+class DifferentMembers:
+    """A list of distinct individuals that are different from each other: too many for an assertion a pair."""
+
+    individuals: tuple[str, ...]
+
+
 class Iri(str):
     """An IRI whose kind is not known yet."""
 

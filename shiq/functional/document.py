@@ -16,7 +16,8 @@ class Document:
     """One ontology document; axioms and assertions come with the line that they begin on. ``signature`` is what is declared, and
     what axioms (not assertions) use; ``annotations``: (line, property, subject, value); ``of_annotations``: the other axioms on
     annotation properties, as (line, keyword, properties); ``properties``: (kind, IRI, line, number) of what is declared to be an
-    "object", "data" or "annotation" property, or stands as such in annotations and assertions: where first, and how often."""
+    "object", "data" or "annotation" property, or stands as such in annotations and assertions: where first, and how often;
+    ``apart``: (line, individuals that are different from each other), which are not among the assertions."""
 
     axioms: tuple[tuple[int, owl.Axiom], ...] = ()
     assertions: tuple[tuple[int, owl.Assertion], ...] = ()
@@ -30,6 +31,7 @@ class Document:
     annotations: tuple[tuple[int, str, str, str | owl.Literal], ...] = ()
     of_annotations: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
     properties: tuple[tuple[str, str, int, int], ...] = ()
+    apart: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
     @property
     def labels(self) -> Iterator[tuple[str, str, owl.Literal]]:

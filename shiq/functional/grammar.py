@@ -18,6 +18,7 @@ from shiq.functional.arguments import (
     AnnotationAxiom,
     Chain,
     Coercion,
+    DifferentMembers,
     Entity,
     Group,
     Import,
@@ -38,6 +39,9 @@ from shiq.functional.arguments import (
     plain_iri,
     role,
 )
+from shiq.signature import MOST_DIFFERENT
+
+_FEW = 8
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,18 @@ def _at_least_two(members: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(distinct) < 2:
         raise RefusedConstruct("all members are the same: its meaning is not defined")
     return distinct
+
+
+def _different(members: tuple[str, ...]) -> DifferentMembers | tuple[m.Assertion, ...]:
+    distinct = _at_least_two(members)
+    if len(distinct) > MOST_DIFFERENT:
+        raise RefusedConstruct(
+            f"DifferentIndividuals of {len(distinct)} is over the limit of {MOST_DIFFERENT}",
+            hint="split it, or say the differences that matter one by one",
+        )
+    if len(distinct) > _FEW:
+        return DifferentMembers(distinct)
+    return tuple(m.DifferentIndividuals(*pair) for pair in combinations(distinct, 2))
 
 
 def _chain_or_role(value: object) -> Any:
@@ -199,9 +215,7 @@ AXIOMS: dict[str, ConstructRule] = {
     "DatatypeDefinition": _axiom(m.DatatypeDefinition, datatype, data_range),
     "HasKey": _axiom(m.HasKey, class_expression, group_of(role), group_of(data_property)),
     "SameIndividual": _axiom(lambda members: tuple(m.SameIndividual(*p) for p in combinations(members, 2)), rest=individual),
-    "DifferentIndividuals": _axiom(
-        lambda members: tuple(m.DifferentIndividuals(*p) for p in combinations(_at_least_two(members), 2)), rest=individual
-    ),
+    "DifferentIndividuals": _axiom(_different, rest=individual),
     "ClassAssertion": _axiom(lambda *values: (m.ClassAssertion(*values),), class_expression, individual),
     "ObjectPropertyAssertion": _object_assertion(m.ObjectPropertyAssertion),
     "NegativeObjectPropertyAssertion": _object_assertion(m.NegativeObjectPropertyAssertion),

@@ -10,12 +10,13 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
 from typing import Any
 
 from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.errors import InputError
-from shiq.functional.arguments import Annotation, AnnotationAxiom, Blank, Entity, Import, Iri, RefusedConstruct
+from shiq.functional.arguments import Annotation, AnnotationAxiom, Blank, DifferentMembers, Entity, Import, Iri, RefusedConstruct
 from shiq.functional.document import Document
 from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown
 from shiq.functional.prefixes import Prefixes
@@ -51,9 +52,10 @@ def parse_functional(text: str, source: str, scope: str) -> Reading:
     Raises: InputError, naming ``source``, for a text that is not functional-style syntax at all.
     """
     document = read_document(text, source, scope)
+    pairs = (owl.DifferentIndividuals(*pair) for _, members in document.apart for pair in combinations(members, 2))
     return Reading(
         tbox=owl.TBox(tuple(dict.fromkeys(axiom for _, axiom in document.axioms)), document.signature),
-        abox=abox_of(assertion for _, assertion in document.assertions),
+        abox=abox_of(chain((assertion for _, assertion in document.assertions), pairs)),
         leftovers=document.leftovers,
         left_out=document.left_out,
         ledger=document.ledger,
@@ -98,6 +100,7 @@ class _Reader:
         self.closed_at = self.resume = 0
         self.axioms: list[tuple[int, owl.Axiom]] = []
         self.assertions: list[tuple[int, owl.Assertion]] = []
+        self.apart: list[tuple[int, tuple[str, ...]]] = []
         self.declared: dict[str, set[str]] = {name: set() for name in _SIGNATURE_FIELDS}
         self.imports: list[str] = []
         self.annotations: list[tuple[int, str, str, str | owl.Literal]] = []
@@ -258,6 +261,9 @@ class _Reader:
                         self._property("object", iri, line)
                     case (owl.DataPropertyAssertion(owl.DataProperty(iri)),):
                         self._property("data", iri, line)
+            case DifferentMembers(individuals):
+                self.ledger["assertion"] += 1
+                self.apart.append((line, individuals))
             case Entity(kind, iri):
                 self.ledger["declaration"] += 1
                 self.declared.get(kind, set()).add(iri)
@@ -332,6 +338,7 @@ class _Reader:
             annotations=tuple(self.annotations),
             of_annotations=tuple(self.of_annotations),
             properties=tuple((*key, *place) for key, place in self.properties.items()),
+            apart=tuple(self.apart),
         )
 
 

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shiq import model as owl
-from shiq.abox import ABox, individuals_of
+from shiq.abox import ABox, Pairs, individuals_of
 from shiq.rdf.bulk import Rows
 from shiq.rdf.triples import Triples, column
 
 Ids = npt.NDArray[Any]
 
 
-def build_abox(triples: Triples, classes: Rows, roles: Rows, data: Rows, others: Iterable[owl.Assertion]) -> ABox:
-    """The ABox of the rows (class, object property and data property assertions) and of ``others``, which are about sameness,
-    negative or complex. Each assertion is there once; names and individuals stand in the order first read."""
+def build_abox(
+    triples: Triples,
+    classes: Rows,
+    roles: Rows,
+    data: Rows,
+    others: Iterable[owl.Assertion],
+    apart: Iterable[Sequence[str]] = (),
+) -> ABox:
+    """The ABox of the rows (class, object property and data property assertions), of ``others``, which are about sameness,
+    negative or complex, and of the pairs of each list of ``apart``, which are different. Each assertion is there once; names
+    and individuals stand in the order first read."""
     same: list[tuple[int, int]] = []
-    different: list[tuple[int, int]] = []
+    different: list[Ids] = [np.zeros((2, 0), np.int64)]
     complex: list[owl.Assertion] = []
     mentioned: list[int] = []
     for assertion in others:
@@ -31,14 +39,18 @@ def build_abox(triples: Triples, classes: Rows, roles: Rows, data: Rows, others:
             case owl.SameIndividual():
                 same.append((ids[0], ids[1]))
             case owl.DifferentIndividuals():
-                different.append((ids[0], ids[1]))
+                different.append(np.array(ids).reshape(2, 1))
             case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(role), first, second):
                 complex.append(owl.NegativeObjectPropertyAssertion(role, second, first))
             case _:
                 complex.append(assertion)
+    for members in apart:
+        listed = np.array([triples.id(individual) for individual in members], np.int64)
+        different.append(listed[np.stack(np.triu_indices(len(listed), 1))])
+    unequal = np.concatenate(different, axis=1)
     subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
     others_ids = np.array(mentioned, dtype=np.int64)
-    individuals = _Dense(triples, subjects[classes], subjects[roles], values[roles], subjects[data], others_ids)
+    individuals = _Dense(triples, subjects[classes], subjects[roles], values[roles], subjects[data], others_ids, *unequal)
     class_names, role_names = _Dense(triples, values[classes]), _Dense(triples, predicates[roles])
     data_names, literals = _Dense(triples, predicates[data]), _Dense(triples, values[data])
     class_subject, class_name = _distinct(individuals[subjects[classes]], class_names[values[classes]])
@@ -63,7 +75,7 @@ def build_abox(triples: Triples, classes: Rows, roles: Rows, data: Rows, others:
         data_name=data_name,
         data_literal=data_literal,
         same=tuple(dict.fromkeys((individuals.one(a), individuals.one(b)) for a, b in same)),
-        different=tuple(dict.fromkeys((individuals.one(a), individuals.one(b)) for a, b in different)),
+        different=Pairs(*_distinct(*individuals[unequal])),
         complex=tuple(dict.fromkeys(complex)),
     )
 

@@ -164,6 +164,15 @@ class MappedValue(Generic[V]):
 
 
 @dataclass(frozen=True)
+class AllDifferent:
+    """Individuals that are different from each other, in their order; the main triple that says so, and its other triples."""
+
+    individuals: tuple[str, ...]
+    main: int
+    triples: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Failure:
     """A main triple that gives nothing."""
 
@@ -180,6 +189,7 @@ class GraphMapping:
 
     axioms: list[MappedValue[owl.Axiom]] = field(default_factory=list)
     assertions: list[MappedValue[owl.Assertion]] = field(default_factory=list)
+    apart: list[AllDifferent] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     annotations: list[int] = field(default_factory=list)
     suspects: list[tuple[MappedValue[owl.Assertion], tuple[str, ...], str]] = field(default_factory=list)

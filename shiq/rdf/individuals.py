@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
 
 from shiq import model as owl
 from shiq.rdf.expressions import Expressions
-from shiq.rdf.graph import GraphMapping, MappedValue, UnmappedError, VocabularyGraph, read_list
+from shiq.rdf.graph import AllDifferent, GraphMapping, MappedValue, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import Kinds
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import (
     is_reserved,
 )
-
-#: An AllDifferent over more individuals is refused: it would become millions of pairs.
-MOST_DIFFERENT = 2000
+from shiq.signature import MOST_DIFFERENT
 
 
 class IndividualMapper:
@@ -47,10 +44,10 @@ class IndividualMapper:
                 f"an owl:AllDifferent over {len(individuals)} individuals is over the limit of {MOST_DIFFERENT}",
                 "split it, or say the differences that matter one by one",
             )
-        for i, (first, second) in enumerate(combinations(individuals, 2)):
-            self.result.assertions.append(MappedValue(owl.DifferentIndividuals(first, second), main, [] if i else triples))
         if len(individuals) < 2:
             self.result.annotations += (main, *triples)  # says nothing
+        else:
+            self.result.apart.append(AllDifferent(tuple(individuals), main, tuple(triples)))
 
     def _negative(self, main: int, subject: str) -> None:
         source, on = (self.graph.only(subject, owl.OWL + n, f"owl:{n}") for n in ("sourceIndividual", "assertionProperty"))

@@ -25,7 +25,7 @@ from shiq.rdf.places import plain_triple
 from shiq.rdf.surroundings import bare, document_iris
 from shiq.rdf.triples import Rejects, Triples, column, numbered_labels, triple_text, written_labels
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT, IMPORTS, LANGUAGE_DOCUMENTS, is_reserved
-from shiq.reading import Reading
+from shiq.reading import Place, Reading
 from shiq.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
 from shiq.verdict import Leftover
 
@@ -54,7 +54,7 @@ class LoadedSources:
     """Everything that the sources hold. ``signature`` and ``imports``: of what did not come as triples, the latter with the
     leftover for each if nothing answers it; ``whole``: leftovers of which each line is at hand, and these lines; ``ledger``: what
     is accounted for already; ``labels``: as `Document.labels`; ``of_annotations``: as `Document.of_annotations`, with the source;
-    ``uses``: of properties, other than by triples."""
+    ``uses``: of properties, other than by triples; ``apart``: individuals that are different from each other, in long lists."""
 
     triples: Triples = field(default_factory=Triples)
     axioms: list[StatedValue[owl.Axiom]] = field(default_factory=list)
@@ -70,6 +70,7 @@ class LoadedSources:
     labels: list[tuple[str, str, owl.Literal]] = field(default_factory=list)
     of_annotations: list[tuple[str, int, str, tuple[str, ...]]] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
+    apart: list[tuple[Place, tuple[str, ...]]] = field(default_factory=list)
 
 
 def load(
@@ -238,6 +239,7 @@ def _functional(source: FileSource, scope: str, loaded: LoadedSources) -> None:
     # Counted again one by one: axioms and assertions by what becomes of them, imports once all ontologies are known.
     counts = Counter(document.ledger)
     counts["assertion"] -= len(document.assertions)  # negative where a list was split into pairs
+    loaded.apart += ((Place(source.name, line), members) for line, members in document.apart)
     counts["annotation"] -= _annotations(document, source.name, loaded)
     for key in ("axiom", "leftover:missing-import"):
         del counts[key]

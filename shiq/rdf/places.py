@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -48,21 +49,25 @@ class LeftPlaces:
 @dataclass(frozen=True, eq=False)
 class ReadPlaces:
     """See `shiq.reading.Places`. The first ``count`` rows of ``triples`` were read; ``main``: the row that begins an assertion
-    which RDF maps to several triples, or on sameness; ``stated``: places of those that did not come as triples."""
+    which RDF maps to several triples, or on sameness; ``stated``: places of those that did not come as triples; ``apart``: lists
+    of individuals that are different from each other, and the row or place that begins each."""
 
     triples: Triples
     count: int
     main: Mapping[owl.Assertion, int] = field(default_factory=dict)
     stated: Mapping[owl.Assertion, tuple[Place, ...]] = field(default_factory=dict)
+    apart: Sequence[tuple[int | Place, Sequence[str]]] = ()
 
     def __call__(self, assertions: Iterable[owl.Assertion]) -> Mapping[owl.Assertion, tuple[Place, ...]]:
         wanted: dict[Ids, list[owl.Assertion]] = defaultdict(list)
         found: dict[owl.Assertion, list[Place]] = {}
         for assertion in dict.fromkeys(assertions):
             found[assertion] = list(self.stated.get(assertion, ()))
-            ids = self._ids(assertion)
-            if ids is not None:
-                wanted[ids].append(assertion)
+            for ids in self._begins(assertion):
+                if isinstance(ids, Place):
+                    found[assertion].append(ids)
+                else:
+                    wanted[ids].append(assertion)
         triples = self.triples
         subjects = np.array(sorted({ids[0] for ids in wanted}), np.int64)
         rows = np.flatnonzero(np.isin(column(triples.subject)[: self.count], subjects)) if wanted else ()
@@ -73,13 +78,32 @@ class ReadPlaces:
                     found[assertion].append(place)
         return {assertion: tuple(places) for assertion, places in found.items() if places}
 
-    def _ids(self, assertion: owl.Assertion) -> Ids | None:
+    def _begins(self, assertion: owl.Assertion) -> Iterator[Ids | Place]:
         triples = self.triples
         row = self.main.get(assertion)
-        if row is not None:
-            return triples.subject[row], triples.predicate[row], triples.object[row]
-        triple = plain_triple(assertion)
-        if triple is None:
-            return None
-        subject, predicate, value = map(triples.ids.get, triple)
-        return None if subject is None or predicate is None or value is None else (subject, predicate, value)
+        rows: list[int | Place] = [] if row is None else [row]
+        if isinstance(assertion, owl.DifferentIndividuals):
+            rows += self._listed(assertion.first, assertion.second)
+        for at in rows:
+            yield at if isinstance(at, Place) else (triples.subject[at], triples.predicate[at], triples.object[at])
+        triple = None if rows else plain_triple(assertion)
+        if triple is not None:
+            subject, predicate, value = map(triples.ids.get, triple)
+            if subject is not None and predicate is not None and value is not None:
+                yield subject, predicate, value
+
+    def _listed(self, first: str, second: str) -> Iterator[int | Place]:
+        """What begins the lists in which ``second`` comes after ``first``."""
+        second_in = dict(self._lists.get(second, ()))
+        for i, place in self._lists.get(first, ()):
+            if second_in.get(i, -1) > place:
+                yield self.apart[i][0]
+
+    @cached_property
+    def _lists(self) -> Mapping[str, Sequence[tuple[int, int]]]:
+        """The lists that each individual is in, and its places there."""
+        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for i, (_, members) in enumerate(self.apart):
+            for place, member in enumerate(members):
+                found[member].append((i, place))
+        return found

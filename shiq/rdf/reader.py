@@ -229,6 +229,8 @@ class _Reader:
             findings[item.value].append((kind, message, hint))
         for value, finding in _unknown_names(values, known):
             findings[value].append(finding)
+        for all_different in mapping.apart:  # which nothing is ever wrong with
+            graph.assign((all_different.main, *all_different.triples), "assertion")
         accounts.settle(stated, mapping.assertions, "assertion", findings)
         accounts.pass_over(self.loaded.of_annotations, known)
         graph.assign(mapping.annotations, "annotation")
@@ -250,11 +252,16 @@ class _Reader:
                 accounts.leave(kind, message, group[0], count=count, items=1, parts=group)
         for rewritten in self.loaded.rewritten:
             accounts.leftovers += rewritten.leftovers(self.triples, lambda row: not bulk.annotations[row])
+        apart: list[tuple[int | Place, tuple[str, ...]]] = [
+            *((graph.rows[found.main], found.individuals) for found in mapping.apart),
+            *self.loaded.apart,
+        ]
         places = ReadPlaces(
             self.triples,
             self.read,
             {item.value: graph.rows[item.main] for item in reversed(mapping.assertions)},
             {item.value: (Place(item.source, item.line),) for item in self.loaded.assertions},
+            apart,
         )
         left = (*self.loaded.leftovers, *accounts.leftovers, *bulk.leftovers)
         held = frozenset(values).difference(value for value, _, _ in reported)
@@ -265,7 +272,7 @@ class _Reader:
             counts.update(ledger)
         return Reading(
             tbox,
-            _abox(self.triples, bulk, inside),
+            _abox(self.triples, bulk, inside, [individuals for _, individuals in apart]),
             tuple(capped(left)),
             +counts,
             tuple(self.loaded.sources),
@@ -309,8 +316,8 @@ def _unknown_names(values: Collection[owl.Assertion], known: owl.Signature) -> I
             yield value, ("undeclared", *unknown_name("property", iri, near_property))
 
 
-def _abox(triples: Triples, bulk: Bulk, assertions: Iterable[owl.Assertion]) -> ABox:
-    """The ABox of the rows and of ``assertions``; of these, what is plain joins the rows."""
+def _abox(triples: Triples, bulk: Bulk, assertions: Iterable[owl.Assertion], apart: Iterable[Sequence[str]]) -> ABox:
+    """The ABox of the rows, of ``assertions``, of which what is plain joins the rows, and of lists of different individuals."""
     begun = len(triples)
     others = [assertion for assertion in assertions if not add_row(triples, assertion)]
     classes, roles, data = bulk.classes, bulk.roles, bulk.data
@@ -321,4 +328,4 @@ def _abox(triples: Triples, bulk: Bulk, assertions: Iterable[owl.Assertion]) -> 
         classes = np.append(classes, added[types])
         roles = np.append(roles, added[~types & ~literals])
         data = np.append(data, added[literals])
-    return build_abox(triples, classes, roles, data, others)
+    return build_abox(triples, classes, roles, data, others, apart)

@@ -42,7 +42,7 @@ def read_statements(value: object, *, catalog: Catalog | None = None) -> tuple[l
     if isinstance(source, ObjectSource):
         raise UsageError(f"a {source.name} is not read triple by triple", "Give a file or a table.")
     loaded = load([value], "b", None, catalog, follow=False)
-    if loaded.axioms or loaded.assertions:
+    if loaded.axioms or loaded.assertions or loaded.apart:
         raise UsageError(f"{source.name} is no RDF, and not read triple by triple", "Convert it to Turtle.")
     triples = loaded.triples
     rows = range(len(triples))

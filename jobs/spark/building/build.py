@@ -287,7 +287,7 @@ class _Rare:
     def __init__(self, abox: ABox, dictionary: Dictionary, ranges: Ranges, roles: RoleBox) -> None:
         self.roles = roles
         self.complex: list[Assertion] = sorted(set(abox.complex), key=complex_text)
-        used = sorted({i for pair in (*abox.same, *abox.different) for i in pair})
+        used = sorted({*abox.different.first, *abox.different.second, *(i for pair in abox.same for i in pair)})
         terms = dict.fromkeys([abox.individuals[i] for i in used])
         terms.update(dict.fromkeys(i for a in self.complex for i in individuals_of(a)))
         ranks = ranks_in(ranges, dictionary, list(terms))
