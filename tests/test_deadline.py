@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import signal
 import sys
 import threading
@@ -14,16 +15,19 @@ from types import FrameType
 
 import pytest
 
-import shiq.deadline
 from abox_ops.local import LocalKnowledgeBase
+from jobs.checking import calls
 from jobs.checking.answer import in_time
 from jobs.checking.base import InputBatch, OpenBase
 from jobs.checking.deciding import OpenedDecider, decided
 from jobs.checking.options import Clock, Options
+from jobs.store import upkeep
+from shiq import deadline
 from shiq.abox import ABox, abox_of
 from shiq.check import certify, certify_store, check_insertions, index, open_store
 from shiq.deadline import TimeIsOver, until
 from shiq.model import (
+    RDF,
     Assertion,
     Class,
     ClassAssertion,
@@ -37,6 +41,7 @@ from shiq.model import (
 )
 from shiq.result import Result
 from shiq.verdict import Verdict
+from tests.command_line import shiq
 
 A, B, C, R = Class("urn:t#A"), Class("urn:t#B"), Class("urn:t#C"), ObjectProperty("urn:t#r")
 #: What is told of one end of a path is told of the other, a step at a time.
@@ -55,7 +60,7 @@ PIGEONS = TBox(
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shiq.deadline, "GRACE", 0.05)
+    monkeypatch.setattr(deadline, "GRACE", 0.05)
 
 
 def path(length: int) -> list[Assertion]:
@@ -113,7 +118,7 @@ def dropped_while_collecting_garbage() -> None:
 @pytest.mark.parametrize("drop", [dropped_in_a_finalizer, dropped_while_collecting_garbage])
 @pytest.mark.parametrize("times", [1, 2])
 def test_it_rings_again_where_it_was_not_heard(drop: Callable[[], None], times: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shiq.deadline, "AGAIN", 0.2)
+    monkeypatch.setattr(deadline, "AGAIN", 0.2)
     told: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", told.append)
     hook, outlived = sys.unraisablehook, 0
@@ -189,7 +194,7 @@ def test_it_leaves_alone_who_cannot_be_interrupted_and_whose_alarm_it_is() -> No
 def test_reading(tmp_path: Path) -> None:
     names = " ".join(f":i{k}" for k in range(2_000))
     file = tmp_path / "o.ofn"
-    file.write_text(f"Prefix(:=<urn:t#>) Ontology(<urn:t> DisjointClasses(:A :B) DifferentIndividuals({names}))", "utf-8")
+    file.write_text(f"Prefix(:=<urn:t#>) Ontology(<urn:t> DisjointClasses(:A :B) SameIndividual({names}))", "utf-8")
     for result in (certify(file, timeout=0.2), check_insertions(PATH, None, file, timeout=0.2)):
         assert result.verdict is Verdict.UNDETERMINED
         assert result.reason in {
@@ -219,16 +224,58 @@ def test_explaining_keeps_the_verdict() -> None:
     assert result.more_conflicts
 
 
+def over_in(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> None:
+    """The alarm rings in ``name``, whenever that is."""
+    monkeypatch.setattr(owner, name, lambda *_values, **_others: signal.raise_signal(signal.SIGALRM))
+
+
 def test_certifying_a_store_that_is_written_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shiq.deadline, "GRACE", 0.0)
-    assertions = abox_of(path(2_000))
-    result = index(PATH, assertions, tmp_path / "kg", timeout=0.001, reasoner="own")
+    over_in(monkeypatch, LocalKnowledgeBase, "certified")
+    assertions = abox_of(path(20))
+    result = index(PATH, assertions, tmp_path / "kg", timeout=600, reasoner="own")
     assert result.verdict is Verdict.UNDETERMINED
-    assert result.reason == "not decided: the time of 0.001 s was over while certifying"
+    assert result.reason == "not decided: the time of 600 s was over while certifying"
     with open_store(tmp_path / "kg") as session:
         assert len(session) == len(assertions)
         assert session.check(None, None).verdict is Verdict.UNDETERMINED
+    monkeypatch.undo()
     assert certify_store(tmp_path / "kg", reasoner="own").verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "doing"),
+    [(calls, "assertions_of", "reading"), (upkeep, "prepare", "indexing")],
+)
+def test_no_store_is_written_where_the_time_is_over_before_it_is_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str, doing: str
+) -> None:
+    over_in(monkeypatch, owner, name)
+    result = index(PATH, abox_of(path(20)), tmp_path / "kg", timeout=600, reasoner="own")
+    assert result.verdict is Verdict.UNDETERMINED
+    assert result.reason == f"not decided: the time of 600 s was over while {doing}"
+    assert result.evidence.notes == ("no store was written",)
+    assert not (tmp_path / "kg").exists()
+
+
+def test_a_store_that_could_not_be_certified_again_in_time_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index(PATH, abox_of(path(20)), tmp_path / "kg", reasoner="own")
+    over_in(monkeypatch, upkeep, "prepare")
+    assert certify_store(tmp_path / "kg", reasoner="own", timeout=600).verdict is Verdict.UNDETERMINED
+    with open_store(tmp_path / "kg") as session:
+        assert session.check(None, None).verdict is Verdict.CONSISTENT
+
+
+def test_index_ends_in_time_at_the_door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    over_in(monkeypatch, calls, "assertions_of")
+    tbox, abox = tmp_path / "t.ofn", tmp_path / "a.nt"
+    tbox.write_text("Prefix(:=<urn:t#>) Ontology(<urn:t> DisjointClasses(:A :B))", "utf-8")
+    abox.write_text(f"<urn:a> <{RDF}type> <urn:t#A> .\n", "utf-8")
+    told = tmp_path / "told.json"
+    called = shiq("index", "--tbox", tbox, "--store", tmp_path / "kg", abox, "--timeout", 600, "--json", told)
+    assert called.returncode == 3
+    assert "the time of 600 s was over while reading" in called.stdout
+    assert "no store was written" in called.stdout
+    assert json.loads(told.read_text("utf-8"))["verdict"] == "undetermined"
 
 
 def test_a_session_goes_on_after_a_check_that_took_too_long(tmp_path: Path) -> None:

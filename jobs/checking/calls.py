@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobs.checking.answer import in_time
+from jobs.checking.answer import in_time, out_of_time
 from jobs.checking.base import agreed
 from jobs.checking.deciding import OpenedDecider, check_batch
 from jobs.checking.inputs import assertions_of, empty_tbox, ontology_of, sources_of, well_typed
@@ -17,6 +18,7 @@ from jobs.checking.session import Session
 from shiq.result import Result
 
 if TYPE_CHECKING:
+    from abox_ops.modules.decide import Decider
     from jobs.checking.certifying import Repair
     from shiq.aside import Aside
 
@@ -89,16 +91,19 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
 
     Raises `StoreError` if the store was changed meanwhile.
     """
-    from jobs.checking.certifying import BaseQuestion, certificate_of, own_reading, prepare_and_certify, read_again
-
-    options = Options(**settings_of(settings))
-    keeper = load(STORE)
-    path = keeper.place_of(store)
+    from jobs.checking.certifying import (
+        BaseQuestion,
+        certificate_of,
+        own_reading,
+        prepare_and_certify,
+        read_again,
+        reading_in_time,
+    )
     from shiq.aside import told_aside
 
-    with OpenedDecider(options) as asked:
-        clock = Clock()
-        with keeper.open_store(path) as opened:
+    def certified_again(options: Options, clock: Clock, asked: Decider) -> Result:
+        clock.doing = "reading the store"
+        with reading_in_time(options, clock), keeper.open_store(path) as opened:
             checked, is_completed, asides = opened.identity, opened.is_completed, opened.asides
             options = replace(options, range_size=options.range_size or opened.manifest.range_size)
             now = own_reading(opened) if tbox is None else read_again(opened, sources_of(tbox), options)
@@ -132,29 +137,35 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
 
+    keeper = load(STORE)
+    path = keeper.place_of(store)
+    return _in_time_to_write(Options(**settings_of(settings)), certified_again)
+
 
 @takes_settings
 def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | None = None, **settings: Any) -> Result:
     """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
     uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store. Settings as in
     `check_insertions`."""
-    from jobs.checking.certifying import BaseQuestion, certificate_of, index_far, prepare_and_certify
+    from jobs.checking.certifying import BaseQuestion, certificate_of, index_far, prepare_and_certify, reading_in_time
 
     options, path = Options(**settings_of(settings)), load(STORE).place_of(store)
     if options.engine in BUILDERS:
         return index_far(tbox, abox, path, options, repair)
-    with OpenedDecider(options) as asked:
-        clock = Clock()
-        ontology = ontology_of(sources_of(tbox), options)
-        given = assertions_of(sources_of(abox), ontology, options, "a", keeps_left_out=True)
-        clock.stage("reading")
-        given_abox, aside = well_typed(given.abox, options)
-        of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology)), (*given.leftovers, *aside)
-        ledger = Counter(ontology.ledger) + Counter(given.ledger)
-        asides: tuple[Aside, ...] = ()
-        if repair:
-            given_abox, asides = repair(ontology, given_abox, asked)
-            clock.stage("setting conflicts aside")
+
+    def indexed(options: Options, clock: Clock, asked: Decider) -> Result:
+        with reading_in_time(options, clock):
+            ontology = ontology_of(sources_of(tbox), options)
+            given = assertions_of(sources_of(abox), ontology, options, "a", keeps_left_out=True)
+            clock.stage("reading")
+            given_abox, aside = well_typed(given.abox, options)
+            of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology)), (*given.leftovers, *aside)
+            ledger = Counter(ontology.ledger) + Counter(given.ledger)
+            asides: tuple[Aside, ...] = ()
+            if repair:
+                clock.doing = "setting conflicts aside"
+                given_abox, asides = repair(ontology, given_abox, asked)
+                clock.stage("setting conflicts aside")
         from shiq.aside import told_aside
 
         told = (*of_tbox, *of_data, *told_aside(asides))
@@ -174,3 +185,19 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
         )
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
+
+    return _in_time_to_write(options, indexed)
+
+
+def _in_time_to_write(options: Options, build: Callable[[Options, Clock, Decider], Result]) -> Result:
+    """What ``build`` gives, which writes a store; where the time is over before there is something to write, a result that says
+    what was under way."""
+    from shiq.deadline import TimeIsOver
+
+    clock = Clock()
+    with OpenedDecider(options) as asked:
+        try:
+            return build(options, clock, asked)
+        except TimeIsOver:
+            result = out_of_time(options, clock, ())
+            return replace(result, evidence=replace(result.evidence, notes=("no store was written",)))

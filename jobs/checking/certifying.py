@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -158,13 +159,15 @@ def _something_at_all(question: BaseQuestion) -> Result:
 def prepare_and_certify(question: BaseQuestion) -> tuple[Any, Result]:
     """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY, "Outside
     completion"); where that is not to be had, or another criterion is asked for, by asking about A as a whole, in the time that
-    is left."""
+    is left. Raises: TimeIsOver where there is none for preparing it."""
     question = question.by_form
     tbox, abox, options = question.ontology.tbox, question.abox, question.options
     decider, clock = question.decider, question.clock
-    prepared = load(STORE).prepare(tbox, abox, options.range_size)
+    clock.doing = "indexing"
+    with reading_in_time(options, clock):
+        prepared = load(STORE).prepare(tbox, abox, options.range_size)
     clock.stage("indexing")
-    clock.restart("certifying")
+    clock.doing = "certifying"
 
     def asked_as_a_whole(rest: Options) -> Result:
         return in_time(rest, clock, lambda: certify_base(replace(question, options=rest)), question.leftovers)
@@ -181,13 +184,17 @@ def prepare_and_certify(question: BaseQuestion) -> tuple[Any, Result]:
         return prepared, out_of_time(options, clock, question.leftovers)
     clock.stage("certifying")
     if found is None:
-        clock.restart("certifying")
-        return prepared, asked_as_a_whole(replace(options, timeout=left()))
+        return prepared, asked_as_a_whole(options)
     prepared, add_set, answers = found
     told = replace(found_of(MODEL, add_set, answers, decider), sent=sent_since(decider, sent))
     base = question.opened(range(len(abox)), *impossible_classes(add_set.tbox, options), *crowds(add_set))
     result = answered_outside(base, InputBatch(abox, ABox(), (), question.ledger), told, (), options, decider, clock, left())
     return prepared, _of_base(replace(result, statistics=replace(result.statistics, insertions=len(abox))))
+
+
+def reading_in_time(options: Options, clock: Clock) -> AbstractContextManager[None]:
+    """Raises `TimeIsOver` in the body where the time of ``options``, which counts since ``clock`` began, is over."""
+    return until(deadline_of(options, clock.begun)[0])
 
 
 def index_far(tbox: object, abox: object, store: Path, options: Options, repair: Repair | None) -> Result:

@@ -59,8 +59,8 @@ EXPLAIN_SECONDS = 30.0
 @dataclass(frozen=True)
 class Options:
     """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store holds what that needs, else
-    ``clausal``. ``timeout``: seconds for all of a check, or for certifying a store (what is read, indexed
-    and written for that is not counted); ``heap``: of a JVM, where one is needed;
+    ``clausal``. ``timeout``: seconds for all of a check, or for reading, indexing and
+    certifying a store (writing it is not counted); ``heap``: of a JVM, where one is needed;
     ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engines ``spark`` and ``graphframes``
     run, if no session is active; ``catalog``: the path of the catalog (`shiq.catalog`) that says which files are imported;
     ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for all;
@@ -212,10 +212,6 @@ class Clock:
     doing: str = "reading"
     certain: Result | None = None
     is_over: bool = False
-
-    def restart(self, doing: str) -> None:
-        """The time that a check may take counts from now."""
-        self.begun, self.doing = time.monotonic(), doing
 
     def stage(self, name: str) -> None:
         """Books the time since the last call to ``name``."""

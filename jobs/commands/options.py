@@ -142,7 +142,7 @@ def common(command: F) -> F:
                 "--timeout",
                 type=click.FloatRange(min=0.0),
                 metavar="S",
-                help="Seconds for a check, reading included; for certifying (index).",
+                help="Seconds for a check or an index, reading included; what was indexed by then is written.",
             ),
             click.option(
                 "--heap", default=Options.heap, show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g."

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from typing import Any
@@ -321,17 +322,13 @@ class _Reader:
             self._end(end)
         elif self.state != "closed":
             self._leftover(RefusedConstruct("the text ends before the ontology is closed: is the file cut short?"), end)
-        names = {
-            name: frozenset(iri for iri in self.declared[kind] if not is_reserved(iri))
-            for kind, name in _SIGNATURE_FIELDS.items()
-        }
         return Document(
             tuple(self.axioms),
             tuple(self.assertions),
             tuple(self.leftovers.values()),
             tuple(self.left_out),
             self.ledger,
-            owl.Signature(**names) | signature_of(axiom for _, axiom in self.axioms),
+            _declared(self.declared) | signature_of(axiom for _, axiom in self.axioms),
             iri=self.header[0] if self.header else "",
             version=self.header[1] if len(self.header) > 1 else "",
             imports=tuple(self.imports),
@@ -340,6 +337,11 @@ class _Reader:
             properties=tuple((*key, *place) for key, place in self.properties.items()),
             apart=tuple(self.apart),
         )
+
+
+def _declared(names: Mapping[str, Iterable[str]]) -> owl.Signature:
+    found = {field: frozenset(iri for iri in names[kind] if not is_reserved(iri)) for kind, field in _SIGNATURE_FIELDS.items()}
+    return owl.Signature(**found)
 
 
 def _not_functional(source: str, text: str, token: Token | None) -> InputError:
