@@ -257,7 +257,8 @@ def test_what_is_asked_after_the_model_has_the_time_that_is_left(monkeypatch: py
     for module in (deciding, options):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now, perf_counter=lambda: now))
     monkeypatch.setattr("jobs.store.upkeep.prepare", lambda tbox, abox, width: Prepared())
-    monkeypatch.setattr(certifying, "certify_base", lambda question: question.options.timeout)
+    left = lambda question: deciding.deadline_of(question.options, question.clock.begun)[1]()  # noqa: E731
+    monkeypatch.setattr(certifying, "certify_base", left)
     abox = abox_of([ClassAssertion(Class("urn:A"), "urn:a")])
     for timeout, rest in ((10.0, 3.0), (5.0, 0.01), (None, None)):
         now = begun
