@@ -263,6 +263,6 @@ def test_what_is_asked_after_the_model_has_the_time_that_is_left(monkeypatch: py
     for timeout, rest in ((10.0, 3.0), (5.0, 0.01), (None, None)):
         now = begun
         with OpenedDecider(Options(reasoner="own")) as decider:
-            question = certifying.BaseQuestion(Reading(), abox, (), {}, Options(timeout=timeout), decider, Clock())
+            question = certifying.BaseQuestion(Reading(), abox, (), {}, Options(timeout=timeout), decider, Clock(begun=begun))
             asked = certifying.prepare_and_certify(question)
         assert asked[1] == (rest if rest is None else pytest.approx(rest))
