@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: demo demo-consistency demo-building demo-discovery test setup lint test-slow test-differential test-graphframes peers bench clean
+.PHONY: demo demo-consistency demo-building demo-discovery test setup lint test-slow test-differential test-graphframes test-lake peers bench clean
 
 setup: $(VENV)/.installed
 
@@ -77,6 +77,12 @@ JAR ?=
 test-graphframes: setup
 	@test -f "$(JAR)" || { echo "name GraphFrames' JVM core: make test-graphframes JAR=PATH (public Maven: io.graphframes:graphframes-spark4_2.13)"; exit 1; }
 	SHIQ_GRAPHFRAMES_JAR="$(abspath $(JAR))" $(BIN)/python -m pytest -m graphframes
+
+# Delta and Iceberg by Spark's own readers: fetches their jars where they are not (58 MB), and runs the tests that need them
+LAKE ?= $(HOME)/.cache/shiq/lake-jars
+test-lake: setup
+	SHIQ_LAKE_JARS="$(LAKE)" $(BIN)/python -m tests.tools.lake_jars
+	SHIQ_LAKE_JARS="$(LAKE)" $(BIN)/python -m pytest -m lake
 
 # Other reasoners for `shiq evaluate --peers`, and itemset miners for the bench row discovery, into a directory of the user's. HermiT is LGPL; Pellet and Openllet are AGPL-3.0 and
 # come only with: make peers PEERS=--accept-agpl

@@ -28,6 +28,8 @@ from shiq.packed import MAGIC_BYTES, SUFFIXES, BrokenArchiveError, Packing, pack
 from shiq.reading import Reading
 
 HEAD_BYTES = 1 << 16
+#: What the name of a table begins with that a session of Spark's knows.
+TABLE = "table:"
 
 
 @dataclass(frozen=True)
@@ -88,11 +90,13 @@ class TableKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class TableSource:
-    """A table of triples with the columns s, p, o [, graph, key]: a path, or a value in memory."""
+    """A table of triples with the columns s, p, o [, graph, key]: a path, or a value in memory. ``taken``: which version of it
+    this is, for evidence."""
 
     name: str
     kind: TableKind
     value: Any
+    taken: str = ""
 
 
 Source = FileSource | ObjectSource | TableSource
@@ -124,6 +128,11 @@ def source_of(value: object) -> Source:
         return value
     if isinstance(value, (str, os.PathLike)):
         name = os.fsdecode(os.fspath(value))
+        if name.startswith(TABLE):
+            raise UsageError(
+                f"{name} is a table that a session of Spark's knows, and Spark is not asked here",
+                "Check or index it with --engine spark (a file of that name: give its folder too, as ./NAME).",
+            )
         kind_of_table = table_kind(name)
         if kind_of_table is not None:
             return TableSource(name, kind_of_table, _path(name))

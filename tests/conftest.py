@@ -81,14 +81,16 @@ def warm_jvm() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One Spark session on two cores for all tests that need one, with two tasks to a shuffle: data are small here."""
     pyspark = pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     assert pyspark
     from jobs.spark.session import spark_session, stop
+    from tests.tools import lake_jars
 
     jar = os.environ.get("SHIQ_GRAPHFRAMES_JAR")
-    settings = {"spark.sql.shuffle.partitions": "2", **({"spark.jars": jar} if jar else {})}
+    lake = lake_jars.settings(tmp_path_factory.mktemp("lake"))
+    settings = {"spark.sql.shuffle.partitions": "2", **lake, **({"spark.jars": jar} if jar else {})}
     session, started = spark_session(master="local[2]", settings=settings, name="shiq-tests")
     yield session
     if started:

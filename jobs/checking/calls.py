@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.checking.answer import in_time, out_of_time
 from jobs.checking.base import agreed
 from jobs.checking.deciding import OpenedDecider, check_batch
-from jobs.checking.inputs import assertions_of, empty_tbox, ontology_of, sources_of, well_typed
+from jobs.checking.inputs import assertions_of, empty_tbox, noted, ontology_of, sources_of, spark_sources, well_typed
 from jobs.checking.options import BUILDERS, STORE, Clock, Options, load, settings_of, takes_settings
 from jobs.checking.session import Session
 from shiq.result import Result
@@ -51,15 +51,16 @@ def check_insertions(
 
     with OpenedDecider(options) as asked:
         clock = Clock()
+        data, added, removed = (spark_sources(given, options) for given in (abox, insertions, deletions))
 
         def check() -> Result:
             ontology = ontology_of([*sources_of(tbox)], options)
-            given = assertions_of(sources_of(abox), ontology, options, "a")
+            given = assertions_of(data, ontology, options, "a")
             clock.stage("reading the base")
             base = certified(ontology, given, options, asked, clock, require_axioms=True)
-            return check_batch(base, insertions, deletions, options, asked, clock)
+            return check_batch(base, added, removed, options, asked, clock)
 
-        return in_time(options, clock, check)
+        return noted(in_time(options, clock, check), data, added, removed)
 
 
 @takes_settings
@@ -151,7 +152,8 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
 
     options, path = Options(**settings_of(settings)), load(STORE).place_of(store)
     if options.engine in BUILDERS:
-        return index_far(tbox, abox, path, options, repair)
+        sources = spark_sources(abox, options, builds=True)
+        return noted(index_far(tbox, sources, path, options, repair), sources)
 
     def indexed(options: Options, clock: Clock, asked: Decider) -> Result:
         with reading_in_time(options, clock):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -9,7 +10,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from jobs.checking.base import InputBatch, OpenBase
-from jobs.checking.options import ASK, Options
+from jobs.checking.options import ASK, SPARK_TABLES, Options, load
 from shiq.abox import ABox, abox_of
 from shiq.errors import InputError
 from shiq.left_out import Spool, of_data
@@ -22,10 +23,12 @@ from shiq.model import (
 from shiq.model.axioms import READ_BY_FORM
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Place, Reading, nothing_left, nowhere
+from shiq.sources import TableSource
 from shiq.verdict import UNKNOWN_DATATYPE, Leftover, blocks
 
 if TYPE_CHECKING:
     from shiq.catalog import Catalog
+    from shiq.result import Result
 
 
 #: The kind of what SHIQ(D) cannot say.
@@ -39,6 +42,24 @@ def sources_of(given: object) -> list[object]:
     if given is None:
         return []
     return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def spark_sources(given: object, options: Options, *, builds: bool = False) -> list[object]:
+    """``given`` as a list; with the engine spark, tables that only Spark can read are those of its session. ``builds``: a store.
+
+    Raises: InputError, OperationalError.
+    """
+    sources = sources_of(given)
+    if options.engine != "spark" or not any(isinstance(source, (str, os.PathLike)) for source in sources):
+        return sources
+    found: list[object] = load(SPARK_TABLES)(sources, options, builds=builds)
+    return found
+
+
+def noted(result: Result, *sources: list[object]) -> Result:
+    """``result``, with which versions of tables were taken."""
+    taken = tuple(s.taken for some in sources for s in some if isinstance(s, TableSource) and s.taken)
+    return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *taken))) if taken else result
 
 
 def ontology_of(sources: list[object], options: Options, *, closed: bool = False) -> Reading:

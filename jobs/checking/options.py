@@ -43,6 +43,9 @@ BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 ASK = "ask"
 OUTSIDE = (ASK, "undetermined")
 
+#: What finds the tables that only Spark can read.
+SPARK_TABLES = "jobs.spark.lake:spark_tables"
+
 #: What reads and writes stores.
 STORE = "jobs.store.upkeep"
 

@@ -23,8 +23,11 @@ from jobs.checking.deciding import (
 from jobs.checking.inputs import (
     is_outside,
     less,
+    noted,
     read_batch,
     read_by_form,
+    sources_of,
+    spark_sources,
     stands_whatever_hermit_says,
 )
 from jobs.checking.options import (
@@ -132,6 +135,8 @@ class Session:
         decider.asked = 0
         decider.progress = options.progress
         clock = Clock()
+        if options.engine == "spark":
+            insertions, deletions = spark_sources(insertions, options), spark_sources(deletions, options)
         read: list[InputBatch] = []
 
         def checked() -> Result:
@@ -145,6 +150,8 @@ class Session:
             return check_batch(base, insertions, deletions, options, decider, clock, read=batch)
 
         result = in_time(options, clock, checked, self._store.leftovers)
+        if options.engine == "spark":
+            result = noted(result, sources_of(insertions), sources_of(deletions))
         if clock.is_over:
             # What was interrupted may be half updated.
             self._forget()

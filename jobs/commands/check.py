@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 
 import shiq
+from jobs.checking.options import Options
 from jobs.commands.options import (
     KINDS_LISTED,
     common,
@@ -19,6 +21,7 @@ from jobs.commands.options import (
     snapshot_option,
 )
 from jobs.commands.running import Request, run_check
+from shiq.sources import TABLE, source_of
 
 
 @click.command(epilog=KINDS_LISTED)
@@ -27,8 +30,12 @@ from jobs.commands.running import Request, run_check
 @click.option("--abox", "-a", multiple=True, help="ABox file, instead of a store; repeatable. The base is certified first.")
 @click.option("--insert", "-i", "insertions", multiple=True, help="File of insertions; repeatable.")
 @click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
-@click.option("--changes", help="A Delta table of triples that keeps a change data feed: its changes are the batch.")
+@click.option(
+    "--changes",
+    help="A Delta table of triples (with --engine spark table:NAME too): its changes are the batch.",
+)
 @click.option("--from-version", type=click.IntRange(0), help="The first version of --changes whose changes count.")
+@click.option("--after-version", type=click.IntRange(0), help="Instead: the last version whose changes were taken before.")
 @click.option("--to-version", type=click.IntRange(0), help="The last one.  [default: the newest]")
 @click.option("--commit", is_flag=True, help="Take the batch into the store, in one step, if it is consistent.")
 @click.option("--require-nonempty", is_flag=True, help="End with 4 if the batch holds nothing: a feed that broke off, perhaps.")
@@ -51,6 +58,7 @@ def check(
     deletions: tuple[str, ...],
     changes: str | None,
     from_version: int | None,
+    after_version: int | None,
     to_version: int | None,
     commit: bool,
     require_nonempty: bool,
@@ -79,8 +87,9 @@ def check(
         raise click.UsageError("A batch can only be committed onto the present snapshot: leave --snapshot or --commit out.")
     if not insertions and not deletions and not changes:
         raise click.UsageError("Nothing to check: give --insert, --delete or both, or --changes.")
-    if bool(changes) != (from_version is not None) or (to_version is not None and not changes):
-        raise click.UsageError("--changes goes with --from-version, and perhaps --to-version.")
+    begun = (from_version is not None) + (after_version is not None)
+    if begun != bool(changes) or (to_version is not None and not changes):
+        raise click.UsageError("--changes goes with --from-version or --after-version, and perhaps --to-version.")
     if changes and (insertions or deletions):
         raise click.UsageError("--changes are the whole batch: leave --insert and --delete out.")
 
@@ -89,8 +98,8 @@ def check(
     inputs = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox, "insertions": insertions, "deletions": deletions}
     coming, going = list[object](insertions), list[object](deletions)
     notes: tuple[str, ...] = ()
-    if changes and from_version is not None:
-        taken = shiq.table_changes(changes, from_version, to_version)
+    if changes:
+        taken = _changes(changes, from_version, after_version, to_version, options)
         coming, going, notes = [taken.insertions], [taken.deletions], (str(taken),)
         inputs |= {"changes": changes, "from_version": str(taken.first), "to_version": str(taken.last)}
 
@@ -103,3 +112,18 @@ def check(
         return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *notes)))
 
     return run_check(run, options, Request("check", inputs))
+
+
+def _changes(table: str, first: int | None, after: int | None, last: int | None, options: dict[str, Any]) -> shiq.TableChanges:
+    """The changes of a table, by Spark where it is Spark's to read. Raises: InputError, UsageError, OperationalError."""
+    if options["engine"] == "spark":
+        from jobs.spark.lake import hidden_version
+        from jobs.spark.lake_changes import lake_changes
+
+        if not table.startswith(TABLE) and hidden_version(table) is not None:
+            table = f"{TABLE}delta.`{Path(table).absolute()}`"
+        if table.startswith(TABLE):
+            return lake_changes(table, Options(engine="spark", master=options["master"]), first, last, after=after)
+    if table.startswith(TABLE):
+        source_of(table)
+    return shiq.table_changes(table, (after or 0) + 1 if first is None else first, last)

@@ -121,7 +121,7 @@ class SparkKnowledgeBase:
 
         Raises: InputError, UsageError; OperationalError where no session can be started, or Spark gives a task up.
         """
-        session = _session(options)
+        session = session_of(options)
         from jobs.spark.costs import TaggedJobs
 
         try:
@@ -251,14 +251,15 @@ def _last_node(store: Store) -> int:
     return count + count // BLOCK * GAP
 
 
-def _session(options: Options) -> SparkSession:
+def session_of(options: Options, *, brief: bool = True) -> SparkSession:
+    """The session that is active, or one for the rest of this process. Raises: OperationalError."""
     try:
         from jobs.spark.session import spark_session, stop
     except ImportError as error:
         raise OperationalError(
             f"the engine spark needs pyspark, which is not installed ({error})", "Install it: pip install 'shiq[spark]'."
         ) from error
-    session, started = spark_session(master=options.master, brief=True)
+    session, started = spark_session(master=options.master, brief=brief)
     if started:
         atexit.register(stop, session)
     return session

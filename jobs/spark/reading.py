@@ -43,10 +43,10 @@ from shiq.rdf.judging import (
     survey,
 )
 from shiq.rdf.ranges import ByteRange, ParsedRange, Range, byte_ranges, is_cut, table_ranges
-from shiq.rdf.tables import COLUMNS, read_rows
+from shiq.rdf.tables import COLUMNS, check_columns, read_rows
 from shiq.rdf.triples import column
 from shiq.reading import Places, Reading, nowhere
-from shiq.sources import FileSource, TableSource, source_of
+from shiq.sources import FileSource, TableKind, TableSource, source_of
 from shiq.verdict import Leftover
 
 #: Bytes of N-Triples for one task, unless the files are so small that every core gets a part.
@@ -115,11 +115,11 @@ def read_batch(
 
 @dataclass
 class _Parts:
-    """What parallel reading is made of, by number: ranges, and frames with the name and scope of each; the ``leftovers`` that are
+    """What parallel reading is made of, by number: ranges, and frames with scope and name of each; the ``leftovers`` that are
     known before; whether the ``driver`` has to read everything."""
 
     ranges: dict[int, Range] = field(default_factory=dict)
-    frames: dict[int, tuple[str, DataFrame]] = field(default_factory=dict)
+    frames: dict[int, tuple[str, str, DataFrame]] = field(default_factory=dict)
     leftovers: list[Leftover] = field(default_factory=list)
     driver: bool = False
 
@@ -133,11 +133,10 @@ def _parts(spark: SparkSession, sources: Sequence[object], scope: str) -> _Parts
     cores = max(1, spark.sparkContext.defaultParallelism)
     for i, source in enumerate(sources):
         own = f"{scope}{i}"
-        if isinstance(source, DataFrame):
-            parts.frames[len(parts.ranges) + len(parts.frames)] = own, _triples_of(source)
-            continue
         known = source_of(source)
-        if not is_cut(known):
+        if isinstance(known, TableSource) and known.kind is TableKind.SPARK:
+            parts.frames[len(parts.ranges) + len(parts.frames)] = own, known.name, triples_of(known)
+        elif not is_cut(known):
             parts.driver = True
         elif isinstance(known, TableSource):
             tables, passed_over = table_ranges(known, own, SPLIT_ROWS)
@@ -149,13 +148,10 @@ def _parts(spark: SparkSession, sources: Sequence[object], scope: str) -> _Parts
     return parts
 
 
-def _triples_of(frame: DataFrame) -> DataFrame:
-    missing = [name for name in COLUMNS[:3] if name not in frame.columns]
-    if missing:
-        raise InputError(
-            f"DataFrame: no column {missing[0]!r} (it has {', '.join(frame.columns)})",
-            "A table of triples has the columns s, p, o (N-Triples terms as texts), and may have graph and key.",
-        )
+def triples_of(source: TableSource) -> DataFrame:
+    """The columns `COLUMNS` of a DataFrame, as texts. Raises: InputError."""
+    frame: DataFrame = source.value
+    check_columns(source.name, frame.columns)
     return frame.select(*((F.col(c) if c in frame.columns else F.lit(None)).cast("string").alias(c) for c in COLUMNS))
 
 
@@ -186,11 +182,11 @@ def read_range(number: int, part: Range, judging: Judging, store: StoreKey) -> I
 
 
 def read_frame(
-    batches: Iterator[pa.RecordBatch], number: int, scope: str, judging: Judging, store: StoreKey
+    batches: Iterator[pa.RecordBatch], number: int, scope: str, judging: Judging, store: StoreKey, source: str = "DataFrame"
 ) -> Iterator[pa.RecordBatch]:
-    """The same of rows of a DataFrame, with the columns `COLUMNS`; where they stand in it cannot be said."""
+    """The same of rows of a DataFrame ``source``, with the columns `COLUMNS`; where they stand in it cannot be said."""
     for batch in batches:
-        parsed = ParsedRange.of("DataFrame")
+        parsed = ParsedRange.of(source)
         read_rows([values.to_pylist() for values in batch.columns], 0, parsed.triples, scope, parsed.rejects)
         yield from _rows(parsed, RangeReport(parsed.rejects.source, scope, number), judging, store, has_lines=False)
 
@@ -243,8 +239,8 @@ def _parallel(spark: SparkSession, parts: _Parts, judging: Judging, store: Store
     if count := len(parts.ranges):
         task = partial(_range_task, list(parts.ranges.items()), judging, store)
         frames.append(spark.range(0, count, 1, count).mapInArrow(task, DDL))
-    for number, (scope, frame) in parts.frames.items():
-        own = partial(read_frame, number=number, scope=scope, judging=judging, store=store)
+    for number, (scope, name, frame) in parts.frames.items():
+        own = partial(read_frame, number=number, scope=scope, judging=judging, store=store, source=name)
         frames.append(frame.mapInArrow(own, DDL))
     whole = reduce(DataFrame.unionAll, frames) if frames else spark.createDataFrame([], DDL)
     whole = whole.persist()

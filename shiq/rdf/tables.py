@@ -28,8 +28,8 @@ COLUMNS = ("s", "p", "o", "graph", "key")
 BATCH_ROWS = 1 << 16
 #: Files of a folder that a message names; more are counted.
 _NAMED = 20
-#: What a Delta table may not use, for its files alone do not show it.
-_REFUSED_FEATURES = frozenset({"deletionVectors", "columnMapping"})
+#: What a Delta table may not use, for its files alone do not show it; and the setting of the second in tables of older protocols.
+_REFUSED_FEATURES, _MAPPING = frozenset({"deletionVectors", "columnMapping"}), "delta.columnMapping.mode"
 
 #: A few rows: the values of each of `COLUMNS`, None where there is none.
 Rows: TypeAlias = Sequence[Sequence[Any]]
@@ -335,17 +335,22 @@ def delta_table(path: Path, version: int | None = None) -> Any:
 
     try:
         table = DeltaTable(str(path.absolute()), version)
-        features = set(table.protocol().reader_features or ())
+        refused = hidden_in(table)
     except (DeltaError, OSError, ValueError) as error:
         of_version = "" if version is None else f" of version {version}"
         raise InputError(f"{path}: not a readable Delta table{of_version} ({error})", "Check the path.") from error
-    refused = sorted(features & _REFUSED_FEATURES)
     if refused:
         raise InputError(
             f"{path}: a Delta table with {', '.join(refused)}, which its files alone do not show",
-            "Write it without deletion vectors and column mapping.",
+            "Read it with --engine spark and delta-spark on the session (docs/INPUTS.md), or write it without.",
         )
     return table
+
+
+def hidden_in(table: Any) -> list[str]:
+    """What an open Delta table uses that its files alone do not show."""
+    is_mapped = (table.metadata().configuration or {}).get(_MAPPING, "none") != "none"
+    return sorted(_REFUSED_FEATURES.intersection([*(table.protocol().reader_features or ()), *["columnMapping"] * is_mapped]))
 
 
 def _inside(root: Path, path: str) -> Path:

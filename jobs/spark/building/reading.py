@@ -19,6 +19,7 @@ from jobs.checking.inputs import without_ill_typed
 from jobs.spark.building.chunks import ChunkSummary, cut, folder_of, leave, less, read_chunk
 from jobs.spark.building.files import run
 from jobs.spark.building.left_out import LeftOutFiles
+from jobs.spark.reading import triples_of
 from shiq.abox import ABox, abox_of
 from shiq.catalog import Catalog
 from shiq.errors import InputError
@@ -43,7 +44,7 @@ from shiq.rdf.ranges import is_cut
 from shiq.rdf.reader import _own, _Reader
 from shiq.rdf.surroundings import document_iris
 from shiq.reading import Reading
-from shiq.sources import FileSource, TableSource, source_of
+from shiq.sources import FileSource, TableKind, TableSource, source_of
 from shiq.verdict import Leftover
 
 _JUDGINGS = 4
@@ -83,6 +84,9 @@ def read(
     Raises: InputError, UsageError.
     """
     known = [source_of(source) for source in sources]
+    for i, source in enumerate(known):
+        if isinstance(source, TableSource) and source.kind is TableKind.SPARK:
+            known[i] = _as_files(source, scratch / f"table-{i}")
     parts = [(s, f"a{i}") for i, s in enumerate(known) if isinstance(s, FileSource | TableSource) and is_cut(s)]
     others = [value for value, s in zip(sources, known) if not is_cut(s)]
     ranges, passed_over = cut(session, parts, scratch, chunk_bytes)
@@ -128,6 +132,15 @@ def read(
     abox = less(abox, gone)
     last = leave(abox, folder_of(root, len(chunks)))
     return Chunks(root, range(len(chunks) + 1), [*summaries, last], abox, tuple(capped(leftovers)), ledger, left_out)
+
+
+def _as_files(source: TableSource, folder: Path) -> TableSource:
+    """A table of Spark's as Parquet files: the driver does not hold it, and each row is read once from the table."""
+    triples_of(source).write.mode("overwrite").parquet(folder.absolute().as_uri())
+    for file in folder.iterdir():
+        if file.suffix != ".parquet":
+            file.unlink()
+    return TableSource(source.name, TableKind.PARQUET, folder)
 
 
 def _left_out(root: Path, summaries: Sequence[ChunkSummary], before: Sequence[int]) -> list[LeftOutFiles]:
