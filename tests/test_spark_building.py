@@ -308,15 +308,6 @@ def test_nothing(tmp_path: Path) -> None:
     compare(HERE, tmp_path, read_ontology([TBox()]), [], width=4)
 
 
-def test_more_than_one_task_may_hold_is_certified_by_ranges(tmp_path: Path) -> None:
-    file = write(tmp_path / "a.nt", [ClassAssertion(Class("urn:Cat"), f"urn:{i}") for i in range(4)])
-    for most, name in ((4, "kept"), (3, "not")):
-        settings = BuildSettings(width=2, reasoner="own", most_completed=most)
-        store, found = built(HERE, tmp_path / name, read_ontology([TBOX]), [file], settings)
-        assert store.is_completed == found.is_completed == (name == "kept")
-        assert found.certified.verdicts == {"consistent": 4}
-
-
 @pytest.mark.parametrize("completes", [True, False])
 def test_shapes_are_drawn_for_an_audit(tmp_path: Path, completes: bool) -> None:
     """All of them, or those of a share, with what was said of them; whether by a model, or range by range."""

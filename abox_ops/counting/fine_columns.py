@@ -180,7 +180,7 @@ class FineCounts(GroupCounts):
         chosen = self._counted(clause, active, edges)
         chosen |= own[edges.group] & flags(len(self.graph), active)[edges.source]
         chosen |= self._asked(taken, edges)
-        chosen &= self.inside(edges.target)
+        chosen &= self._may_be_tied(edges.target)
         before = done & (state.hub[members] >= 0)
         looping = own[group] & ~done & self.calculus.may_loop(clause)
         themselves = np.flatnonzero(looping & flags(len(self.graph), active)[members])
@@ -190,6 +190,10 @@ class FineCounts(GroupCounts):
         hub[groups] = elements
         state.tied[members], state.hub[members] = reasons[group], hub[group]
         return hub[groups], elements
+
+    def _may_be_tied(self, elements: Ints) -> Bools:
+        """Which elements are of the classes that are made here."""
+        return self.inside(elements)
 
     def _union(self, pairs: list[tuple[Ints, Ints]]) -> Ints:
         """Unites; the classes that grew."""

@@ -68,7 +68,7 @@ def certified(
     graph = Graph(alone(base), roles, index.equal, index.labels.of)
     everyone = graph.locate(unique(graph.keys_of(base.nodes())))
     graph.expand(everyone)
-    patch = Certification(index, calculus, graph, _NOTHING, of_told(calculus), named(graph))
+    patch = Certification(index, calculus, graph, NOTHING_TOUCHED, of_told(calculus), named(graph))
     refuted: list[bool] = []
     found = patched(patch, replace(inquiry, certain=lambda: refuted.append(True)))
     if index.contradictory or refuted or not found.is_consistent:
@@ -103,4 +103,4 @@ def _grouped(graph: Graph, group: Ints) -> StoredPartition:
     return grouping(graph.key, least_by(group, graph.key, int(group.max(initial=-1)) + 1)[group])
 
 
-_NOTHING = TouchedNodes(_NONE, _NONE, _NONE, _NONE, {}, frozenset(), frozenset())
+NOTHING_TOUCHED = TouchedNodes(_NONE, _NONE, _NONE, _NONE, {}, frozenset(), frozenset())

@@ -213,15 +213,20 @@ class Patch(PatchState):
         source, role, target = graph.half_edges(rest)
         inner = rest[target]
         source, role, target = source[inner], role[inner], target[inner]
+        kept = self.keeps(source, role, target) & (role % 2 == 0)
+        data = self.kept_data(rest.nonzero()[0])
+        return {"source": source[kept], "role": role[kept], "target": target[kept]}, data
+
+    def keeps(self, source: Ints, role: Ints, target: Ints) -> Bools:
+        """Which role assertions are kept; all between their ends are among them, from the first to the second."""
         open_ = self.relevant(source, role, target)
         seen = self.seen(source, role, target) & ~open_
         code = row_codes(source, target)
         linked = np.isin(code, code[open_])
         also = (seen & ~linked).nonzero()[0]
         seen[also] = self.may_clash(source[also], target[also])
-        kept = (open_ | seen) & (role % 2 == 0)
-        data = self.kept_data(rest.nonzero()[0])
-        return {"source": source[kept], "role": role[kept], "target": target[kept]}, data
+        kept: Bools = open_ | seen
+        return kept
 
     def asked(self) -> Sequence[NamedModule]:
         """The modules as they are asked: with what is assumed, and residuals."""

@@ -67,17 +67,14 @@ from shiq.roles import Role, RoleBox, role_box
 from shiq.verdict import Leftover
 from simplify import simplify
 
-#: Of more assertions than this, no model is kept: one task would have to hold them.
-MOST_COMPLETED = 10_000_000
-
 
 @dataclass(frozen=True)
 class BuildSettings:
     """How to build. ``width``, ``near``: see `jobs.store.numbering`, whose values they have but in tests; ``finish``: see
     `jobs.spark.building.clustering`; ``chunk_bytes``: of text in a task.
     ``aside``: whether ill-typed data assertions are left out, and reported; ``catalog``: of what only the driver can read;
-    ``completes``: whether to certify by a model that the store keeps (`jobs.spark.building.completion`), which is done for
-    ``most_completed`` assertions at most; ``names_open``: whether the individuals of undecided modules are told. The rest as in
+    ``completes``: whether to certify by a model that the store keeps (`jobs.spark.building.completion`); ``names_open``: whether
+    the individuals of undecided modules are told. The rest as in
     `jobs.checking.options.Options`."""
 
     width: int = RANGE
@@ -92,7 +89,6 @@ class BuildSettings:
     aside: bool = False
     catalog: Catalog | None = None
     completes: bool = True
-    most_completed: int = MOST_COMPLETED
     names_open: bool = False
     keep_scratch: bool = False
 
@@ -220,13 +216,13 @@ class _Build:
         stages.begin("certifying")
         asking = Asking(settings.reasoner, settings.heap, settings.timeout, settings.audit)
         completed = None
-        if settings.completes and 0 < counts.assertions <= settings.most_completed and not any(map(clashes, labels)):
+        if settings.completes and counts.assertions and not any(map(clashes, labels)):
             completed = complete(session, ranges, indexed, asking)
         if completed is None:
             certified = certify(session, ranges, indexed, asking, limit=settings.limit, names_open=settings.names_open)
-            kept = counts.class_assertions + certified.kept + rare.pairs + rare.complex_count
         else:
-            certified, kept = consistent(completed.modules, completed.shapes, completed.drawn), completed.size
+            certified = consistent(completed.modules, completed.shapes, completed.kept, completed.drawn)
+        kept = counts.class_assertions + certified.kept + rare.pairs + rare.complex_count
         stages.begin("writing tables")
         if completed is not None:
             if not {*completed.labels} <= {*labels}:

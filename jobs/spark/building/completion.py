@@ -1,108 +1,254 @@
-"""N of what is built (THEORY, "Outside completion"), certified and left as tables.
+"""N of what is built (THEORY, "Outside completion" and "By ranges"), certified range by range and left as tables.
 
-The certificate is that of the engine `local`, of all of A in one task: what an element is assumed to be depends on its
-neighbours, classes and modules, and is given up where a module fails, so ranges would have to exchange all of that in every
-round. The task needs memory for the role assertions of A, which `Settings.most_completed` bounds; larger bases are certified
-range by range (`jobs.spark.building.certificate`), without N.
+What an element is assumed to be depends on what others are told, which is stored; so ranges begin by guessing of each other that
+nothing but the completed told labels holds, and leave what deviates (`abox_ops.patch.range_columns`). Those that have read what
+turned out otherwise are certified again. Merge classes grow in rounds. Then components are joined and their modules decided by
+shape as in `jobs.spark.building.certificate`; where one fails, its elements lose their guess, and the next round begins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from pyspark.sql import SparkSession
 
+from abox_ops.elements.partition import StoredPartition, components, grouping
 from abox_ops.labels.calculus import Label
-from abox_ops.local import LocalKnowledgeBase
-from abox_ops.modules.decide import Decider
-from abox_ops.modules.named import NamedModules
+from abox_ops.labels.documents import read_labels
 from jobs.spark.auditing import DrawnShapes, drawn
+from jobs.spark.building.completing import (
+    FoundCompletion,
+    LeftByRange,
+    RangePart,
+    certify_range,
+    class_ties,
+    give_up,
+    kept_elements,
+    write_range,
+)
+from jobs.spark.building.components import (
+    ModuleShape,
+    decide_shapes,
+    found_shapes,
+    join_components,
+    label_shapes,
+)
 from jobs.spark.building.files import load, run, save
 from jobs.spark.building.merging import IndexedStore, grouping_tables
-from jobs.spark.building.tables import Ranges
-from jobs.spark.reasoners import Asking, decided_in_time
+from jobs.spark.building.tables import Ranges, rank_of
+from jobs.spark.reasoners import Asking
 from jobs.store.files import DataFile
 from jobs.store.place import place_of
-from jobs.store.schema import COMPLETION, write_part
-from jobs.store.upkeep.build import certified_by_model
-from shiq.columns.arrays import Columns, Ints
-from shiq.reasoner import create
+from jobs.store.schema import write_part
+from shiq.columns.arrays import Ints, come_and_go, unique
 from shiq.verdict import Verdict
+
+_NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
 class CompletionFigures:
-    """What is known of N: the labels that differ from the told ones completed; what was kept for its certificate (`Sized.size`),
-    and its modules, all of which are consistent; those ``drawn`` for an audit, if one is asked for."""
+    """What is known of N: the labels that differ from the told ones completed; what was kept for its certificate (`Sized.size`,
+    role and data assertions alone), and its modules, all of which are consistent; those ``drawn`` for an audit, if one is asked
+    for. ``found``: where ranges left it."""
 
     labels: tuple[Label, ...]
-    size: int
+    kept: int
     modules: int
     shapes: int
+    found: FoundCompletion
     drawn: DrawnShapes | None = None
 
 
 def complete(session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking) -> CompletionFigures | None:
-    """Certifies the store that ``indexed`` names, whose told labels do not clash, and leaves N among the files of the build; None
-    where it is not to be had."""
-    task = partial(_complete, indexed=indexed, asking=asking)
-    found: CompletionFigures | None = run(session, task, [ranges], "the model")[0]
-    return found
+    """Certifies the store that ``indexed`` names, whose told labels do not clash, by ranges; None where it is not to be had."""
+    return _Completing(session, ranges, indexed, asking).run()
 
 
-def _complete(ranges: Ranges, *, indexed: IndexedStore, asking: Asking) -> CompletionFigures | None:
-    base, index, roles = indexed.opened()
-    decider = Decider(create(asking.reasoner, heap=asking.heap))
-    try:
-        knowledge_base = LocalKnowledgeBase(indexed.rules.tbox, base, roles, index)
-        found = certified_by_model(knowledge_base, *decided_in_time(decider, asking.seconds))
-        if found is None:
-            return None
-        completion, add_set, _ = found
-        others = next(iter(completion.others.scan()))
-        labels = sorted({completion.known(i) for i in others["label"].tolist()})
-        place = {label: i for i, label in enumerate(labels)}
-        number = np.array([place[completion.known(i)] for i in others["label"].tolist()], np.int64)
-        _leave(ranges, "completed", {**others, "label": number})
-        for name, groups in (("outside", completion.classes), ("certified", completion.modules)):
-            for table, columns in grouping_tables(name, groups).items():
-                _leave(ranges, table, columns)
-        modules = NamedModules.of(add_set.modules).distinct
-        told = ((module, Verdict.CONSISTENT.value) for module in modules)
-        audited = drawn(add_set.tbox, told, asking.audit) if asking.audit else None
-        return CompletionFigures(
-            tuple(labels), add_set.size, len(add_set.modules), decider.shapes(add_set.tbox, modules), audited
+class _Completing:
+    """The rounds of one certificate. ``_certified``: what is known of each range; ``_found``: what tasks are given."""
+
+    def __init__(self, session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking) -> None:
+        self.session, self.ranges, self.indexed, self.asking = session, ranges, indexed, asking
+        self._everyone = range(len(ranges))
+        self._certified: dict[int, LeftByRange] = {}
+        self._found = FoundCompletion(ranges)
+        self._turn = 0
+
+    def run(self) -> CompletionFigures | None:
+        """Stops because every round makes an element plain."""
+        news: dict[int, list[str]] = {}
+        while True:
+            self._label(news)
+            labels: Counter[Label] = Counter()
+            for told in self._certified.values():
+                labels.update(told.alone)
+            shapes: Sequence[ModuleShape] = ()
+            self._found = replace(self._found, is_joined=any(told.has_open for told in self._certified.values()))
+            if self._found.is_joined:
+                join_components(self.session, self.ranges)
+                kept = partial(kept_elements, indexed=self.indexed, found=self._found)
+                shapes = found_shapes(self.session, self.ranges, self.indexed.rules.build, kept, labels)
+            questions = [*label_shapes(labels), *shapes]
+            answers = decide_shapes(self.session, questions, self.indexed, self.asking)
+            failed = [shape for shape, (verdict, _) in zip(questions, answers) if verdict != Verdict.CONSISTENT.value]
+            if not failed:
+                return self._figures(questions)
+            news = self._give_up(failed)
+            if not news:
+                return None
+
+    # --- labels, merge classes and what is kept ------------------------------------------------------
+
+    def _label(self, news: Mapping[int, Sequence[str]]) -> None:
+        """Certifies ranges until each has read what stands; ``news``: by range, where elements are that were made plain."""
+        self._found = replace(self._found, classes=None)
+        changed = self._certify(self._readers(news))
+        while changed:
+            changed = self._certify(self._readers({i: [path] for i, path in changed.items()}))
+        self._unite()
+        other = {before: self._other_classes(before) for before in {told.classes for told in self._certified.values()}}
+        self._certify({i: paths for i, told in self._certified.items() if (paths := other[told.classes])})
+
+    def _readers(self, news: Mapping[int, Sequence[str]]) -> dict[int, list[str]]:
+        """By range, the files among ``news`` (by range of the elements in them) that it may have read some of."""
+        found = {}
+        for i in self._everyone:
+            near = self._certified[i].near if i in self._certified else frozenset()
+            paths = sorted({path for k in news.keys() & near for path in news[k]})
+            if paths or i not in self._certified:
+                found[i] = paths
+        return found
+
+    def _certify(self, news: Mapping[int, Sequence[str]]) -> dict[int, str]:
+        """Certifies those ranges that have read any of ``news``, files by reading range, or were not certified before. Gives, by
+        range, where the elements are whose labels changed."""
+        self._turn += 1
+        parts = []
+        for i, paths in news.items():
+            before = self._certified.get(i)
+            known = (before.read, before.deviating) if before is not None else ()
+            parts.append(RangePart(i, tuple(paths), *known))
+        task = partial(certify_range, ranges=self.ranges, indexed=self.indexed, found=self._found, turn=self._turn)
+        changed = {}
+        for part, told in zip(parts, run(self.session, task, parts, "the model")):
+            if told is None:
+                continue
+            if self._found.classes:
+                told = replace(told, ties=self._certified[part.i].ties)
+            self._certified[part.i] = told
+            if told.changed:
+                changed[part.i] = told.changed
+        deviating = {i: told.deviating for i, told in self._certified.items() if told.deviating}
+        self._found = replace(self._found, deviating=deviating)
+        return changed
+
+    def _other_classes(self, before: str | None) -> list[str]:
+        """Where the elements are whose merge class is not that of ``before``, if there are any."""
+        if before == self._found.classes:
+            return []
+        old, new = replace(self._found, classes=before).partition(), self._found.partition()
+        other = unique(np.concatenate([new.members(_grown(old, new))[1], old.members(_grown(new, old))[1]]))
+        if not len(other):
+            return []
+        self._turn += 1
+        path = Path(self.ranges.scratch) / f"classes-{self._turn}"
+        save(path, {"element": other})
+        return [str(path)]
+
+    def _unite(self) -> None:
+        """Merge classes, from what single elements make one on. Stops because classes only grow together."""
+        pairs = [told.ties for told in self._certified.values()]
+        first, second = (np.concatenate([_NONE, *(pair[k] for pair in pairs)]) for k in (0, 1))
+        before = grouping(_NONE, _NONE)
+        while len(first):
+            classes = _united(before, first, second)
+            self._turn += 1
+            path = Path(self.ranges.scratch) / f"classes-{self._turn}"
+            save(path, dict(next(iter(classes.by_member.scan()))))
+            self._found = replace(self._found, classes=str(path))
+            names = _grown(before, classes)
+            owner = rank_of(names) // self.ranges.width
+            parts = [names[owner == i] for i in unique(owner).tolist()]
+            task = partial(class_ties, indexed=self.indexed, found=self._found)
+            more = run(self.session, task, parts, "merge classes of the model")
+            first, second = (np.concatenate([_NONE, *(pair[k] for pair in more)]) for k in (0, 1))
+            before = classes
+
+    # --- after a failure ---------------------------------------------------------------------------
+
+    def _give_up(self, failed: Sequence[ModuleShape]) -> dict[int, list[str]]:
+        """Makes the elements of the modules of these shapes plain; gives, by range, where those are that had a guess."""
+        wanted = frozenset(shape.name for shape in failed)
+        self._turn += 1
+        task = partial(
+            give_up,
+            ranges=self.ranges,
+            indexed=self.indexed,
+            found=self._found,
+            wanted=wanted,
+            turn=self._turn,
         )
-    finally:
-        decider.reasoner.close()
+        new: dict[int, list[str]] = {}
+        for path, owners in run(self.session, task, self._everyone, "elements without a guess"):
+            if path is not None:
+                self._found = replace(self._found, plain=(*self._found.plain, path))
+                for i in owners:
+                    new.setdefault(i, []).append(path)
+        return new
+
+    # --- what comes of it --------------------------------------------------------------------------
+
+    def _figures(self, shapes: Sequence[ModuleShape]) -> CompletionFigures:
+        labels = {label for path in self._found.deviating.values() for label in read_labels(load(Path(f"{path}-labels")))}
+        tbox, audit = self.indexed.rules.calculus().tbox, self.asking.audit
+        told = ((shape.module(), Verdict.CONSISTENT.value) for shape in shapes)
+        return CompletionFigures(
+            tuple(sorted(labels)),
+            sum(told.kept for told in self._certified.values()),
+            sum(shape.count for shape in shapes),
+            len(shapes),
+            self._found,
+            drawn(tbox, told, audit) if audit else None,
+        )
 
 
-def _path(ranges: Ranges, table: str) -> Path:
-    return Path(ranges.scratch) / "completion" / table
+def _united(classes: StoredPartition, first: Ints, second: Ints) -> StoredPartition:
+    """``classes``, and first[i] with second[i]."""
+    known = next(iter(classes.by_member.scan()))
+    member = unique(np.concatenate([known["member"], first, second]))
+    ends = [member.searchsorted(np.concatenate([known[name], more])) for name, more in (("member", first), ("group", second))]
+    return grouping(member, member[components(len(member), *ends)])
 
 
-def _leave(ranges: Ranges, table: str, columns: Columns) -> None:
-    save(_path(ranges, table), columns)
+def _grown(before: StoredPartition, now: StoredPartition) -> Ints:
+    """The names of the classes of ``now`` that are none of ``before``."""
+    old, new = (dict(next(iter(classes.by_member.scan()))) for classes in (before, now))
+    come, _ = come_and_go(old, new)
+    gone = come_and_go(new, old)[0]
+    return unique(np.concatenate([come["group"], now.of(gone["member"])]))
+
+
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def write_completion(
     session: SparkSession, ranges: Ranges, completed: CompletionFigures, labels: Sequence[Label]
 ) -> dict[str, list[DataFile]]:
     """Writes the tables of N; ``labels``: by number, those of ``completed`` among them."""
+    found = completed.found
     place = {label: i for i, label in enumerate(labels)}
-    number = np.array([place[label] for label in completed.labels], np.int64)
-    files = run(session, partial(_write, ranges=ranges, number=number), COMPLETION, "writing the model")
-    return {name: [file] if file is not None else [] for name, file in zip(COMPLETION, files)}
-
-
-def _write(table: str, *, ranges: Ranges, number: Ints) -> DataFile | None:
-    columns = load(_path(ranges, table))
-    if not len(next(iter(columns.values()))):
-        return None
-    if "label" in columns:
-        columns["label"] = number[columns["label"]]
-    return write_part(place_of(ranges.store), table, ranges.file(0), columns)
+    task = partial(write_range, found=found, place={label: place[label] for label in completed.labels})
+    written = run(session, task, range(len(ranges)), "writing the model")
+    tables: dict[str, list[DataFile]] = {}
+    for name in ("completed", "certified", "certified_members"):
+        tables[name] = [files[name] for files in written if name in files]
+    for name, columns in grouping_tables("outside", found.partition()).items():
+        is_empty = not len(columns["member"])
+        tables[name] = [] if is_empty else [write_part(place_of(ranges.store), name, ranges.file(0), columns)]
+    return tables

@@ -1,0 +1,236 @@
+"""What the tasks of a certificate by ranges are given, do and leave (`jobs.spark.building.completion`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from abox_ops.elements.partition import StoredPartition, grouping
+from abox_ops.labels.calculus import Label
+from abox_ops.labels.columns import Calculus
+from abox_ops.labels.documents import label_rows, labels_in_order, read_labels
+from abox_ops.labels.numbered import Bools
+from abox_ops.modules.found_columns import FoundModules
+from abox_ops.patch.range_columns import CertifiedRange, RangeCertifier
+from jobs.spark.building.components import (
+    leave_open,
+    members_of_modules,
+)
+from jobs.spark.building.files import joined, load, save, slices
+from jobs.spark.building.merging import IndexedStore, elements_of
+from jobs.spark.building.tables import Ranges, rank_of
+from jobs.store.files import DataFile
+from jobs.store.numbering import spread
+from jobs.store.place import place_of
+from jobs.store.schema import write_part
+from shiq.columns.arrays import Columns, Ints, array_table, come_and_go, distinct, is_in, positions, unique
+
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class FoundCompletion:
+    """What ranges have found so far, as files. ``deviating``: by range, the elements with other labels than the completed told
+    ones (those ranges that have some); ``plain``: elements of which nothing is assumed; ``classes``: merge classes that have
+    several elements, if there are any; ``is_joined``: whether there are components of more than an element's label."""
+
+    ranges: Ranges
+    deviating: Mapping[int, str] = field(default_factory=dict)
+    plain: tuple[str, ...] = ()
+    classes: str | None = None
+    is_joined: bool = False
+
+    def are_plain(self, keys: Ints) -> Bools:
+        """See `abox_ops.patch.range_columns.KnownOfOthers`."""
+        found: Bools = np.zeros(len(keys), np.bool_)
+        for path in self.plain:
+            found |= is_in(keys, load(Path(path))["element"])
+        return found
+
+    def labels_of(self, keys: Ints, calculus: Calculus) -> tuple[Ints, Ints]:
+        """See `abox_ops.patch.range_columns.KnownOfOthers`."""
+        at, labels = [_NONE], [_NONE]
+        owner = rank_of(keys) // self.ranges.width
+        for i in unique(owner).tolist() if self.deviating else ():
+            if i in self.deviating:
+                rows = _labelled(self.deviating[i], calculus)
+                mine = (owner == i).nonzero()[0]
+                place = np.minimum(positions(rows["element"], keys[mine]), len(rows["element"]) - 1)
+                here = rows["element"][place] == keys[mine]
+                at.append(mine[here])
+                labels.append(rows["label"][place[here]])
+        return np.concatenate(at), np.concatenate(labels)
+
+    def partition(self) -> StoredPartition:
+        """The merge classes."""
+        rows = load(Path(self.classes)) if self.classes else {"member": _NONE, "group": _NONE}
+        return grouping(rows["member"], rows["group"])
+
+
+@dataclass(frozen=True)
+class LeftByRange:
+    """What the driver is told of a range: the ranges that it has read something of; what it left: the elements ``read``, those
+    that deviate, if there are any, those whose label is another than before, pairs for merge classes (by key); how many elements
+    are but a label; how many role and data assertions are kept, and under which merge ``classes``."""
+
+    near: frozenset[int]
+    read: str
+    deviating: str | None
+    changed: str | None
+    ties: tuple[Ints, Ints]
+    alone: Counter[Label]
+    has_open: bool
+    kept: int
+    classes: str | None
+
+
+# --- the tasks ------------------------------------------------------------------------------------
+
+
+def _certifier(indexed: IndexedStore, found: FoundCompletion) -> RangeCertifier:
+    base, index, roles = indexed.opened()
+    return RangeCertifier(index, base, roles, found, found.partition())
+
+
+@dataclass(frozen=True)
+class RangePart:
+    """Range ``i``, to be certified for the first time, or if it has ``read`` something that is among the ``news``; files, as is
+    ``deviating``, its own as it was before."""
+
+    i: int
+    news: Sequence[str]
+    read: str | None = None
+    deviating: str | None = None
+
+
+def certify_range(
+    part: RangePart, *, ranges: Ranges, indexed: IndexedStore, found: FoundCompletion, turn: int
+) -> LeftByRange | None:
+    """What comes of a range; None where it has read nothing that is another now."""
+    i = part.i
+    if part.read is not None and not has_read(part.read, part.news):
+        return None
+    certifier = _certifier(indexed, found)
+    base, index, _ = indexed.opened()
+    told = certifier.certified(elements_of(base, ranges, i))
+    folder = ranges.folder(i) / f"model-{turn}"
+    save(folder / "read", {"element": told.read})
+    changed, deviating = _leave_labels(folder, told, index.calculus, part.deviating)
+    leave_open(ranges, i, told.open, told.source, told.target)
+    labels = index.calculus.table.labels
+    return LeftByRange(
+        frozenset(unique(rank_of(told.read) // ranges.width).tolist()),
+        str(folder / "read"),
+        deviating,
+        changed,
+        (told.first, told.second),
+        Counter({labels[label]: n for label, n in Counter(told.alone_label.tolist()).items()}),
+        bool(len(told.open)),
+        told.size,
+        found.classes,
+    )
+
+
+def has_read(read: str, news: Sequence[str]) -> bool:
+    """Whether a range that has ``read`` some elements has read any of ``news``; files."""
+    known = load(Path(read))["element"]
+    return any(bool(is_in(load(Path(path))["element"], known).any()) for path in news)
+
+
+def _leave_labels(folder: Path, told: CertifiedRange, calculus: Calculus, before: str | None) -> tuple[str | None, str | None]:
+    """Leaves the labels that deviate, and the elements that have another one than ``before``; the files, where there are any."""
+    now: Columns = {"element": told.other, "label": told.label}
+    old = _labelled(before, calculus) if before else {"element": _NONE, "label": _NONE}
+    come, gone = come_and_go(old, now)
+    changed = unique(np.concatenate([come["element"], gone["element"]]))
+    if len(changed):
+        save(folder / "changed", {"element": changed})
+    if len(told.other):
+        labels, number = labels_in_order(calculus.table.labels, told.label)
+        save(folder / "deviating", array_table("element", {"element": told.other, "label": number[told.label]}).columns)
+        save(folder / "deviating-labels", label_rows(labels))
+    return str(folder / "changed") if len(changed) else None, str(folder / "deviating") if len(told.other) else None
+
+
+def _labelled(path: str, calculus: Calculus) -> Columns:
+    """(element, label) as `_leave_labels` left them, in this worker's numbers."""
+    rows = load(Path(path))
+    number = calculus.table.ids(read_labels(load(Path(f"{path}-labels"))))
+    return {"element": rows["element"], "label": number[rows["label"]]}
+
+
+def class_ties(names: Ints, *, indexed: IndexedStore, found: FoundCompletion) -> tuple[Ints, Ints]:
+    """What the merge classes ``names`` make one class."""
+    return _certifier(indexed, found).ties(names)
+
+
+def kept_elements(members: Ints, *, indexed: IndexedStore, found: FoundCompletion) -> FoundModules:
+    """What elements keep of A, with what is assumed of them."""
+    _, index, roles = indexed.opened()
+    kept = _certifier(indexed, found).kept(members)
+    return FoundModules(index.calculus, index, kept.graph.whole, roles, kept)
+
+
+def give_up(
+    i: int,
+    *,
+    ranges: Ranges,
+    indexed: IndexedStore,
+    found: FoundCompletion,
+    wanted: frozenset[str | Label],
+    turn: int,
+) -> tuple[str | None, Sequence[int]]:
+    """Leaves the elements of the ``wanted`` modules that are assumed to be more than they are told; where, and of which ranges
+    they are."""
+    base, index, _ = indexed.opened()
+    certifier, elements = _certifier(indexed, found), [_NONE]
+    if any(not isinstance(name, str) for name in wanted):
+        told = certifier.certified(elements_of(base, ranges, i))
+        labels = index.calculus.table.labels
+        elements.append(told.alone[np.array([labels[x] in wanted for x in told.alone_label.tolist()], np.bool_)])
+    if found.is_joined:
+        kept = partial(kept_elements, indexed=indexed, found=found)
+        members = members_of_modules(i, ranges=ranges, build=indexed.rules.build, found=kept, wanted=wanted)
+        elements.append(index.equal.of(base.nodes_of([x for names in members for x in names])))
+    assumed = certifier.assumed(unique(np.concatenate(elements)))
+    if not len(assumed):
+        return None, ()
+    path = ranges.folder(i) / f"plain-{turn}"
+    save(path, {"element": assumed})
+    return str(path), unique(rank_of(assumed) // ranges.width).tolist()
+
+
+def write_range(i: int, *, found: FoundCompletion, place: Mapping[Label, int]) -> dict[str, DataFile]:
+    """The part of range ``i`` of the tables that have one for each."""
+    ranges = found.ranges
+    tables: dict[str, Columns] = {}
+    if i in found.deviating:
+        rows, labels = load(Path(found.deviating[i])), read_labels(load(Path(f"{found.deviating[i]}-labels")))
+        number = np.array([place.get(label, -1) for label in labels], np.int64)
+        tables["completed"] = {"element": rows["element"], "label": number[rows["label"]]}
+    tables |= linked_modules(i, ranges) if found.is_joined else {}
+    return {name: write_part(place_of(ranges.store), name, ranges.file(i), columns) for name, columns in tables.items()}
+
+
+def linked_modules(i: int, ranges: Ranges) -> dict[str, Columns]:
+    """Modules of several elements: those of the elements of range ``i``, and the elements of those that range ``i`` names."""
+    kept = load(ranges.folder(i) / "kept")
+    linked = unique(kept["source"][kept["source"] != kept["target"]])
+    own = load(ranges.folder(i) / "by_component")
+    mine = is_in(own["node"], linked)
+    files = [ranges.folder(k) / "by_component" for k in range(len(ranges))]
+    rows = joined(slices(files, "name", *ranges.bounds(i)), ("name", "node"))
+    _, which, _ = distinct(rows["name"])
+    several = np.bincount(which)[which] > 1
+    tables = {
+        "certified": array_table("member", {"member": spread(own["node"][mine]), "group": spread(own["name"][mine])}),
+        "certified_members": array_table(
+            "group", {"group": spread(rows["name"][several]), "member": spread(rows["node"][several])}
+        ),
+    }
+    return {name: dict(table.columns) for name, table in tables.items() if len(table)}

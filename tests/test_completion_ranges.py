@@ -1,0 +1,110 @@
+"""N by ranges (THEORY, "By ranges"): row by row the one that one task finds, whatever the ranges; and each part is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+
+from test_spark_building import HERE, assert_equal, assert_same_answer, built, embedded, random_base
+
+from abox_ops.patch.range_columns import RangeCertification
+from jobs.spark.building import completing, completion
+from jobs.spark.building.build import BuildSettings
+from jobs.spark.building.tables import Ranges, rank_of
+from jobs.store import numbering
+from shiq.columns.arrays import Ints
+
+
+def by_ranges(seed: int, width: int, folder: Path) -> bool:
+    """Whether a random base has a model; it is the same, in ranges of ``width`` individuals and in one process."""
+    folder.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numbering, "RANGE", width)
+        ontology, files = random_base(seed, folder)
+        settings = BuildSettings(width=width, chunk_bytes=3000, reasoner="own")
+        ours, found = built(HERE, folder / "spark", ontology, files, settings)
+        theirs = embedded(folder / "local", ontology, files, width=width)
+        assert_equal(ours, theirs.store)
+        assert_same_answer(found, ontology, theirs)
+        return found.is_completed
+
+
+@pytest.mark.parametrize(("seed", "width"), [(9, 1), (37, 2), (67, 1), (84, 2), (87, 1), (95, 3), (92, 1 << 20)])
+def test_random_bases(seed: int, width: int, tmp_path: Path) -> None:
+    """Labels that deviate, merge classes, modules that fail with what is assumed; ranges of one individual, and one of all."""
+    assert by_ranges(seed, width, tmp_path / "base")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(5))
+def test_random_bases_at_length(block: int, tmp_path: Path) -> None:
+    """About 60 of these have a model."""
+    completed = 0
+    for seed in range(30 * block, 30 * block + 30):
+        for width in (1, 2, 7):
+            completed += by_ranges(seed, width, tmp_path / f"{seed}-{width}")
+    assert completed > 18
+
+
+# --- each part is needed --------------------------------------------------------------------------
+
+
+def _never(read: str, news: object) -> bool:
+    return False
+
+
+def _by_its_old_guess(self: RangeCertification) -> None:
+    self._mu = self._mu[:0]
+    _SETTLE(self)
+
+
+def _within(self: RangeCertification) -> tuple[Ints, Ints, Ints]:
+    source, role, target = _EDGES(self)
+    inside = np.isin(source, self.own) & np.isin(target, self.own)
+    return source[inside], role[inside], target[inside]
+
+
+def _leave_within(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Ints) -> None:
+    low, high = ranges.bounds(i)
+    inside = (rank_of(target) >= low) & (rank_of(target) < high)
+    _LEAVE(ranges, i, elements, source[inside], target[inside])
+
+
+def _no_more(names: Ints, **given: object) -> tuple[Ints, Ints]:
+    return names[:0], names[:0]
+
+
+def _as_before(self: object, before: str | None) -> list[str]:
+    return []
+
+
+_SETTLE, _EDGES, _LEAVE = RangeCertification.settle, RangeCertification.edges, completing.leave_open
+MISTAKES: Mapping[str, tuple[int, int, object, str, Callable[..., Any]]] = {
+    "a range that was consulted is not certified again": (37, 1, completing, "has_read", _never),
+    "a range goes by the old guess of its own elements": (9, 5, RangeCertification, "settle", _by_its_old_guess),
+    "role assertions that cross are not looked at": (4, 2, RangeCertification, "edges", _within),
+    "kept role assertions that cross are forgotten": (4, 2, completing, "leave_open", _leave_within),
+    "merge classes that grew are not asked again": (129, 1, completion, "class_ties", _no_more),
+    "who has read of a merge class is not certified again": (
+        91,
+        1,
+        completion._Completing,
+        "_other_classes",
+        _as_before,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_planted_mistake_is_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed, width, owner, function, mistaken = MISTAKES[name]
+    assert by_ranges(seed, width, tmp_path / "right")
+    monkeypatch.setattr(owner, function, mistaken)
+    with pytest.raises((AssertionError, IndexError)):
+        by_ranges(seed, width, tmp_path / "wrong")
