@@ -73,7 +73,8 @@ def commit(
     left_out: Iterable[Leftover] = (),
     taken: Mapping[str, int] | None = None,
 ) -> Store:
-    """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if that changes nothing.
+    """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if that changes nothing,
+    and ``taken`` is told.
 
     ``asides``: what is set aside from now on. What was before stays so, less what is deleted, or inserted after all.
     ``leftovers``: those of the data from now on, which hold what A has outside SHIQ(D); None: as before.
@@ -98,6 +99,8 @@ def commit(
         if grown is not None:
             is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
             is_void = is_void and kept == store.asides and leftovers == store.data_leftovers
+            # What a feed sends again changes nothing, but may once others have changed the store.
+            is_void = is_void and present.taken.items() >= (taken or {}).items()
             return store if is_void else _written(store, grown, free, certificate, kept, leftovers, left_out, taken or {})
         gone, new = frozenset(deletions), list(insertions)
         abox = abox_of([*(a for a in store.export() if a not in gone), *new])
