@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -191,3 +192,67 @@ def test_the_command_takes_a_day_of_changes(lake: Path, tmp_path: Path) -> None:
     assert command(*day).returncode == 2
     assert "--from-version" in command(*day).stderr
     assert command(*day, "--from-version", "1", "--insert", before).returncode == 2
+
+
+def test_a_table_made_anew_in_the_same_place_is_another(lake: Path, tmp_path: Path) -> None:
+    tbox, kg = tmp_path / "t.ofn", tmp_path / "kg"
+    tbox.write_text(TBOX)
+    before = tmp_path / "before.nt"
+    before.write_text("".join(f"{' '.join(of_class(name, 'A'))} .\n" for name in "ab"))
+    assert command("index", "--tbox", tbox, before, "--store", kg, "-q").returncode == 0
+    day = ["check", "--store", str(kg), "--changes", str(lake), "-q", "--commit", "--from-version"]
+    assert command(*day, "1", "--to-version", "2").returncode == 0
+    with shiq.open_store(kg) as session:
+        assert session.taken == {shiq.table_changes(lake, 1).feed: 2}
+    assert command(*day, "3").returncode == 0
+    old = shiq.table_changes(lake, 4)
+    shutil.rmtree(lake)
+    for _ in range(5):
+        write_deltalake(lake, rows_of(of_class("z", "B")), mode="append", configuration=FEED)
+    called = command(*day, "4")
+    assert called.returncode == 4 and "is another table than the one whose version 3" in called.stderr
+    with shiq.open_store(kg) as session:
+        assert session.taken == {old.feed: 3} and shiq.table_changes(lake, 4).feed != old.feed
+    # What the old one said is to stay.
+    assert command(*day, "0", "--to-version", "3").returncode == 0
+    assert command(*day, "4").returncode == 0
+    assert f"{' '.join(of_class('z', 'B'))} ." in command("export", "--store", kg).stdout
+
+
+@pytest.mark.parametrize("feed", [True, False])
+def test_named_graphs_of_rows_are_kept(feed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "lake"
+
+    def rows(*named: tuple[str, str | None]) -> pa.Table:
+        graphs = pa.array([graph for _, graph in named], pa.string())
+        return rows_of(*(of_class(name, "A") for name, _ in named)).append_column("graph", graphs)
+
+    write_deltalake(path, rows(("a", "<urn:g>"), ("a", "<urn:h>")), configuration=FEED)
+    if not feed:
+        monkeypatch.setattr(changes, "_by_feed", lambda *_: None)
+    write_deltalake(path, rows(("b", "<urn:g>"), ("b", "<urn:h>"), ("c", None), ("d", "no graph")), mode="append")
+    DeltaTable(path).delete("graph = '<urn:h>'")
+    taken = shiq.table_changes(path, 1)
+    loaded = load([taken.insertions], "x", None)
+    assert len(loaded.leftovers) == 1 and "graph is not one N-Triples term" in loaded.leftovers[0].message
+    found = taken.insertions.value.to_pylist()
+    assert {(row["s"], row["graph"]) for row in found} == {("<urn:b>", "<urn:g>"), ("<urn:c>", None), ("<urn:d>", "no graph")}
+    # The other graph still says what went with one.
+    assert not triples_of(taken.deletions) and taken.by_feed == feed
+    DeltaTable(path).delete("s = '<urn:a>'")
+    assert triples_of(shiq.table_changes(path, 3).deletions) == {("urn:a", TYPE[1:-1], "urn:A")}
+
+
+def test_rows_without_a_term_go_as_they_came_without_saying_anything(tmp_path: Path) -> None:
+    path = tmp_path / "lake"
+    broken: Rows = [(None, TYPE, "<urn:A>"), ("<urn:x>", "", "<urn:y>"), ("<urn:x>", TYPE, None), ("<urn:x>", TYPE, "broken")]
+    write_deltalake(path, rows_of(of_class("a", "A"), *broken), configuration=FEED)
+    DeltaTable(path).delete("s is null or p = '' or o is null or s = '<urn:a>'")
+    taken = shiq.table_changes(path, 1)
+    loaded = load([taken.deletions], "x", None)
+    assert not loaded.leftovers and triples_of(taken.deletions) == {("urn:a", TYPE[1:-1], "urn:A")}
+    assert taken.void == 3 and "3 rows that went had no s, p or o" in str(taken)
+    # What might have been read as something by another reader is told.
+    DeltaTable(path).delete()
+    taken = shiq.table_changes(path, 2)
+    assert not taken.void and [found.kind for found in load([taken.deletions], "x", None).leftovers] == ["malformed"]

@@ -98,6 +98,7 @@ def check(
     inputs = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox, "insertions": insertions, "deletions": deletions}
     coming, going = list[object](insertions), list[object](deletions)
     notes: tuple[str, ...] = ()
+    taken: shiq.TableChanges | None = None
     if changes:
         taken = _changes(changes, from_version, after_version, to_version, options)
         coming, going, notes = [taken.insertions], [taken.deletions], (str(taken),)
@@ -108,7 +109,10 @@ def check(
             result = check_insertions(list(tbox), list(abox), coming, going, **settings)
         else:
             with opened(store, snapshot) as session:
-                result = session.check(coming, going, commit=commit, **settings)
+                if taken:
+                    taken.refuse_another(session.taken)
+                feed = {taken.feed: taken.last} if taken and taken.feed else None
+                result = session.check(coming, going, commit=commit, taken=feed, **settings)
         return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *notes)))
 
     return run_check(run, options, Request("check", inputs))

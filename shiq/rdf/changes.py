@@ -8,11 +8,12 @@ triples: a row that came and went again says nothing, and a triple that one row 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shiq.amounts import count
 from shiq.errors import InputError
 from shiq.rdf.tables import COLUMNS, check_columns, delta_table, files_of_delta, opened, read_rows, rows_of
 from shiq.rdf.triples import Rejects, Triples, shown
@@ -20,15 +21,17 @@ from shiq.sources import TableKind, TableSource, table_kind
 
 CAME, WENT = ("insert", "update_postimage"), ("delete", "update_preimage")
 _TYPE = "_change_type"
-#: A row as it is compared: s, p, o as texts.
-Row = tuple[Any, Any, Any]
+#: A row as it is compared: s, p, o and graph as texts.
+Row = tuple[Any, Any, Any, Any]
+_ROW = COLUMNS[:4]
 
 
 @dataclass(frozen=True)
 class TableChanges:
     """The batch that takes a table of triples from before version ``first`` to version ``last``: ``insertions`` and ``deletions``
     are sources as `check_insertions` takes them. ``rows``: how many rows it was made of; ``by_feed``: of the change data feed,
-    else of the files that only one of the two versions has."""
+    else of the files that only one of the two versions has; ``void``: rows that went and had no s, p or o, so that they never
+    said anything; ``path``, ``ids``: where the table is, and what its log calls it before and after."""
 
     insertions: TableSource
     deletions: TableSource
@@ -36,13 +39,34 @@ class TableChanges:
     last: int
     rows: int
     by_feed: bool = True
+    void: int = 0
+    path: str = ""
+    ids: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         told = (
             "of its change data feed" if self.by_feed else "of files that are not in both, since it has no whole change data feed"
         )
         taken = f"{self.insertions.name}: {self.rows:,} rows {told}"
-        return f"{taken}; the next batch is --from-version {self.last + 1}"
+        void = f"; {count(self.void, 'row')} that went had no s, p or o, and said nothing" if self.void else ""
+        return f"{taken}{void}; the next batch is --from-version {self.last + 1}"
+
+    @property
+    def feed(self) -> str:
+        """What a store knows the table by (`Session.taken`)."""
+        return f"{self.path}#{self.ids[-1]}" if self.ids else ""
+
+    def refuse_another(self, taken: Mapping[str, int]) -> None:
+        """Raises: InputError if what was ``taken`` of a table at this path, by feed, was of another one: nothing tells what that
+        said and this one does not. From version 0 on this one is taken."""
+        before = [feed for feed in taken if self.ids and feed.rpartition("#")[0] == self.path]
+        if self.first and before and not {f"{self.path}#{name}" for name in self.ids} & {*before}:
+            raise InputError(
+                f"{self.path} is another table than the one whose version {max(taken[feed] for feed in before)} the store took: "
+                "that was deleted, and one made anew in its place",
+                "Build the store anew from the table (`shiq index`); or take it from --from-version 0 on, if what the old one "
+                "said is to stay.",
+            )
 
 
 def table_changes(table: str | Path, first: int, last: int | None = None) -> TableChanges:
@@ -66,10 +90,23 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
         check_columns(f"{name}, version {version}", [column.name for column in delta_table(path, version).schema().fields])
     by_feed = (Counter[Row](), dict[Row, Any](), 0) if first > last else _by_feed(path, first, last)
     net, keys, rows = by_feed or _by_files(path, first, last)
-    gone = _gone(path, last, [row for row, count in net.items() if count < 0])
+    went = [row for row, count in net.items() if count < 0]
+    void = {row for row in went if None in row[:3] or "" in row[:3]}
+    gone = _gone(path, last, [row for row in went if row not in void])
     came = [row for row, count in net.items() if count > 0]
     versions = f"{name}, version {first}" if first >= last else f"{name}, versions {first} to {last}"
-    return TableChanges(_source(versions, came, keys), _source(versions, gone, keys), first, last, rows, by_feed is not None)
+    ids = [delta_table(path, version).metadata().id for version in sorted({first - 1 if first else last, last})]
+    return TableChanges(
+        _source(versions, came, keys),
+        _source(versions, gone, keys),
+        first,
+        last,
+        rows,
+        by_feed is not None,
+        sum(-net[row] for row in void),
+        str(path.absolute()),
+        tuple(map(str, ids)),
+    )
 
 
 #: Rows by triple: those that came less those that went; the key that a row has; how many rows told so.
@@ -88,8 +125,8 @@ def _by_feed(path: Path, first: int, last: int) -> Net | None:
             if not {*COLUMNS[:3], _TYPE} <= {*names}:
                 return None
             *row_columns, kinds = (batch.column(names.index(column)).to_pylist() for column in (*COLUMNS[:3], _TYPE))
-            keyed = batch.column(names.index("key")).to_pylist() if "key" in names else [None] * len(kinds)
-            for row, kind, key in zip(zip(*row_columns), kinds, keyed):
+            graphs, keyed = (batch.column(names.index(c)).to_pylist() if c in names else [None] * len(kinds) for c in COLUMNS[3:])
+            for row, kind, key in zip(zip(*row_columns, graphs), kinds, keyed):
                 if kind not in CAME + WENT:
                     return None
                 net[row] += 1 if kind in CAME else -1
@@ -115,11 +152,11 @@ def _by_files(path: Path, first: int, last: int) -> Net:
                     "Build the store anew from the table (`shiq index`), then begin with the version after that.",
                 )
             for columns in rows_of(str(path), file):
-                for *row, _, key in zip(*columns):
-                    net[row[0], row[1], row[2]] += sign
+                for s, p, o, graph, key in zip(*columns):
+                    net[s, p, o, graph] += sign
                     rows += 1
                     if key is not None:
-                        keys[row[0], row[1], row[2]] = key
+                        keys[s, p, o, graph] = key
     return net, keys, rows
 
 
@@ -143,7 +180,7 @@ def _gone(path: Path, version: int, rows: list[Row]) -> list[Row]:
     ids: dict[int, tuple[int, int, int]] = {}
     for number, row in enumerate(rows):
         begun = len(triples)
-        read_rows([[term] for term in (*row, None, None)], 0, triples, "b", rejects)
+        read_rows([[term] for term in (*row, None)], 0, triples, "b", rejects)
         if len(triples) > begun:
             ids[number] = _triple(triples, begun)
     left = {*ids.values()} & {*_said(path, version, triples, {*(row[0] for row in rows)}, {*ids.values()})}
@@ -184,7 +221,7 @@ def _source(name: str, rows: Iterable[Row], keys: dict[Row, Any]) -> TableSource
     import pyarrow as pa
 
     rows = sorted(rows, key=lambda row: tuple(map(str, row)))
-    columns = {column: pa.array([row[i] for row in rows]) for i, column in enumerate(COLUMNS[:3])}
+    columns = {column: pa.array([row[i] for row in rows]) for i, column in enumerate(_ROW)}
     if keys:
         columns["key"] = pa.array([keys.get(row) for row in rows])
     return TableSource(name, TableKind.ARROW, pa.table(columns))
