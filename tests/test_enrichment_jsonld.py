@@ -156,6 +156,7 @@ def test_random_contexts_define_what_the_reader_takes_for_defined(tmp_path: Path
     [
         (b'{"t": 1, "@context": [' + b"{}," * 1_000 + b"{}]}", "over 1000 contexts"),
         (b'{"t": 1, "@context": {"@import": "urn:c"}}', "@import"),
+        (b'{"@id": "urn:o", "@context": {"p": {"@id": 5}}, "p": 1}', "^the record: not JSON-LD"),
         (b"[]", "a JSON object"),
         (b"5", "a JSON object"),
         (b'{"a": 1,}', "no JSON"),
@@ -174,8 +175,16 @@ def test_random_contexts_define_what_the_reader_takes_for_defined(tmp_path: Path
     ],
 )
 def test_what_cannot_be_read_is_told(text: bytes, said: str) -> None:
-    with pytest.raises(EventError, match=said):
+    with pytest.raises(EventError, match=said) as told:
         record_of(text)
+    assert "line 0" not in str(told.value)
+
+
+def test_the_time_and_name_of_a_record_that_cannot_be_read_are_known() -> None:
+    for text in ('{"@id": "urn:o", "t": 9, "p": 1}', '{"@id": "urn:o", "t": 9, "@context": "urn:c"}'):
+        with pytest.raises(EventError) as told:
+            record_of(text)
+        assert (told.value.t, told.value.id) == (9, "urn:o")
 
 
 def test_without_what_is_malformed() -> None:
@@ -213,7 +222,7 @@ def test_records_are_enriched_as_the_events_that_they_say(tmp_path: Path) -> Non
     options = ["-t", tbox, "--static", static, "-s", tmp_path / "e", "--format", "jsonld", "--reasoner", "own", "-q"]
     called = shiq("stream", "enrich", *options, "--out", tmp_path / "o")
     rows = [json.loads(row) for row in (tmp_path / "o").read_text().splitlines()]
-    assert called.returncode == 3 and [row["t"] for row in rows] == [*range(len(plain)), None]
+    assert called.returncode == 3 and [row["t"] for row in rows] == [*range(len(plain)), 9] and rows[-1]["id"] == "urn:o"
     assert rows[0]["types"] and rows[0]["id"] == _air(plain[0], 0)["@id"]
     assert rows[-1]["verdict"] == "undetermined" and rows[-1]["reason"].startswith(f"line {len(rows)}: no context says")
     called = shiq("stream", "enrich", *options, "--window", 2, "--slide", 3, "--out", tmp_path / "w", "--allow", "malformed")

@@ -251,6 +251,16 @@ def test_a_damaged_copy_is_noticed_and_fetched_anew(held: Store, bucket: Bucket)
     copy.write_bytes(content[:-1])
     with open_store(bucket) as store:
         assert said(store) == whole
+    for table in ("individuals", "half_edges", "elements"):
+        copy = bucket.fetched(lookup_path(held.manifest.tables[table].files[0]))
+        copy.write_bytes(bytes([*copy.read_bytes()[:-1], 7]))
+    # Each run would notice one of them.
+    with pytest.raises(StoreError) as told, open_store(bucket) as store:
+        said(store)
+    assert "--verify` fetches all anew" in told.value.remedy
+    assert verified(bucket).files > 40
+    with open_store(bucket) as store:
+        assert said(store) == whole
 
 
 def test_a_damaged_object_is_named(held: Store, bucket: Bucket) -> None:
@@ -460,6 +470,14 @@ def test_an_object_store_that_ignores_conditions_is_refused(heeded: str, bucket:
     monkeypatch.setitem(bucket.__dict__, "_library", Careless())
     with pytest.raises(StoreError, match="ignores conditions"):
         write_store(bucket, TBOX, abox_of(people(0, 3)))
+
+
+def test_a_bucket_that_is_not_there_is_named(bucket: Bucket) -> None:
+    nowhere = Bucket("s3://nobody-has-it/kg")
+    for use in (lambda: open_store(nowhere), lambda: write_store(nowhere, TBOX, abox_of(people(0, 3)))):
+        with pytest.raises(StoreError, match="there is no bucket nobody-has-it") as told:
+            use()
+        assert "Make it first" in told.value.remedy
 
 
 def test_a_place_that_cannot_be_reached_is_said(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _PART = 16 << 20
 _RETRIES: Any = {"max_retries": 5, "retry_timeout": timedelta(seconds=60)}
 _TIMES: dict[str, Any] = {"connect_timeout": timedelta(seconds=10), "timeout": timedelta(seconds=120)}
+#: What object stores call a bucket that is not there.
+_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound")
 _REACH = (
     "What the store held before stays as it was. Is the address right, and do the variables say where it is and who you are: for "
     "S3 AWS_ENDPOINT_URL (http://… or https://…, AWS_ALLOW_HTTP=true for http), AWS_REGION, AWS_ACCESS_KEY_ID, "
@@ -196,10 +198,12 @@ class Bucket:
         try:
             yield
         except FileNotFoundError as error:
+            self._missing(error)
             raise FileNotFoundError(errno.ENOENT, "it is not there", where) from error
         except (refused.AlreadyExistsError, refused.PreconditionError):
             raise
         except refused.BaseError as error:
+            self._missing(error)
             what = str(error).partition("\n")[0]
             raise StoreError(f"{where}: cannot be reached: {what}", _REACH) from error
         except BaseException as error:
@@ -207,6 +211,14 @@ class Bucket:
             if type(error).__name__ != "PanicException":
                 raise
             raise StoreError(f"{where}: cannot be reached: {error}", _REACH) from error
+
+    def _missing(self, error: Exception) -> None:
+        """Raises: StoreError if ``error`` says that there is no such bucket."""
+        if any(code in str(error) for code in _NO_BUCKET):
+            raise StoreError(
+                f"{self}: there is no bucket {self.address.split('/')[2]}",
+                "Make it first, or correct the address; is AWS_ENDPOINT_URL that of the object store that has it?",
+            ) from error
 
 
 def _stamp(told: Mapping[str, Any]) -> str:

@@ -25,8 +25,8 @@ DAMAGED = (
 
 #: What to do where a copy of one is.
 COPIED = (
-    "The copy was removed: run the same again, and it is fetched anew. If this comes again, the store itself is damaged: "
-    "`shiq status --store DIR --verify` names every damaged file."
+    "The copy was removed: run the same again, and it is fetched anew. `shiq status --store DIR --verify` fetches all anew, "
+    "as others may be damaged too, and names what is damaged in the store itself."
 )
 
 

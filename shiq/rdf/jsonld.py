@@ -48,9 +48,8 @@ def read_json(source: FileSource, triples: Triples, label: Labels, rejects: Reje
         rejects.add(f"over {_MOST_ERRORS} errors: the rest was not read")
     if errors and len(triples) == begun:
         first = rejects.shown[0]
-        raise InputError(
-            f"{source.name}, line {first.line}: not JSON-LD: not one triple could be read: {first.message}", "Check the file."
-        )
+        place = f"{source.name}, line {first.line}" if first.line else source.name
+        raise InputError(f"{place}: not JSON-LD: not one triple could be read: {first.message}", "Check the file.")
 
 
 @dataclass

@@ -47,11 +47,15 @@ def record_of(text: str | bytes, unit: str = "sec", catalog: Catalog | None = No
     """The record that is the object ``text``. Its ``t`` is its time, and no part of the document unless its contexts define it.
     ``lenient``: what has no meaning is passed over. Raises: EventError."""
     triples, rejects = Triples(), Rejects("the record")
+    t: int | None = None
+    name: str | None = None
     try:
         text = text if isinstance(text, str) else text.decode("utf-8-sig")
         found = json.loads(text)
         if not isinstance(found, dict):
             raise EventError("a JSON object is needed")
+        t, given = _time(found.get("t"), unit), found.get("@id", found.get("id"))
+        name = given if isinstance(given, str) else None
         is_kept = "t" in found and "t" in terms_at(found, catalog)
         members = [*_members(text)]
         if sum(key == "t" for key, _ in members) > 1:
@@ -60,14 +64,13 @@ def record_of(text: str | bytes, unit: str = "sec", catalog: Catalog | None = No
         source = _Document("the record", Path(), Format.JSONLD, content=document.encode("utf-8", "surrogatepass"))
         read_json(source, triples, numbered_labels("e"), rejects, catalog)
     except InputError as error:
-        raise EventError(error.message) from None
+        raise EventError(error.message, t, name) from None
     except (ValueError, RecursionError) as error:
-        raise EventError(str(error) if isinstance(error, EventError) else f"no JSON: {error}") from None
+        raise EventError(str(error) if isinstance(error, EventError) else f"no JSON: {error}", t, name) from None
     if rejects.total and not lenient:
         first = rejects.shown[0]
-        raise EventError(f"{first.message}{way_out(('malformed',))}")
-    name = found.get("@id", found.get("id"))
-    return JsonRecord(_time(found.get("t"), unit), name if isinstance(name, str) else None, _lines(triples))
+        raise EventError(f"{first.message}{way_out(('malformed',))}", t, name)
+    return JsonRecord(t, name, _lines(triples))
 
 
 def _members(text: str) -> Iterator[tuple[str, str]]:

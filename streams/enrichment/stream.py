@@ -68,6 +68,7 @@ class EnrichedStream:
             found = self.enricher.enrich(event)
         except EventError as error:
             self.rejects.add(MALFORMED, record.source, record.line, str(error), record.text)
+            t, identifier = error.t, error.id
             found = self.enricher.undecided(f"line {record.line}: {error}")
         begun = perf_counter()
         if not self.only or has_type(found, self.only):

@@ -25,7 +25,11 @@ _LISTS: Final = ("triples", "atoms")
 
 
 class EventError(ValueError):
-    """Why a record is no event."""
+    """Why a record is no event. ``t``, ``id``: what of it is known all the same."""
+
+    def __init__(self, message: str, t: int | None = None, id: str | None = None) -> None:
+        super().__init__(message)
+        self.t, self.id = t, id
 
 
 class Event(NamedTuple):
