@@ -47,9 +47,9 @@ def test_random_bases_at_length(block: int, tmp_path: Path) -> None:
     """About 60 of these have a model."""
     completed = 0
     for seed in range(30 * block, 30 * block + 30):
-        for width in (1, 2, 7):
+        for width in (1, (2, 3, 7)[seed % 3]):
             completed += by_ranges(seed, width, tmp_path / f"{seed}-{width}")
-    assert completed > 18
+    assert completed > 12
 
 
 # --- each part is needed --------------------------------------------------------------------------

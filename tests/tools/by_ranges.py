@@ -1,0 +1,98 @@
+"""N by ranges beside N in one task: `python -m tests.tools.by_ranges TBOX WIDTH FILE…` builds a store of the files in ranges of
+WIDTH individuals, in this process, and prints CPU seconds: of one task, of all ranges, and of the range that took most."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from abox_ops.elements.partition import StoredPartition
+from abox_ops.local import LocalKnowledgeBase
+from abox_ops.modules.decide import Decider
+from jobs.spark import worker
+from jobs.spark.building import build, completion, components
+from jobs.spark.building.completing import linked_modules
+from jobs.spark.building.completion import CompletionFigures
+from jobs.spark.building.merging import IndexedStore
+from jobs.spark.building.tables import Ranges
+from jobs.spark.reasoners import Asking, decided_in_time
+from jobs.store.upkeep.build import certified_by_model
+from shiq.abox import ABox
+from shiq.rdf import read_ontology
+from shiq.reasoner import create
+from tests.test_spark_building import HERE, BuildSettings, built
+
+_COMPLETE = completion.complete
+#: By what was run, CPU seconds by range, or by task where tasks are none of a range.
+_spent: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+
+
+def _run(session: SparkSession, task: Callable[[Any], Any], parts: Sequence[Any], what: str) -> list[Any]:
+    found = []
+    for place, part in enumerate(parts):
+        begun = time.process_time()
+        found.append(task(part))
+        _spent[what][part if isinstance(part, int) else getattr(part, "i", place)] += time.process_time() - begun
+    return found
+
+
+def _beside(session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking) -> CompletionFigures | None:
+    """What ranges find, which is what one task finds."""
+    worker._kept.clear()
+    begun = time.process_time()
+    base, index, roles = indexed.opened()
+    knowledge_base = LocalKnowledgeBase(indexed.rules.tbox, base, roles, index)
+    theirs = certified_by_model(knowledge_base, *decided_in_time(Decider(create("own")), None))
+    print(f"{len(ranges)} ranges; one task: {time.process_time() - begun:.2f}")
+    worker._kept.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (completion, components):
+            patch.setattr(module, "run", _run)
+        ours = _COMPLETE(session, ranges, indexed, asking)
+    assert (ours is None) == (theirs is None), "one of the two has no model"
+    if ours is not None and theirs is not None:
+        assert set(_rows(theirs[0].modules)) == set(_linked(ours, ranges))
+        assert list(_rows(theirs[0].classes)) == list(_rows(ours.found.partition()))
+        print(f"deviating: {len(theirs[0].others)}, in merge classes: {len(theirs[0].classes)}")
+    total: dict[int, float] = defaultdict(float)
+    for what, spent in _spent.items():
+        print(f"{what}: {len(spent)} tasks, {sum(spent.values()):.2f} in all, {max(spent.values()):.2f} at most")
+        for i, seconds in spent.items() if what != "deciding shapes" else ():
+            total[i] += seconds
+    in_all = sum(sum(spent.values()) for spent in _spent.values())
+    print(f"by ranges: {in_all:.2f} in all, {max(total.values()):.2f} at most, deciding apart")
+    return ours
+
+
+def _rows(groups: StoredPartition) -> Iterator[tuple[int, int]]:
+    for columns in groups.by_member.scan():
+        yield from zip(columns["member"].tolist(), columns["group"].tolist())
+
+
+def _linked(ours: CompletionFigures, ranges: Ranges) -> Iterator[tuple[int, int]]:
+    for i in range(len(ranges)) if ours.found.is_joined else ():
+        columns = linked_modules(i, ranges).get("certified", {})
+        yield from zip(*(columns[name].tolist() for name in ("member", "group") if columns))
+
+
+def main() -> None:
+    """Builds and prints."""
+    tbox, width, *files = sys.argv[1:]
+    ontology = replace(read_ontology([tbox]), abox=ABox())
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "complete", _beside)
+        settings = BuildSettings(width=int(width), chunk_bytes=1 << 23, reasoner="own")
+        built(HERE, Path(folder) / "kg", ontology, [Path(file) for file in files], settings)
+
+
+if __name__ == "__main__":
+    main()
