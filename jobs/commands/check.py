@@ -17,6 +17,7 @@ from jobs.commands.options import (
     engine_option,
     explain_option,
     jar_option,
+    lineage_option,
     master_option,
     snapshot_option,
 )
@@ -49,6 +50,7 @@ from shiq.sources import TABLE, source_of
 @jar_option
 @master_option
 @explain_option
+@lineage_option
 @common
 def check(
     store: str | None,

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from jobs.checking.options import BUILDERS
-from jobs.commands.options import Nearest, common, explain_option, master_option
+from jobs.commands.options import Nearest, common, explain_option, lineage_option, master_option
 from jobs.commands.running import Request, run_check
 
 
@@ -41,6 +41,7 @@ from jobs.commands.running import Request, run_check
 )
 @master_option
 @explain_option
+@lineage_option
 @common
 def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], known_file: Path | None, **options: Any) -> int:
     """Build a store from a TBox and an ABox, and certify it. Exits as certify does."""

@@ -187,6 +187,11 @@ engine_option = click.option(
     help="Who computes what to look at: local (columns, for real data), memory (dictionaries, the reference), spark (in tasks), "
     "or graphframes (by message passing over the whole graph).",
 )
+lineage_option = click.option(
+    "--lineage",
+    metavar="FILE",
+    help="Append what is read, written and found to FILE as OpenLineage events, a line each.",
+)
 snapshot_option = click.option(
     "--snapshot",
     type=click.IntRange(min=1),

@@ -61,7 +61,14 @@ def answering(reports: Sequence[str], json_file: str | None) -> Callable[[Answer
 
 
 def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Request) -> int:
-    """Calls a check, prints its result, writes its reports, and its JSON last; the exit code."""
+    """Calls a check, prints its result, writes its reports, and its JSON last; the exit code. ``options`` may name a file for
+    what is told of the run as lineage."""
+    if file := options.pop("lineage", None):
+        # Loaded where it is asked for.
+        from jobs.reports.lineage import RunEvents
+
+        with RunEvents(Path(file), asked.command, asked.inputs) as events:
+            return run_check(lambda settings: events.seen(call(settings)), options, asked)
     quiet, verbose, json_file = options.pop("quiet"), options.pop("verbose"), options.pop("json_file")
     answer = answering(options.pop("reports"), json_file)
     progress = ProgressLine(level(quiet, verbose))

@@ -1,0 +1,122 @@
+"""Runs as OpenLineage events, appended to a file of JSON lines: START, and COMPLETE with the verdict, FAIL, or ABORT.
+
+A check that finds a batch inconsistent is complete: the facets of its datasets say that the assertion `consistent` failed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+import shiq
+from jobs.files import naming
+from shiq.sources import TABLE
+from shiq.verdict import Verdict
+
+_PRODUCER, _SPEC = f"urn:shiq:{shiq.__version__}", "https://openlineage.io/spec"
+_SCHEMA = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs"
+#: What a request names as its batch.
+_BATCH = ("insertions", "deletions", "changes")
+_VERSION = re.compile(r"(?P<name>.*): (?:Delta version|Iceberg snapshot) (?P<version>\d+)")
+
+
+@dataclass
+class RunEvents:
+    """The events of one run of ``command`` with ``inputs`` (`jobs.commands.running.Request`); a context manager around it.
+
+    Raises: OperationalError where ``file`` cannot be written.
+    """
+
+    file: Path
+    command: str
+    inputs: Mapping[str, Any]
+    result: shiq.Result | None = None
+    run: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    def seen(self, result: shiq.Result) -> shiq.Result:
+        """``result``, which the last event will tell."""
+        self.result = result
+        return result
+
+    def __enter__(self) -> RunEvents:
+        self._tell("START", {})
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if isinstance(error, Exception):
+            self._tell("FAIL", {"errorMessage": _facet("ErrorMessageRunFacet", message=str(error), programmingLanguage="Python")})
+        elif self.result is None:
+            self._tell("ABORT", {})
+        else:
+            found = self.result
+            verdict = {"verdict": found.verdict.value, "reason": found.reason, "conflicts": len(found.conflicts)}
+            asked = {"evidenceRun": found.evidence.run, "insertions": found.statistics.insertions}
+            self._tell("COMPLETE", {"shiq_verdict": _facet("", **verdict, **asked)})
+
+    def _tell(self, kind: str, facets: Mapping[str, Any]) -> None:
+        store, found = self.inputs.get("store") or "", self.result
+        snapshot = None if found is None else found.committed or found.snapshot or None
+        held = [_dataset(store, snapshot)] if store else []
+        is_check, name = self.command == "check", f"{self.command} {held[0]['name']}" if held else self.command
+        is_written = found is not None and bool(found.committed) if is_check else kind in ("START", "COMPLETE")
+        event = {
+            "eventType": kind,
+            "eventTime": datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "producer": _PRODUCER,
+            "schemaURL": f"{_SCHEMA}/RunEvent",
+            "run": {"runId": self.run, "facets": dict(facets)},
+            "job": {"namespace": os.environ.get("OPENLINEAGE_NAMESPACE", "shiq"), "name": name},
+            "inputs": [
+                *self._read(_BATCH, is_check),
+                *self._read(("abox",), not is_check),
+                *self._read(("tbox",)),
+                *held * is_check,
+            ],
+            "outputs": held if is_written else [],
+        }
+        with naming(self.file), open(self.file, "a", encoding="utf-8") as lines:
+            lines.write(json.dumps(event) + "\n")
+
+    def _read(self, sides: tuple[str, ...], is_judged: bool = False) -> Iterator[dict[str, Any]]:
+        """The sources of ``sides``, as of their versions; if they are judged, with what was found of them."""
+        notes = self.result.evidence.notes if self.result else ()
+        taken = {match["name"]: match["version"] for match in map(_VERSION.fullmatch, notes) if match}
+        judged = {}
+        if is_judged and self.result is not None:
+            assertions = [{"assertion": "consistent", "success": self.result.verdict is Verdict.CONSISTENT}]
+            judged = {
+                "inputFacets": {"dataQualityAssertions": _facet("DataQualityAssertionsDatasetFacet", assertions=assertions)}
+            }
+        for side in sides:
+            given = self.inputs.get(side) or ()
+            for name in (given,) if isinstance(given, str) else given:
+                version = self.inputs.get("to_version") if side == "changes" else taken.get(name)
+                yield {**_dataset(name, version), **judged}
+
+
+def _dataset(name: str, version: object = None) -> dict[str, Any]:
+    """A source by the names that OpenLineage has for such."""
+    place = urlsplit(name) if "://" in name else None
+    if name.startswith(TABLE):
+        named = {"namespace": "spark", "name": name.removeprefix(TABLE)}
+    elif place and place.netloc:
+        named = {"namespace": f"{place.scheme}://{place.netloc}", "name": place.path.lstrip("/") or "/"}
+    else:
+        named = {"namespace": "file", "name": str(Path(place.path if place else name).absolute())}
+    facets = {} if version is None else {"facets": {"version": _facet("DatasetVersionDatasetFacet", datasetVersion=str(version))}}
+    return {**named, **facets}
+
+
+def _facet(name: str, **values: Any) -> dict[str, Any]:
+    """A facet of the public schema, or one of our own (``name`` "")."""
+    schema = f"{_SPEC}/facets/1-0-0/{name}.json#/$defs/{name}" if name else f"{_SCHEMA}/RunFacet"
+    return {"_producer": _PRODUCER, "_schemaURL": schema, **values}
