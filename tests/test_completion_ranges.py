@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -108,3 +110,15 @@ def test_a_planted_mistake_is_found(name: str, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(owner, function, mistaken)
     with pytest.raises((AssertionError, IndexError)):
         by_ranges(seed, width, tmp_path / "wrong")
+
+
+def test_rounds_end_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is asked any more, there is no model, and the certificate is that of told literals."""
+    clock = count(0, 10)
+    monkeypatch.setattr(completion, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
+    monkeypatch.setattr(completion, "decide_shapes", lambda *given: pytest.fail("asked"))
+    ontology, files = random_base(9, tmp_path)
+    settings = BuildSettings(width=5, chunk_bytes=3000, reasoner="own", timeout=5.0)
+    store, found = built(HERE, tmp_path / "spark", ontology, files, settings)
+    assert not found.is_completed and not store.is_completed
+    assert found.certified.verdicts == {"consistent": found.certified.modules}

@@ -8,6 +8,7 @@ shape as in `jobs.spark.building.certificate`; where one fails, its elements los
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -81,8 +82,9 @@ class _Completing:
         self._turn = 0
 
     def run(self) -> CompletionFigures | None:
-        """Stops because every round makes an element plain."""
+        """The rounds, as far as there is time. Stops because every round makes an element plain."""
         news: dict[int, list[str]] = {}
+        seconds, begun = self.asking.seconds, time.monotonic()
         while True:
             self._label(news)
             labels: Counter[Label] = Counter()
@@ -95,7 +97,10 @@ class _Completing:
                 kept = partial(kept_elements, indexed=self.indexed, found=self._found)
                 shapes = found_shapes(self.session, self.ranges, self.indexed.rules.build, kept, labels)
             questions = [*label_shapes(labels), *shapes]
-            answers = decide_shapes(self.session, questions, self.indexed, self.asking)
+            left = None if seconds is None else seconds - (time.monotonic() - begun)
+            if left is not None and left <= 0:
+                return None
+            answers = decide_shapes(self.session, questions, self.indexed, replace(self.asking, seconds=left))
             failed = [shape for shape, (verdict, _) in zip(questions, answers) if verdict != Verdict.CONSISTENT.value]
             if not failed:
                 return self._figures(questions)
