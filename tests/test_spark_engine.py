@@ -22,6 +22,7 @@ from abox_ops.labels.numbered import Bools
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.decide import Decider
+from abox_ops.patch.columns import Patch
 from jobs.spark import facts, patching
 from jobs.spark.engine import SparkKnowledgeBase
 from jobs.spark.explaining import FarExplainer
@@ -362,9 +363,18 @@ def meetings() -> dict[str, Case]:
         "label": Case(four, (*fork, fork_of(c, e, f)), (no_e, ClassAssertion(ObjectComplementOf(f), "urn:y"), touching)),
         "sent": Case(four, (*fork, fork_of(c, e)), (no_e, touching)),
         "I": far_counted,
+        "new": Case(two, known, (SameIndividual("urn:m", "urn:n"), DifferentIndividuals("urn:m", "urn:n"))),
     }
 
 
+def without_new(patch: Patch) -> patching.Footprint:
+    """What a patch rested on, as if new elements were not changed."""
+    found, graph = _FOOTPRINT(patch), patch.graph
+    changed = found.changed[patching.STATE] & ~graph.is_new()[graph.rep]
+    return patching.Footprint(found.read, {**found.changed, patching.STATE: changed})
+
+
+_FOOTPRINT = patching.footprint
 _PLANTED: dict[str, tuple[object, str, object]] = {
     "seen": (patching, "seen_ends", lambda patch: np.zeros(0, np.int64)),
     "counted": (facts, "counted_roles", lambda calculus: frozenset()),
@@ -372,6 +382,7 @@ _PLANTED: dict[str, tuple[object, str, object]] = {
     "I": (patching, "inside_of", lambda patch: np.zeros(len(patch.graph), np.bool_)),
     "label": (patching, "changed_of", lambda graph: graph.is_new()[graph.rep]),
     "sent": (patching, "awaited", lambda patch: np.zeros(len(patch.graph), np.bool_)),
+    "new": (patching, "footprint", without_new),
 }
 
 
@@ -387,6 +398,24 @@ def test_what_patches_change_matters(name: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(*_PLANTED[name])
     with pytest.raises(AssertionError):
         run_all()
+
+
+@pytest.mark.parametrize("criterion", ["clausal", "model"])
+def test_new_elements_are_inside(criterion: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So forgetting either that they are new, or that they are in I, makes no difference; both does ("new", above)."""
+    seen = 0
+
+    def told(patch: Patch) -> patching.Footprint:
+        nonlocal seen
+        new = patch.graph.is_new()[patch.graph.rep]
+        assert not (new & ~patch.inside[patch.graph.rep]).any()
+        seen += bool(new.any())
+        return _FOOTPRINT(patch)
+
+    monkeypatch.setattr(patching, "footprint", told)
+    for seed in range(20):
+        check(sparse_case(seed, calm=criterion == "model"), 4, seed, criterion)
+    assert seen > 20
 
 
 # --- a batch in one task: deletions ------------------------------------------------------------------
