@@ -119,12 +119,16 @@ def certify_range(
     base, index, _ = indexed.opened()
     told = certifier.certified(elements_of(base, ranges, i))
     folder = ranges.folder(i) / f"model-{turn}"
-    save(folder / "read", {"element": told.read})
+    read = told.read
+    if found.classes and part.read is not None:
+        # What single elements make one class stays as it was found without classes, and rests on what was read then.
+        read = unique(np.concatenate([read, load(Path(part.read))["element"]]))
+    save(folder / "read", {"element": read})
     changed, deviating = _leave_labels(folder, told, index.calculus, part.deviating)
     leave_open(ranges, i, told.open, told.source, told.target)
     labels = index.calculus.table.labels
     return LeftByRange(
-        frozenset(unique(rank_of(told.read) // ranges.width).tolist()),
+        frozenset(unique(rank_of(read) // ranges.width).tolist()),
         str(folder / "read"),
         deviating,
         changed,
