@@ -135,7 +135,7 @@ def source_of(value: object) -> Source:
             )
         kind_of_table = table_kind(name)
         if kind_of_table is not None:
-            return TableSource(name, kind_of_table, _path(name))
+            return TableSource(name, kind_of_table, path_of(name))
         return _file(name)
     for cls, kind in _OWN:
         if isinstance(value, cls):
@@ -162,7 +162,7 @@ def table_kind(name: str) -> TableKind | None:
 
     Raises: InputError for a folder that cannot be read as one table."""
     try:
-        path = _path(name)
+        path = path_of(name)
         if path.is_dir():
             if (path / DELTA_LOG).is_dir():
                 return TableKind.DELTA
@@ -179,7 +179,7 @@ def table_kind(name: str) -> TableKind | None:
 
 
 def _file(text: str) -> FileSource:
-    path = _path(text)
+    path = path_of(text)
     content = _special(text, path)
     try:
         with _raw(path, content) as stream:
@@ -202,7 +202,8 @@ def _file(text: str) -> FileSource:
     return replace(source, format=sniff(text, plain.suffix.lower(), head))
 
 
-def _path(text: str) -> Path:
+def path_of(text: str) -> Path:
+    """The path that ``text`` is, or is the file: address of. Raises: InputError for any other address."""
     if text.lower().startswith("file:"):
         return Path(unquote(urlsplit(text).path))
     if re.match(r"[a-z][a-z0-9+.-]+://", text, re.IGNORECASE):

@@ -155,8 +155,12 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
         sources = spark_sources(abox, options, builds=True)
         return noted(index_far(tbox, sources, path, options, repair), sources)
 
+    # Loaded where something is read.
+    from shiq.rdf.changes import feeds_of
+
     def indexed(options: Options, clock: Clock, asked: Decider) -> Result:
         with reading_in_time(options, clock):
+            taken = feeds_of(sources_of(abox))
             ontology = ontology_of(sources_of(tbox), options)
             given = assertions_of(sources_of(abox), ontology, options, "a", keeps_left_out=True)
             clock.stage("reading")
@@ -184,6 +188,7 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
             left_out=chain(given.left_out, aside),
             labels=ontology.labels,
             prepared=prepared,
+            taken=taken,
         )
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from os import PathLike, fspath
+from os.path import abspath
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from shiq.amounts import count
 from shiq.errors import InputError
 from shiq.rdf.tables import COLUMNS, check_columns, delta_table, files_of_delta, opened, read_rows, rows_of
 from shiq.rdf.triples import Rejects, Triples, shown
-from shiq.sources import TableKind, TableSource, table_kind
+from shiq.sources import TableKind, TableSource, path_of, table_kind
 
 CAME, WENT = ("insert", "update_postimage"), ("delete", "update_preimage")
 _TYPE = "_change_type"
@@ -69,6 +71,17 @@ class TableChanges:
             )
 
 
+def feeds_of(sources: Iterable[object]) -> dict[str, int]:
+    """The newest version of each of ``sources`` that is a Delta table, by its `TableChanges.feed`. Raises: InputError."""
+    found = {}
+    for source in sources:
+        if isinstance(source, str | PathLike) and table_kind(name := str(fspath(source))) is TableKind.DELTA:
+            path = path_of(name)
+            table = delta_table(path)
+            found[f"{abspath(path)}#{table.metadata().id}"] = int(table.version())
+    return found
+
+
 def table_changes(table: str | Path, first: int, last: int | None = None) -> TableChanges:
     """The changes that the versions ``first`` to ``last`` (None: the newest) of a Delta table of triples made, both included;
     none if the table has no version ``first`` yet, but the one before it.
@@ -104,7 +117,7 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
         rows,
         by_feed is not None,
         sum(-net[row] for row in void),
-        str(path.absolute()),
+        abspath(path),
         tuple(map(str, ids)),
     )
 
