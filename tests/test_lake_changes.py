@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from pyspark.errors import PySparkException
 
 from jobs.checking.options import Options
 from jobs.spark.lake_changes import Versions, lake_changes
-from shiq.check import index
+from shiq.check import index, open_store
 from shiq.errors import InputError
 from shiq.rdf.load import load
 from tests.command_line import shiq as command
@@ -205,6 +206,37 @@ def test_delta_tables_with_deletion_vectors_tell_their_changes_by_their_path(lak
     # There is no change data feed.
     assert "by comparing its versions" in told["evidence"]["notes"][-1]
     assert sum(x["count"] or 1 for x in told["evidence"]["leftovers"] if x["kind"] == "unmatched-deletion") == 1
+
+
+def test_a_delta_table_made_anew_under_its_name_is_another_one(lake: SparkSession, tmp_path: Path) -> None:
+    """Its versions are numbered from 0 again; one that was replaced goes on, though its id is another."""
+    (tmp_path / "t.ofn").write_text(TBOX)
+    (tmp_path / "none.nt").write_text("")
+    kg, path = tmp_path / "kg", tmp_path / "la ke"
+    index(tmp_path / "t.ofn", tmp_path / "none.nt", kg)
+    delta = f"delta.`{path}`"
+
+    def call(*more: object) -> Any:
+        return command("check", "--engine", "spark", "--store", kg, "--changes", f"table:{delta}", "--commit", "-q", *more)
+
+    def append(name: str) -> None:
+        lake.createDataFrame([of_class(name, "A")], SCHEMA).coalesce(1).writeTo(delta).append()
+
+    lake.sql(f"CREATE TABLE {delta} ({SCHEMA}) USING delta")
+    append("a")
+    assert call("--from-version", 0).returncode == 0
+    lake.sql(f"CREATE OR REPLACE TABLE {delta} USING delta AS SELECT * FROM {delta} VERSION AS OF 1")
+    assert call("--after-version", 1).returncode == 0
+    lake.sql(f"DROP TABLE IF EXISTS {delta}")
+    shutil.rmtree(path, ignore_errors=True)
+    lake.sql(f"CREATE TABLE {delta} ({SCHEMA}) USING delta")
+    for name in "bcde":
+        append(name)
+    refused = call("--after-version", 2)
+    assert refused.returncode == 4 and f"{path} is another table than the one whose version 2" in refused.stderr
+    assert call("--from-version", 0).returncode == 0
+    with open_store(kg) as session:
+        assert [feed.rpartition("#")[0] for feed in session.taken] == [str(path)] * len(session.taken)
 
 
 def test_without_spark_changes_of_its_tables_are_a_wrong_call(tmp_path: Path) -> None:

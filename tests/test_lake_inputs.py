@@ -15,7 +15,7 @@ from pyspark.errors import AnalysisException
 import shiq
 from jobs.spark import lake as lake_tables
 from shiq.check import index
-from shiq.errors import InputError, UsageError
+from shiq.errors import InputError, OperationalError, UsageError
 from tests.command_line import shiq as command
 from tests.tools.lake_jars import absent
 
@@ -183,6 +183,15 @@ def test_a_table_that_is_not_there_or_holds_no_triples_is_told(spark: SparkSessi
             session.check("table:numbers", engine="spark")
         with pytest.raises(InputError, match="cannot read it"):
             session.check("table:a b; drop", engine="spark")
+
+
+@pytest.mark.parametrize("engine", ["spark", "local"])
+def test_where_spark_fails_on_the_driver_it_is_told(engine: str, spark: SparkSession, kg: Path) -> None:
+    frame = spark.sql(f"SELECT '<urn:a>' AS s, '{TYPE}' AS p, raise_error('a file is gone') AS o")
+    with shiq.open_store(kg) as session:
+        with pytest.raises(OperationalError, match=r"DataFrame: Spark failed to read it: .*a file is gone"):
+            session.check(frame, engine=engine, commit=True)
+        assert session.check(lines(GOOD[1:2], kg.parent / "in.nq"), commit=True).committed
 
 
 # --- Delta and Iceberg ----------------------------------------------------------------------------

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -68,12 +71,13 @@ def lake_changes(
         net, by_feed = ([], True) if at == end else versions.net()
         came, went = ([row for row in net if (row["n"] > 0) is sign] for sign in (True, False))
         gone = versions.unsaid(went) if went else []
+        path, ids = versions.identity()
     except (PySparkException, Py4JError) as error:
         raise unreadable(table, error) from error
     first = kept[min(at + 1, end)]
     taken = f"{table}, {known.told.rpartition(' ')[0]} {first}" + (f" to {kept[end]}" if kept[end] != first else "")
     rows = sum(abs(row["n"]) for row in net)
-    return LakeChanges(_source(taken, came), _source(taken, gone), first, kept[end], rows, by_feed)
+    return LakeChanges(_source(taken, came), _source(taken, gone), first, kept[end], rows, by_feed, path=path, ids=ids)
 
 
 def _kept(session: SparkSession, known: KnownTable, newest: int) -> list[int]:
@@ -115,6 +119,23 @@ class Versions:
         both = [(self.last, 1)] + ([(self.before, -1)] if self.before != _NOTHING else [])
         signed = [_rows(self.known, self.known.at(self.session, v)).withColumn("n", F.lit(n)) for v, n in both]
         return _net(reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), signed)), False
+
+    def identity(self) -> tuple[str, tuple[str, ...]]:
+        """Where a Delta table on this machine is, and what its log calls it at these versions, as `shiq.table_changes` tells; of
+        others nothing: a snapshot of Iceberg's is of no other table."""
+        if self.known.format != "delta":
+            return "", ()
+        detail = self.session.sql(f"DESCRIBE DETAIL {self.known.name}").first()
+        scheme, _, path = detail["location"].partition(":") if detail else ("", "", "")
+        if scheme != "file":
+            return "", ()
+        path = str(Path("/" + path.lstrip("/")))
+        versions = sorted({self.last if self.before == _NOTHING else self.before, self.last})
+        try:
+            ids = [DeltaTable(path, version=version).metadata().id for version in versions]
+        except (DeltaError, OSError, ValueError):
+            return "", ()  # of a version that only Spark reads
+        return path, tuple(map(str, ids))
 
     def _feed(self) -> DataFrame:
         """The rows that the table's feed tells between the versions, ``n`` 1 or -1."""

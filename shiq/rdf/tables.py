@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
-from shiq.errors import InputError
+from shiq.errors import InputError, OperationalError
 from shiq.folders import DELTA_LOG, files_of, is_parquet
 from shiq.rdf.lines import read_lines
 from shiq.rdf.triples import Rejects, Triples, short
@@ -41,7 +41,7 @@ def read_table(
     """Reads a table into ``triples``; rows that are no triple become ``rejects`` with their number and key. Gives the leftover
     for the files of its folder that are not read.
 
-    Raises: InputError for a table without s, p and o, or that cannot be read.
+    Raises: InputError for a table without s, p and o, or that cannot be read; OperationalError where Spark fails to.
     """
     begun, before = len(triples), 0
     files, passed_over = table_files(source)
@@ -119,9 +119,24 @@ def _batches(source: TableSource, files: Sequence[TableFile]) -> Iterator[Rows]:
         case TableKind.ARROW:
             yield from _arrow(source)
         case TableKind.SPARK:
-            yield from _arrow(replace(source, value=source.value.toArrow()))
+            yield from _arrow(replace(source, value=_collected(source)))
         case _:
             yield from _files(source, files)
+
+
+def _collected(source: TableSource) -> Any:
+    """All rows of a DataFrame. Raises: OperationalError where Spark fails."""
+    try:
+        return source.value.toArrow()
+    except Exception as error:
+        # Nothing here imports Spark.
+        if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
+            raise
+        said = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise OperationalError(
+            f"{source.name}: Spark failed to read it: {said[:300]}",
+            "Look into Spark's log; can the driver hold the table's rows?",
+        ) from error
 
 
 def _pandas(source: TableSource) -> Iterator[Rows]:
