@@ -565,6 +565,18 @@ def test_other_sources_are_read_by_the_driver(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+def test_a_tbox_that_contradicts_itself_is_found_without_an_individual(spark: SparkSession, tmp_path: Path) -> None:
+    ontology = "Ontology(Declaration(Class(<urn:A>)) SubClassOf(owl:Thing <urn:A>) SubClassOf(<urn:A> owl:Nothing))"
+    (tmp_path / "tbox.ofn").write_text(f"Prefix(owl:=<http://www.w3.org/2002/07/owl#>)\n{ontology}\n")
+    (tmp_path / "none.nt").touch()
+    for engine in ("local", "spark"):
+        result = index(tmp_path / "tbox.ofn", tmp_path / "none.nt", tmp_path / engine, engine=engine, reasoner="own")
+        assert result.verdict is Verdict.INCONSISTENT
+        with open_store(tmp_path / engine) as store:
+            assert store.certificate is not None and store.certificate.verdict is Verdict.INCONSISTENT
+
+
+@pytest.mark.spark
 def test_index_by_the_public_call(spark: SparkSession, tmp_path: Path) -> None:
     """Verdict, figures, conflicts and certificate; a store to check against."""
     tbox = tmp_path / "t.ofn"

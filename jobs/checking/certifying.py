@@ -15,7 +15,7 @@ from abox_ops.labels.coherence import unsatisfiable_classes
 from abox_ops.modules.decide import Decider
 from jobs.checking.answer import crowds, in_time, out_of_time, result_of
 from jobs.checking.base import Findings, InputBatch, OpenBase
-from jobs.checking.deciding import answered_outside, deadline_of, decided, found_of, sent_by, sent_since
+from jobs.checking.deciding import OpenedDecider, answered_outside, deadline_of, decided, found_of, sent_by, sent_since
 from jobs.checking.inputs import (
     OUT_OF_REACH,
     OUTSIDE,
@@ -205,6 +205,11 @@ def index_far(tbox: object, abox: object, store: Path, options: Options, repair:
 
     def answer(found: Findings, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
         leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology))
+        if not size:
+            with OpenedDecider(options) as decider:
+                something = _something_at_all(BaseQuestion(ontology, ABox(), leftovers, counts, options, decider, clock).by_form)
+            if something.verdict is Verdict.INCONSISTENT or something.evidence.undecided:
+                return something, certificate_of(something, options)
         certificate = {"verdict": Verdict.CONSISTENT.value}
         base = OpenBase(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
         ledger = Counter(ontology.ledger) + Counter(counts)
