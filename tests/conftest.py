@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
-from object_store import bucket, s3_server  # noqa: F401
+
+from tests.object_store import bucket, s3_server  # noqa: F401
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
