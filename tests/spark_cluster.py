@@ -1,7 +1,8 @@
 """A standalone Spark cluster on this machine: a master and workers, each a process of its own, ended by its pid.
 
-As a program: ``python tests/spark_cluster.py ARGUMENTS`` runs the nightly job with ARGUMENTS on a master and two workers, kills
-one of them by SIGKILL once the job's first stage is done, and exits with the job's code.
+As a program: ``python tests/spark_cluster.py PROGRAM ARGUMENTS`` runs a program below jobs/ with ARGUMENTS on a master and two
+workers, which share no copies of an object store's files, kills one of them by SIGKILL once the first stage is done, and exits
+with the program's code.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _start(folder: Path, name: str, *command: str) -> subprocess.Popen[bytes]:
     with (folder / f"{name}.log").open("wb") as log:
         return subprocess.Popen(
             [str(HOME / "bin" / "spark-class"), *command],
-            env={**_environment(folder), "SPARK_NO_DAEMONIZE": "1"},
+            env={**_environment(folder), "SPARK_NO_DAEMONIZE": "1", "SHIQ_CACHE": str(folder / f"{name}-copies")},
             stdout=log,
             stderr=subprocess.STDOUT,
         )
@@ -102,8 +103,10 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
                 process.wait()
 
 
-def nightly(made: Cluster, arguments: list[str], settings: dict[str, str], log: str) -> subprocess.Popen[bytes]:
-    """Starts the nightly job on the cluster; it leaves an event log in the folder ``log``."""
+def nightly(
+    made: Cluster, arguments: list[str], settings: dict[str, str], log: str, program: str = "nightly.py"
+) -> subprocess.Popen[bytes]:
+    """Starts the nightly job, or another ``program``, on the cluster; it leaves an event log in the folder ``log``."""
     events = made.folder / log
     events.mkdir()
     settings = {
@@ -118,7 +121,7 @@ def nightly(made: Cluster, arguments: list[str], settings: dict[str, str], log: 
         **settings,
     }
     conf = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-    command = [str(HOME / "bin" / "spark-submit"), "--master", made.url, *conf, str(ROOT / "jobs" / "nightly.py"), *arguments]
+    command = [str(HOME / "bin" / "spark-submit"), "--master", made.url, *conf, str(ROOT / "jobs" / program), *arguments]
     with (made.folder / f"{log}.log").open("wb") as out:
         return subprocess.Popen(command, env=_environment(made.folder), stdout=out, stderr=subprocess.STDOUT)
 
@@ -151,7 +154,8 @@ def lost_executors(made: Cluster, log: str) -> int:
 
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="shiq-cluster-") as folder, cluster(Path(folder)) as made:
-        job = nightly(made, sys.argv[1:], {}, "nightly")
+        program, *arguments = sys.argv[1:]
+        job = nightly(made, arguments, {}, "nightly", program)
         wait_for_stage(made, job, "nightly")
         print(f"worker {kill_a_worker(made).pid} killed", file=sys.stderr)
         code = job.wait()

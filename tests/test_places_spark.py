@@ -27,10 +27,7 @@ OUT = ("--reasoner", "own", "-q", "--allow", "undeclared")
 def test_a_build_comes_to_the_store_of_a_folder(
     seed: int, bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Row by row; what its steps leave for one another goes."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setenv("SHIQ_SCRATCH", str(scratch))
+    """Row by row; what its steps leave for one another lies there too, and goes."""
     monkeypatch.setattr("jobs.store.numbering.RANGE", 3)
     ontology, files = random_base(seed, tmp_path)
     settings = BuildSettings(width=3, chunk_bytes=300, reasoner="own")
@@ -41,7 +38,7 @@ def test_a_build_comes_to_the_store_of_a_folder(
     with open_store(bucket) as store:
         assert_equal(store, theirs)
     assert verified(bucket).files >= len(theirs.manifest.documents)
-    assert not [*scratch.iterdir()] and not [name for name, _ in bucket.names() if name.startswith("building")]
+    assert not [name for name, _ in bucket.names() if name.startswith("building")]
 
 
 def inputs(folder: Path) -> None:
@@ -83,17 +80,23 @@ def test_commands_on_spark(bucket: Bucket, tmp_path: Path, spark: object) -> Non
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(bucket: Bucket, tmp_path: Path) -> None:
-    """On a cluster of two workers, each with copies of its own."""
+    """On a cluster of two workers, each with copies of its own, and no folder that both see but the inputs'."""
     inputs(tmp_path)
-    made = shiq("index", "--tbox", "t.ofn", "a.nt", "--range", "64", "--store", bucket, *OUT, cwd=tmp_path)
+    files = ("--tbox", str(tmp_path / "t.ofn"), str(tmp_path / "a.nt"), "--range", "64")
+    on_two_workers("cli.py", "index", *files, "--engine", "spark", "--store", str(bucket))
+    made = shiq("index", *files, "--store", "kg", *OUT, cwd=tmp_path)
     assert made.returncode == 0, made.stderr
+    with open_store(bucket) as ours, open_store(tmp_path / "kg") as theirs:
+        assert_equal(ours, theirs)
+    assert not [name for name, _ in bucket.names() if name.startswith("building")]
     for batch, code in (("good.nt", 0), ("bad.nt", 1)):
-        command = [sys.executable, str(Path(__file__).parent / "spark_cluster.py"), "--store", str(bucket), "--insert"]
-        found = subprocess.run(
-            [*command, str(tmp_path / batch), "--json", str(tmp_path / "out.json"), *OUT],
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        assert found.returncode == code, found.stderr[-3000:]
+        there = ("--store", str(bucket), "--insert", str(tmp_path / batch), "--json", str(tmp_path / "out.json"))
+        on_two_workers("nightly.py", *there, code=code)
+
+
+def on_two_workers(*command: str, code: int = 0) -> None:
+    """Runs a program on a cluster of which a worker is killed meanwhile."""
+    program = str(Path(__file__).parent / "spark_cluster.py")
+    found = subprocess.run([sys.executable, program, *command, *OUT], check=False, capture_output=True, text=True, timeout=600)
+    assert found.returncode == code, found.stderr[-3000:]
+    assert "executors lost: 1" in found.stderr

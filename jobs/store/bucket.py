@@ -132,6 +132,13 @@ class Bucket:
         with self._reached(name):
             self._library.delete(self._objects, name)
 
+    def clear(self, folder: str) -> None:
+        """Removes every file below ``folder``, and their copies."""
+        copies().drop_all(self._name, folder)
+        with self._reached():
+            for some in self._library.list(self._objects, prefix=folder):
+                self._library.delete(self._objects, [entry["path"] for entry in some])
+
     # --- what is replaced ----------------------------------------------------------------------------
 
     def read(self, name: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 import time
 import uuid
@@ -76,6 +77,10 @@ class Copies:
     def drop(self, store: str, name: str) -> None:
         """Lets the copy of the file ``name`` go."""
         (self.folder / store / name).unlink(missing_ok=True)
+
+    def drop_all(self, store: str, folder: str) -> None:
+        """Lets the copies of all files below ``folder`` go."""
+        shutil.rmtree(self.folder / store / folder, ignore_errors=True)
 
     def _shrink(self) -> None:
         """Removes what was used least recently, down to the limit. What is mapped stays readable for who has it mapped."""

@@ -73,9 +73,9 @@ _REFUSED = {
 
 
 @contextmanager
-def placed(store: Place, name: str, temporary: Path | None = None) -> Iterator[Path]:
-    """A path to write to; what is there at the end is the file ``name`` of the store, in one step, durably. Without ``temporary``
-    the path is nobody else's: a task may be run twice at once."""
+def placed(store: Place, name: str, temporary: Path | None = None, *, durable: bool = True) -> Iterator[Path]:
+    """A path to write to; what is there at the end is the file ``name`` of the store, in one step, durably, unless it need not
+    outlive the machine. Without ``temporary`` the path is nobody else's: a task may be run twice at once."""
     if not isinstance(store, Path):
         with store.placed(name) as path:
             yield path
@@ -85,9 +85,11 @@ def placed(store: Place, name: str, temporary: Path | None = None) -> Iterator[P
     temporary = temporary or path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         yield temporary
-        sync_file(temporary)
+        if durable:
+            sync_file(temporary)
         os.replace(temporary, path)
-        sync_directory(path.parent)
+        if durable:
+            sync_directory(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -15,7 +15,6 @@ import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -32,7 +31,7 @@ from jobs.spark.building.chunks import CHUNK_BYTES
 from jobs.spark.building.clustering import FINISH, new_ranks, renumber
 from jobs.spark.building.completion import complete, write_completion
 from jobs.spark.building.dictionary import Dictionary, all_names, make_dictionary, number_rows
-from jobs.spark.building.files import scratch_of
+from jobs.spark.building.files import Scratch, scratch_of
 from jobs.spark.building.merging import IndexedStore, grouping_tables, merge_classes
 from jobs.spark.building.reading import Chunks, read
 from jobs.spark.building.tables import (
@@ -128,8 +127,7 @@ def build(
     What is ``gone`` of them is left out, and kept beside as ``asides``.
 
     The store is the one that `jobs.store.write_store` writes for the same assertions, but for how rows are cut into files. All
-    executors have to see ``store`` and ``sources`` under these names; where a store is in an object store, what the steps leave
-    for one another goes into a folder below SHIQ_SCRATCH (or that of temporary files), which they have to see too.
+    executors have to see ``store`` and ``sources`` under these names, and no other folder.
 
     Raises: InputError, UsageError, StoreError, OperationalError.
     """
@@ -164,7 +162,7 @@ class _Build:
     session: SparkSession
     rebuild: Rebuild
     ontology: Reading
-    scratch: Path
+    scratch: Scratch
     settings: BuildSettings
     stages: _Stages
     gone: Collection[Assertion]
@@ -182,9 +180,8 @@ class _Build:
         dictionary = make_dictionary(session, self.scratch, found.root, found.chunks, found.summaries)
         names = all_names(found.summaries)
         ranges = Ranges(
-            str(self.rebuild.path),
-            str(self.scratch),
-            str(found.root),
+            self.scratch,
+            found.root,
             uuid.uuid4().hex[:12],
             len(found.chunks),
             len(dictionary),

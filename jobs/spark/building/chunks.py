@@ -8,20 +8,23 @@ each by one task.
 
 from __future__ import annotations
 
+import uuid
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
+from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from jobs.spark.building.files import placed, run, save
+from jobs.spark.building.files import Scratch, run, save
 from jobs.spark.building.left_out import keep
+from jobs.spark.reading import triples_of
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.abox import ABox, abox_of
 from shiq.abox_parts import without
@@ -31,14 +34,17 @@ from shiq.model import Assertion
 from shiq.rdf.assemble import build_abox
 from shiq.rdf.judging import Judging, RangeReport, judge, left_out, survey
 from shiq.rdf.lines import LONGEST_LINE
-from shiq.rdf.ranges import ByteRange, Range, byte_ranges, table_ranges
+from shiq.rdf.ranges import ByteRange, Range, TableRange, byte_ranges, table_ranges
+from shiq.rdf.tables import TableFile
 from shiq.rdf.triples import MOST_SHOWN
-from shiq.sources import FileSource, TableSource
+from shiq.sources import FileSource, TableKind, TableSource
 from shiq.verdict import Leftover
 
 CHUNK_BYTES = 24 << 20
 #: Bytes of a chunk that a row of a table counts for.
 ROW_BYTES = 128
+#: Rows of a table of Spark's that make a piece.
+PIECE_ROWS = CHUNK_BYTES // ROW_BYTES
 #: Terms that a chunk tells the driver of, to cut the order of all terms into parts.
 SAMPLES = 200
 
@@ -55,21 +61,36 @@ class ChunkSummary:
     left_out: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class RangeFile:
+    """A range of a source that a task wrote as a file of its own."""
+
+    range: Range
+    file: Scratch
+
+    def here(self) -> Range:
+        """The range, of the file as this machine sees it."""
+        path = str(self.file.path())
+        if isinstance(self.range, ByteRange):
+            return replace(self.range, path=path)
+        return replace(self.range, groups=((TableFile(path), 0),))
+
+
 # --- cutting --------------------------------------------------------------------------------------
 
 
 def cut(
-    session: SparkSession, sources: Sequence[tuple[FileSource | TableSource, str]], scratch: Path, size: int = CHUNK_BYTES
-) -> tuple[list[Range], dict[str, tuple[Leftover, ...]]]:
+    session: SparkSession, sources: Sequence[tuple[FileSource | TableSource, str]], scratch: Scratch, size: int = CHUNK_BYTES
+) -> tuple[list[Range | RangeFile], dict[str, tuple[Leftover, ...]]]:
     """The ranges of ``sources`` (each with the scope of its blank nodes), about ``size`` bytes each; by scope, the leftovers for
     files of tables that are not read.
 
     Raises: InputError for an archive that is broken, and for a table without s, p and o.
     """
     packed = [(source, scope) for source, scope in sources if isinstance(source, FileSource) and source.compressed]
-    tasks = [(range_, str(scratch)) for source, scope in packed for range_ in byte_ranges(source, scope, size)]
+    tasks = [(range_, scratch / "unpacked") for source, scope in packed for range_ in byte_ranges(source, scope, size)]
     unpacked = {scope: found for (_, scope), found in zip(packed, run(session, partial(_unpack, size=size), tasks, "unpacking"))}
-    ranges: list[Range] = []
+    ranges: list[Range | RangeFile] = []
     passed_over: dict[str, tuple[Leftover, ...]] = {}
     for source, scope in sources:
         if scope in unpacked:
@@ -77,6 +98,8 @@ def cut(
             if error is not None:
                 raise InputError(*error)
             ranges += found
+        elif isinstance(source, TableSource) and source.kind is TableKind.SPARK:
+            ranges += as_pieces(source, scope, scratch / "tables")
         elif isinstance(source, TableSource):
             tables, passed_over[scope] = table_ranges(source, scope, max(1, size // ROW_BYTES))
             ranges += tables
@@ -85,21 +108,42 @@ def cut(
     return ranges, passed_over
 
 
-def _unpack(task: tuple[ByteRange, str], *, size: int) -> tuple[list[ByteRange], tuple[str, str] | None]:
+def _unpack(task: tuple[ByteRange, Scratch], *, size: int) -> tuple[list[RangeFile], tuple[str, str] | None]:
     """Writes an archive as plain pieces of whole lines; or what is wrong with it."""
     packed, scratch = task
-    found: list[ByteRange] = []
+    found: list[RangeFile] = []
     try:
         with packed.open() as stream:
             while data := _lines(stream, size, packed.source):
-                path = Path(scratch) / "unpacked" / f"{packed.scope}-{len(found)}.nt"
-                with placed(path) as temporary:
+                at = scratch / f"{packed.scope}-{len(found)}.nt"
+                with at.placed() as temporary:
                     temporary.write_bytes(data)
-                whole = replace(packed, path=str(path), end=len(data), size=len(data), packing=None, marked=False)
-                found.append(whole)
+                found.append(RangeFile(replace(packed, end=len(data), size=len(data), packing=None, marked=False), at))
     except InputError as error:
         return [], (error.message, error.remedy)
     return found, None
+
+
+def as_pieces(source: TableSource, scope: str, scratch: Scratch) -> list[RangeFile]:
+    """A table of Spark's, cut: the driver does not hold it, and each row is read once from the table."""
+    frame = triples_of(source).mapInArrow(partial(_write_rows, scratch=scratch), "name string")
+    whole = TableRange(source.name, scope, ())
+    return [RangeFile(whole, scratch / row["name"]) for row in frame.collect()]
+
+
+def _write_rows(batches: Iterator[pa.RecordBatch], *, scratch: Scratch) -> Iterator[pa.RecordBatch]:
+    """Writes rows as pieces; their names, which no other run of the task has."""
+    rows: list[pa.RecordBatch] = []
+    for batch in chain(batches, [None]):
+        if rows and (batch is None or sum(map(len, rows)) + len(batch) > PIECE_ROWS):
+            name = f"{uuid.uuid4().hex}.parquet"
+            table = pa.Table.from_batches(rows)
+            with (scratch / name).placed() as temporary:
+                pq.write_table(table, temporary, row_group_size=len(table), compression="zstd", compression_level=1)
+            yield pa.record_batch([pa.array([name])], names=["name"])
+            rows = []
+        if batch is not None and len(batch):
+            rows.append(batch)
 
 
 def _lines(stream: BinaryIO, size: int, name: str) -> bytes:
@@ -116,11 +160,12 @@ def _lines(stream: BinaryIO, size: int, name: str) -> bytes:
 
 
 def read_chunk(
-    chunk: tuple[int, Range], judging: Judging, root: str, gone: Collection[Assertion] = ()
+    chunk: tuple[int, Range | RangeFile], judging: Judging, root: Scratch, gone: Collection[Assertion] = ()
 ) -> tuple[RangeReport, ChunkSummary]:
     """Reads a range, leaves its assertions below ``root`` but for those that are ``gone``, and what is left out, and tells what
     the driver has to know of it."""
-    number, part = chunk
+    number, cut_ = chunk
+    part = cut_.here() if isinstance(cut_, RangeFile) else cut_
     report = RangeReport(part.source, part.scope, number)
     try:
         parsed = part.parse()
@@ -130,7 +175,7 @@ def read_chunk(
     survey(parsed, judging, report)
     bulk = judge(parsed, judging, report, most_aside=MOST_SHOWN)
     abox = build_abox(parsed.triples, bulk.classes, bulk.roles, bulk.data, ())
-    folder = folder_of(Path(root), number)
+    folder = folder_of(root, number)
     return report, replace(leave(less(abox, gone), folder), left_out=keep(left_out(parsed, bulk), folder))
 
 
@@ -143,11 +188,11 @@ def less(abox: ABox, gone: Collection[Assertion]) -> ABox:
 # --- what a chunk leaves --------------------------------------------------------------------------
 
 
-def folder_of(root: Path, chunk: int) -> Path:
-    return root / str(chunk)
+def folder_of(root: Scratch, chunk: int) -> Scratch:
+    return root / chunk
 
 
-def leave(abox: ABox, folder: Path) -> ChunkSummary:
+def leave(abox: ABox, folder: Scratch) -> ChunkSummary:
     """Writes the plain assertions of ``abox`` in numbers of its own: its terms sorted, its literals, its rows."""
     terms = pa.array(abox.individuals, pa.large_string())
     order = pc.sort_indices(terms)

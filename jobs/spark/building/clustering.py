@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pyspark.sql import SparkSession
 
 from jobs.spark.building.dictionary import Dictionary, number_rows
-from jobs.spark.building.files import joined, load, run, save, slices
+from jobs.spark.building.files import Scratch, joined, load, run, save, slices
 from jobs.spark.building.reading import Chunks
 from jobs.spark.building.tables import Ranges, hash_interval, merge_edges, nearness_of
 from jobs.store.numbering import ROUNDS, bundled, join
@@ -49,7 +48,7 @@ def renumber(
 
 def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
     """The clustered rank of each individual by its rank among the terms."""
-    return _gathered(Path(ranges.scratch) / "clusters" / "new", "rank", ranges.width, ranks)
+    return _gathered(ranges.scratch / "clusters" / "new", "rank", ranges.width, ranks)
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class _Level:
     """Clusters 0 … count-1 in parts of ``width``; below ``folder``, ``I/ties`` has here, there, weight of part I and
     ``I/sizes`` the sizes."""
 
-    folder: str
+    folder: Scratch
     number: int
     count: int
     width: int
@@ -66,34 +65,34 @@ class _Level:
         return max(1, -(-self.count // self.width))
 
     @property
-    def path(self) -> Path:
-        return Path(self.folder) / str(self.number)
+    def path(self) -> Scratch:
+        return self.folder / self.number
 
     def bounds(self, i: int) -> tuple[int, int]:
         return i * self.width, min((i + 1) * self.width, self.count)
 
-    def parts(self, name: str) -> list[Path]:
-        return [self.path / str(i) / name for i in range(len(self))]
+    def parts(self, name: str) -> list[Scratch]:
+        return [self.path / i / name for i in range(len(self))]
 
     def gathered(self, name: str, column: str, ids: Ints) -> Ints:
         """``column`` of any clusters, from the files ``name``."""
         return _gathered(self.path, f"{name}:{column}", self.width, ids)
 
 
-def _gathered(folder: Path, name: str, width: int, ids: Ints) -> Ints:
+def _gathered(folder: Scratch, name: str, width: int, ids: Ints) -> Ints:
     """A column that is cut into parts of ``width``, at ``ids``. ``name``: of the file, with that of the column behind a colon."""
     file, _, column = name.partition(":")
     found = np.zeros(len(ids), np.int64)
     owner = ids // width
     for i in unique(owner).tolist():
         mine = owner == i
-        found[mine] = load(folder / str(i) / file)[column or file][ids[mine] - i * width]
+        found[mine] = load(folder / i / file)[column or file][ids[mine] - i * width]
     return found
 
 
 def _cluster(session: SparkSession, ranges: Ranges, dictionary: Dictionary, finish: int) -> None:
     """Leaves the clustered rank of every individual (``clusters/new``), and the individual of every clustered rank."""
-    folder = Path(ranges.scratch) / "clusters"
+    folder = ranges.scratch / "clusters"
     level = _start(session, ranges, dictionary, folder)
     levels = [level]
     ties = sum(_collected(session, level, ranges.folder, len(ranges)))
@@ -110,7 +109,7 @@ def _cluster(session: SparkSession, ranges: Ranges, dictionary: Dictionary, fini
 # --- the individuals as clusters of one -----------------------------------------------------------
 
 
-def _start(session: SparkSession, ranges: Ranges, dictionary: Dictionary, folder: Path) -> _Level:
+def _start(session: SparkSession, ranges: Ranges, dictionary: Dictionary, folder: Scratch) -> _Level:
     """Level 0: the individuals in the order of their hashes."""
     count = range(len(ranges))
     run(session, partial(_hash, ranges=ranges, dictionary=dictionary), count, "clustering: hashes")
@@ -119,7 +118,7 @@ def _start(session: SparkSession, ranges: Ranges, dictionary: Dictionary, folder
     run(session, partial(_place, ranges=ranges), first, "clustering: places")
     run(session, partial(_own_place, ranges=ranges), count, "clustering: places")
     run(session, partial(_first_ties, ranges=ranges), count, "clustering: ties")
-    return _Level(str(folder), 0, ranges.nodes, ranges.width)
+    return _Level(folder, 0, ranges.nodes, ranges.width)
 
 
 def _hash(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
@@ -146,19 +145,19 @@ def _place(task: tuple[int, int], *, ranges: Ranges) -> None:
 def _own_place(i: int, *, ranges: Ranges) -> None:
     files = [ranges.folder(k) / "places" for k in range(len(ranges))]
     rows = joined(slices(files, "node", *ranges.bounds(i)), ("node", "place"))
-    save(Path(ranges.scratch) / "clusters" / "start" / str(i) / "place", {"place": rows["place"][np.argsort(rows["node"])]})
+    save(ranges.scratch / "clusters" / "start" / i / "place", {"place": rows["place"][np.argsort(rows["node"])]})
 
 
 def _first_ties(i: int, *, ranges: Ranges) -> None:
     rows = load(ranges.folder(i) / "half_edges")
     apart = rows["node"] != rows["neighbour"]
-    start = Path(ranges.scratch) / "clusters" / "start"
+    start = ranges.scratch / "clusters" / "start"
     here, there = (_gathered(start, "place", ranges.width, rows[name][apart]) for name in ("node", "neighbour"))
     _leave_ties(ranges.folder(i), here, there, np.ones(len(here), np.int64))
     save(ranges.folder(i) / "children", dict.fromkeys(("parent", "child", "size"), np.zeros(0, np.int64)))
 
 
-def _leave_ties(folder: Path, here: Ints, there: Ints, weight: Ints) -> None:
+def _leave_ties(folder: Scratch, here: Ints, there: Ints, weight: Ints) -> None:
     """Leaves ties, bundled and sorted, for the parts of the next level."""
     save(folder / "loose", _bundled_ties(here, there, weight))
 
@@ -184,15 +183,15 @@ def _joined(session: SparkSession, level: _Level) -> tuple[_Level, int]:
     run(session, partial(_number_roots, level=level), first, "clustering: numbering")
     run(session, partial(_rename, level=level), count, "clustering: renaming")
     upper = replace(level, number=level.number + 1, count=sum(roots))
-    return upper, sum(_collected(session, upper, level.path.joinpath, len(level)))
+    return upper, sum(_collected(session, upper, level.path.__truediv__, len(level)))
 
 
 def _choose(i: int, *, level: _Level) -> None:
     """The closest neighbour of each cluster of part ``i``; itself where it has none."""
     low, high = level.bounds(i)
-    ties = load(level.path / str(i) / "ties")
+    ties = load(level.path / i / "ties")
     here, there = ties["here"], ties["there"]
-    size = load(level.path / str(i) / "sizes")["size"]
+    size = load(level.path / i / "sizes")["size"]
     closeness = ties["weight"].astype(np.float64) / (
         size[here - low].astype(np.float64) * level.gathered("sizes", "size", there).astype(np.float64)
     )
@@ -200,7 +199,7 @@ def _choose(i: int, *, level: _Level) -> None:
     chosen, first = np.unique(here[order], return_index=True)
     target = np.arange(low, high, dtype=np.int64)
     target[chosen - low] = there[order][first]
-    save(level.path / str(i) / "targets", {"target": target})
+    save(level.path / i / "targets", {"target": target})
 
 
 def _follow(i: int, *, level: _Level) -> int:
@@ -221,20 +220,20 @@ def _follow(i: int, *, level: _Level) -> int:
         if np.array_equal(further, end):
             break
         end = further
-    save(level.path / str(i) / "ends", {"end": end})
-    save(level.path / str(i) / "is_root", {"is_root": np.isin(own, roots).astype(np.int64)})
+    save(level.path / i / "ends", {"end": end})
+    save(level.path / i / "is_root", {"is_root": np.isin(own, roots).astype(np.int64)})
     return len(roots)
 
 
 def _number_roots(task: tuple[int, int], *, level: _Level) -> None:
     i, first = task
-    is_root = load(level.path / str(i) / "is_root")["is_root"]
-    save(level.path / str(i) / "numbers", {"number": first + np.cumsum(is_root) - 1})
+    is_root = load(level.path / i / "is_root")["is_root"]
+    save(level.path / i / "numbers", {"number": first + np.cumsum(is_root) - 1})
 
 
 def _rename(i: int, *, level: _Level) -> None:
     """Ties and sizes of part ``i`` by the numbers of the next level."""
-    folder = level.path / str(i)
+    folder = level.path / i
     low, high = level.bounds(i)
     parent = level.gathered("numbers", "number", load(folder / "ends")["end"])
     save(folder / "parents", {"parent": parent})
@@ -250,16 +249,16 @@ def _rename(i: int, *, level: _Level) -> None:
 
 def _collected(session: SparkSession, level: _Level, folder: Any, count: int) -> list[int]:
     """Gathers the parts of ``level`` from what ``count`` parts left in ``folder(i)``."""
-    folders = [folder(str(i)) if level.number else folder(i) for i in range(count)]
+    folders = [folder(i) for i in range(count)]
     return run(session, partial(_collect, level=level, folders=folders), range(len(level)), "clustering: gathering")
 
 
-def _collect(i: int, *, level: _Level, folders: Sequence[Path]) -> int:
+def _collect(i: int, *, level: _Level, folders: Sequence[Scratch]) -> int:
     low, high = level.bounds(i)
     names = ("here", "there", "weight")
     rows = joined(slices([folder / "loose" for folder in folders], "here", low, high), names)
     ties = _bundled_ties(*(rows[name] for name in names))
-    save(level.path / str(i) / "ties", ties)
+    save(level.path / i / "ties", ties)
     rows = joined(slices([folder / "children" for folder in folders], "parent", low, high), ("parent", "child", "size"))
     order = np.lexsort((rows["child"], rows["parent"]))
     parent, child, size = (rows[name][order] for name in ("parent", "child", "size"))
@@ -269,8 +268,8 @@ def _collect(i: int, *, level: _Level, folders: Sequence[Path]) -> int:
     before = np.cumsum(size) - size
     offset = before - (np.cumsum(total) - total)[parent - low]
     by_child = np.argsort(child)
-    save(level.path / str(i) / "sizes", {"size": total})
-    save(level.path / str(i) / "offsets", {"child": child[by_child], "offset": offset[by_child]})
+    save(level.path / i / "sizes", {"size": total})
+    save(level.path / i / "offsets", {"child": child[by_child], "offset": offset[by_child]})
     return len(ties["here"])
 
 
@@ -301,22 +300,22 @@ def _finish(level: _Level, *, rounds: int) -> None:
     begins[order] = np.cumsum(size[order]) - size[order]
     for i in range(len(level)):
         first, last = level.bounds(i)
-        save(level.path / str(i) / "begins", {"begin": begins[first:last]})
+        save(level.path / i / "begins", {"begin": begins[first:last]})
 
 
 def _hand_down(i: int, *, lower: _Level, upper: _Level) -> None:
     """Where each cluster of part ``i`` of the lower level begins."""
     rows = joined(slices(upper.parts("offsets"), "child", *lower.bounds(i)), ("child", "offset"))
-    parent = load(lower.path / str(i) / "parents")["parent"]
+    parent = load(lower.path / i / "parents")["parent"]
     begin = upper.gathered("begins", "begin", parent) + rows["offset"][np.argsort(rows["child"])]
-    save(lower.path / str(i) / "begins", {"begin": begin})
+    save(lower.path / i / "begins", {"begin": begin})
 
 
 def _settle(i: int, *, ranges: Ranges, level: _Level) -> None:
-    clusters = Path(ranges.scratch) / "clusters"
-    place = load(clusters / "start" / str(i) / "place")["place"]
+    clusters = ranges.scratch / "clusters"
+    place = load(clusters / "start" / i / "place")["place"]
     rank = level.gathered("begins", "begin", place)
-    save(clusters / "new" / str(i) / "rank", {"rank": rank})
+    save(clusters / "new" / i / "rank", {"rank": rank})
     old = np.arange(*ranges.bounds(i), dtype=np.int64)
     order = np.argsort(rank)
     save(ranges.folder(i) / "by_new", {"new": rank[order], "old": old[order]})
@@ -325,4 +324,4 @@ def _settle(i: int, *, ranges: Ranges, level: _Level) -> None:
 def _old_ranks(i: int, *, ranges: Ranges) -> None:
     files = [ranges.folder(k) / "by_new" for k in range(len(ranges))]
     rows = joined(slices(files, "new", *ranges.bounds(i)), ("new", "old"))
-    save(Path(ranges.scratch) / "clusters" / "old" / str(i) / "old", {"old": rows["old"][np.argsort(rows["new"])]})
+    save(ranges.scratch / "clusters" / "old" / i / "old", {"old": rows["old"][np.argsort(rows["new"])]})

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -21,12 +20,11 @@ from jobs.spark.building.components import (
     leave_open,
     members_of_modules,
 )
-from jobs.spark.building.files import joined, load, save, slices
+from jobs.spark.building.files import Scratch, joined, load, save, slices
 from jobs.spark.building.merging import IndexedStore, elements_of
 from jobs.spark.building.tables import Ranges, rank_of
 from jobs.store.files import DataFile
 from jobs.store.numbering import spread
-from jobs.store.place import place_of
 from jobs.store.schema import write_part
 from shiq.columns.arrays import Columns, Ints, array_table, come_and_go, distinct, is_in, positions, unique
 
@@ -40,16 +38,16 @@ class FoundCompletion:
     several elements, if there are any; ``is_joined``: whether there are components of more than an element's label."""
 
     ranges: Ranges
-    deviating: Mapping[int, str] = field(default_factory=dict)
-    plain: tuple[str, ...] = ()
-    classes: str | None = None
+    deviating: Mapping[int, Scratch] = field(default_factory=dict)
+    plain: tuple[Scratch, ...] = ()
+    classes: Scratch | None = None
     is_joined: bool = False
 
     def are_plain(self, keys: Ints) -> Bools:
         """See `abox_ops.patch.range_columns.KnownOfOthers`."""
         found: Bools = np.zeros(len(keys), np.bool_)
         for path in self.plain:
-            found |= is_in(keys, load(Path(path))["element"])
+            found |= is_in(keys, load(path)["element"])
         return found
 
     def labels_of(self, keys: Ints, calculus: Calculus) -> tuple[Ints, Ints]:
@@ -68,7 +66,7 @@ class FoundCompletion:
 
     def partition(self) -> StoredPartition:
         """The merge classes."""
-        rows = load(Path(self.classes)) if self.classes else {"member": _NONE, "group": _NONE}
+        rows = load(self.classes) if self.classes else {"member": _NONE, "group": _NONE}
         return grouping(rows["member"], rows["group"])
 
 
@@ -79,14 +77,14 @@ class LeftByRange:
     are but a label; how many role and data assertions are kept, and under which merge ``classes``."""
 
     near: frozenset[int]
-    read: str
-    deviating: str | None
-    changed: str | None
+    read: Scratch
+    deviating: Scratch | None
+    changed: Scratch | None
     ties: tuple[Ints, Ints]
     alone: Counter[Label]
     has_open: bool
     kept: int
-    classes: str | None
+    classes: Scratch | None
 
 
 # --- the tasks ------------------------------------------------------------------------------------
@@ -103,9 +101,9 @@ class RangePart:
     ``deviating``, its own as it was before."""
 
     i: int
-    news: Sequence[str]
-    read: str | None = None
-    deviating: str | None = None
+    news: Sequence[Scratch]
+    read: Scratch | None = None
+    deviating: Scratch | None = None
 
 
 def certify_range(
@@ -122,14 +120,14 @@ def certify_range(
     read = told.read
     if found.classes and part.read is not None:
         # What single elements make one class stays as it was found without classes, and rests on what was read then.
-        read = unique(np.concatenate([read, load(Path(part.read))["element"]]))
+        read = unique(np.concatenate([read, load(part.read)["element"]]))
     save(folder / "read", {"element": read})
     changed, deviating = _leave_labels(folder, told, index.calculus, part.deviating)
     leave_open(ranges, i, told.open, told.source, told.target)
     labels = index.calculus.table.labels
     return LeftByRange(
         frozenset(unique(rank_of(read) // ranges.width).tolist()),
-        str(folder / "read"),
+        folder / "read",
         deviating,
         changed,
         (told.first, told.second),
@@ -140,13 +138,15 @@ def certify_range(
     )
 
 
-def has_read(read: str, news: Sequence[str]) -> bool:
+def has_read(read: Scratch, news: Sequence[Scratch]) -> bool:
     """Whether a range that has ``read`` some elements has read any of ``news``; files."""
-    known = load(Path(read))["element"]
-    return any(bool(is_in(load(Path(path))["element"], known).any()) for path in news)
+    known = load(read)["element"]
+    return any(bool(is_in(load(path)["element"], known).any()) for path in news)
 
 
-def _leave_labels(folder: Path, told: CertifiedRange, calculus: Calculus, before: str | None) -> tuple[str | None, str | None]:
+def _leave_labels(
+    folder: Scratch, told: CertifiedRange, calculus: Calculus, before: Scratch | None
+) -> tuple[Scratch | None, Scratch | None]:
     """Leaves the labels that deviate, and the elements that have another one than ``before``; the files, where there are any."""
     now: Columns = {"element": told.other, "label": told.label}
     old = _labelled(before, calculus) if before else {"element": _NONE, "label": _NONE}
@@ -156,15 +156,15 @@ def _leave_labels(folder: Path, told: CertifiedRange, calculus: Calculus, before
         save(folder / "changed", {"element": changed})
     if len(told.other):
         labels, number = labels_in_order(calculus.table.labels, told.label)
-        save(folder / "deviating", array_table("element", {"element": told.other, "label": number[told.label]}).columns)
-        save(folder / "deviating-labels", label_rows(labels))
-    return str(folder / "changed") if len(changed) else None, str(folder / "deviating") if len(told.other) else None
+        save(folder / "deviating" / "rows", array_table("element", {"element": told.other, "label": number[told.label]}).columns)
+        save(folder / "deviating" / "labels", label_rows(labels))
+    return folder / "changed" if len(changed) else None, folder / "deviating" if len(told.other) else None
 
 
-def _labelled(path: str, calculus: Calculus) -> Columns:
+def _labelled(path: Scratch, calculus: Calculus) -> Columns:
     """(element, label) as `_leave_labels` left them, in this worker's numbers."""
-    rows = load(Path(path))
-    number = calculus.table.ids(read_labels(load(Path(f"{path}-labels"))))
+    rows = load(path / "rows")
+    number = calculus.table.ids(read_labels(load(path / "labels")))
     return {"element": rows["element"], "label": number[rows["label"]]}
 
 
@@ -188,7 +188,7 @@ def give_up(
     found: FoundCompletion,
     wanted: frozenset[str | Label],
     turn: int,
-) -> tuple[str | None, Sequence[int]]:
+) -> tuple[Scratch | None, Sequence[int]]:
     """Leaves the elements of the ``wanted`` modules that are assumed to be more than they are told; where, and of which ranges
     they are."""
     base, index, _ = indexed.opened()
@@ -206,7 +206,7 @@ def give_up(
         return None, ()
     path = ranges.folder(i) / f"plain-{turn}"
     save(path, {"element": assumed})
-    return str(path), unique(rank_of(assumed) // ranges.width).tolist()
+    return path, unique(rank_of(assumed) // ranges.width).tolist()
 
 
 def write_range(i: int, *, found: FoundCompletion, place: Mapping[Label, int]) -> dict[str, DataFile]:
@@ -214,11 +214,11 @@ def write_range(i: int, *, found: FoundCompletion, place: Mapping[Label, int]) -
     ranges = found.ranges
     tables: dict[str, Columns] = {}
     if i in found.deviating:
-        rows, labels = load(Path(found.deviating[i])), read_labels(load(Path(f"{found.deviating[i]}-labels")))
+        rows, labels = load(found.deviating[i] / "rows"), read_labels(load(found.deviating[i] / "labels"))
         number = np.array([place.get(label, -1) for label in labels], np.int64)
         tables["completed"] = {"element": rows["element"], "label": number[rows["label"]]}
     tables |= linked_modules(i, ranges) if found.is_joined else {}
-    return {name: write_part(place_of(ranges.store), name, ranges.file(i), columns) for name, columns in tables.items()}
+    return {name: write_part(ranges.place, name, ranges.file(i), columns) for name, columns in tables.items()}
 
 
 def linked_modules(i: int, ranges: Ranges) -> dict[str, Columns]:

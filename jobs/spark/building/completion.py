@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from pyspark.sql import SparkSession
@@ -39,12 +38,11 @@ from jobs.spark.building.components import (
     join_components,
     label_shapes,
 )
-from jobs.spark.building.files import load, run, save
+from jobs.spark.building.files import Scratch, load, run, save
 from jobs.spark.building.merging import IndexedStore, grouping_tables
 from jobs.spark.building.tables import Ranges, rank_of
 from jobs.spark.reasoners import Asking
 from jobs.store.files import DataFile
-from jobs.store.place import place_of
 from jobs.store.schema import write_part
 from shiq.columns.arrays import Ints, come_and_go, unique
 from shiq.verdict import Verdict
@@ -83,7 +81,7 @@ class _Completing:
 
     def run(self) -> CompletionFigures | None:
         """The rounds, as far as there is time. Stops because every round makes an element plain."""
-        news: dict[int, list[str]] = {}
+        news: dict[int, list[Scratch]] = {}
         seconds, begun = self.asking.seconds, time.monotonic()
         while True:
             self._label(news)
@@ -110,7 +108,7 @@ class _Completing:
 
     # --- labels, merge classes and what is kept ------------------------------------------------------
 
-    def _label(self, news: Mapping[int, Sequence[str]]) -> None:
+    def _label(self, news: Mapping[int, Sequence[Scratch]]) -> None:
         """Certifies ranges until each has read what stands; ``news``: by range, where elements are that were made plain."""
         self._found = replace(self._found, classes=None)
         changed = self._certify(self._readers(news))
@@ -120,7 +118,7 @@ class _Completing:
         other = {before: self._other_classes(before) for before in {told.classes for told in self._certified.values()}}
         self._certify({i: paths for i, told in self._certified.items() if (paths := other[told.classes])})
 
-    def _readers(self, news: Mapping[int, Sequence[str]]) -> dict[int, list[str]]:
+    def _readers(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, list[Scratch]]:
         """By range, the files among ``news`` (by range of the elements in them) that it may have read some of."""
         found = {}
         for i in self._everyone:
@@ -130,7 +128,7 @@ class _Completing:
                 found[i] = paths
         return found
 
-    def _certify(self, news: Mapping[int, Sequence[str]]) -> dict[int, str]:
+    def _certify(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, Scratch]:
         """Certifies those ranges that have read any of ``news``, files by reading range, or were not certified before. Gives, by
         range, where the elements are whose labels changed."""
         self._turn += 1
@@ -153,7 +151,7 @@ class _Completing:
         self._found = replace(self._found, deviating=deviating)
         return changed
 
-    def _other_classes(self, before: str | None) -> list[str]:
+    def _other_classes(self, before: Scratch | None) -> list[Scratch]:
         """Where the elements are whose merge class is not that of ``before``, if there are any."""
         if before == self._found.classes:
             return []
@@ -162,9 +160,9 @@ class _Completing:
         if not len(other):
             return []
         self._turn += 1
-        path = Path(self.ranges.scratch) / f"classes-{self._turn}"
+        path = self.ranges.scratch / f"classes-{self._turn}"
         save(path, {"element": other})
-        return [str(path)]
+        return [path]
 
     def _unite(self) -> None:
         """Merge classes, from what single elements make one on. Stops because classes only grow together."""
@@ -174,9 +172,9 @@ class _Completing:
         while len(first):
             classes = _united(before, first, second)
             self._turn += 1
-            path = Path(self.ranges.scratch) / f"classes-{self._turn}"
+            path = self.ranges.scratch / f"classes-{self._turn}"
             save(path, dict(next(iter(classes.by_member.scan()))))
-            self._found = replace(self._found, classes=str(path))
+            self._found = replace(self._found, classes=path)
             names = _grown(before, classes)
             owner = rank_of(names) // self.ranges.width
             parts = [names[owner == i] for i in unique(owner).tolist()]
@@ -187,7 +185,7 @@ class _Completing:
 
     # --- after a failure ---------------------------------------------------------------------------
 
-    def _give_up(self, failed: Sequence[ModuleShape]) -> dict[int, list[str]]:
+    def _give_up(self, failed: Sequence[ModuleShape]) -> dict[int, list[Scratch]]:
         """Makes the elements of the modules of these shapes plain; gives, by range, where those are that had a guess."""
         wanted = frozenset(shape.name for shape in failed)
         self._turn += 1
@@ -199,7 +197,7 @@ class _Completing:
             wanted=wanted,
             turn=self._turn,
         )
-        new: dict[int, list[str]] = {}
+        new: dict[int, list[Scratch]] = {}
         for path, owners in run(self.session, task, self._everyone, "elements without a guess"):
             if path is not None:
                 self._found = replace(self._found, plain=(*self._found.plain, path))
@@ -210,7 +208,7 @@ class _Completing:
     # --- what comes of it --------------------------------------------------------------------------
 
     def _figures(self, shapes: Sequence[ModuleShape]) -> CompletionFigures:
-        labels = {label for path in self._found.deviating.values() for label in read_labels(load(Path(f"{path}-labels")))}
+        labels = {label for path in self._found.deviating.values() for label in read_labels(load(path / "labels"))}
         tbox, audit = self.indexed.rules.calculus().tbox, self.asking.audit
         told = ((shape.module(), Verdict.CONSISTENT.value) for shape in shapes)
         return CompletionFigures(
@@ -255,5 +253,5 @@ def write_completion(
         tables[name] = [files[name] for files in written if name in files]
     for name, columns in grouping_tables("outside", found.partition()).items():
         is_empty = not len(columns["member"])
-        tables[name] = [] if is_empty else [write_part(place_of(ranges.store), name, ranges.file(0), columns)]
+        tables[name] = [] if is_empty else [write_part(ranges.place, name, ranges.file(0), columns)]
     return tables

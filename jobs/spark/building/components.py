@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 from pyspark.sql import SparkSession
@@ -26,7 +25,7 @@ from abox_ops.engine import NamedModule
 from abox_ops.labels.calculus import Label
 from abox_ops.modules.found_columns import FoundModules
 from abox_ops.modules.shapes import Shapes
-from jobs.spark.building.files import joined, load, placed, run, save, slices
+from jobs.spark.building.files import Scratch, joined, load, run, save, slices
 from jobs.spark.building.merging import IndexedStore
 from jobs.spark.building.tables import Ranges, rank_of
 from jobs.spark.reasoners import Asking
@@ -49,7 +48,7 @@ def leave_open(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Int
 def join_components(session: SparkSession, ranges: Ranges) -> None:
     """Leaves the component of each open element, by its least. Stops because names only get less."""
     count = range(len(ranges))
-    names: list[str] = run(session, partial(_own_names, ranges=ranges), count, "components")
+    names: list[Scratch] = run(session, partial(_own_names, ranges=ranges), count, "components")
     due, turn = set(count), 0
     near: dict[int, set[int]] = {}
     while due:
@@ -65,19 +64,19 @@ def join_components(session: SparkSession, ranges: Ranges) -> None:
     run(session, partial(_send_away, ranges=ranges, names=names), count, "gathering components")
 
 
-def _own_names(i: int, *, ranges: Ranges) -> str:
+def _own_names(i: int, *, ranges: Ranges) -> Scratch:
     return _save_names(ranges, i, 0, np.asarray(load(ranges.folder(i) / "open")["node"]))
 
 
-def _save_names(ranges: Ranges, i: int, turn: int, names: Ints) -> str:
+def _save_names(ranges: Ranges, i: int, turn: int, names: Ints) -> Scratch:
     path = ranges.folder(i) / f"component-{turn}"
     save(path, {"name": names})
-    return str(path)
+    return path
 
 
-def _join(i: int, *, ranges: Ranges, names: Sequence[str], turn: int) -> tuple[int, str | None, set[int]]:
+def _join(i: int, *, ranges: Ranges, names: Sequence[Scratch], turn: int) -> tuple[int, Scratch | None, set[int]]:
     low, high = ranges.bounds(i)
-    node, before = load(ranges.folder(i) / "open")["node"], load(Path(names[i]))["name"]
+    node, before = load(ranges.folder(i) / "open")["node"], load(names[i])["name"]
     rows = load(ranges.folder(i) / "kept")
     source, target = np.searchsorted(node, rows["source"]), rows["target"]
     inside = (target >= low) & (target < high)
@@ -86,7 +85,7 @@ def _join(i: int, *, ranges: Ranges, names: Sequence[str], turn: int) -> tuple[i
     owner = foreign // ranges.width
     for k in unique(owner).tolist():
         mine = owner == k
-        theirs[mine] = load(Path(names[k]))["name"][np.searchsorted(load(ranges.folder(k) / "open")["node"], foreign[mine])]
+        theirs[mine] = load(names[k])["name"][np.searchsorted(load(ranges.folder(k) / "open")["node"], foreign[mine])]
     place = np.where(inside, np.searchsorted(node, target), len(node) + np.searchsorted(foreign, target))
     component = components(len(node) + len(foreign), source, place)
     least = np.concatenate([before, theirs])
@@ -96,9 +95,9 @@ def _join(i: int, *, ranges: Ranges, names: Sequence[str], turn: int) -> tuple[i
     return (i, None, beside) if np.array_equal(now, before) else (i, _save_names(ranges, i, turn, now), beside)
 
 
-def _send_away(i: int, *, ranges: Ranges, names: Sequence[str]) -> None:
+def _send_away(i: int, *, ranges: Ranges, names: Sequence[Scratch]) -> None:
     """Leaves the open elements of range ``i`` sorted by their component."""
-    name, node = load(Path(names[i]))["name"], load(ranges.folder(i) / "open")["node"]
+    name, node = load(names[i])["name"], load(ranges.folder(i) / "open")["node"]
     order = np.lexsort((node, name))
     save(ranges.folder(i) / "by_component", {"name": name[order], "node": node[order]})
 
@@ -114,7 +113,7 @@ class ModuleShape:
     digest: str
     count: int
     size: int
-    path: str = ""
+    path: Scratch | None = None
     label: Label | None = None
 
     @property
@@ -128,7 +127,9 @@ class ModuleShape:
     def module(self) -> Module:
         if self.label is not None:
             return Module((self.label[0],), (self.label[1],))
-        found: Module = pickle.loads(Path(self.path).read_bytes())
+        if self.path is None:
+            raise TypeError(self)
+        found: Module = pickle.loads(self.path.path().read_bytes())
         return found
 
 
@@ -154,10 +155,10 @@ def module_shapes(i: int, *, ranges: Ranges, build: str, found: Kept) -> Compone
         elif name in known:
             known[name] = known[name].more(1)
         else:
-            path = Path(ranges.scratch) / "shapes" / f"{name}-{i}"
-            with placed(path) as temporary:
+            path = ranges.scratch / "shapes" / f"{name}-{i}"
+            with path.placed() as temporary:
                 temporary.write_bytes(pickle.dumps(module.module))
-            known[name] = ModuleShape(name, 1, len(module.elements), str(path))
+            known[name] = ModuleShape(name, 1, len(module.elements), path)
     return ComponentModules(labels, list(known.values()))
 
 

@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from jobs.spark.building.chunks import ChunkSummary, folder_of
-from jobs.spark.building.files import load, run, save
+from jobs.spark.building.files import Scratch, load, run, save
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.columns.arrays import Columns, Ints
 from shiq.columns.rows import both_ends
@@ -33,8 +32,8 @@ class Dictionary:
     """All terms in order, in parts: part i has the ranks from ``starts[i]`` on, and its terms are not less than
     ``bounds[i-1]``."""
 
-    scratch: str
-    root: str
+    scratch: Scratch
+    root: Scratch
     bounds: tuple[str, ...]
     starts: tuple[int, ...]
 
@@ -42,7 +41,7 @@ class Dictionary:
         return self.starts[-1]
 
     def part(self, i: int) -> pa.Array:
-        return load(_part(Path(self.scratch), i) / "terms")["term"]
+        return load(_part(self.scratch, i) / "terms")["term"]
 
     def ranks_of(self, terms: Sequence[str]) -> list[int]:
         """The rank of each term, all of which it has."""
@@ -64,7 +63,7 @@ class Dictionary:
 
 
 def make_dictionary(
-    session: SparkSession, scratch: Path, root: Path, chunks: Sequence[int], summaries: Sequence[ChunkSummary]
+    session: SparkSession, scratch: Scratch, root: Scratch, chunks: Sequence[int], summaries: Sequence[ChunkSummary]
 ) -> Dictionary:
     """The dictionary of the terms of ``chunks``, which are below ``root``."""
     samples = sorted((term for s in summaries for term in s.samples), key=str.encode)
@@ -72,20 +71,20 @@ def make_dictionary(
     bounds = sorted({samples[len(samples) * i // count] for i in range(1, count)} if samples else set(), key=str.encode)
     limits = [None, *bounds, None]
     parts = [(i, limits[i], limits[i + 1]) for i in range(len(limits) - 1)]
-    sizes = run(session, partial(_sort_part, scratch=str(scratch), root=str(root), chunks=list(chunks)), parts, "sorting terms")
-    return Dictionary(str(scratch), str(root), tuple(bounds), tuple(np.cumsum([0, *sizes]).tolist()))
+    sizes = run(session, partial(_sort_part, scratch=scratch, root=root, chunks=list(chunks)), parts, "sorting terms")
+    return Dictionary(scratch, root, tuple(bounds), tuple(np.cumsum([0, *sizes]).tolist()))
 
 
-def _part(scratch: Path, i: int) -> Path:
-    return scratch / "terms" / str(i)
+def _part(scratch: Scratch, i: int) -> Scratch:
+    return scratch / "terms" / i
 
 
-def _sort_part(part: tuple[int, str | None, str | None], *, scratch: str, root: str, chunks: Sequence[int]) -> int:
+def _sort_part(part: tuple[int, str | None, str | None], *, scratch: Scratch, root: Scratch, chunks: Sequence[int]) -> int:
     """Sorts the terms between two bounds; leaves them, each once, and the place of every chunk's terms; how many there are."""
     number, low, high = part
     mine, ends = [], [0]
     for chunk in chunks:
-        terms = load(folder_of(Path(root), chunk) / "terms")["term"]
+        terms = load(folder_of(root, chunk) / "terms")["term"]
         first = 0 if low is None else _first_not_below(terms, low)
         last = len(terms) if high is None else _first_not_below(terms, high)
         mine.append(terms.slice(first, last - first))
@@ -98,7 +97,7 @@ def _sort_part(part: tuple[int, str | None, str | None], *, scratch: str, root: 
         differs[1:] = pc.not_equal(ordered.slice(1), ordered.slice(0, len(ordered) - 1)).to_numpy(zero_copy_only=False)
     rank = np.empty(len(ordered), np.int64)
     rank[order.to_numpy()] = np.cumsum(differs) - 1
-    folder = _part(Path(scratch), number)
+    folder = _part(scratch, number)
     distinct = ordered.filter(pa.array(differs))
     save(folder / "terms", {"term": distinct})
     save(folder / "ranks", {"rank": rank})
@@ -158,7 +157,7 @@ def _number_chunk(
     task: tuple[int, dict[int, Ints]], *, dictionary: Dictionary, order: str, new: Callable[[Ints], Ints] | None
 ) -> None:
     chunk, names = task
-    folder = folder_of(Path(dictionary.root), chunk)
+    folder = folder_of(dictionary.root, chunk)
     rank = _ranks(dictionary, chunk, load(folder / "terms")["local"])
     rank = rank if new is None else new(rank)
     classes, roles, data = (load(folder / name) for name in ("classes", "roles", "data"))
@@ -178,7 +177,7 @@ def _number_chunk(
     )
 
 
-def _leave(path: Path, columns: Columns) -> None:
+def _leave(path: Scratch, columns: Columns) -> None:
     order = np.argsort(columns["node"], kind="stable")
     save(path, {name: column[order] for name, column in columns.items()})
 
@@ -187,7 +186,7 @@ def _ranks(dictionary: Dictionary, chunk: int, local: Any) -> Ints:
     """The rank of each of a chunk's terms by its own number."""
     found = []
     for i, start in enumerate(dictionary.starts[:-1]):
-        folder = _part(Path(dictionary.scratch), i)
+        folder = _part(dictionary.scratch, i)
         first, last = load(folder / "ends")["end"][chunk : chunk + 2].tolist()
         found.append(load(folder / "ranks")["rank"][first:last] + start)
     rank = np.empty(len(local), np.int64)

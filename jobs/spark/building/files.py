@@ -1,4 +1,4 @@
-"""What the steps of a build leave for one another: column files below the store, and tasks that read and write them.
+"""What the steps of a build leave for one another: column files at the place of the store, and tasks that read and write them.
 
 Each step is one Spark job with a task per part (a chunk of the input, a range of terms, a range of ids). A task reads slices of
 the files of the step before, memory-mapped, and leaves one file for each part of the next step to take its slice from. Files
@@ -8,13 +8,12 @@ may run twice, or be lost and run again. What goes to the driver are counts and 
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +22,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from jobs.spark.session import hand_on
-from jobs.store.place import Place
+from jobs.store.files import placed
+from jobs.store.place import Place, file_at
 from shiq.columns.arrays import Columns, Ints
 from shiq.errors import OperationalError
 
@@ -47,63 +47,72 @@ def run(session: SparkSession, task: Callable[[T], R], parts: Sequence[T], what:
     return found
 
 
+@dataclass(frozen=True, order=True)
+class Scratch:
+    """A ``name`` below the ``place`` of a store, of what the steps of its build leave for one another."""
+
+    place: Place
+    name: str
+
+    def __truediv__(self, name: object) -> Scratch:
+        return Scratch(self.place, f"{self.name}/{name}")
+
+    def path(self) -> Path:
+        """What is there, or a copy of it."""
+        return file_at(self.place, self.name)
+
+    def placed(self) -> AbstractContextManager[Path]:
+        """A path to write to; what is there at the end is put there in one step."""
+        return placed(self.place, self.name, durable=False)
+
+
 @contextmanager
-def scratch_of(session: SparkSession, store: Place, *, keep: bool = False) -> Iterator[Path]:
-    """An empty folder for what a build leaves between its steps: below the ``store``, or, for one in an object store, below
-    SHIQ_SCRATCH or that of temporary files. It goes at the end, unless it is kept.
+def scratch_of(session: SparkSession, store: Place, *, keep: bool = False) -> Iterator[Scratch]:
+    """A name of its own below the ``store`` for what a build leaves between its steps. All of that goes at the end, unless it is
+    kept.
 
     Raises: OperationalError where an executor does not see what the driver writes there.
     """
     hand_on(session, store)
     if isinstance(store, Path):
-        scratch = store / BUILDING
-        shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir()
-    else:
-        scratch = Path(tempfile.mkdtemp(prefix="shiq-building-", dir=os.environ.get("SHIQ_SCRATCH")))
+        shutil.rmtree(store / BUILDING, ignore_errors=True)
+    scratch = Scratch(store, f"{BUILDING}/{uuid.uuid4().hex[:12]}")
     try:
-        mark = scratch / "mark"
-        mark.write_text(scratch.as_posix())
-        seen = run(session, _sees, [str(mark)] * session.sparkContext.defaultParallelism, "checking the store's place")
-        blind = sorted({host for host, sees in seen if not sees})
-        if blind:
-            raise OperationalError(
-                f"{scratch.parent}: not seen by the executors on {', '.join(blind)}",
-                "Put the store where driver and executors share files; for one in an object store, name such a folder in "
-                "SHIQ_SCRATCH.",
-            )
+        if isinstance(store, Path):
+            _check_seen(session, store, scratch / "mark")
         yield scratch
     finally:
-        if not keep:
-            shutil.rmtree(scratch, ignore_errors=True)
+        if not keep and isinstance(store, Path):
+            shutil.rmtree(store / BUILDING, ignore_errors=True)
+        elif not keep and not isinstance(store, Path):
+            store.clear(scratch.name)
 
 
-def _sees(mark: str) -> tuple[str, bool]:
-    return socket.gethostname(), Path(mark).exists()
+def _check_seen(session: SparkSession, store: Path, mark: Scratch) -> None:
+    with mark.placed() as temporary:
+        temporary.write_text(mark.name)
+    seen = run(session, _sees, [mark] * session.sparkContext.defaultParallelism, "checking the store's place")
+    if blind := sorted({host for host, sees in seen if not sees}):
+        raise OperationalError(
+            f"{store}: not seen by the executors on {', '.join(blind)}",
+            "Put the store where driver and executors share files, or into an object store (s3://BUCKET/NAME).",
+        )
 
 
-@contextmanager
-def placed(path: Path) -> Iterator[Path]:
-    """A name to write to; what is there at the end is put at ``path`` in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+def _sees(mark: Scratch) -> tuple[str, bool]:
+    return socket.gethostname(), mark.path().exists()
 
 
-def save(path: Path, columns: Mapping[str, Any]) -> None:
+def save(scratch: Scratch, columns: Mapping[str, Any]) -> None:
     """Writes parallel columns (numbers, or Arrow arrays) to an uncompressed file that can be memory-mapped."""
     table = pa.table({name: column if isinstance(column, pa.Array) else pa.array(column) for name, column in columns.items()})
-    with placed(path) as temporary, pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
+    with scratch.placed() as temporary, pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
         writer.write_table(table.combine_chunks(), max_chunksize=max(len(table), 1))
 
 
-def load(path: Path) -> dict[str, Any]:
+def load(scratch: Scratch) -> dict[str, Any]:
     """The columns that `save` wrote, memory-mapped: numbers as arrays, texts as Arrow arrays."""
-    table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    table = pa.ipc.open_file(pa.memory_map(str(scratch.path()))).read_all()
     return {name: _column(table.column(name)) for name in table.column_names}
 
 
@@ -112,7 +121,7 @@ def _column(column: pa.ChunkedArray) -> Any:
     return array.to_numpy() if pa.types.is_integer(array.type) else array
 
 
-def slices(paths: Sequence[Path], key: str, low: int, high: int) -> list[dict[str, Any]]:
+def slices(paths: Sequence[Scratch], key: str, low: int, high: int) -> list[dict[str, Any]]:
     """The rows of each file (sorted by ``key``) with low ≤ key < high."""
     found = []
     for path in paths:

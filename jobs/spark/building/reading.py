@@ -11,15 +11,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from jobs.checking.inputs import without_ill_typed
 from jobs.spark.building.chunks import ChunkSummary, cut, folder_of, leave, less, read_chunk
-from jobs.spark.building.files import run
+from jobs.spark.building.files import Scratch, run
 from jobs.spark.building.left_out import LeftOutFiles
-from jobs.spark.reading import triples_of
 from shiq.abox import ABox, abox_of
 from shiq.catalog import Catalog
 from shiq.errors import InputError
@@ -56,7 +54,7 @@ class Chunks:
     (sameAs and differentFrom, complex and negative ones; plain ones are in the last chunk); leftovers and ledger of all;
     ``left_out``: as `Reading.left_out`, of what is in no check, for as long as the chunks are there."""
 
-    root: Path
+    root: Scratch
     chunks: Sequence[int]
     summaries: Sequence[ChunkSummary]
     rare: ABox
@@ -69,7 +67,7 @@ def read(
     session: SparkSession,
     sources: Sequence[object],
     ontology: Reading,
-    scratch: Path,
+    scratch: Scratch,
     chunk_bytes: int,
     aside: bool = False,
     catalog: Catalog | None = None,
@@ -84,11 +82,8 @@ def read(
     Raises: InputError, UsageError.
     """
     known = [source_of(source) for source in sources]
-    for i, source in enumerate(known):
-        if isinstance(source, TableSource) and source.kind is TableKind.SPARK:
-            known[i] = _as_files(source, scratch / f"table-{i}")
-    parts = [(s, f"a{i}") for i, s in enumerate(known) if isinstance(s, FileSource | TableSource) and is_cut(s)]
-    others = [value for value, s in zip(sources, known) if not is_cut(s)]
+    parts = [(s, f"a{i}") for i, s in enumerate(known) if isinstance(s, FileSource | TableSource) and _is_cut(s)]
+    others = [value for value, s in zip(sources, known) if not _is_cut(s)]
     ranges, passed_over = cut(session, parts, scratch, chunk_bytes)
     chunks = list(enumerate(ranges))
     signature = ontology.tbox.signature
@@ -96,7 +91,7 @@ def read(
     for turn in range(_JUDGINGS):
         # A task of an earlier turn that is still about cannot write where this one reads.
         root = scratch / f"read-{turn}"
-        found = run(session, partial(read_chunk, judging=judging, root=str(root), gone=gone), chunks, "reading")
+        found = run(session, partial(read_chunk, judging=judging, root=root, gone=gone), chunks, "reading")
         unplaced, summaries = [report for report, _ in found], [summary for _, summary in found]
         reports = located(unplaced)
         for report in reports:
@@ -134,16 +129,11 @@ def read(
     return Chunks(root, range(len(chunks) + 1), [*summaries, last], abox, tuple(capped(leftovers)), ledger, left_out)
 
 
-def _as_files(source: TableSource, folder: Path) -> TableSource:
-    """A table of Spark's as Parquet files: the driver does not hold it, and each row is read once from the table."""
-    triples_of(source).write.mode("overwrite").parquet(folder.absolute().as_uri())
-    for file in folder.iterdir():
-        if file.suffix != ".parquet":
-            file.unlink()
-    return TableSource(source.name, TableKind.PARQUET, folder)
+def _is_cut(source: object) -> bool:
+    return is_cut(source) or (isinstance(source, TableSource) and source.kind is TableKind.SPARK)
 
 
-def _left_out(root: Path, summaries: Sequence[ChunkSummary], before: Sequence[int]) -> list[LeftOutFiles]:
+def _left_out(root: Scratch, summaries: Sequence[ChunkSummary], before: Sequence[int]) -> list[LeftOutFiles]:
     """What the chunks left out, part by part; ``before``: the lines of its source before each."""
     chunks = [(folder_of(root, i), lines, told.left_out) for i, (told, lines) in enumerate(zip(summaries, before))]
     return [LeftOutFiles(part, [(folder, lines) for folder, lines, parts in chunks if part in parts]) for part in LEFT_OUT]

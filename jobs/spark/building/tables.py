@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -15,10 +14,10 @@ from pyspark.sql import SparkSession
 
 from jobs.spark.building.chunks import folder_of
 from jobs.spark.building.dictionary import Dictionary
-from jobs.spark.building.files import distinct_rows, joined, load, run, save, slices
+from jobs.spark.building.files import Scratch, distinct_rows, joined, load, run, save, slices
 from jobs.store.files import DataFile
 from jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
-from jobs.store.place import place_of
+from jobs.store.place import Place
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.columns.arrays import Columns, Ints, distinct, is_in, least_by, row_codes
 from shiq.columns.rows import term_hash
@@ -29,13 +28,11 @@ HASHES = 1 << 64
 
 @dataclass(frozen=True)
 class Ranges:
-    """The ids of a build, in ranges of ``width`` ranks. ``build`` is part of the names of its files; ``store`` and ``scratch``
-    are seen by all executors; ``near``: see `jobs.store.numbering`; ``renumbered``: whether ranks are not those of the
-    dictionary (`jobs.spark.building.clustering`)."""
+    """The ids of a build, in ranges of ``width`` ranks. ``build`` is part of the names of its files; ``near``: see
+    `jobs.store.numbering`; ``renumbered``: whether ranks are not those of the dictionary (`jobs.spark.building.clustering`)."""
 
-    store: str
-    scratch: str
-    root: str
+    scratch: Scratch
+    root: Scratch
     build: str
     chunks: int
     nodes: int
@@ -49,8 +46,13 @@ class Ranges:
     def bounds(self, i: int) -> tuple[int, int]:
         return i * self.width, min((i + 1) * self.width, self.nodes)
 
-    def folder(self, i: int) -> Path:
-        return Path(self.scratch) / self.order / str(i)
+    def folder(self, i: int) -> Scratch:
+        return self.scratch / self.order / i
+
+    @property
+    def place(self) -> Place:
+        """Where the store lies."""
+        return self.scratch.place
 
     @property
     def order(self) -> str:
@@ -60,10 +62,10 @@ class Ranges:
     def file(self, i: int) -> str:
         return f"part-{i:05d}-{self.build}.zstd.parquet"
 
-    def chunk_files(self, name: str) -> list[Path]:
-        return [folder_of(Path(self.root), chunk) / name for chunk in range(self.chunks)]
+    def chunk_files(self, name: str) -> list[Scratch]:
+        return [folder_of(self.root, chunk) / name for chunk in range(self.chunks)]
 
-    def row_files(self, name: str) -> list[Path]:
+    def row_files(self, name: str) -> list[Scratch]:
         """The rows of each chunk by rank."""
         return self.chunk_files(f"{self.order}/{name}")
 
@@ -171,7 +173,7 @@ def _terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
     low, high = ranges.bounds(i)
     if not ranges.renumbered:
         return dictionary.terms_of(low, high)
-    old = load(Path(ranges.scratch) / "clusters" / "old" / str(i) / "old")["old"]
+    old = load(ranges.scratch / "clusters" / "old" / i / "old")["old"]
     order = np.argsort(old)
     parts = []
     for k, start in enumerate(dictionary.starts[:-1]):
@@ -184,7 +186,7 @@ def _terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
 
 
 def _files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[str, DataFile]:
-    store, file = place_of(ranges.store), ranges.file(i)
+    store, file = ranges.place, ranges.file(i)
     return {name: write_part(store, name, file, columns) for name, columns in tables.items() if len(next(iter(columns.values())))}
 
 

@@ -13,12 +13,10 @@ Labels only grow, whatever the order, so the fixpoint is the one that `abox_ops.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -29,13 +27,13 @@ from abox_ops.elements.partition import components
 from abox_ops.index.columns import Extra
 from abox_ops.labels.calculus import Label
 from abox_ops.labels.columns import Calculus, distinct_values
+from abox_ops.labels.documents import label_rows, read_labels
 from abox_ops.labels.numbered import EMPTY_ID, Bools
-from jobs.spark.building.files import distinct_rows, joined, load, placed, run, slices
+from jobs.spark.building.files import Scratch, distinct_rows, joined, load, run, save, slices
 from jobs.spark.building.tables import Ranges
 from jobs.spark.worker import kept
 from jobs.store.files import DataFile
 from jobs.store.numbering import spread
-from jobs.store.place import place_of
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.abox import Interner
 from shiq.columns.arrays import Columns, Ints, distinct, is_in, take, unique
@@ -69,7 +67,7 @@ class ToldState:
     members and the least of them, sorted by member; ``literals``: what complex assertions say of nodes; ``different``: pairs of
     nodes that are asserted to be different. Nodes are ranks."""
 
-    files: tuple[str, ...]
+    files: tuple[Scratch, ...]
     literals: tuple[tuple[int, NameLiteral], ...] = ()
     different: Ints = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     member: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -124,7 +122,7 @@ def tell(session: SparkSession, ranges: Ranges, rules: TaskRules, start: ToldSta
         told = united
 
 
-def _replaced(files: Sequence[str], found: Sequence[Round]) -> tuple[str, ...]:
+def _replaced(files: Sequence[Scratch], found: Sequence[Round]) -> tuple[Scratch, ...]:
     now = list(files)
     for x in found:
         if x.file is not None:
@@ -135,28 +133,26 @@ def _replaced(files: Sequence[str], found: Sequence[Round]) -> tuple[str, ...]:
 # --- labels as files ------------------------------------------------------------------------------
 
 
-def _save_labels(path: Path, calculus: Calculus, label: Ints) -> str:
+def _save_labels(path: Scratch, calculus: Calculus, label: Ints) -> Scratch:
     """Writes the labels of a range: their numbers within the file, and what these stand for, in an order that is the same in
     every worker."""
     used, which, _ = distinct(label)
     values = sorted(calculus.table.labels[i] for i in used.tolist())
     place = {value: i for i, value in enumerate(values)}
     number = np.array([place[calculus.table.labels[i]] for i in used.tolist()], np.int32)
-    with placed(path.with_suffix(".npy")) as temporary, temporary.open("wb") as out:
-        np.save(out, number[which])
-    with placed(path.with_suffix(".json")) as temporary:
-        temporary.write_text(json.dumps([[f"{p:x}", f"{n:x}"] for p, n in values]))
-    return str(path)
+    save(path / "numbers", {"number": number[which]})
+    save(path / "labels", label_rows(values))
+    return path
 
 
-def labels_in(path: str) -> list[Label]:
+def labels_in(path: Scratch) -> list[Label]:
     """The distinct labels in a file."""
-    return [(int(p, 16), int(n, 16)) for p, n in json.loads(Path(path).with_suffix(".json").read_text())]
+    return read_labels(load(path / "labels"))
 
 
-def _load_labels(path: str, calculus: Calculus, places: Ints | None = None) -> Ints:
+def _load_labels(path: Scratch, calculus: Calculus, places: Ints | None = None) -> Ints:
     """The labels at ``places`` of a range (or all), by the numbers of ``calculus``."""
-    numbers = np.load(Path(path).with_suffix(".npy"), mmap_mode="r")
+    numbers = load(path / "numbers")["number"]
     own = calculus.table.ids(labels_in(path))
     found: Ints = own[numbers if places is None else numbers[places]]
     return found
@@ -180,11 +176,11 @@ class Round:
     """What a task of a round tells: the new file if labels have changed, and the ranges that this one reads."""
 
     range: int
-    file: str | None
+    file: Scratch | None
     near: set[int]
 
 
-def _begin(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> str:
+def _begin(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> Scratch:
     """The asserted literals of each node of range ``i``, and what its data assertions refute."""
     calculus = rules.calculus()
     low, high = ranges.bounds(i)
@@ -368,10 +364,10 @@ def _write_elements(i: int, *, ranges: Ranges, told: ToldState, labels: Sequence
     place = {label: k for k, label in enumerate(labels)}
     low, high = ranges.bounds(i)
     number = np.array([place[label] for label in labels_in(told.files[i])], np.int64)
-    label = number[np.load(Path(told.files[i]).with_suffix(".npy"))]
+    label = number[load(told.files[i] / "numbers")["number"]]
     node = np.arange(low, high, dtype=np.int64)
     named = told.element_of(node) == node
     if not named.any():
         return None
     columns = {"element": spread(node[named]), "label": label[named]}
-    return write_part(place_of(ranges.store), "elements", ranges.file(i), columns)
+    return write_part(ranges.place, "elements", ranges.file(i), columns)
