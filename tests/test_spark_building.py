@@ -7,7 +7,7 @@ import gzip
 import pickle
 import random
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -75,42 +75,50 @@ class Here:
     def setJobDescription(self, text: str | None) -> None:
         pass
 
-    def parallelize(self, parts: Sequence[Any], count: int) -> Tasks:
-        return Tasks(parts)
+    def getLocalProperty(self, name: str) -> None:
+        pass
+
+    def setLocalProperty(self, name: str, value: str | None) -> None:
+        pass
+
+    def range(self, start: int, end: int, step: int, count: int) -> Tasks:
+        return Tasks(range(start, end, step))
 
 
+@dataclass
 class Tasks:
-    def __init__(self, parts: Iterable[Any], task: Callable[[Any], Any] | None = None) -> None:
-        self.parts, self.task = list(parts), task
+    numbers: Sequence[int]
+    task: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]] | None = None
 
-    def map(self, task: Callable[[Any], Any]) -> Tasks:
-        return Tasks(self.parts, task)
+    def mapInArrow(self, task: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], ddl: str) -> Tasks:
+        return replace(self, task=task)
 
-    def collect(self) -> list[Any]:
+    def toArrow(self) -> pa.Table:
         sent = cloudpickle.dumps(self.task)
-        return [pickle.loads(cloudpickle.dumps(pickle.loads(sent)(part))) for part in self.parts]
+        return pa.Table.from_batches(found for i in self.numbers for found in pickle.loads(sent)(iter([_numbers([i])])))
+
+
+def _numbers(numbers: Sequence[int]) -> pa.RecordBatch:
+    return pa.record_batch([pa.array(numbers, pa.int64())], names=["id"])
 
 
 class Twice(Tasks):
     """Every task runs twice, as if by two workers that know nothing yet; some are lost after the first run."""
 
-    def map(self, task: Callable[[Any], Any]) -> Tasks:
-        return Twice(self.parts, task)
-
-    def collect(self) -> list[Any]:
+    def toArrow(self) -> pa.Table:
         first = []
         for _ in range(2):
             found = []
-            for part in reversed(self.parts):
+            for i in reversed(self.numbers):
                 worker._kept.clear()
-                found.append(Tasks([part], self.task).collect()[0])
+                found.append(Tasks([i], self.task).toArrow())
             first.append(found[::-1])
-        return [first[i % 2][i] for i in range(len(self.parts))]
+        return pa.concat_tables(first[i % 2][i] for i in range(len(self.numbers)))
 
 
 class HereTwice(Here):
-    def parallelize(self, parts: Sequence[Any], count: int) -> Tasks:
-        return Twice(parts)
+    def range(self, start: int, end: int, step: int, count: int) -> Tasks:
+        return Twice(range(start, end, step))
 
 
 class Weighed(Here):
@@ -120,19 +128,16 @@ class Weighed(Here):
         super().__init__()
         self.collected = 0
 
-    def parallelize(self, parts: Sequence[Any], count: int) -> Tasks:
+    def range(self, start: int, end: int, step: int, count: int) -> Tasks:
         session = self
 
         class Weighing(Tasks):
-            def map(self, task: Callable[[Any], Any]) -> Tasks:
-                return Weighing(self.parts, task)
-
-            def collect(self) -> list[Any]:
-                found = super().collect()
-                session.collected += len(cloudpickle.dumps(found))
+            def toArrow(self) -> pa.Table:
+                found = super().toArrow()
+                session.collected += found.nbytes
                 return found
 
-        return Weighing(parts)
+        return Weighing(range(start, end, step))
 
 
 HERE = cast("SparkSession", Here())

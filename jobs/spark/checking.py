@@ -45,6 +45,7 @@ from jobs.spark.plan import Plan, new_names
 from jobs.spark.reading import BatchRows
 from jobs.spark.reasoners import Asking
 from jobs.spark.rounds import conflicting, grouped, range_width, united
+from jobs.spark.session import width_of
 from jobs.spark.worker import StoreKey
 from shiq.columns.rows import Names
 from shiq.model import Assertion, NegativeDataPropertyAssertion, SubClassOf
@@ -129,7 +130,7 @@ class BatchGroups:
 
     @property
     def tasks(self) -> int:
-        return max(1, self.spark.sparkContext.defaultParallelism)
+        return width_of(self.spark)
 
     # --- rounds -----------------------------------------------------------------------------------
 
@@ -314,7 +315,7 @@ def planned(
 def batch_of(spark: SparkSession, plan: Plan, added: BatchRows, removed: BatchRows | None, last_node: int) -> BatchGroups:
     """The batch in groups. One that is small, or would be one group, is one, whose rows stay where they were read."""
     asked = spark.conf.get("spark.shiq.range", None)
-    width = range_width(last_node, max(1, spark.sparkContext.defaultParallelism), int(asked) if asked else None)
+    width = range_width(last_node, width_of(spark), int(asked) if asked else None)
     rows, count = added.frame, added.count
     if removed is not None:
         rows = rows.unionAll(removed.frame.withColumn("split", F.lit(DELETED).cast("bigint")))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -16,6 +17,18 @@ _DESCRIPTION = "spark.job.description"
 def describe(spark: SparkSession, stage: str) -> None:
     """Says what the jobs that are started from now on are for."""
     spark.sparkContext.setJobDescription(f"shiq: {stage}")
+
+
+@contextmanager
+def described(spark: SparkSession, text: str) -> Iterator[None]:
+    """Says what the jobs that are started within are for."""
+    context = spark.sparkContext
+    before = context.getLocalProperty(_DESCRIPTION)
+    context.setJobDescription(text)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_DESCRIPTION, before)  # type: ignore[arg-type]  # None takes it away
 
 
 @dataclass

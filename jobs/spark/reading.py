@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 
 from jobs.spark import rows as rows_
 from jobs.spark.rows import ASSERTIONS, DDL, Origins
+from jobs.spark.session import width_of
 from jobs.spark.worker import StoreKey
 from shiq.abox import ABox
 from shiq.catalog import Catalog
@@ -130,7 +131,7 @@ class _Parts:
 def _parts(spark: SparkSession, sources: Sequence[object], scope: str) -> _Parts:
     """Raises: InputError for a table without s, p, o, or that is none."""
     parts = _Parts()
-    cores = max(1, spark.sparkContext.defaultParallelism)
+    cores = width_of(spark)
     for i, source in enumerate(sources):
         own = f"{scope}{i}"
         known = source_of(source)
@@ -321,7 +322,7 @@ def rows_of_abox(spark: SparkSession, abox: ABox, store: StoreKey) -> BatchRows:
     """An ABox as rows; terms are looked up in tasks."""
     table = rows_.rows_of(abox)
     frame = spark.createDataFrame(table) if table.num_rows else spark.createDataFrame([], DDL)
-    count = max(1, min(spark.sparkContext.defaultParallelism, -(-table.num_rows // 10_000)))
+    count = max(1, min(width_of(spark), -(-table.num_rows // 10_000)))
     spread = frame.repartition(count, "s") if count > 1 else frame.coalesce(1)
     frame = spread.mapInArrow(partial(_look_up, store), DDL).persist()
     others = ABox(individuals=abox.individuals, same=abox.same, different=abox.different, complex=abox.complex)

@@ -81,6 +81,11 @@ def _java_options_are_said(settings: Mapping[str, str]) -> bool:
     return any(map(os.environ.get, _JAVA_VARIABLES)) or any(word in text for text in said for word in _JAVA_WORDS)
 
 
+def width_of(session: SparkSession) -> int:
+    """How many tasks ``session`` is to have at least, that all its cores have one."""
+    return max(1, session.sparkContext.defaultParallelism)
+
+
 def interpreter_of(session: SparkSession) -> str:
     """The interpreter that the user has named for the workers of ``session``, else this one: another python3 on the path may lack
     what the tasks import."""

@@ -29,6 +29,7 @@ from jobs.spark.building.files import Scratch, joined, load, run, save, slices
 from jobs.spark.building.merging import IndexedStore
 from jobs.spark.building.tables import Ranges, rank_of
 from jobs.spark.reasoners import Asking
+from jobs.spark.session import width_of
 from jobs.spark.worker import kept
 from jobs.store.numbering import spread
 from shiq.columns.arrays import Ints, unique
@@ -211,7 +212,7 @@ def decide_shapes(
     session: SparkSession, shapes: Sequence[ModuleShape], indexed: IndexedStore, asking: Asking
 ) -> list[tuple[str, str]]:
     """Verdict and reason of each shape."""
-    tasks = max(1, min(len(shapes), 4 * session.sparkContext.defaultParallelism))
+    tasks = max(1, min(len(shapes), 4 * width_of(session)))
     order = sorted(range(len(shapes)), key=lambda i: (-shapes[i].size, i))
     parts = [order[k::tasks] for k in range(tasks)]
     task = partial(_ask, indexed=indexed, asking=asking)

@@ -8,12 +8,14 @@ may run twice, or be lost and run again. What goes to the driver are counts and 
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import socket
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +23,8 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from jobs.spark.session import hand_on
+from jobs.spark.costs import described
+from jobs.spark.session import hand_on, width_of
 from jobs.store.files import placed
 from jobs.store.place import Place, file_at
 from shiq.columns.arrays import Columns, Ints
@@ -38,13 +41,18 @@ def run(session: SparkSession, task: Callable[[T], R], parts: Sequence[T], what:
     """``task`` of each part, in order, one Spark task each."""
     if not parts:
         return []
-    context = session.sparkContext
-    context.setJobDescription(f"shiq index: {what}")
-    try:
-        found: list[R] = context.parallelize(parts, len(parts)).map(task).collect()
-    finally:
-        context.setJobDescription(None)  # type: ignore[arg-type]
-    return found
+    work = partial(_told, task, [pickle.dumps(part) for part in parts])
+    with described(session, f"shiq index: {what}"):
+        told = session.range(0, len(parts), 1, len(parts)).mapInArrow(work, "number bigint, body binary").toArrow()
+    bodies = dict(zip(told["number"].to_pylist(), told["body"].to_pylist()))
+    return [pickle.loads(bodies[i]) for i in range(len(parts))]
+
+
+def _told(task: Callable[[T], R], parts: Sequence[bytes], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            body = pickle.dumps(task(pickle.loads(parts[number])))
+            yield pa.record_batch([pa.array([number], pa.int64()), pa.array([body], pa.binary())], names=["number", "body"])
 
 
 @dataclass(frozen=True, order=True)
@@ -91,7 +99,7 @@ def scratch_of(session: SparkSession, store: Place, *, keep: bool = False) -> It
 def _check_seen(session: SparkSession, store: Path, mark: Scratch) -> None:
     with mark.placed() as temporary:
         temporary.write_text(mark.name)
-    seen = run(session, _sees, [mark] * session.sparkContext.defaultParallelism, "checking the store's place")
+    seen = run(session, _sees, [mark] * width_of(session), "checking the store's place")
     if blind := sorted({host for host, sees in seen if not sees}):
         raise OperationalError(
             f"{store}: not seen by the executors on {', '.join(blind)}",
