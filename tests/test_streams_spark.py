@@ -6,12 +6,15 @@ import gzip
 import json
 import os
 import random
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from functools import partial
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -26,7 +29,7 @@ from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.functional.writer import axiom_text, ontology_text
 from streams.consistency import StreamPlan, StreamResult, plan
-from streams.consistency.watch import Watch
+from streams.consistency.embedded import StreamQuestion, watch_run
 from streams.front.arrivals import Arrivals
 from streams.front.event import Event
 from streams.front.lateness import EventClock
@@ -45,7 +48,7 @@ pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
 def ran(
     watched: StreamPlan,
-    targets: Sequence[Path],
+    targets: Sequence[Path | str],
     session: SparkSession | None,
     folder: Path,
     *,
@@ -55,21 +58,21 @@ def ran(
     batch_bytes: int = 1 << 20,
     suffix: str = "jsonl",
 ) -> tuple[StreamResult, list[Any], list[Any]]:
-    """The result, rows and rejects of a run, by Spark where there is a session."""
+    """The result, rows and rejects of a run, by Spark where there is a session; events go to two sides beside."""
     from jobs.streaming.consistency import BucketFindings
     from jobs.streaming.session import on_spark
 
     folder.mkdir(exist_ok=True)
     out, rejects = folder / f"rows.{suffix}", folder / f"rejects.{suffix}"
     sources = [open_source(str(target)) for target in targets]
-    with started(sources, {"out": str(out), "rejects": str(rejects)}, checkpoint) as run:
+    sides = {name: str(folder / f"{name}.jsonl") for name in ("accepted", "quarantine")}
+    drive = None
+    if session is not None:
+        how: dict[str, Any] = {"session": session, "batch_bytes": batch_bytes}
+        drive = lambda run, watch: on_spark(BucketFindings(watch), run, [*map(str, targets)], **how)  # noqa: E731
+    with started(sources, {"out": str(out), "rejects": str(rejects), **sides}, checkpoint) as run:
         arrivals = Arrivals(EventClock(lateness), RejectLog(run.outputs.texts("rejects")))
-        watch = Watch(watched, arrivals, heard=run.outputs.to("out"))
-        watch.begin(static)
-        if session is None:
-            result = run.drive(watch)
-        else:
-            result = on_spark(BucketFindings(watch), run, [*map(str, targets)], session=session, batch_bytes=batch_bytes)
+        result = watch_run(run, watched, arrivals, StreamQuestion(), static, drive=drive)
     return result, sorted(read(out), key=str), sorted(read(rejects), key=str)
 
 
@@ -78,6 +81,14 @@ def read(path: Path) -> list[Any]:
         table = DeltaTable(str(path)).to_pyarrow_table() if path.suffix == ".delta" else pq.read_table(path)
         return [{name: value for name, value in row.items() if value is not None} for row in table.to_pylist()]
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def assert_sides(one: Path, other: Path) -> None:
+    """The accepted events, in their order, and those set aside, of runs in two folders."""
+    assert (one / "accepted.jsonl").read_bytes() == (other / "accepted.jsonl").read_bytes()
+    aside = [sorted((folder / "quarantine.jsonl").read_text().splitlines()) for folder in (one, other)]
+    assert aside[0] == aside[1]
+    assert aside[0] and (one / "accepted.jsonl").stat().st_size
 
 
 def assert_same(one: tuple[StreamResult, list[Any], list[Any]], other: tuple[StreamResult, list[Any], list[Any]]) -> None:
@@ -136,6 +147,7 @@ def test_random_streams(spark: SparkSession, tmp_path: Path) -> None:
         for name, on in (("local", None), ("spark", session))
     )
     assert_same(one, other)
+    assert_sides(tmp_path / "local", tmp_path / "spark")
     assert {leftover.kind for leftover in one[0].leftovers} == {"late", "ahead", "malformed", "undeclared"}
     assert one[0].spans and one[0].statistics["duplicates"]
 
@@ -164,6 +176,7 @@ def test_a_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
         file.unlink()
     _write(files[2], lines[2 * third :])
     whole = both(2)
+    assert_sides(tmp_path / "local2", tmp_path / "spark")
     assert whole.spans and whole.statistics["duplicates"]
 
 
@@ -188,13 +201,9 @@ def test_what_spark_cannot_do_is_refused_before_anything_is_touched(tmp_path: Pa
     )
     file = ("--source", str(kept["e.jsonl"]))
     for more, said in (
-        (("--source", "-"), "- is read in one process"),
-        (("--source", "socket://localhost:1"), "socket://localhost:1 is read in one process"),
-        (("--source", "rate://5"), "rate://5 is read in one process"),
+        (("--source", "-", *file), "have no order"),
+        (("--source", "rate://5", "--source", "socket://localhost:1"), "have no order"),
         ((*file, "--source", "kafka://localhost:1/t"), "have no order"),
-        ((*file, "--accepted", str(tmp_path / "a")), "--accepted: an event is taken or set aside as a whole"),
-        ((*file, "--quarantine", str(tmp_path / "q")), "--quarantine: an event is taken or set aside as a whole"),
-        ((*file, "--store", str(tmp_path / "kg"), "--every", "5"), "--store: a store is open in one process"),
     ):
         assert exit_code(*common, *more) == 2
         errors = capsys.readouterr().err
@@ -228,7 +237,89 @@ def test_tables_in_and_out(spark: SparkSession, tmp_path: Path, strategy: str, k
     one = ran(watched, [source], None, tmp_path / "local", suffix=kind)
     other = ran(watched, [source], session, tmp_path / "spark", suffix=kind, batch_bytes=len(terms) * 50)
     assert_same(one, other)
+    assert_sides(tmp_path / "local", tmp_path / "spark")
     assert one[1] and {row["kind"] for row in one[2]} == {"malformed", "undeclared"}
+
+
+# --- what can be read only once ----------------------------------------------------------------------
+
+
+def sending(*parts: Sequence[str]) -> tuple[str, Thread]:
+    """A server that sends the first who connects the first part and stays, the next the next, and closes at the last."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        held = []
+        with server:
+            for number, part in enumerate(parts, 1):
+                connection, _ = server.accept()
+                held.append(connection)
+                connection.sendall("".join(f"{line}\n" for line in part).encode())
+                if number == len(parts):
+                    connection.close()
+
+    thread = Thread(target=serve, daemon=True)
+    thread.start()
+    return f"socket://127.0.0.1:{server.getsockname()[1]}", thread
+
+
+def without_source(rejects: Sequence[dict[str, Any]]) -> list[str]:
+    return sorted(str({name: value for name, value in row.items() if name != "source"}) for row in rejects)
+
+
+@pytest.mark.slow
+def test_a_socket_and_its_lines_that_were_broken(spark: SparkSession, tmp_path: Path) -> None:
+    from jobs.streaming.session import streaming_session
+
+    session, _ = streaming_session()
+    onto, lines = many(range(20, 30), tmp_path, 1)
+    (tmp_path / "e.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    address, _ = sending(lines)
+    watched = plan(onto, 3)
+    one = ran(watched, [tmp_path / "e.jsonl"], None, tmp_path / "local", lateness=1)
+    other = ran(watched, [address], session, tmp_path / "spark", lateness=1)
+    assert (one[0].spans, one[0].verdicts, one[1]) == (other[0].spans, other[0].verdicts, other[1])
+    assert without_source(one[2]) == without_source(other[2]) and one[2]
+    assert_sides(tmp_path / "local", tmp_path / "spark")
+
+
+@pytest.mark.slow
+def test_commands_over_what_comes_by_itself_and_a_store(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Standard input checked against a store, and drawn events: the files of one process, row by row."""
+    from jobs.checking.calls import index
+    from tests.test_streams_consistency import AXIOMS, T, event, isa
+    from tests.test_streams_consistency import ran as exit_code
+
+    role = owl.ObjectProperty(T + "p")
+    limit = owl.SubClassOf(owl.Class(T + "Student"), owl.ObjectMaxCardinality(1, role))
+    (tmp_path / "onto.ofn").write_text(ontology_text((*AXIOMS, limit), ()))
+    (tmp_path / "base.nt").write_text(f"<{T}bob> <{T}p> <{T}ann> .\n<{T}ann> <{owl.OWL}differentFrom> <{T}eve> .\n")
+    index([str(tmp_path / "onto.ofn")], [str(tmp_path / "base.nt")], str(tmp_path / "kg"))
+    stream = [
+        event(1, isa("bob", "Student")),
+        event(3, f"<{T}bob> <{T}p> <{T}eve> ."),
+        event(5, isa("tom", "Student"), isa("tom", "Publication")),
+        event(9, isa("zoe", "Student"), "no triple"),
+        event(30),
+    ]
+    lines = ["", *map(json.dumps, stream[:3]), "", "{", *map(json.dumps, stream[3:])]
+    common = ["consistency", "--window", "3", "-q", "--allow", "outside-dl-lite"]
+    asked = [*common, "--store", str(tmp_path / "kg"), "--every", "2", "--to", "20", "--source", "-"]
+    drawn_asked = [*common, "--tbox", str(tmp_path / "onto.ofn"), "--source", "rate://5"]
+    outputs = ("out", "verdicts", "rejects", "accepted", "quarantine")
+    files = dict[str, list[list[str]]]()
+    for engine in ("local", "spark"):
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO("\n".join(lines).encode())))
+        for number, arguments in enumerate((asked, drawn_asked)):
+            made = [tmp_path / f"{engine}{number}-{name}" for name in outputs]
+            to = [word for name, file in zip(outputs, made) for word in (f"--{name}", str(file))]
+            assert exit_code(*arguments, *to, "--engine", engine) == 1
+            files.setdefault(engine, []).extend(sorted(file.read_text().splitlines()) for file in made)
+    assert files["spark"] == files["local"]
+    assert [json.loads(row)["line"] for row in files["local"][2]] == [6, 7]
+    assert sum('"store"' in row for row in files["local"][0]) >= 3 and all(files["local"][number] for number in (3, 4, 5, 8, 9))
 
 
 # --- parts, without Spark --------------------------------------------------------------------------
@@ -375,11 +466,11 @@ def program(onto: str, source: str, folder: str, master: str) -> None:
 
     session, _ = streaming_session(master)
     place = Path(folder)
-    ran(plan(onto, 3), [Path(source)], session, place, lateness=1, checkpoint=place / "checkpoint", batch_bytes=10_000)
+    ran(plan(onto, 3), [source], session, place, lateness=1, checkpoint=place / "checkpoint", batch_bytes=10_000)
     stop(session)
 
 
-def _begin(onto: str, source: Path, folder: Path, master: str) -> subprocess.Popen[bytes]:
+def _begin(onto: str, source: Path | str, folder: Path, master: str) -> subprocess.Popen[bytes]:
     code = f"from tests.test_streams_spark import program; program({onto!r}, {str(source)!r}, {str(folder)!r}, {master!r})"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     with (folder / "log").open("ab") as log:
@@ -392,6 +483,29 @@ def _wait_for_batch(process: subprocess.Popen[bytes], folder: Path, number: int)
     while not file.exists() or json.loads(file.read_bytes())["positions"]["batch"] < number:
         assert process.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()[-3000:]
         time.sleep(0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_driver_that_reads_a_socket_is_killed(tmp_path: Path) -> None:
+    """What had come is read again; the next run goes on with what comes then."""
+    onto, source, folder = _case(tmp_path)
+    lines = source.read_text().split("\n")
+    half = len(lines) // 2
+    address, _ = sending(lines[:half], lines[half:])
+    killed = _begin(onto, address, folder, "local[2]")
+    _wait_for_batch(killed, folder, 0)
+    received, deadline = folder / "checkpoint" / "spark" / "received", time.monotonic() + 600
+    while received.read_bytes().count(b"\n") < half:
+        assert killed.poll() is None and time.monotonic() < deadline
+        time.sleep(0.1)
+    killed.kill()
+    killed.wait()
+    assert _begin(onto, address, folder, "local[2]").wait() == 0, (folder / "log").read_text()[-3000:]
+    _, rows, rejects = ran(plan(onto, 3), [source], None, tmp_path / "local", lateness=1)
+    assert sorted(read(folder / "rows.jsonl"), key=str) == rows
+    assert without_source(read(folder / "rejects.jsonl")) == without_source(rejects)
+    assert_sides(tmp_path / "local", folder)
 
 
 def _case(tmp_path: Path) -> tuple[str, Path, Path]:
@@ -407,6 +521,7 @@ def _same_as_local(onto: str, source: Path, folder: Path) -> None:
     assert rows and rejects
     assert sorted(read(folder / "rows.jsonl"), key=str) == rows
     assert sorted(read(folder / "rejects.jsonl"), key=str) == rejects
+    assert_sides(folder.parent / "local", folder)
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 A head has a line for each record: its number, time, id, what is wrong with it, and (packed) its text, in case it is rejected. The
 parts are a system's own columns; ``event`` in them is the record's place in the chunk, so that those of rejected records can be
-taken out without looking at anything else.
+taken out without looking at anything else. What a system shows the driver of each record goes there in order, used or not.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from streams.front.event import Event, EventError, parse_event
 from streams.front.record import Record
 
-#: The columns of what goes from stage to stage; heads, and what is told to the driver, have buckets of their own.
+#: The columns of what goes from stage to stage; heads, what the driver is told, and records that it is shown have their buckets.
 COLUMNS: Final = "bucket int, place string, data binary"
-HEAD, TOLD = -2, -1
+SHOWN, HEAD, TOLD = -3, -2, -1
 #: A chunk has at most so many records, or bytes.
 MOST_RECORDS, MOST_BYTES = 20_000, 16 << 20
 _PACKED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -42,11 +42,13 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Split:
-    """A chunk's events, taken apart: tables by bucket, with a column ``event``; what was not used; figures to be summed up."""
+    """A chunk's events, taken apart: tables by bucket, with a column ``event``; what was not used; figures to be summed up; what
+    the driver is to see of each event, a row an event."""
 
     parts: Mapping[int, pa.Table]
     refused: Sequence[Refused] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    shown: pa.Table | None = None
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,8 @@ def rows_of(
         yield HEAD, at, head.to_bytes()
         for bucket, part in split.parts.items():
             yield bucket, at, packed(part)
+        if split.shown is not None:
+            yield SHOWN, at, packed(split.shown.append_column("text", pa.array([record.whole for record in chunk], pa.string())))
 
 
 def _event(record: Record, limits: EventLimits) -> tuple[Event | None, str | None]:

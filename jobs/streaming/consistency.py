@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.streaming.chunks import EventLimits, Moment, Row, Split
 from jobs.streaming.ordering import BatchTold
 from shiq.columns.arrays import Ints
-from streams.consistency.events import Numbering, TripleEncoder
+from streams.consistency.beside import Taken, shown
+from streams.consistency.events import EventColumns, Numbering, TripleEncoder
 from streams.consistency.plan import StreamPlan
 from streams.consistency.rows import Rows, order
 from streams.consistency.spans import Spans, no_spans, runs
@@ -38,16 +40,21 @@ def _encoded(names: Sequence[str]) -> list[bytes]:
     return [name.encode("utf-8", "surrogatepass") for name in names]
 
 
+def _decoded(names: Sequence[bytes]) -> list[str]:
+    return [name.decode("utf-8", "surrogatepass") for name in names]
+
+
 @dataclass(frozen=True)
 class Consistency:
     """`jobs.streaming.chunks.SparkSystem`. ``same``: one name of individuals that have several; ``static``: spans by bucket, with
-    the names of their individuals; ``follow``: conflicts are told when they open, too."""
+    the names of their individuals; ``follow``: conflicts are told when they open, too; ``shows``: the driver is to see events."""
 
     plan: StreamPlan
     same: Mapping[str, str]
     static: Mapping[int, tuple[list[str], Spans]]
     limits: EventLimits
     follow: bool = False
+    shows: bool = False
     buckets: int = BUCKETS
 
     def split(self, events: Sequence[Event | None]) -> Split:
@@ -56,8 +63,10 @@ class Consistency:
         owner = np.repeat(np.arange(len(events)), [len(texts) for texts in triples])
         times = np.array([event.t if event is not None else -1 for event in events], np.int64)
         intake, refused = TripleEncoder(self.plan.view, self.plan.masks, same=self.same), list[tuple[int, str, str, str]]()
+        unused = set[int]()
 
         def tell(place: int, kind: str, reason: str, text: str) -> None:
+            unused.add(place)
             refused.append((int(owner[place]), kind, reason, text))
 
         columns = intake.read([text for texts in triples for text in texts], owner, tell)
@@ -76,7 +85,24 @@ class Consistency:
                     "event": columns.time[rows].astype(np.int32),
                 }
             )
-        return Split(parts, refused, {"tuples": intake.tuples})
+        shown = self._shown([event or Event(-1) for event in events], unused, columns, names) if self.shows else None
+        return Split(parts, refused, {"tuples": intake.tuples}, shown)
+
+    def _shown(self, events: Sequence[Event], unused: set[int], columns: EventColumns, names: npt.NDArray[Any]) -> pa.Table:
+        """What `BucketFindings` makes `Taken` of: the labels of an event, each with whom it is of."""
+        said = list(shown(events, unused, columns.time, np.arange(len(columns.time))))
+        begins = pa.array(np.cumsum([0, *(len(taken.codes) for taken in said)]), pa.int32())
+        at = np.concatenate([taken.codes for taken in said]) if said else columns.key
+        whose = pa.array(names[columns.key[at]], pa.binary())
+        return pa.table(
+            {
+                "t": pa.array([taken.t for taken in said], pa.int64()),
+                "triples": pa.array([_encoded(taken.triples) for taken in said], pa.list_(pa.binary())),
+                "is_whole": pa.array([taken.is_whole for taken in said], pa.bool_()),
+                "who": pa.ListArray.from_arrays(begins, whose),
+                "label": pa.ListArray.from_arrays(begins, pa.array(columns.label[at], pa.int64())),
+            }
+        )
 
     def step(self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment) -> tuple[bytes, list[Row]]:
         """Takes the columns of a batch; final rows, and with ``follow`` those of conflicts that opened."""
@@ -121,7 +147,7 @@ class _Bucket:
         for part in parts:
             who = part["who"].combine_chunks()
             who = who if isinstance(who, pa.DictionaryArray) else who.chunk(0)
-            names = [name.decode("utf-8", "surrogatepass") for name in who.dictionary.to_pylist()]
+            names = _decoded(who.dictionary.to_pylist())
             key.append(np.array(self.names.all(names), np.int64)[who.indices.to_numpy()])
             label.append(part["label"].to_numpy().astype(np.int64))
             time.append(part["t"].to_numpy())
@@ -154,17 +180,34 @@ class BucketFindings:
             who, which = np.unique(key[rows], return_inverse=True)
             code = watch.plan.masks.code(which.astype(np.int64), label[rows])
             static[number] = [names.names[n] for n in who.tolist()], spans.at(rows)._replace(code=code)
-        names.set([])
+        if not watch.beside:
+            names.set([])
         watch.partition.spans = no_spans()
         clock = watch.arrivals.clock
         limits = EventLimits(watch.arrivals.unit, clock.lateness, clock.max_ahead, watch.plan.window, watch.start, watch.end)
-        return Consistency(watch.plan, watch.intake.same, static, limits, watch.follow)
+        return Consistency(watch.plan, watch.intake.same, static, limits, watch.follow, bool(watch.beside))
 
     def hear(self, told: BatchTold, rows: Sequence[Row]) -> None:
         """Takes the figures, rejects and rows of a batch."""
         told.settle(self.watch.arrivals, self.watch.counts)
         self.watch.intake.tuples += told.counts.get("tuples", 0)
         self._take(rows)
+        self._show(told.shown)
+
+    def _show(self, tables: Sequence[pa.Table]) -> None:
+        """Shows what is beside the records of a batch, in their order, as one process would."""
+        watch = self.watch
+        for row in sorted((row for table in tables for row in table.to_pylist()), key=lambda row: row["rank"]):
+            if not row["used"]:
+                for one in watch.beside:
+                    one.refuse(row["text"])
+                continue
+            who = np.array(watch.intake.names.all(_decoded(row["who"])), np.int64)
+            codes = watch.plan.masks.code(who, np.array(row["label"], np.int64))
+            for one in watch.beside:
+                one.take(row["text"], Taken(row["t"], _decoded(row["triples"]), codes, row["is_whole"]))
+        watch.passed((watch.arrivals.clock.watermark or 0) - 1)
+        watch.forget(np.unique(np.concatenate([np.empty(0, np.int64), *(one.keys() for one in watch.beside)])))
 
     def _take(self, rows: Sequence[Row]) -> None:
         ordered = sorted(rows, key=order)

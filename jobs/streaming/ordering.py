@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.streaming.chunks import HEAD, TOLD, Head, Moment, SparkSystem, packed, unpacked
+from jobs.streaming.chunks import HEAD, SHOWN, TOLD, Head, Moment, SparkSystem, packed, unpacked
 from shiq.columns.arrays import Ints
 from streams.front.arrivals import Arrivals
 from streams.front.event import Event
@@ -41,12 +41,13 @@ class _Heard(RejectLog):
 
 @dataclass
 class BatchTold:
-    """What a batch tells the driver."""
+    """What a batch tells the driver. ``shown``: what it sees of records, with their ``rank`` and whether they are ``used``."""
 
     moment: Moment
     positions: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     rejects: list[Reject] = field(default_factory=list)
+    shown: list[pa.Table] = field(default_factory=list)
 
     def to_bytes(self) -> bytes:
         return json.dumps([self.moment, self.positions, self.counts, self.rejects]).encode()
@@ -99,9 +100,14 @@ class Order:
         heads.sort(key=lambda item: json.loads(item[0]))
         ranks = {place: rank for rank, (place, _) in enumerate(heads)}
         duplicates = self.arrivals.duplicates
-        used, rejects, counts = self._judge([self._numbered(head) for _, head in heads])
+        used, order, rejects, counts = self._judge([self._numbered(head) for _, head in heads])
         for place, bucket, data in sorted(parts, key=lambda item: (ranks[item[0]], item[1])):
             mask = used[ranks[place]]
+            if bucket == SHOWN:
+                columns = {"rank": pa.array(order[ranks[place]]), "used": pa.array(mask)}
+                table = unpacked(data)
+                yield SHOWN, "", packed(pa.table({**dict(zip(table.column_names, table.columns)), **columns}))
+                continue
             yield bucket, f"{ranks[place]:09d}", data if mask.all() else _kept(data, mask)
         counts["duplicates"] = self.arrivals.duplicates - duplicates
         positions = dict(head.position for _, head in heads if head.position is not None)
@@ -117,8 +123,10 @@ class Order:
             self.lines[head.source] = before + head.covers
         return head, before
 
-    def _judge(self, heads: Sequence[tuple[Head, int]]) -> tuple[list[npt.NDArray[np.bool_]], list[Reject], dict[str, int]]:
-        """Which records of each head are used; what is not; figures."""
+    def _judge(
+        self, heads: Sequence[tuple[Head, int]]
+    ) -> tuple[list[npt.NDArray[np.bool_]], list[Ints], list[Reject], dict[str, int]]:
+        """Which records of each head are used; their ranks among all; what is not used; figures."""
         columns = _Columns.of(heads)
         accepted = _all_in_time(self.arrivals, columns)
         rejects = list[tuple[int, Reject]]()
@@ -134,10 +142,11 @@ class Order:
         by_head[columns.position] = used
         ranks = np.empty(len(used), np.int64)
         ranks[columns.position] = np.arange(len(used))
-        at = 0
+        at, order = 0, list[Ints]()
         for head, before in heads:
             mask = by_head[at : at + head.records.num_rows]
             masks.append(mask)
+            order.append(ranks[at : at + head.records.num_rows])
             for row, kind, reason, text in head.refused:
                 if mask[row]:
                     line, t = head.records["line"][row].as_py() + before, head.records["t"][row].as_py()
@@ -145,7 +154,7 @@ class Order:
             for name, value in head.counts.items():
                 counts[name] = counts.get(name, 0) + value
             at += head.records.num_rows
-        return masks, [reject for _, reject in sorted(rejects, key=lambda item: item[0])], counts
+        return masks, order, [reject for _, reject in sorted(rejects, key=lambda item: item[0])], counts
 
     def _one_by_one(
         self, heads: Sequence[tuple[Head, int]], columns: _Columns

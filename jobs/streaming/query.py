@@ -12,8 +12,8 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -23,9 +23,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from jobs.streaming.chunks import TOLD, Moment, Row
+from jobs.streaming.chunks import SHOWN, TOLD, Moment, Row, unpacked
 from jobs.streaming.ordering import BatchTold
 from jobs.streaming.pieces import BATCH_BYTES
+from jobs.streaming.received import ReceivedLines, is_received
 from jobs.streaming.shipped import ShippedValue
 from jobs.streaming.sources import chunked, incoming, is_kafka
 from jobs.streaming.stages import LAST, STATE, finishing, staged
@@ -86,6 +87,7 @@ class Batches:
     moment: Moment = field(default_factory=Moment)
     positions: dict[str, int] = field(default_factory=dict)
     failed: ShiqError | None = None
+    received: ReceivedLines | None = None
 
     def planned(self, system: ShippedValue[Any], *, follow: bool) -> DataFrame:
         """What Spark makes of each batch by itself."""
@@ -107,7 +109,7 @@ class Batches:
             self._restore(self.run.saved)
         system = ShippedValue(self.session.sparkContext, self.system)
         try:
-            with self._folder() as folder:
+            with self._folder() as folder, self._receiving(folder, follow):
                 for attempt in range(1, _ATTEMPTS + 1):
                     try:
                         self._wait(self._start(system, folder, follow), follow)
@@ -128,7 +130,9 @@ class Batches:
 
     def incoming(self, *, follow: bool) -> DataFrame:
         """What is to be read."""
-        return incoming(self.session, self.targets, self.positions, format=self.format, follow=follow, batch=self.batch_bytes)
+        how: dict[str, Any] = {"format": self.format, "follow": follow, "batch": self.batch_bytes}
+        how |= {"received": str(self.received.path)} if self.received is not None else {}
+        return incoming(self.session, self.targets, self.positions, **how)
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
@@ -142,14 +146,24 @@ class Batches:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
+    def _receiving(self, folder: Path, follow: bool) -> AbstractContextManager[None]:
+        """Keeps what can be read only once."""
+        if not is_received(self.targets[0]):
+            return nullcontext()
+        self.received = ReceivedLines(self.run.input.sources[0], folder / "received")
+        return self.received.coming(follow)
+
+    def _is_over(self) -> bool:
+        return self.received is not None and self.received.is_over
+
     def _wait(self, query: StreamingQuery, follow: bool) -> None:
         pressed = list[int]()
         with _taking_down(pressed) if follow else nullcontext():
             try:
-                if follow or is_kafka(self.targets):
-                    while not pressed and not query.awaitTermination(_LOOK):
+                if follow or self.received is not None or is_kafka(self.targets):
+                    while not pressed and not self._is_over() and not query.awaitTermination(_LOOK):
                         self.run.status.look()
-                else:
+                if self._is_over() or not (follow or is_kafka(self.targets)):
                     query.processAllAvailable()
             finally:
                 query.stop()
@@ -218,13 +232,15 @@ def _taking_down(pressed: list[int]) -> Iterator[None]:
 
 
 def _read(table: Any) -> tuple[BatchTold, list[Row]]:
-    told, rows = BatchTold(Moment()), list[Row]()
+    told, rows, shown = BatchTold(Moment()), list[Row](), list[Any]()
     for bucket, data in zip(table.column("bucket").to_pylist(), table.column("data").to_pylist()):
         if bucket == TOLD:
             told = BatchTold.of_bytes(data)
+        elif bucket == SHOWN:
+            shown.append(unpacked(data))
         else:
             rows += json.loads(data)
-    return told, rows
+    return replace(told, shown=shown), rows
 
 
 def _chain(error: BaseException | None) -> Iterator[str]:

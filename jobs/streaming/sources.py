@@ -15,7 +15,8 @@ from pyspark.sql.functions import lit
 from pyspark.sql.types import StructType
 
 from jobs.streaming.chunks import COLUMNS, rows_of
-from jobs.streaming.pieces import BATCH_BYTES, PIECES, Piece, advanced, between, records, units
+from jobs.streaming.pieces import BATCH_BYTES, PIECES, Piece, Unit, advanced, between, records, units
+from jobs.streaming.received import is_received
 from jobs.streaming.shipped import ShippedValue
 from shiq.errors import UsageError
 from streams.front.kafka import kafka_address
@@ -30,7 +31,8 @@ _OFFSETS = 200_000
 
 
 class Pieces(DataSource):
-    """Which pieces of files are next. Options: ``targets`` and ``positions``, JSON; ``format``, ``follow``, ``batch`` (bytes)."""
+    """Which pieces of files are next. Options: ``targets`` and ``positions``, JSON; ``format``, ``follow``, ``batch`` (bytes);
+    ``received`` (see `units`)."""
 
     @classmethod
     def name(cls) -> str:
@@ -48,18 +50,21 @@ class PiecesReader(DataSourceStreamReader):
         self.targets: list[str] = json.loads(options["targets"])
         self.format, self.follow, self.batch = options["format"], bool(options["follow"]), int(options["batch"])
         self.positions: dict[str, int] = json.loads(options["positions"])
+        self.received = options["received"]
 
     def initialOffset(self) -> dict[str, int]:
         return {}
 
     def latestOffset(self) -> dict[str, int]:
-        return advanced(units(self.targets, self.format, follow=self.follow), self.positions, self.batch)
+        return advanced(self._units(), self.positions, self.batch)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         # After a restart the batch that was begun comes again, whatever `positions` said.
         self.positions = end
-        there = units(self.targets, self.format, follow=self.follow)
-        return [InputPartition(piece.to_text()) for piece in between(there, start, end, self.batch // PIECES)]
+        return [InputPartition(piece.to_text()) for piece in between(self._units(), start, end, self.batch // PIECES)]
+
+    def _units(self) -> list[Unit]:
+        return units(self.targets, self.format, follow=self.follow, received=self.received)
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
         yield (partition.value,)
@@ -109,17 +114,12 @@ def _batches(rows: Iterator[tuple[int, str, bytes]]) -> Iterator[pa.RecordBatch]
 
 
 def is_kafka(targets: Sequence[str]) -> bool:
-    """Whether they are topics. Raises: UsageError for what Spark cannot read here."""
+    """Whether they are topics. Raises: UsageError for what Spark cannot read side by side."""
     topics = [target for target in targets if target.startswith("kafka://")]
-    other = next((target for target in targets if target == "-" or ("://" in target and target not in topics)), None)
-    if other is not None:
+    if (any(map(is_received, targets)) and len(targets) > 1) or (topics and len(topics) < len(targets)):
         raise UsageError(
-            f"{other} is read in one process: a task that is done again could not read it again",
-            "Save it to a file and give that, send it to a topic, or leave out --engine spark.",
-        )
-    if topics and len(topics) < len(targets):
-        raise UsageError(
-            "files and topics in one run on Spark have no order", "Give files and tables, or topics; or leave out --engine spark."
+            "files, topics, and what comes by itself, in one run on Spark have no order",
+            "Give files and tables, or topics, or one other source; or leave out --engine spark.",
         )
     return bool(topics)
 
@@ -132,18 +132,20 @@ def incoming(
     format: str = "auto",
     follow: bool = False,
     batch: int = BATCH_BYTES,
+    received: str = "",
 ) -> DataFrame:
-    """All that ``targets`` have, from ``positions`` on, about ``batch`` bytes at once: pieces, or messages.
+    """All that ``targets`` have, from ``positions`` on, about ``batch`` bytes at once: pieces, or messages. ``received``: see
+    `units`.
 
     Raises: UsageError, InputError.
     """
     if is_kafka(targets):
         return reduce(DataFrame.unionAll, (_topic(session, number, target) for number, target in enumerate(targets)))
-    units(targets, format, follow=follow)  # what is wrong with them is said here
+    units(targets, format, follow=follow, received=received)  # what is wrong with them is said here
     session.dataSource.register(Pieces)
     options = {"targets": json.dumps(list(targets)), "positions": json.dumps(positions), "batch": str(batch)}
-    reader = session.readStream.format(Pieces.name()).options(**options, format=format, follow="yes" if follow else "")
-    return reader.load()
+    options |= {"format": format, "follow": "yes" if follow else "", "received": received}
+    return session.readStream.format(Pieces.name()).options(**options).load()
 
 
 def chunked(frame: DataFrame, targets: Sequence[str], system: ShippedValue[Any], rows: ChunkRows = rows_of) -> DataFrame:

@@ -11,7 +11,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from jobs.streaming.chunks import COLUMNS, TOLD, SparkSystem, unpacked
+from jobs.streaming.chunks import COLUMNS, SparkSystem, unpacked
 from jobs.streaming.ordering import Order, moment_of
 from jobs.streaming.shipped import ShippedValue
 
@@ -49,19 +49,19 @@ class _Ordering(_Stage):
 
 
 class _Buckets(_Stage):
-    """A system's step, for the rows of a bucket; what is told to the driver goes through."""
+    """A system's step, for the rows of a bucket; what the driver is told and shown goes through."""
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
         bucket, parts, moment = int(key[0]), list[tuple[str, bytes]](), None
         for frame in rows:
             for place, data in zip(frame["place"], map(bytes, frame["data"])):
-                if bucket == TOLD:
-                    yield _frame([(TOLD, place, data)])
+                if bucket < 0:
+                    yield _frame([(bucket, place, data)])
                 elif place:
                     parts.append((place, data))
                 else:
                     moment = moment_of(data)
-        if bucket == TOLD or moment is None:
+        if bucket < 0 or moment is None:
             return
         tables = [unpacked(data) for _, data in sorted(parts)]
         state, found = self.system.value.step(bucket, self.get(), tables, moment)
@@ -87,7 +87,7 @@ def finishing(system: ShippedValue[SparkSystem], moment: Any) -> Callable[[Itera
     def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for bucket, state in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist()):
-                if bucket != TOLD:
+                if bucket >= 0:
                     found = system.value.finish(bucket, state, moment)
                     yield pa.RecordBatch.from_pydict({"rows": pa.array([json.dumps(found).encode()], pa.binary())})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,16 +12,13 @@ from shiq.columns.arrays import Ints
 from streams.consistency.spans import Spans
 from streams.consistency.verdicts import Row
 from streams.front.event import Event
-from streams.front.record import Record
 
 
 @dataclass(frozen=True)
 class Taken:
-    """An event: its text as it stood, those of its triples that are used, the codes (`masks.Masks`) of what they say, and whether
-    that is all of it."""
+    """Of an event: those of its triples that are used, the codes (`masks.Masks`) of what they say, and whether that is all."""
 
     t: int
-    text: str
     triples: Sequence[str]
     codes: Ints
     is_whole: bool
@@ -36,14 +32,17 @@ class Beside(Protocol):
     def begin(self, static: Spans) -> None:
         """Takes what is live at all times."""
 
-    def take(self, event: Taken) -> None:
-        """Takes an event within the stream's ends."""
+    def take(self, text: str, event: Taken) -> None:
+        """Takes an event within the stream's ends, whose record stood as ``text``."""
 
     def refuse(self, text: str) -> None:
         """Takes the text of a record that is not used."""
 
     def passed(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
         """Nothing at ``upto`` or before it comes any more: final rows, and points of time at which a verdict is open."""
+
+    def keys(self) -> Ints:
+        """The numbers of individuals that are needed still."""
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """Takes new numbers of the individuals that are left."""
@@ -55,20 +54,13 @@ class Beside(Protocol):
         """Goes on where another run was."""
 
 
-def shown(events: Sequence[tuple[Event, Record]], unused: set[int], owner: Ints, codes: Ints) -> Iterator[Taken]:
+def shown(events: Sequence[Event], unused: set[int], owner: Ints, codes: Ints) -> Iterator[Taken]:
     """The events of a batch as `Beside` takes them. ``unused``: which of their triples; ``owner``: the event of each code."""
     order = np.argsort(owner, kind="stable")
     begins = np.searchsorted(owner[order], np.arange(len(events) + 1))
     place = 0
-    for number, (event, record) in enumerate(events):
+    for number, event in enumerate(events):
         used = [text for at, text in enumerate(event.triples, place) if at not in unused]
         place += len(event.triples)
         own = codes[order[begins[number] : begins[number + 1]]]
-        yield Taken(event.t, text_of(record), used, own, len(used) == len(event.triples))
-
-
-def text_of(record: Record) -> str:
-    """A record as it stood; a row of a table as an event."""
-    if record.event is None:
-        return record.text
-    return json.dumps({"t": record.event.t, "triples": record.event.triples}, ensure_ascii=False)
+        yield Taken(event.t, used, own, len(used) == len(event.triples))

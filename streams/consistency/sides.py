@@ -47,12 +47,12 @@ class EventSides:  # a `beside.Beside`
     def begin(self, static: Spans) -> None:
         self.spans = static
 
-    def take(self, event: Taken) -> None:
+    def take(self, text: str, event: Taken) -> None:
         """Takes an event; one of which a part is not used cannot be accepted."""
         if not event.is_whole:
-            return self.refuse(event.text)
+            return self.refuse(text)
         self.number += 1
-        self.waiting.append(WaitingEvent(event.t, self.number, event.text, tuple(np.unique(event.codes).tolist())))
+        self.waiting.append(WaitingEvent(event.t, self.number, text, tuple(np.unique(event.codes).tolist())))
         return None
 
     def refuse(self, text: str) -> None:
@@ -82,12 +82,16 @@ class EventSides:  # a `beside.Beside`
 
     def _suspects(self, ready: list[WaitingEvent]) -> set[int]:
         """The individuals of which all that is live or comes now contradicts, at whatever times."""
-        codes = np.unique(np.concatenate([self.spans.code, np.array([c for event in ready for c in event.codes], np.int64)]))
+        codes = self._codes(ready)
         if not len(codes):
             return set()
         key, label = self.masks.split(codes)
         starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
         return set(key[starts[self.masks.suspects(label, starts)]].tolist())
+
+    def _codes(self, events: list[WaitingEvent]) -> Ints:
+        """What is live of what was accepted, and what ``events`` say."""
+        return np.unique(np.concatenate([self.spans.code, np.array([c for event in events for c in event.codes], np.int64)]))
 
     def _fits(self, event: WaitingEvent, known: dict[int, dict[int, int]]) -> bool:
         """Whether the event brings no contradiction to what was accepted; then it is known."""
@@ -111,6 +115,9 @@ class EventSides:  # a `beside.Beside`
             return np.zeros(1, np.uint64)
         label, start = np.array(labels, np.int64), np.zeros(1, np.int64)
         return np.concatenate([self.masks.pairs.hits(label, start), self.masks.wide_sides.hits(label, start)])
+
+    def keys(self) -> Ints:
+        return np.unique(self.masks.split(self._codes(self.waiting))[0])
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """Takes new numbers of the individuals that are left."""

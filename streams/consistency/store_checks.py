@@ -9,6 +9,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from shiq.columns.arrays import Ints
 from shiq.verdict import Verdict
 from streams.consistency.beside import Taken
 from streams.consistency.spans import Spans
@@ -39,12 +42,15 @@ class StoreChecks:  # a `beside.Beside`
     def begin(self, static: Spans) -> None:
         """The store has what is static."""
 
-    def take(self, event: Taken) -> None:
+    def take(self, text: str, event: Taken) -> None:
         """Takes the triples of an event."""
         self.content.setdefault(event.t, []).extend(event.triples)
 
     def refuse(self, text: str) -> None:
         """Nothing of it is in any window."""
+
+    def keys(self) -> Ints:
+        return np.empty(0, np.int64)
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """Nothing here has a number."""

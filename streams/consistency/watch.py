@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from shiq.columns.arrays import Ints
 from shiq.errors import InputError
 from shiq.rdf import read_assertions
 from shiq.verdict import Leftover, Verdict, blocks
-from streams.consistency.beside import Beside, shown, text_of
+from streams.consistency.beside import Beside, shown
 from streams.consistency.events import TripleEncoder
 from streams.consistency.plan import StreamPlan
 from streams.consistency.rows import Rows, order
@@ -93,7 +94,7 @@ class Watch:
         self.counts["outside"] += is_outside
         if event is None or is_outside:
             for one in self.beside:
-                one.refuse(text_of(record))
+                one.refuse(record.whole)
         else:
             self._events.append((event, record))
             self._triples += len(event.triples)
@@ -126,23 +127,25 @@ class Watch:
         key, label, place = self.intake.read(texts, np.arange(len(texts)), tell)
         if self.beside:
             codes = self.partition.masks.code(key, label)
-            for taken in shown(events, unused, owner[place], codes):
+            said = shown([event for event, _ in events], unused, owner[place], codes)
+            for (_, record), taken in zip(events, said):
                 for one in self.beside:
-                    one.take(taken)
+                    one.take(record.whole, taken)
         begun = perf_counter()
         self.partition.take(key, label, times[owner[place]])
         found = self.partition.retire(self.arrivals.clock.watermark or 0)
         opened = self.partition.open() if self.follow else None
         self.seconds["deciding"] += perf_counter() - begun
         self._tell(found)
-        self._passed((self.arrivals.clock.watermark or 0) - 1)
+        self.passed((self.arrivals.clock.watermark or 0) - 1)
         clock = self.arrivals.clock
         if opened is not None and clock.newest is not None:
             self.inconsistent = len(np.unique(opened.key[(opened.start <= clock.newest) & (opened.end >= clock.newest)]))
             self.telling.opened(opened, self.arrivals.first or 0, clock.newest)
         self._forget()
 
-    def _passed(self, upto: int) -> None:
+    def passed(self, upto: int) -> None:
+        """Has what is beside do all up to a time."""
         for one in self.beside:
             begun = perf_counter()
             rows, unsure = one.passed(upto)
@@ -157,12 +160,18 @@ class Watch:
         """Lets names go that nothing live has."""
         key = self.partition.keys()
         live = key[runs(key)]
-        if len(self.intake.names.names) > 2 * len(live) + _SPARE_NAMES:
-            numbers = self.intake.names.keep(live)
-            self.partition.renumber(numbers)
-            for one in self.beside:
-                one.renumber(numbers)
+        if self.forget(live):
             self.verdicts.settle({name or "" for n in range(len(live)) for name in self.intake.names.pair(n)})
+
+    def forget(self, live: Ints) -> bool:
+        """Gives the individuals that are ``live`` (ascending) new numbers, if many are not; whether it did."""
+        if len(self.intake.names.names) <= 2 * len(live) + _SPARE_NAMES:
+            return False
+        numbers = self.intake.names.keep(live)
+        self.partition.renumber(numbers)
+        for one in self.beside:
+            one.renumber(numbers)
+        return True
 
     def _tell(self, found: Violations) -> None:
         """Tells final rows."""
@@ -184,7 +193,7 @@ class Watch:
         begun = perf_counter()
         found = self.partition.finish()
         self.seconds["deciding"] += perf_counter() - begun
-        self._passed(END if last is None else last)
+        self.passed(END if last is None else last)
         runs: list[Row] = []
         if first is not None and last is not None and first <= last:
             start, end = np.maximum(found.start, first), np.minimum(found.end, last)

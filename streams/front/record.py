@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 from streams.front.event import Event
@@ -20,3 +21,10 @@ class Record(NamedTuple):
     @property
     def text(self) -> str:
         return self.data.decode("utf-8", "backslashreplace")
+
+    @property
+    def whole(self) -> str:
+        """It as it stood; a row of a table as an event."""
+        if self.event is None:
+            return self.text
+        return json.dumps({"t": self.event.t, "triples": self.event.triples}, ensure_ascii=False)

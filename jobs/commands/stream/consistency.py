@@ -57,13 +57,6 @@ def consistency(
     from streams.consistency.embedded import StreamQuestion, watch_run
     from streams.consistency.rate import rate_source
 
-    for option, given, why in (
-        ("--store", store, "a store is open in one process"),
-        ("--accepted", accepted, "an event is taken or set aside as a whole, after all before it"),
-        ("--quarantine", quarantine, "an event is taken or set aside as a whole, after all before it"),
-    ):
-        if feed.engine == "spark" and given:
-            raise UsageError(f"{option}: {why}", "Leave out --engine spark, or run a second command for it, without.")
     if options["strategy"] != "ltm":
         refuse_idle(("rates", "grouping"), "--strategy ltm")
     if accepted and not quarantine:

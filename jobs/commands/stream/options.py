@@ -68,7 +68,7 @@ class Feed:
         if self.engine == "spark":
             from jobs.streaming.sources import is_kafka
 
-            is_kafka(self.sources)  # what Spark cannot read is said before outputs are begun
+            is_kafka(self.sources)  # what Spark cannot read side by side is said before outputs are begun
         sources = [(made or {}).get(name) or open_source(name, self.unit, self.format) for name in self.sources]
         return started(sources, targets, self.checkpoint, {**own, **settings}, self._status())
 
