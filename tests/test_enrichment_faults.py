@@ -12,9 +12,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 from abox_ops.entailment import Entailment
+from shiq.errors import UsageError
 from shiq.functional.reader import parse_functional
 from shiq.reasoner.jvm import Jvm
 from shiq.verdict import Verdict
@@ -150,6 +153,61 @@ def test_a_letter_changed_in_the_entries_is_seen(tmp_path: Path, changed: str, t
         assert "damaged (a row is not as it was written)" in enricher.notes[0]
         found = enricher.enrich(event)
         assert (found.hit, found.types) == (False, expected)
+
+
+def _delta(folder: Path) -> tuple[Path, list[list[str]], list[Any]]:
+    """A table of entries made by two runs, a commit each; its events and their types."""
+    file = folder / "entries.delta"
+    events = [[_is_a("y", "A"), *(f"<urn:t#x{n}> <urn:t#r> <urn:t#y> ." for n in range(m))] for m in range(12)]
+    found = list[Any]()
+    for part in (events[:8], events):
+        with _opened(PLAIN, entries=file) as enricher:
+            found = [enricher.enrich(event).types for event in part]
+    return file, events, found
+
+
+def test_two_processes_append_to_one_table_of_entries(tmp_path: Path) -> None:
+    file, events, expected = _delta(tmp_path)
+    table = DeltaTable(str(file))
+    assert (table.version(), len(table.to_pyarrow_table())) == (1, len(events))
+    new = [_is_a("z", "A"), "<urn:t#z> <urn:t#r> <urn:t#z> ."]
+    with _opened(PLAIN, entries=file) as one, _opened(PLAIN, entries=file) as other:
+        assert not one.enrich(new).hit and not other.enrich(new).hit
+    with _opened(PLAIN, entries=file) as enricher:
+        assert not enricher.notes and len(enricher.entries) == len(events) + 1
+        assert [enricher.enrich(event).types for event in events] == expected and enricher.statistics["hits"] == len(events)
+
+
+@pytest.mark.parametrize("damage", ["log", "log cut", "no log", "data", "data cut", "no data", "a letter"])
+def test_a_table_of_entries_that_is_damaged_is_begun_anew(tmp_path: Path, damage: str) -> None:
+    file, events, expected = _delta(tmp_path)
+    log, data = (sorted(file.rglob(f"*.{ending}"))[0] for ending in ("json", "parquet"))
+    part = log if "log" in damage else data
+    if damage.startswith("no"):
+        part.unlink()
+    elif damage == "a letter":
+        rows = DeltaTable(str(file)).to_pyarrow_table().to_pylist()
+        rows[3]["entry"] = rows[3]["entry"].replace("urn:t#A", "urn:u#A")
+        write_deltalake(str(file), pa.Table.from_pylist(rows), mode="overwrite")
+    else:
+        part.write_bytes(part.read_bytes()[: part.stat().st_size // 2] if "cut" in damage else b"{" * 50)
+    with _opened(PLAIN, entries=file) as enricher:
+        assert "damaged" in enricher.notes[0]
+        assert [enricher.enrich(event).types for event in events] == expected and enricher.statistics["hits"] == 0
+    with _opened(PLAIN, entries=file) as enricher:
+        assert enricher.notes == [] and all(enricher.enrich(event).hit for event in events)
+
+
+def test_what_is_no_table_of_entries_is_left_alone(tmp_path: Path) -> None:
+    places = [tmp_path / name for name in ("file.delta", "folder.delta", "table.delta")]
+    places[0].write_text("mine")
+    (places[1] / "x").mkdir(parents=True)
+    write_deltalake(str(places[2]), pa.table({"mine": [1]}))
+    for place in places:
+        with pytest.raises(UsageError, match="Name another place"), _opened(PLAIN, entries=place):
+            raise AssertionError(place)
+    assert places[0].read_text() == "mine" and (places[1] / "x").is_dir()
+    assert DeltaTable(str(places[2])).to_pyarrow_table().to_pylist() == [{"mine": 1}]
 
 
 def test_a_reason_says_a_way_out(tmp_path: Path) -> None:

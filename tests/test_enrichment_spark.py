@@ -9,11 +9,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from deltalake import DeltaTable
 
 from jobs.evaluation.streams import building
 from jobs.streaming.pieces import advanced, between, records, units
@@ -35,11 +35,9 @@ pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 UNLIKE = ("seconds", "reasoner_calls", "bytes")
 
 
-@contextmanager
-def _opened(folder: Path, **settings: Any) -> Iterator[Enricher]:
+def _opened(folder: Path, **settings: Any) -> Enricher:
     mapping = {"mapping": folder / "mapping.rml.ttl", "stream": "readings"}
-    with open_enricher(folder / "building.ofn", **mapping, static_types=True, reasoner="own", **settings) as enricher:
-        yield enricher
+    return open_enricher(folder / "building.ofn", **mapping, static_types=True, reasoner="own", **settings)
 
 
 def ran(
@@ -126,6 +124,52 @@ def test_chunks_in_any_cut_are_one_process(tmp_path: Path, policy: str, capacity
     assert capacity is not None or len(asked) == len(set(asked))
 
 
+@pytest.mark.parametrize("name", ["entries", "entries.delta"])
+@pytest.mark.parametrize("deadly", [True, False])
+def test_entries_are_stored_when_the_checkpoint_has_their_batch(tmp_path: Path, name: str, deadly: bool) -> None:
+    """A batch is done again by another process after a death; or all are done by one."""
+    from jobs.streaming.enrich import OrderedRows
+    from jobs.streaming.event_keys import chunks_of, reasoned
+
+    source, file = tmp_path / "e.jsonl", tmp_path / name
+    source.write_text("\n".join(_records(tmp_path, 60, 1)) + "\n")
+    _, rows, _ = ran(tmp_path, source, None, tmp_path / "local")
+    there, at = units([str(source)]), dict[str, int]()
+    saved, found, told = b"", list[str](), list[str]()
+
+    def process() -> OrderedRows:
+        listener = OrderedRows(EnrichedStream(_opened(tmp_path, entries=file), told.extend, RejectLog()))
+        if saved:
+            listener.restore(saved)
+        return listener
+
+    def hear(listener: OrderedRows, batch: dict[str, int]) -> None:
+        system, chunks = _Here(listener.system), list[tuple[str, bytes]]()
+        known = _Here(dict(listener.stream.enricher.entries))
+        for number, piece in enumerate(between(there, at, batch, 1_000)):
+            how: dict[str, Any] = {"known": known, "source": str(source), "position": (piece.unit.key, piece.high)}
+            made = chunks_of(records(piece, "sec"), system.value, lambda _, n, at=number: [at, n], **how)  # type: ignore[misc]
+            chunks += [(place, data) for _, place, data in made]
+        listener.hear(chunks, known.value, lambda unknown: list(reasoned(system, unknown)))  # type: ignore[arg-type]
+
+    listener = process()
+    while (then := advanced(there, at, 2_000)) != at:
+        for dies in (True, False) if deadly else (False,):
+            told.clear()
+            hear(listener, then)
+            if dies:
+                listener.stream.enricher.realizer.close()  # whoever is killed stores nothing
+                listener = process()
+        saved, found, at = listener.state(), found + told, {**at, **then}
+    assert found == rows
+    listener.finish([])
+    listener.stream.enricher.close()
+    with _opened(tmp_path, entries=file) as enricher:
+        assert not enricher.notes and len(enricher.entries) == len(listener.stream.enricher.entries) > 5
+    if file.suffix:
+        assert len(DeltaTable(str(file)).to_pyarrow_table()) == len(enricher.entries)
+
+
 @pytest.mark.slow
 def test_rows_are_those_of_one_process(spark: SparkSession, tmp_path: Path) -> None:
     from jobs.streaming.session import streaming_session
@@ -162,7 +206,7 @@ def program(made: str, source: str, folder: str, master: str) -> None:
     from jobs.streaming.session import streaming_session
 
     session, _ = streaming_session(master)
-    entries = Path(folder) / "entries"
+    entries = Path(folder) / "entries.delta"
     ran(Path(made), Path(source), session, Path(folder), batch_bytes=8_000, entries=entries)
     stop(session)
 
@@ -194,7 +238,7 @@ def _same_as_local(made: Path, source: Path, folder: Path) -> None:
     _, rows, rejects = ran(made, source, None, made / "local")
     assert (folder / "rows").read_text().splitlines() == rows
     assert (folder / "rejects").read_text().splitlines() == rejects
-    with _opened(made, entries=folder / "entries") as enricher:
+    with _opened(made, entries=folder / "entries.delta") as enricher:
         # Each of the entries that tasks made is one that is found again.
         assert len(enricher.entries) > 5 and not enricher.notes
         assert all(

@@ -1,9 +1,10 @@
 """Enrichment of streams on Spark: the rows of one process, in its order.
 
 Tasks make the keys of a batch's events, and the rows of those whose entry is known: entries are broadcast. The driver has each
-key that is not known reasoned about once in tasks, by one of its events; puts the entries into their file in one step; then
-goes through the batch in order, since what is a hit, and what is kept, depends on it; and writes the rows. A batch that is done
-again gives the same: a key has one answer, whichever of its events is reasoned about.
+key that is not known reasoned about once in tasks, by one of its events; then goes through the batch in order, since what is a
+hit, and what is kept, depends on it; and writes the rows. A batch that is done again gives the same: a key has one answer,
+whichever of its events is reasoned about. A batch's entries go into their file in one step once the checkpoint has the batch, so
+that one that is begun anew does not find its own.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class OrderedRows:
 
     stream: EnrichedStream
     lines: dict[str, int] = field(default_factory=dict)
+    _made: list[tuple[Key, Entry]] = field(default_factory=list)
 
     @cached_property
     def system(self) -> EventKeys:
@@ -64,6 +66,7 @@ class OrderedRows:
 
     def hear(self, chunks: Sequence[tuple[str, bytes]], known: Mapping[Key, Entry], reasoned: Reasoned) -> dict[str, int]:
         """Takes the chunks of a batch, with their places; how far sources are read by it."""
+        self._store()
         seconds, begun = self.stream.enricher.counts.seconds, perf_counter()
         ordered = sorted(((json.loads(place), unpacked(data)) for place, data in chunks), key=lambda chunk: chunk[0])
         tables = [(table, json.loads(table.schema.metadata[b"told"])) for _, table in ordered]
@@ -81,14 +84,19 @@ class OrderedRows:
         return dict(told["position"] for _, told in tables if told["position"] is not None)
 
     def _entries(self, reasoned: Iterable[tuple[str, str, int]]) -> dict[str, tuple[Key, Entry]]:
-        """What was reasoned, put into the file of entries."""
+        """What was reasoned, to be put into the file of entries."""
         enricher, found = self.stream.enricher, dict[str, tuple[Key, Entry]]()
         for text, entry, calls in reasoned:
             found[text] = key_of(text), entry_of(entry)
             enricher.realizer.before += calls
-        if enricher.file is not None:
-            enricher.file.save(pair for pair in found.values() if pair[1].verdict is not Verdict.UNDETERMINED)
+        self._made = [pair for pair in found.values() if pair[1].verdict is not Verdict.UNDETERMINED]
         return found
+
+    def _store(self) -> None:
+        """Puts what the batch before made into the file of entries."""
+        made, self._made = self._made, []
+        if self.stream.enricher.file is not None:
+            self.stream.enricher.file.save(made)
 
     def _take(self, table: pa.Table, told: dict[str, Any], entries: Mapping[str, tuple[Key, Entry]]) -> None:
         source, stream = told["source"], self.stream
@@ -130,6 +138,7 @@ class OrderedRows:
 
     def finish(self, rows: Sequence[Row]) -> StreamEnrichment:
         """What came of the stream; the end brings no rows."""
+        self._store()
         return self.stream.finish()
 
 

@@ -1,7 +1,8 @@
-"""Entries as JSON texts, and a file of them that outlives the process: SQLite, under a hash of T, B and the program.
+"""Entries as JSON texts, and a file of them that outlives the process: SQLite or a Delta table, under a hash of T, B and the
+program.
 
 A file of another T or B, or one that is damaged in a single letter, is begun anew, and that is said: each row has a hash, since
-SQLite has none. Nothing in it is ever executed: it is JSON.
+neither form has. Nothing in it is ever executed: it is JSON.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -65,8 +66,15 @@ def _sets(types: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     return {one: frozenset(names) for one, names in types.items()}
 
 
+#: A row of a file: key, entry, hash.
+EntryRow = tuple[str, str, str]
+
+
 class EntriesFile:
     """The file at ``path``, made by ``digest`` and this program; ``note``: why it was begun anew, if it was."""
+
+    #: What reading a damaged file raises.
+    errors: tuple[type[Exception], ...] = (sqlite3.Error, ValueError, TypeError)
 
     def __init__(self, path: Path, digest: str) -> None:
         self.path, self.digest, self.note = path, f"{digest} {shiq.__version__} {SCHEMA}", ""
@@ -77,28 +85,31 @@ class EntriesFile:
         found: list[tuple[Key, Entry]] = []
         if self.path.exists():
             try:
-                found = self._read()
-            except (sqlite3.Error, ValueError, TypeError) as error:
+                found = self._checked(*self.read())
+            except self.errors as error:
                 self.note = f"{self.path} is damaged ({error}): it is begun anew"
             if self.note:
                 found = []
                 with naming(self.path):
-                    self.path.unlink()
+                    self.remove()
         self._known = {key for key, _ in found}
         return iter(found)
 
-    def _read(self) -> list[tuple[Key, Entry]]:
+    def _checked(self, made: Collection[str], rows: Sequence[EntryRow]) -> list[tuple[Key, Entry]]:
+        if {*made} != {self.digest}:
+            self.note = f"{self.path} is of another ontology, other static data or another version: it is begun anew"
+            return []
+        if any(self._hash(key, entry) != hashed for key, entry, hashed in rows):
+            raise ValueError("a row is not as it was written")
+        return [(key_of(key), entry_of(entry)) for key, entry, _ in rows]
+
+    def read(self) -> tuple[Collection[str], list[EntryRow]]:
+        """By what it was made, and its rows in order of their keys."""
         with closing(sqlite3.connect(self.path)) as file:
             if file.execute("pragma quick_check").fetchone() != ("ok",):
                 raise ValueError("its pages do not fit together")
-            made = file.execute("select by from made").fetchone()
-            if made != (self.digest,):
-                self.note = f"{self.path} is of another ontology, other static data or another version: it is begun anew"
-                return []
-            rows = file.execute("select key, entry, hash from entries order by key").fetchall()
-            if any(self._hash(key, entry) != hashed for key, entry, hashed in rows):
-                raise ValueError("a row is not as it was written")
-            return [(key_of(key), entry_of(entry)) for key, entry, _ in rows]
+            made = [by for (by,) in file.execute("select by from made")]
+            return made, file.execute("select key, entry, hash from entries order by key").fetchall()
 
     def _hash(self, key: str, entry: str) -> str:
         """Of a row of this file: one of another T or B has another."""
@@ -106,21 +117,30 @@ class EntriesFile:
 
     def save(self, entries: Iterable[tuple[Key, Entry]]) -> None:
         """Adds what is new of ``entries``, in one step. Raises: OperationalError."""
-        new = [(key, entry) for key, entry in entries if key not in self._known]
-        with naming(self.path), _as_os_error(), closing(sqlite3.connect(self.path)) as file, file:
+        new = {key: entry for key, entry in entries if key not in self._known}
+        texts = ((key_text(key), entry_text(entry)) for key, entry in new.items())
+        with naming(self.path):
+            self.append([(key, entry, self._hash(key, entry)) for key, entry in texts])
+        self._known.update(new)
+
+    def append(self, rows: Sequence[EntryRow]) -> None:
+        """Adds rows, in one step. Raises: OSError."""
+        with _as_os_error(), closing(sqlite3.connect(self.path)) as file, file:
             for table in _TABLES:
                 file.execute(table)
             if file.execute("select by from made").fetchone() is None:
                 file.execute("insert into made values (?)", (self.digest,))
-            rows = ((key_text(key), entry_text(entry)) for key, entry in new)
-            file.executemany("insert or replace into entries values (?, ?, ?)", ((*row, self._hash(*row)) for row in rows))
-        self._known.update(key for key, _ in new)
+            file.executemany("insert or replace into entries values (?, ?, ?)", rows)
+
+    def remove(self) -> None:
+        """Takes it away. Raises: OSError."""
+        with suppress(FileNotFoundError):
+            self.path.unlink()
 
     def begin_anew(self, digest: str) -> None:
         """Empties the file, for another B."""
         self.digest, self._known = f"{digest} {shiq.__version__} {SCHEMA}", set()
-        with suppress(FileNotFoundError):
-            self.path.unlink()
+        self.remove()
 
 
 class _as_os_error:

@@ -41,10 +41,10 @@ def open_enricher(
 ) -> Enricher:
     """Opens (``tbox``, ``static``), each as `shiq.check_insertions` takes it, for events to be enriched.
 
-    ``policy``: which entry goes where ``capacity`` are kept, or ``most_bytes`` (None: no bound); ``entries``: a file of them,
-    which the next run over the same T and B finds. ``static_types``: what an event makes of static individuals that it does not
-    mention, too. ``mapping``: RML for raw records, of whose sources ``stream`` is the stream's, and the others are read once,
-    into B.
+    ``policy``: which entry goes where ``capacity`` are kept, or ``most_bytes`` (None: no bound); ``entries``: a file of them (a
+    Delta table where it ends in ``.delta``), which the next run over the same T and B finds.
+    ``static_types``: what an event makes of static individuals that it does not mention, too. ``mapping``: RML for raw records,
+    of whose sources ``stream`` is the stream's, and the others are read once, into B.
     ``timeout``: seconds for an event not met before. ``allow``: kinds of leftovers that do not matter. Raises: InputError where T
     and B contradict each other, UsageError.
     """
@@ -57,8 +57,16 @@ def open_enricher(
     realizer = Realizer(knowledge, reasoner, timeout, heap, static_types)
     try:
         realizer.refuse_contradiction()
+        file = None if entries is None else _file(Path(entries), realizer.made_by)
+        return Enricher(knowledge, realizer, kept, file, program)
     except BaseException:
         realizer.close()
         raise
-    file = None if entries is None else EntriesFile(Path(entries), realizer.made_by)
-    return Enricher(knowledge, realizer, kept, file, program)
+
+
+def _file(path: Path, digest: str) -> EntriesFile:
+    if path.suffix != ".delta":
+        return EntriesFile(path, digest)
+    from streams.enrichment.entries_table import EntriesTable
+
+    return EntriesTable(path, digest)

@@ -23,7 +23,7 @@ from streams.enrichment.policies import POLICIES
 @click.option("--most-bytes", type=click.IntRange(min=0), metavar="N", help="How many bytes of them; no bound unless given.")
 @click.option("--mapping", metavar="FILE", help="RML: each line of the source is a raw JSON record (CSV: a row).")
 @click.option("--stream", metavar="NAME", help="Of a mapping with several logical sources, the stream's.")
-@click.option("--entries", metavar="FILE", help="Entries on disk: known to the next run over the same T and B.")
+@click.option("--entries", metavar="FILE", help="Entries on disk (.delta: a table), known to the next run over the same T and B.")
 @click.option("--prefill", is_flag=True, help="Reason first about all that the mapping can make, as far as the capacity goes.")
 @click.option("--static-types", is_flag=True, help="Also what an event makes of static individuals that it does not mention.")
 @click.option("--window", "-w", type=click.IntRange(min=0), help="One row a window: t from c-W to c, at c = first t + W + j*D.")

@@ -1,0 +1,55 @@
+"""Entries as a Delta table: what a batch adds is one commit, and processes that run side by side may all append to it.
+
+A key that two of them append stands there twice, with one entry, since a key has one answer.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from deltalake import DeltaTable, write_deltalake
+from deltalake.exceptions import DeltaError
+
+from shiq.errors import UsageError
+from streams.enrichment.entries import EntriesFile, EntryRow
+
+_COLUMNS: Final = pa.schema({"made_by": pa.string(), "key": pa.string(), "entry": pa.string(), "hash": pa.string()})
+_LOG: Final = "_delta_log"
+
+
+class EntriesTable(EntriesFile):
+    """The Delta table at ``path``."""
+
+    errors = (DeltaError, OSError, pa.ArrowException, ValueError, TypeError)
+
+    def __init__(self, path: Path, digest: str) -> None:
+        super().__init__(path, digest)
+        if path.exists() and not (path / _LOG).is_dir() and (path.is_file() or any(path.iterdir())):
+            raise UsageError(f"{path} is there, and no table", "Name another place for the entries, or remove it.")
+
+    def read(self) -> tuple[Collection[str], list[EntryRow]]:
+        if not (self.path / _LOG).is_dir():
+            return [self.digest], []
+        table = DeltaTable(str(self.path.absolute()))
+        names = table.schema().to_arrow().names
+        if names != _COLUMNS.names:
+            raise UsageError(f"{self.path} is a table of {', '.join(names)}", "Name another place for the entries.")
+        rows = table.to_pyarrow_table().to_pylist()
+        return {row["made_by"] for row in rows} or {self.digest}, sorted(
+            {(row["key"], row["entry"], row["hash"]) for row in rows}
+        )
+
+    def append(self, rows: Sequence[EntryRow]) -> None:
+        if rows:
+            columns = zip(_COLUMNS.names, ([self.digest] * len(rows), *map(list, zip(*rows))))
+            write_deltalake(str(self.path.absolute()), pa.table(dict(columns), schema=_COLUMNS), mode="append")
+
+    def remove(self) -> None:
+        if (self.path / _LOG).is_dir():
+            shutil.rmtree(self.path / _LOG)
+            for file in self.path.glob("*.parquet"):
+                file.unlink()
