@@ -35,7 +35,7 @@ from jobs.files import write_whole
 from jobs.pages import STYLE
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.rdf import read_ontology
-from shiq.reasoner.installed import PEERS, Absent, InstalledPeer, find
+from shiq.reasoner.installed import INCOMPLETE, PEERS, Absent, InstalledPeer, find
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TBOX = """<?xml version="1.0"?>
@@ -283,7 +283,7 @@ def test_lines_in_functional_syntax(line: str, written: str) -> None:
 
 
 def test_jars_are_pinned() -> None:
-    for peer in PEERS.values():
+    for peer in (*PEERS.values(), *INCOMPLETE.values()):
         jars = install.jars_of(peer)
         assert bool(jars) == peer.is_java
         assert all(re.fullmatch("[0-9a-f]{64}", jar.sha256) for jar in jars)

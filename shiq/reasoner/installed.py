@@ -63,6 +63,9 @@ PEERS: dict[str, Peer] = {
     )
 }
 
+#: Reasoners for less than OWL 2 DL, whose silence says nothing: for benchmarks alone.
+INCOMPLETE = {"elk": Peer("elk", "ELK 0.6.0", "Apache-2.0", SCRATCH, "org.semanticweb.elk.owlapi.ElkReasonerFactory")}
+
 
 @dataclass(frozen=True)
 class InstalledPeer:
@@ -91,8 +94,8 @@ def home() -> Path:
 
 
 def find(name: str, folder: Path | None = None) -> InstalledPeer | Absent:
-    """The peer called ``name``, one of `PEERS`, installed in ``folder`` (default: `home`)."""
-    peer = PEERS[name]
+    """The peer called ``name``, one of `PEERS` or `INCOMPLETE`, installed in ``folder`` (default: `home`)."""
+    peer = (PEERS | INCOMPLETE)[name]
     return _find_java(peer, folder or home()) if peer.is_java else _find_konclude(peer)
 
 

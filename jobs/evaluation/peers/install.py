@@ -1,7 +1,7 @@
 """Installs the peers, on request: ``python -m jobs.evaluation.peers.install [--accept-agpl] [--home DIR] [PEER…]``.
 
 The jars in ``jars.txt`` (group:artifact:version and SHA-256) come from Maven Central, or from the repository that $SHIQ_MAVEN or
-a mirror in the user's Maven settings names; each is checked before it is used. A driver is compiled against them, so a JDK is
+a mirror in the user's Maven settings names; each is checked before it is used. Drivers are compiled against them, so a JDK is
 needed. Pellet and Openllet are under the AGPL: they are left out unless ``--accept-agpl`` says that this is all right. The peer
 ``miners``, itemset miners in Python, gets an environment of its own.
 """
@@ -24,7 +24,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from shiq.errors import OperationalError
-from shiq.reasoner.installed import KONCLUDE_SETTING, PEERS, Absent, Peer, find, home
+from shiq.reasoner.installed import INCOMPLETE, KONCLUDE_SETTING, PEERS, Absent, Peer, find, home
 
 MAVEN_SETTING = "SHIQ_MAVEN"
 _CENTRAL = "https://repo1.maven.org/maven2"
@@ -115,7 +115,8 @@ def install(peer: Peer, folder: Path, source: str) -> None:
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir()
     path = os.pathsep.join(str(jars / jar.name) for jar in wanted)
-    command = [compiler, "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", str(classes), str(_HERE / "PeerDriver.java")]
+    drivers = map(str, sorted(_HERE.glob("*.java")))
+    command = [compiler, "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", str(classes), *drivers]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise OperationalError(f"the driver for {peer.title} does not compile: {done.stderr.strip()[:500]}", "Is it a JDK 17?")
@@ -178,7 +179,8 @@ def _write(target: Path, content: bytes) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 0 if everything asked for is installed."""
-    java = [name for name, peer in PEERS.items() if peer.is_java]
+    known = PEERS | INCOMPLETE
+    java = [name for name, peer in known.items() if peer.is_java]
     parser = argparse.ArgumentParser(prog="python -m jobs.evaluation.peers.install", description=__doc__)
     parser.add_argument("peers", nargs="*", metavar="PEER", help=f"of {', '.join((*java, MINERS))}; default: all")
     parser.add_argument("--accept-agpl", action="store_true", help="install those under the AGPL too")
@@ -189,7 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"not known: {', '.join(sorted(unknown))}; known are {', '.join((*java, MINERS))}")
     failed = False
     for name in given.peers or (*java, MINERS):
-        peer = PEERS.get(name)
+        peer = known.get(name)
         title, licence = (peer.title, peer.licence) if peer else ("Itemset miners", "BSD, MIT")
         if peer is not None and peer.is_agpl and not given.accept_agpl:
             print(f"{title}: left out, since it is under the {licence}; --accept-agpl installs it")

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from typing import Any
 
 from abox_ops.entailment.reasoners import Reasoners
 from jobs.evaluation.evaluate.process import MeterReading, metered
-from shiq.reasoner.installed import Absent, find
+from shiq.reasoner.installed import Absent, InstalledPeer, find
 from shiq.reasoner.sending import document, sendable
 from shiq.signature import is_reserved
 from shiq.verdict import Verdict
@@ -67,7 +67,8 @@ CITY = _Benchmark(
     ("unknown-vocabulary", "missing-import", "undeclared"),
 )
 UNIVERSITY = _Benchmark("university", "university10_static.owl.gz", None, "university10_events.jsonl.gz", ("undeclared",))
-OTHERS = ("konclude", "reasonable", "owlrl")
+JAVA = ("openllet", "elk")
+OTHERS = ("konclude", *JAVA, "reasonable", "owlrl")
 
 FIGURES = (
     Figure("city: all events, misses in", "s"),
@@ -107,17 +108,37 @@ class _Question:
             raise NotMeasured(f"{name} on {self.benchmark.name}: {used.complaint()}")
         return used
 
-    def to_konclude(self) -> Told:
-        """All in one document, realized."""
-        konclude = find("konclude")
-        if isinstance(konclude, Absent):
-            raise NotMeasured(f"Konclude is absent: {konclude.reason}")
+    def to_java(self, name: str, individuals: Iterable[str]) -> Told:
+        """All in one document; the types of ``individuals``."""
+        peer, (folder, given) = self.installed(name), self.document()
+        heap = "-Xmx4g"
+        command = [peer.program, heap, "-cp", peer.class_path, "TypesDriver", peer.peer.factory, str(given), *sorted(individuals)]
+        used = self.run(name, command, folder)
+        *lines, end = used.out.splitlines()
+        if end != "end":
+            raise NotMeasured(f"{name} on {self.benchmark.name}: {used.complaint()}")
+        return used.cpu_seconds, [tuple(line.split("\t")) for line in lines if "\t" in line]
+
+    def installed(self, name: str) -> InstalledPeer:
+        peer = find(name)
+        if isinstance(peer, Absent):
+            raise NotMeasured(f"{peer.peer.title} is absent: {peer.reason}")
+        return peer
+
+    def document(self) -> tuple[Path, Path]:
+        """T, B and the event in functional syntax, and the folder that it is in."""
         knowledge, folder = self.enricher.knowledge, self.folder
         axioms, said = sendable(knowledge.axioms, (*knowledge.static, *read(self.event, knowledge).assertions))
-        whole, given, out = document([*axioms, *said]), folder / "whole.ofn", folder / "types.xml"
+        whole, given = document([*axioms, *said]), folder / "whole.ofn"
         named = sorted((kind, iri) for kind, iri in whole.entities if not is_reserved(iri))
         declared = "".join(f"Declaration({_KINDS[kind]}(<{iri}>))\n" for kind, iri in named)
         given.write_text(whole.text.replace("Ontology(", f"Ontology(<urn:whole>\n{declared}", 1), encoding="utf-8")
+        return folder, given
+
+    def to_konclude(self) -> Told:
+        """All in one document, realized."""
+        konclude, (folder, given) = self.installed("konclude"), self.document()
+        out = folder / "types.xml"
         used = self.run("Konclude", [konclude.program, "realization", "-w", "2", "-i", str(given), "-o", str(out)], folder)
         types = []
         for assertion in ET.parse(out).getroot().iter(f"{_OWL}ClassAssertion"):
@@ -139,7 +160,10 @@ class _Question:
 
     def compare(self, name: str, expected: Types) -> None:
         """Asks, and counts what is told of what we have."""
-        seconds, types = self.to_konclude() if name == "konclude" else self.to_owl_rl(name)
+        if name in JAVA:
+            seconds, types = self.to_java(name, expected)
+        else:
+            seconds, types = self.to_konclude() if name == "konclude" else self.to_owl_rl(name)
         told = {pair for pair in types if pair[0] in expected and pair[1] in self.enricher.knowledge.classes}
         right = {(one, c) for one, classes in expected.items() for c in classes}
         self.repeat.values[f"{self.benchmark.name}: {name}, an event"] = seconds
