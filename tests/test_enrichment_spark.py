@@ -19,8 +19,9 @@ from jobs.evaluation.streams import building
 from jobs.streaming.pieces import advanced, between, records, units
 from shiq.errors import UsageError
 from streams.enrichment import Enricher, open_enricher
-from streams.enrichment.stream import EnrichedStream, StreamEnrichment
+from streams.enrichment.stream import EnrichedStream
 from streams.front.rejects import RejectLog
+from streams.front.result import StreamAnswer
 from streams.front.run import started
 from streams.front.sources import open_source
 from tests.conftest import ROOT
@@ -42,7 +43,7 @@ def _opened(folder: Path, **settings: Any) -> Enricher:
 
 def ran(
     made: Path, source: Path, session: SparkSession | None, folder: Path, *, batch_bytes: int = 1 << 20, **settings: Any
-) -> tuple[StreamEnrichment, list[str], list[str]]:
+) -> tuple[StreamAnswer, list[str], list[str]]:
     """The result, rows and rejects of a run, by Spark where there is a session; it goes on from its checkpoint."""
     from jobs.streaming.enrich import EnrichedBatches, OrderedRows
     from jobs.streaming.session import on_spark
@@ -70,9 +71,7 @@ def _records(made: Path, count: int, seed: int) -> list[str]:
     return lines
 
 
-def _assert_same(
-    one: tuple[StreamEnrichment, list[str], list[str]], other: tuple[StreamEnrichment, list[str], list[str]]
-) -> None:
+def _assert_same(one: tuple[StreamAnswer, list[str], list[str]], other: tuple[StreamAnswer, list[str], list[str]]) -> None:
     assert one[1:] == other[1:]
     assert one[0].verdict is other[0].verdict and one[0].leftovers == other[0].leftovers
     for name, value in one[0].statistics.items():

@@ -92,7 +92,7 @@ BY_NAME = {
 ONLY_IN = {
     "pyspark": ("jobs",),
     "graphframes": ("jobs",),
-    "deltalake": ("shiq.rdf.tables", "shiq.rdf.changes", "jobs", "streams.front"),
+    "deltalake": ("shiq.rdf.tables", "shiq.rdf.changes", "jobs", "streams.front", "streams.enrichment.entries_table"),
     "confluent_kafka": ("streams.front.kafka",),
     "obstore": ("jobs.store.bucket",),
     "pandas": ("jobs",),

@@ -31,8 +31,9 @@ from streams.enrichment.cache import Entry
 from streams.enrichment.entries import entry_of, key_of
 from streams.enrichment.positions import Key
 from streams.enrichment.rows import has_type, row_halves, row_text, whole_row
-from streams.enrichment.stream import EnrichedStream, StreamEnrichment
+from streams.enrichment.stream import EnrichedStream
 from streams.front.rejects import MALFORMED
+from streams.front.result import StreamAnswer
 
 #: What has keys, each with the lines of an event, reasoned about: their entries as texts, and how many questions each took.
 Reasoned = Callable[[Sequence[tuple[str, list[str]]]], Iterable[tuple[str, str, int]]]
@@ -136,7 +137,7 @@ class OrderedRows:
         enricher.counts.inconsistent += entry.verdict is Verdict.INCONSISTENT
         return True
 
-    def finish(self, rows: Sequence[Row]) -> StreamEnrichment:
+    def finish(self, rows: Sequence[Row]) -> StreamAnswer:
         """What came of the stream; the end brings no rows."""
         self._store()
         return self.stream.finish()

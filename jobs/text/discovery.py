@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from jobs.text.results import SHOWN, leftovers_text, safe
+from jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
 from shiq.amounts import count
 from streams.discovery.miner import RuleMiner
 from streams.discovery.sentences import sentence
@@ -29,7 +29,7 @@ def discovery_text(result: Mining, miner: RuleMiner, left_out: Sequence[str], al
         lines.append(f"  stopped at {miner.settings.max_rules:,} rules (--max-rules)")
     lines += [f"  not exported: {safe(text)}" for text in left_out]
     lines += leftovers_text(result.leftovers, allowed, verbose=verbose)
-    spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.statistics["seconds"].items())
+    spent = seconds_text(result.statistics["seconds"])
     figures = result.statistics
     told = [count(figures["events"], "event"), count(figures["triples"], "triple"), count(figures["windows"], "window")]
     return "\n".join([*lines, "", f"{', '.join(told)}; {miner.settings.method}; {spent}"])

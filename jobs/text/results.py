@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shiq.amounts import count
@@ -203,6 +203,11 @@ def _sent(evidence: Evidence) -> list[str]:
         f"{count(sent['questions'], 'question')} to a reasoner outside: {sent['axioms_sent']:,} axioms sent, "
         + (f"{sent['axioms_parsed']:,} seen to be read" if sent["axioms_parsed"] else "how many it read it does not say")
     ]
+
+
+def seconds_text(seconds: Mapping[str, float]) -> str:
+    """Where time went."""
+    return ", ".join(f"{name} {spent:.1f} s" for name, spent in seconds.items())
 
 
 def safe(text: str) -> str:

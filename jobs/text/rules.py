@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs.text.results import leftovers_text
+from jobs.text.results import leftovers_text, seconds_text
 from shiq.amounts import count
 from streams.rules import Program
 from streams.rules.planned import plan_lines
@@ -40,6 +40,6 @@ def evaluated_text(result: StreamEvaluation, *, verbose: bool = False) -> str:
     figures = result.statistics
     told = [count(figures["points"], "point"), count(figures["atoms"], "atom")]
     told += [f"{figures[name]:,} {name}" for name in ("rejected", "late", "unmapped", "unwritable") if figures[name]]
-    spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in figures["seconds"].items())
+    spent = seconds_text(figures["seconds"])
     left = leftovers_text(result.leftovers, (), verbose=verbose)
     return "\n".join([*left, f"{', '.join(told)}; {count(figures['shards'], 'shard')}; {spent}"])

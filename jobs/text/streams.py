@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from jobs.text.results import SHOWN, leftovers_text, safe
+from jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
 from shiq.amounts import count
 from streams.consistency.plan import StreamPlan
 from streams.consistency.verdicts import StreamResult
-from streams.enrichment.stream import StreamEnrichment
+from streams.front.result import StreamAnswer
 
 
 def plan_text(plan: StreamPlan, *, verbose: bool = False) -> str:
@@ -39,13 +39,13 @@ def stream_text(result: StreamResult, plan: StreamPlan, allowed: Collection[str]
     if not verbose and len(wrong) > SHOWN:
         lines.append(f"  … {len(wrong) - SHOWN:,} more runs: --verdicts FILE writes them.")
     lines += leftovers_text(result.leftovers, allowed, verbose=verbose)
-    spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in figures["seconds"].items())
+    spent = seconds_text(figures["seconds"])
     told = [count(figures["events"], "event"), count(figures["triples"], "triple"), count(len(result.spans), "row")]
     told += [f"{figures[name]:,} {name}" for name in ("duplicates", "outside") if figures[name]]
     return "\n".join([*lines, "", f"{', '.join(told)}; {plan.strategy}, window {plan.window}; {spent}"])
 
 
-def enrichment_text(result: StreamEnrichment, allowed: Collection[str], notes: Sequence[str], *, verbose: bool = False) -> str:
+def enrichment_text(result: StreamAnswer, allowed: Collection[str], notes: Sequence[str], *, verbose: bool = False) -> str:
     """What `shiq stream enrich` prints: the verdict, what was left out, figures."""
     figures = result.statistics
     lines = [result.verdict.value.upper(), *leftovers_text(result.leftovers, allowed, verbose=verbose), *notes]
@@ -55,7 +55,7 @@ def enrichment_text(result: StreamEnrichment, allowed: Collection[str], notes: S
         for name in ("entries", "evictions", "bypassed", "inconsistent", "undetermined")
         if figures[name]
     ]
-    spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in figures["seconds"].items())
+    spent = seconds_text(figures["seconds"])
     return "\n".join([*lines, "", f"{', '.join(told)}; {count(figures['reasoner_calls'], 'question')}; {spent}"])
 
 

@@ -7,8 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from shiq.verdict import EXIT_CODES, Leftover, Verdict
-from streams.front.rejects import leftover_rows
+from streams.front.result import StreamAnswer, verdict_of
 
 Row: TypeAlias = dict[str, Any]
 Span: TypeAlias = tuple[int, int]
@@ -59,7 +58,7 @@ class Verdicts:
         for c, following in zip(times, (*times[1:], last + 1)):
             wrong, doubtful = wrong + self.changes[c], doubtful + self.doubt[c]
             unsure = self.always or doubtful
-            verdict = Verdict.INCONSISTENT if wrong else Verdict.UNDETERMINED if unsure else Verdict.CONSISTENT
+            verdict = verdict_of(bool(wrong), bool(unsure))
             if found and (found[-1]["verdict"], found[-1]["individuals"]) == (verdict.value, wrong):
                 found[-1]["to"] = following - 1
             else:
@@ -94,19 +93,8 @@ def _add(changes: Counter[int], spans: Iterable[Span]) -> None:
 
 
 @dataclass(frozen=True)
-class StreamResult:
+class StreamResult(StreamAnswer):
     """``spans``: the rows of ``--out``; ``verdicts``: runs that cover the stream."""
 
     spans: tuple[Row, ...]
     verdicts: tuple[Row, ...]
-    verdict: Verdict
-    leftovers: tuple[Leftover, ...]
-    statistics: dict[str, Any]
-
-    @property
-    def exit_code(self) -> int:
-        return EXIT_CODES[self.verdict]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As ``--json`` writes it."""
-        return {"verdict": self.verdict.value, "leftovers": leftover_rows(self.leftovers), "statistics": self.statistics}

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from shiq.errors import InputError
 from shiq.rdf import read_assertions
 from shiq.verdict import Leftover, Verdict, blocks
 from streams.consistency.beside import Beside, shown
@@ -26,6 +25,7 @@ from streams.front.arrivals import Arrivals
 from streams.front.checkpoint import packed, unpacked
 from streams.front.event import Event
 from streams.front.record import Record
+from streams.front.result import verdict_of
 
 #: How many events are taken at once, and how many triples at most, however few events these are.
 BATCH, _MOST_TRIPLES = 20_000, 200_000
@@ -185,9 +185,7 @@ class Watch:
         """Decides the rest, and says what is known."""
         self.flush()
         newest, rejects = self.arrivals.clock.newest, self.arrivals.rejects
-        if newest is None and rejects.counts:
-            why = rejects.leftovers()[0].message
-            raise InputError(f"no line of the source is an event ({why})", "Check what it is: one JSON object a line.")
+        rejects.refuse_if_all(newest is None)
         first = self.arrivals.first if self.start is None else self.start
         last = newest if self.end is None else self.end
         begun = perf_counter()
@@ -202,11 +200,9 @@ class Watch:
         leftovers = [*self.leftovers, *rejects.leftovers()]
         values = {run["verdict"] for run in runs}
         undetermined = Verdict.UNDETERMINED.value in values or any(blocks(leftover, self.allow) for leftover in leftovers)
-        verdict = Verdict.UNDETERMINED if undetermined else Verdict.CONSISTENT
-        if Verdict.INCONSISTENT.value in values:
-            verdict = Verdict.INCONSISTENT
+        verdict = verdict_of(Verdict.INCONSISTENT.value in values, undetermined)
         rows = tuple(sorted(self.rows, key=order))
-        return StreamResult(rows, tuple(runs), verdict, tuple(leftovers), self._statistics())
+        return StreamResult(verdict, tuple(leftovers), self._statistics(), rows, tuple(runs))
 
     def _statistics(self) -> dict[str, Any]:
         self.seconds["reading"] = 0.0

@@ -14,8 +14,7 @@ from itertools import islice
 from time import perf_counter
 from typing import Any
 
-from shiq.errors import InputError
-from shiq.verdict import Leftover, Verdict, blocks
+from shiq.verdict import Leftover, blocks
 from streams.discovery.intake import AssertionIntake
 from streams.discovery.ontology import Ontology
 from streams.discovery.report import WindowReport
@@ -27,6 +26,7 @@ from streams.front.event import Event, EventError, parse_event
 from streams.front.lateness import EventClock
 from streams.front.record import Record
 from streams.front.rejects import RejectLog
+from streams.front.result import StreamAnswer, verdict_of
 from streams.front.sources import Folder, LinesFile, Source, open_source
 
 #: So many inconsistent snapshots are named.
@@ -34,18 +34,14 @@ _NAMED = 20
 _T = re.compile(rb'\s*\{\s*"t"\s*:\s*(\d+)\s*[,}]')
 
 
-@dataclass
-class Mining:
+@dataclass(frozen=True)
+class Mining(StreamAnswer):
     """What came of a stream: each report as the JSON has it, or the last alone, and what stands beside them. ``inconsistent``:
     the first snapshots that are; ``stopped``: some window has more rules than the limit allows."""
 
     windows: list[dict[str, Any]]
     inconsistent: list[int]
     stopped: bool
-    verdict: Verdict
-    leftovers: tuple[Leftover, ...]
-    statistics: dict[str, Any]
-    exit_code: int
 
 
 @dataclass
@@ -156,23 +152,20 @@ class Discovery:
     def finish(self) -> Mining:
         """Tells the rest; what came of it. Raises: InputError where no line was an event."""
         newest, rejects = self.windows.newest, self.arrivals.rejects
-        if newest is None and rejects.counts:
-            why = rejects.leftovers()[0].message
-            raise InputError(f"no line of the source is an event ({why})", "Check what it is: one JSON object a line.")
+        rejects.refuse_if_all(newest is None)
         if newest is not None:
             self.report_until(newest)
         leftovers = self.leftovers()
         is_open = self.stopped or any(blocks(leftover, self.allow) for leftover in leftovers)
         contradicted = self.inconsistent or self.windows.knowledge.base is None
-        verdict = Verdict.INCONSISTENT if contradicted else Verdict.UNDETERMINED if is_open else Verdict.CONSISTENT
+        verdict = verdict_of(bool(contradicted), bool(is_open))
         statistics = {
             **self.counts,
             "duplicates": self.arrivals.duplicates,
             "rejected": dict(rejects.counts),
             "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
         }
-        code = {Verdict.CONSISTENT: 0, Verdict.INCONSISTENT: 1, Verdict.UNDETERMINED: 3}[verdict]
-        return Mining(self.told, self.inconsistent, self.stopped, verdict, tuple(leftovers), statistics, code)
+        return Mining(verdict, tuple(leftovers), statistics, self.told, self.inconsistent, self.stopped)
 
     def leftovers(self) -> list[Leftover]:
         """What was not interpreted, of the ontology and of the stream."""

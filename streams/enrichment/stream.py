@@ -6,10 +6,8 @@ import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
 
-from shiq.errors import InputError
-from shiq.verdict import EXIT_CODES, Leftover, Verdict, blocks
+from shiq.verdict import blocks
 from streams.enrichment.answers import EnrichmentCounts
 from streams.enrichment.enricher import Enricher
 from streams.enrichment.entries import entry_of, entry_text, key_of, key_text
@@ -17,24 +15,8 @@ from streams.enrichment.records import RecordReader
 from streams.enrichment.rows import has_type, row_text
 from streams.front.event import EventError
 from streams.front.record import Record
-from streams.front.rejects import MALFORMED, RejectLog, leftover_rows
-
-
-@dataclass(frozen=True)
-class StreamEnrichment:
-    """What came of a stream: ``verdict`` inconsistent if some event is, else undetermined if some is."""
-
-    verdict: Verdict
-    leftovers: tuple[Leftover, ...]
-    statistics: dict[str, Any]
-
-    @property
-    def exit_code(self) -> int:
-        return EXIT_CODES[self.verdict]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As ``--json`` writes it."""
-        return {"verdict": self.verdict.value, "leftovers": leftover_rows(self.leftovers), "statistics": self.statistics}
+from streams.front.rejects import MALFORMED, RejectLog
+from streams.front.result import StreamAnswer, verdict_of
 
 
 @dataclass
@@ -122,16 +104,12 @@ class EnrichedStream:
         known = [(key_of(key), entry_of(entry)) for key, entry in held["entries"]]
         self.enricher.entries.restore(held["cache"], known)
 
-    def finish(self) -> StreamEnrichment:
+    def finish(self) -> StreamAnswer:
         """What came of it all. Raises: InputError where no line could be read."""
         self.flush()
         counts, enricher = self.enricher.counts, self.enricher
         broken = self.rejects.counts[MALFORMED]
-        if counts.events and broken == counts.events:
-            why = self.rejects.leftovers()[0].message
-            raise InputError(f"no line of the source is an event ({why})", "Check what it is: one JSON object a line.")
+        self.rejects.refuse_if_all(broken == counts.events)
         leftovers = (*(x for x in enricher.knowledge.leftovers if blocks(x, enricher.knowledge.allow)), *self.rejects.leftovers())
-        verdict = Verdict.UNDETERMINED if counts.undetermined else Verdict.CONSISTENT
-        if counts.inconsistent:
-            verdict = Verdict.INCONSISTENT
-        return StreamEnrichment(verdict, leftovers, enricher.statistics)
+        verdict = verdict_of(bool(counts.inconsistent), bool(counts.undetermined))
+        return StreamAnswer(verdict, leftovers, enricher.statistics)

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from streams.enrichment.components import WindowEvent
 from streams.enrichment.rows import has_type, types_text
-from streams.enrichment.stream import EnrichedStream, StreamEnrichment
+from streams.enrichment.stream import EnrichedStream
 from streams.front.arrivals import Arrivals
 from streams.front.record import Record
 from streams.front.rejects import MALFORMED
+from streams.front.result import StreamAnswer
 
 
 class _Held(NamedTuple):
@@ -93,7 +94,7 @@ class WindowedStream:
         self._held = [_Held(t, line, WindowEvent.of(triples)) for t, line, triples in own["held"]]
         self._next, self._broken = own["next"], own["broken"]
 
-    def finish(self) -> StreamEnrichment:
+    def finish(self) -> StreamAnswer:
         """Decides the windows up to the one that holds the last event."""
         newest = self.arrivals.clock.newest
         while self._next is not None and newest is not None and (self._next - self.slide < newest or not self._decided_any()):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shiq.errors import InputError
 from shiq.verdict import Leftover
 
 #: Kinds (`shiq.verdict.KINDS`): what could not be read as an event, came behind the watermark, or is too far ahead.
@@ -41,6 +42,12 @@ class RejectLog:
             self.shown.append(Leftover(kind, reason, source, line, text[:200]))
         row = {"kind": kind, "source": source, "line": line, "reason": reason, "text": text}
         self.write([json.dumps(row, ensure_ascii=False)])
+
+    def refuse_if_all(self, is_all: bool) -> None:
+        """Raises: InputError where something was rejected, and nothing else came."""
+        if is_all and self.counts:
+            why = self.leftovers()[0].message
+            raise InputError(f"no line of the source is an event ({why})", "Check what it is: one JSON object a line.")
 
     def leftovers(self) -> list[Leftover]:
         """What to tell in a result: the first of each kind, and how many more there are."""

@@ -66,10 +66,11 @@ def enrich(
     from jobs.text.streams import enrichment_text
     from shiq.check import open_store
     from streams.enrichment import open_enricher
-    from streams.enrichment.stream import EnrichedStream, StreamEnrichment
+    from streams.enrichment.stream import EnrichedStream
     from streams.enrichment.waiting import SilenceNotice
     from streams.enrichment.window import WindowedStream
     from streams.front.rejects import RejectLog
+    from streams.front.result import StreamAnswer
 
     if feed.engine == "spark" and window is not None:
         raise UsageError("windows are of one process", "Leave out --engine spark, or --window.")
@@ -132,7 +133,7 @@ def enrich(
             if prefill and run.saved is None:
                 enricher.prefill()
             waiting.before = system.show
-            result: StreamEnrichment
+            result: StreamAnswer
             if feed.engine == "spark":
                 from jobs.streaming.enrich import EnrichedBatches, OrderedRows
 
