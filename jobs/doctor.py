@@ -27,7 +27,7 @@ SCHEMA_VERSION = 1
 
 #: What the program needs, and what some of it needs (by extra).
 NEEDED = ("click", "numpy", "pyarrow", "deltalake", "pyoxigraph", "py4j", "owlready2")
-OPTIONAL = {"pyspark": "spark", "graphframes-py": "spark", "protobuf": "spark", "obstore": "cloud"}
+OPTIONAL = {"pyspark": "spark", "graphframes-py": "spark", "protobuf": "spark", "obstore": "cloud", "hdfs-native": "cloud"}
 #: Streams on Spark need protobuf, which pyspark's own extras lack.
 PROTOBUF = (6, 33)
 

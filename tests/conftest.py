@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.hadoop import hdfs, hdfs_address  # noqa: F401
 from tests.object_store import bucket, s3_server  # noqa: F401
 
 if TYPE_CHECKING:

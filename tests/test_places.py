@@ -25,6 +25,7 @@ from jobs.store.bucket import Bucket
 from jobs.store.files import DataFile
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import MANIFEST, read_manifest
+from jobs.store.remote import Remote
 from jobs.store.upkeep import commit, compact, prepare, ranges, write_store
 from jobs.store.verify import verified
 from shiq.abox import abox_of
@@ -67,13 +68,21 @@ def forgotten() -> None:
         shutil.rmtree(one.folder, ignore_errors=True)
 
 
+def overwritten(place: Remote, name: str, content: bytes, folder: Path) -> None:
+    """Another content for the file ``name``, behind the store's back."""
+    (folder / "other").write_bytes(content)
+    place._put(name, folder / "other")
+    place.forget(name)
+
+
 def test_a_place_is_named_alike_by_whatever_names_it() -> None:
     place = place_of("s3a://graph/kg/")
     assert (place, str(place), place.absolute()) == (place_of("s3://graph/kg"), "s3://graph/kg", place)
     assert place_of(place) is not None and pickle.loads(pickle.dumps(place)) == place
     assert place / "store.json" == "s3://graph/kg/store.json"
     assert str(place_of("abfs://c@account.dfs.core.windows.net/kg")) == "abfss://c@account.dfs.core.windows.net/kg"
-    for named in ("s3://", Path("s3://graph/kg"), "hdfs://host/kg"):
+    assert place_of("hdfs://name:8020/graphs/kg/") / "store.json" == "hdfs://name:8020/graphs/kg/store.json"
+    for named in ("s3://", Path("s3://graph/kg"), "hdfs://host", "hdfs:///graphs/kg", "ftp://host/kg"):
         with pytest.raises(UsageError):
             place_of(named)
 
@@ -189,7 +198,7 @@ def test_a_session_reads_copies_and_sees_what_others_commit(bucket: Bucket) -> N
         assert session.check(abox_of([ClassAssertion(PERSON, "urn:t#p3")])).verdict is Verdict.INCONSISTENT
     for name, _ in [*bucket.names()]:
         if name != MANIFEST and "_delta_log" not in name:
-            bucket._library.delete(bucket._objects, name)
+            bucket._delete(name)
     with open_session(str(bucket)) as session:
         assert session.check(abox_of([ClassAssertion(PERSON, "urn:t#p3")])).verdict is Verdict.INCONSISTENT
     forgotten()
@@ -263,28 +272,28 @@ def test_a_damaged_copy_is_noticed_and_fetched_anew(held: Store, bucket: Bucket)
         assert said(store) == whole
 
 
-def test_a_damaged_object_is_named(held: Store, bucket: Bucket) -> None:
+def test_a_damaged_object_is_named(held: Store, bucket: Bucket, tmp_path: Path) -> None:
     assert verified(bucket).files > 40
     file = held.manifest.tables["half_edges"].files[1]
     for name in (file.path, lookup_path(file), held.manifest.documents["tbox"].path):
-        sound = bytes(bucket._library.get(bucket._objects, name).bytes())
-        bucket._library.put(bucket._objects, name, bytes([sound[0] ^ 1, *sound[1:]]))
+        sound = bucket.fetched(name).read_bytes()
+        overwritten(bucket, name, bytes([sound[0] ^ 1, *sound[1:]]), tmp_path)
         with pytest.raises(StoreError, match=name.rpartition("/")[2]):
             verified(bucket)
-        bucket._library.put(bucket._objects, name, sound)
+        overwritten(bucket, name, sound, tmp_path)
     assert verified(bucket).files > 40
 
 
 def test_of_two_writers_the_second_is_told(held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other one comes after this one has read the manifest, at each of its steps."""
-    real = Bucket.exchange
+    real = type(bucket).exchange
 
-    def late(self: Bucket, name: str, text: str, stamp: str) -> None:
-        monkeypatch.setattr(Bucket, "exchange", real)
+    def late(self: Remote, name: str, text: str, stamp: str) -> None:
+        monkeypatch.setattr(type(bucket), "exchange", real)
         commit(bucket, abox_of(people(30, 33)), abox_of([]), checked=held.identity)
         real(self, name, text, stamp)
 
-    monkeypatch.setattr(Bucket, "exchange", late)
+    monkeypatch.setattr(type(bucket), "exchange", late)
     with pytest.raises(StoreError, match="another writer"):
         commit(bucket, abox_of(people(20, 25)), abox_of(people(0, 1)), checked=held.identity)
     with open_store(bucket) as store:
@@ -316,26 +325,26 @@ def test_versions_of_tables_are_those_of_one_writer(held: Store, bucket: Bucket,
 
 
 def test_where_no_answer_comes_nothing_is_promised(held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Bucket.exchange
+    real = type(bucket).exchange
 
-    def cut_off(self: Bucket, name: str, text: str, stamp: str) -> None:
+    def cut_off(self: Remote, name: str, text: str, stamp: str) -> None:
         monkeypatch.setattr("jobs.store.bucket._RETRIES", {"max_retries": 0})
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
         real(Bucket(self.address), name, text, stamp)
 
-    monkeypatch.setattr(Bucket, "exchange", cut_off)
+    monkeypatch.setattr(type(bucket), "exchange", cut_off)
     with pytest.raises(StoreError, match="is not known"):
         commit(bucket, abox_of(people(20, 22)), abox_of([]), checked=held.identity)
 
 
 def test_a_lost_answer_is_no_other_writer(held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Bucket.exchange
+    real = type(bucket).exchange
 
-    def twice(self: Bucket, name: str, text: str, stamp: str) -> None:
+    def twice(self: Remote, name: str, text: str, stamp: str) -> None:
         real(self, name, text, stamp)
         real(self, name, text, stamp)
 
-    monkeypatch.setattr(Bucket, "exchange", twice)
+    monkeypatch.setattr(type(bucket), "exchange", twice)
     assert commit(bucket, abox_of(people(20, 22)), abox_of([]), checked=held.identity).snapshot == 2
 
 
@@ -390,14 +399,14 @@ def test_writers_at_once_one_wins_and_the_others_exit_with_4(held: Store, bucket
 
 
 def test_two_builds_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Bucket.exchange
+    real = type(bucket).exchange
 
-    def late(self: Bucket, name: str, text: str, stamp: str) -> None:
-        monkeypatch.setattr(Bucket, "exchange", real)
+    def late(self: Remote, name: str, text: str, stamp: str) -> None:
+        monkeypatch.setattr(type(bucket), "exchange", real)
         write_store(bucket, TBOX, abox_of(people(0, 3)))
         real(self, name, text, stamp)
 
-    monkeypatch.setattr(Bucket, "exchange", late)
+    monkeypatch.setattr(type(bucket), "exchange", late)
     with pytest.raises(StoreError, match="another writer"):
         write_store(bucket, TBOX, abox_of(people(5, 9)))
     with open_store(bucket) as store:
@@ -414,7 +423,7 @@ def test_a_crash_before_the_manifest_leaves_the_old_snapshot(
 
     for step in ("exchange", "placed"):
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(Bucket, step, crash)
+            patch.setattr(type(bucket), step, crash)
             commit(bucket, abox_of(people(20, 25)), abox_of(people(0, 2)), checked=held.identity)
         forgotten()
         with open_store(bucket) as store:
@@ -448,10 +457,10 @@ def test_files_stay_for_a_week_after_the_last_snapshot_that_needs_them(
     assert {file.path for table in read_manifest(bucket).tables.values() for file in table.files} <= left
 
 
-def test_what_is_no_store_is_not_overwritten(bucket: Bucket) -> None:
+def test_what_is_no_store_is_not_overwritten(bucket: Bucket, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no store here"):
         open_store(bucket)
-    bucket._library.put(bucket._objects, "thesis.tex", b"...")
+    overwritten(bucket, "thesis.tex", b"...", tmp_path)
     with pytest.raises(StoreError, match=r"thesis\.tex"):
         write_store(bucket, TBOX, abox_of(people(0, 3)))
 

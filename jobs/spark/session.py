@@ -102,8 +102,8 @@ def _set_interpreter(session: SparkSession) -> None:
         context.environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
 
 
-#: Variables by which an object store is reached, by how they begin.
-_REACH = ("AWS_", "AZURE_", "GOOGLE_")
+#: Variables by which an object store, or HDFS, is reached, by how they begin.
+_REACH = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5")
 
 
 def hand_on(session: SparkSession, place: Place) -> None:

@@ -1,8 +1,8 @@
-"""Where a store lies: a folder, or a part of an object store.
+"""Where a store lies: a folder, or a part of an object store or of Hadoop's file system.
 
 Files of a store never change once they are written, under names that are never used twice; only its manifest is replaced. So
-those of an object store are read from copies on this machine (`jobs.store.copies`), and of two writers one wins where the
-manifest is put in place (`jobs.store.bucket`).
+those of other places than folders are read from copies on this machine (`jobs.store.copies`), and of two writers one wins where
+the manifest is put in place (`jobs.store.remote`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from shiq.errors import UsageError
 
 if TYPE_CHECKING:
-    from jobs.store.bucket import Bucket
+    from jobs.store.remote import Remote
 
 #: Where a store lies; ``place / name`` is what a message calls a file there.
-Place: TypeAlias = "Path | Bucket"
+Place: TypeAlias = "Path | Remote"
 
-#: Kinds of addresses of object stores, and the one that each is short for.
-BUCKETS = {"s3": "s3", "s3a": "s3", "gs": "gs", "az": "az", "abfs": "abfss", "abfss": "abfss"}
+#: Kinds of addresses of stores that lie in no folder, and the one that each is short for.
+REMOTE = {"s3": "s3", "s3a": "s3", "gs": "gs", "az": "az", "abfs": "abfss", "abfss": "abfss", "hdfs": "hdfs"}
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//?)(.*)", re.DOTALL)
 
@@ -42,20 +42,26 @@ def place_of(named: str | Place) -> Place:
         from urllib.parse import unquote
 
         return Path(unquote(found[3]))
-    if scheme in BUCKETS and found[2] == "//" and rest:
+    form = f"{scheme}://{'HOST:PORT' if scheme == 'hdfs' else 'BUCKET'}/NAME"
+    is_whole = rest and (scheme != "hdfs" or (not found[3].startswith("/") and "/" in rest))
+    if scheme in REMOTE and found[2] == "//" and is_whole:
         if odd := _ODD.search(f"/{rest}/"):
             raise UsageError(
                 f"{named}: {odd[0]!r} in an address would be read as another address, perhaps of another store",
-                f"Name it as {scheme}://BUCKET/NAME, with none of ? # % and no empty part, . or .. in it.",
+                f"Name it as {form}, with none of ? # % and no empty part, . or .. in it.",
             )
+        if scheme == "hdfs":
+            from jobs.store.hdfs import Hdfs
+
+            return Hdfs(f"hdfs://{rest}")
         from jobs.store.bucket import Bucket
 
-        return Bucket(f"{BUCKETS[scheme]}://{rest}")
-    if scheme in BUCKETS:
-        raise UsageError(f"{named}: no address of a store", f"Name it as {scheme}://BUCKET/NAME, as text and not as a path.")
+        return Bucket(f"{REMOTE[scheme]}://{rest}")
+    if scheme in REMOTE:
+        raise UsageError(f"{named}: no address of a store", f"Name it as {form}, as text and not as a path.")
     raise UsageError(
         f"{named}: a store cannot lie there: nothing is known of {scheme}://",
-        f"Name a folder, one of this machine or one that is mounted here, or one of {', '.join(f'{s}://' for s in BUCKETS)}.",
+        f"Name a folder, one of this machine or one that is mounted here, or one of {', '.join(f'{s}://' for s in REMOTE)}.",
     )
 
 

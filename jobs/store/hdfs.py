@@ -1,0 +1,162 @@
+"""A store in Hadoop's file system.
+
+Which name node an address means, and who asks, is told by Hadoop's own settings (HADOOP_CONF_DIR, HADOOP_USER_NAME, Kerberos'
+tickets). HDFS replaces nothing on condition, but never renames onto a file that is there: so what is exchanged is a folder of
+numbered files, the highest of which counts, and of two writers that saw the same number one gets the next.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobs.store.remote import Remote
+from shiq.errors import OperationalError, StoreError
+
+if TYPE_CHECKING:
+    from hdfs_native import Client
+
+#: Bytes that are moved at once.
+_PART = 16 << 20
+#: Times that a name node is asked, each a little later: about ten seconds.
+_ATTEMPTS = {"dfs.client.failover.max.attempts": "5"}
+#: What is added to the name of what is exchanged, for the folder of its numbered files.
+_NUMBERED = ".d"
+#: Seconds for which the files of numbers that do not count any more stay: a writer that saw one of them is not to find it free.
+_KEPT = 24 * 3600.0
+_REACH = (
+    "What the store held before stays as it was. Is the address right, and do Hadoop's settings say where the name node is and "
+    "who you are (HADOOP_CONF_DIR, HADOOP_USER_NAME; a Kerberos ticket where the cluster asks for one)?"
+)
+
+
+class Hdfs(Remote):
+    """The folder of Hadoop's file system at an ``address``, as hdfs://HOST:PORT/NAME or hdfs://NAMESERVICE/NAME."""
+
+    @cached_property
+    def _root(self) -> str:
+        return "/" + self.address.split("/", 3)[3]
+
+    @cached_property
+    def _client(self) -> Client:
+        try:
+            from hdfs_native import Client
+        except ImportError as error:
+            raise OperationalError(
+                f"{self}: the library for HDFS is missing", "Install it: pip install 'shiq[cloud]', or hdfs-native."
+            ) from error
+        with self._reached():
+            return Client("/".join(self.address.split("/", 3)[:3]), _ATTEMPTS)
+
+    def names(self) -> Iterator[tuple[str, float]]:
+        """See `Remote.names`."""
+        for name, modified, is_folder in self._listed("", recursive=True):
+            if not is_folder and f"{_NUMBERED}/" not in name:
+                yield name, modified
+
+    def top(self) -> list[str]:
+        """See `Remote.top`."""
+        return sorted(name.removesuffix(_NUMBERED) for name, _, _ in self._listed(""))
+
+    def read(self, name: str) -> tuple[str, str]:
+        """See `Remote.read`."""
+        stamp = self.stamp(name)
+        with self._reached(name):
+            if not stamp:
+                raise FileNotFoundError(name)
+            return self._client.read(self._path(_numbered(name, stamp))).read().decode(), stamp
+
+    def stamp(self, name: str) -> str:
+        """See `Remote.stamp`: the highest number."""
+        numbers = [int(last) for file, _, _ in self._listed(name + _NUMBERED) if (last := file.rpartition("/")[2]).isdecimal()]
+        return str(max(numbers)) if numbers else ""
+
+    def tried(self, name: str) -> None:
+        """See `Remote.tried`: HDFS keeps them apart, where it can be written at all."""
+        with self._reached(name):
+            self._write(self._path(name), [b""])
+
+    def _exchanged(self, name: str, text: str, stamp: str) -> bool:
+        if self.stamp(name) != stamp:
+            return False
+        temporary = self._path(f"{name}{_NUMBERED}/{uuid.uuid4().hex}.tmp")
+        with self._reached(name):
+            self._write(temporary, [text.encode()])
+            try:
+                self._client.rename(temporary, self._path(_numbered(name, str(int(stamp or 0) + 1))), overwrite=False)
+            except FileExistsError:
+                self._client.delete(temporary)
+                return False
+            self._cleared(name, int(stamp or 0))
+        return True
+
+    def _cleared(self, name: str, below: int) -> None:
+        """Removes numbers of ``name`` less than ``below``, and what writers left that were cut off, once they are old."""
+        for file, modified, _ in self._listed(name + _NUMBERED):
+            last = file.rpartition("/")[2]
+            if time.time() - modified > _KEPT and not (last.isdecimal() and int(last) >= below):
+                self._client.delete(self._path(file))
+
+    def _listed(self, folder: str, *, recursive: bool = False) -> list[tuple[str, float, bool]]:
+        """Name, time in seconds and whether it is a folder, of what lies in a ``folder``; nothing where there is none."""
+        try:
+            with self._reached(folder):
+                found = list(self._client.list_status(self._path(folder), recursive))
+        except FileNotFoundError:
+            return []
+        return [(entry.path[len(self._root) + 1 :], entry.modification_time / 1000, entry.isdir) for entry in found]
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}" if name else self._root
+
+    def _size(self, name: str) -> int:
+        return self._client.get_file_info(self._path(name)).length
+
+    def _parts(self, name: str, size: int) -> Iterator[bytes]:
+        file = self._client.read(self._path(name))
+        for start in range(0, size, _PART):
+            yield file.read_range(start, min(_PART, size - start))
+
+    def _put(self, name: str, file: Path) -> None:
+        path = self._path(name)
+        temporary = f"{path}.{uuid.uuid4().hex}.tmp"
+        with file.open("rb") as source:
+            self._write(temporary, iter(lambda: source.read(_PART), b""))
+        self._client.rename(temporary, path, overwrite=True)
+
+    def _write(self, path: str, parts: Iterator[bytes] | list[bytes]) -> None:
+        from hdfs_native import WriteOptions
+
+        with self._client.create(path, WriteOptions(overwrite=True, create_parent=True)) as file:
+            for part in parts:
+                file.write(part)
+
+    def _delete(self, name: str) -> None:
+        self._client.delete(self._path(name))
+
+    def _delete_all(self, folder: str) -> None:
+        self._client.delete(self._path(folder), recursive=True)
+
+    @contextmanager
+    def _reached(self, name: str = "") -> Iterator[None]:
+        where = self / name if name else str(self)
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise FileNotFoundError(errno.ENOENT, "it is not there", where) from error
+        except (OSError, RuntimeError) as error:
+            # What goes wrong with copies on this machine names its file.
+            if getattr(error, "filename", None) is not None or getattr(error, "errno", None) is not None:
+                raise
+            what = str(error).partition("\n")[0]
+            raise StoreError(f"{where}: cannot be reached: {what}", _REACH) from error
+
+
+def _numbered(name: str, number: str) -> str:
+    return f"{name}{_NUMBERED}/{number}"

@@ -1,0 +1,170 @@
+"""A store that lies in no folder of this machine: what all kinds of such places have in common.
+
+Files are read from copies on this machine (`jobs.store.copies`). There is no lock: a manifest is put in place on condition that
+what it replaces is still what the writer read, so that of two writers one wins and the other is told.
+"""
+
+from __future__ import annotations
+
+import errno
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+from jobs.store.copies import copies
+from shiq.errors import StoreError
+
+R = TypeVar("R", bound="Remote")
+
+
+class Remote(ABC):
+    """A place of files at an ``address``, as s3://BUCKET/NAME."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._name = sha256(address.encode()).hexdigest()[:16]
+
+    def __str__(self) -> str:
+        return self.address
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.address!r})"
+
+    def __truediv__(self, name: str) -> str:
+        return f"{self.address}/{name}"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.address == self.address
+
+    def __hash__(self) -> int:
+        return hash(self.address)
+
+    def __reduce__(self) -> tuple[type[Remote], tuple[str]]:
+        return type(self), (self.address,)
+
+    def absolute(self: R) -> R:
+        """Itself, as of a path."""
+        return self
+
+    # --- files that never change --------------------------------------------------------------------
+
+    def fetched(self, name: str, size: int | None = None) -> Path:
+        """A copy of the file ``name``, of ``size`` bytes where that is known. Raises: OSError, StoreError."""
+        held = copies()
+        found = held.find(self._name, name, size)
+        if found is not None:
+            return found
+        with self._reached(name), held.making(self._name, name) as temporary, temporary.open("wb") as file:
+            present = self._size(name)
+            if size not in (None, present):
+                raise OSError(errno.EIO, f"it has {present:,} bytes and was written with {size:,}", self / name)
+            for part in self._parts(name, present):
+                file.write(part)
+        return self.fetched(name, size)
+
+    @contextmanager
+    def placed(self, name: str) -> Iterator[Path]:
+        """A path to write to; what is there at the end is the file ``name``, in one step, and its copy."""
+        with copies().making(self._name, name) as temporary:
+            yield temporary
+            with self._reached(name):
+                self._put(name, temporary)
+
+    def forget(self, name: str) -> None:
+        """Lets the copy of the file ``name`` go, so that it is fetched anew."""
+        copies().drop(self._name, name)
+
+    def remove(self, name: str) -> None:
+        """Removes the file ``name``, if it is there, and its copy."""
+        self.forget(name)
+        with self._reached(name):
+            self._delete(name)
+
+    def clear(self, folder: str) -> None:
+        """Removes every file below ``folder``, and their copies."""
+        copies().drop_all(self._name, folder)
+        with self._reached():
+            self._delete_all(folder)
+
+    @abstractmethod
+    def names(self) -> Iterator[tuple[str, float]]:
+        """Every file that is there, and when it was put there, in seconds."""
+
+    @abstractmethod
+    def top(self) -> list[str]:
+        """The names of what is there, as of a folder's entries."""
+
+    # --- what is replaced ----------------------------------------------------------------------------
+
+    @abstractmethod
+    def read(self, name: str) -> tuple[str, str]:
+        """The text of ``name`` now, and what tells it from the next one. Raises: OSError, StoreError."""
+
+    @abstractmethod
+    def stamp(self, name: str) -> str:
+        """What tells ``name`` as it is now from the next one; "" if there is none. Raises: StoreError."""
+
+    @abstractmethod
+    def tried(self, name: str) -> None:
+        """Finds out, by an empty file ``name``, whether writers can be kept apart here. Raises: StoreError if they cannot."""
+
+    def exchange(self, name: str, text: str, stamp: str) -> None:
+        """Puts ``text`` in the place of the ``name`` that has the ``stamp``; "" stands for none.
+
+        Raises: StoreError if another is there by now.
+        """
+        try:
+            # Asked again after an answer was lost, the place refuses what it has taken.
+            if not self._exchanged(name, text, stamp) and self.read(name)[0] != text:
+                raise self.overtaken()
+        except OvertakenError:
+            raise
+        except StoreError as error:
+            raise StoreError(
+                f"{error.message}. Whether the snapshot was put in place is not known",
+                "`shiq status --store …` says which one the store holds, once it can be reached.",
+            ) from error
+
+    def overtaken(self) -> OvertakenError:
+        """What the writer is told that came second."""
+        return OvertakenError(
+            f"{self}: another writer has put a snapshot in place meanwhile",
+            "Nothing of this one is in the store: run the same again.",
+        )
+
+    # --- how it is done -------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _reached(self, name: str = "") -> AbstractContextManager[None]:
+        """What goes wrong in between, said of the file ``name``. Raises: FileNotFoundError, StoreError."""
+
+    @abstractmethod
+    def _size(self, name: str) -> int:
+        """The bytes of the file ``name``."""
+
+    @abstractmethod
+    def _parts(self, name: str, size: int) -> Iterator[bytes]:
+        """The content of the file ``name``, which has ``size`` bytes."""
+
+    @abstractmethod
+    def _put(self, name: str, file: Path) -> None:
+        """Makes the content of ``file`` that of the file ``name``, in one step."""
+
+    @abstractmethod
+    def _delete(self, name: str) -> None:
+        """Removes the file ``name``, if it is there."""
+
+    @abstractmethod
+    def _delete_all(self, folder: str) -> None:
+        """Removes every file below ``folder``."""
+
+    @abstractmethod
+    def _exchanged(self, name: str, text: str, stamp: str) -> bool:
+        """Whether ``text`` has come in the place of the ``name`` that has the ``stamp``."""
+
+
+class OvertakenError(StoreError):
+    """Another writer came first."""
