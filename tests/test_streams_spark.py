@@ -25,11 +25,12 @@ from deltalake import DeltaTable, write_deltalake
 from jobs.streaming.chunks import TOLD, EventLimits, Split, rows_of
 from jobs.streaming.ordering import BatchTold, Order
 from jobs.streaming.pieces import Piece, advanced, between, records, units
+from jobs.streaming.received import ReceivedLines
 from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.functional.writer import axiom_text, ontology_text
 from streams.consistency import StreamPlan, StreamResult, plan
-from streams.consistency.embedded import StreamQuestion, watch_run
+from streams.consistency.embedded import GivenEvents, StreamQuestion, watch_run
 from streams.front.arrivals import Arrivals
 from streams.front.event import Event
 from streams.front.lateness import EventClock
@@ -454,6 +455,27 @@ def test_lines_that_are_still_written_wait(tmp_path: Path) -> None:
     assert [unit.size for unit in units([str(file)])] == [6]
     file.write_bytes(b"x" * 200_000)
     assert [unit.size for unit in units([str(file)], follow=True)] == [0]
+
+
+def test_lines_that_come_once_are_kept_and_counted_on(tmp_path: Path) -> None:
+    """What another run had not written to its end is gone; blank lines count; an event that is drawn is kept as one."""
+    path, given = tmp_path / "received", [Record("-", 2, b"a"), Record("-", 5, b"b"), Record("-", 6, b"", Event(3, ("x",)))]
+    source = GivenEvents([])
+    source.read = lambda follow: iter(given)  # type: ignore[method-assign]
+    for run, had in enumerate((b"", b"to")):
+        with path.open("ab") as file:
+            file.write(had)
+        received = ReceivedLines(source, path)
+        with received.coming(follow=False):
+            while not received.is_over:
+                time.sleep(0.01)
+            received.sync()
+        first = b"\na\n" if run == 0 else b"a\n"
+        whole = first + b'\n\nb\n{"t": 3, "triples": ["x"]}\n'
+        assert path.read_bytes().endswith(whole) and path.read_bytes().count(b"\n") == (6 if run == 0 else 11)
+        assert source.position == (0, 6)[run]
+        (unit,) = units(["-"], received=str(path))
+        assert (unit.name, unit.path, unit.size) == ("-", str(path), path.stat().st_size)
 
 
 # --- deaths ----------------------------------------------------------------------------------------

@@ -177,6 +177,8 @@ class Batches:
             self.batch = number
             lengths = self.run.outputs.flush()
             if self.run.checkpoint is not None:
+                if self.received is not None:
+                    self.received.sync()
                 places = {"batch": number, "moment": self.moment, "read": self.positions}
                 self.run.checkpoint.save(CheckpointContent(places, lengths, self.listener.state()))
         except ShiqError as error:

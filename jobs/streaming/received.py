@@ -44,6 +44,7 @@ class ReceivedLines:
             file.truncate(whole_lines(file, file.seek(0, os.SEEK_END)))
             # Where a run goes on, lines are counted on.
             self.source.position = _lines(file)
+            self._file = file
             self._thread = Thread(target=self._receive, args=(file, follow, stopped), daemon=True)
             self._thread.start()
             try:
@@ -57,6 +58,11 @@ class ReceivedLines:
         if self.failed is not None:
             raise self.failed
         return not self._thread.is_alive()
+
+    def sync(self) -> None:
+        """Makes what came durable, before a checkpoint counts on it."""
+        with naming(self.path):
+            os.fsync(self._file.fileno())
 
     def _receive(self, file: IO[bytes], follow: bool, stopped: Event) -> None:
         try:
