@@ -20,6 +20,7 @@ from abox_ops.local import LocalKnowledgeBase
 from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
 from jobs.store.upkeep import write_store
+from shiq import model as owl
 from shiq.abox import ABox, abox_of
 from shiq.errors import OperationalError
 from shiq.model import Assertion, TBox
@@ -142,7 +143,8 @@ VERTICES = np.array([1, 2, 3, 5, 6, 9])
 def test_right_components_pass() -> None:
     from jobs.graphframes.certificate import certify_components
 
-    certify_components(VERTICES, FIRST, SECOND, VERTICES[::-1], np.array([9, 5, 5, 1, 1, 1]))
+    least = certify_components(VERTICES, FIRST, SECOND, VERTICES[::-1], np.array([9, 6, 6, 2, 2, 2]))
+    assert least.tolist() == [1, 1, 1, 5, 5, 9]
 
 
 @pytest.mark.parametrize(
@@ -170,8 +172,9 @@ def test_wrong_components_are_caught(member: list[int], component: list[int]) ->
 @pytest.mark.graphframes
 def test_components(core: SparkSession) -> None:
     from jobs.graphframes.components import components
+    from jobs.graphframes.frames import frame
 
-    vertex, least = components(core, FIRST, SECOND)
+    vertex, least = components(frame(core, {"src": FIRST, "dst": SECOND}))
     assert dict(zip(vertex.tolist(), least.tolist())) == {1: 1, 2: 1, 3: 1, 5: 5, 6: 5}
 
 
@@ -181,22 +184,30 @@ def test_wrong_components_from_below_end_the_check(core: SparkSession, monkeypat
     from jobs.graphframes.certificate import CertificateError
     from jobs.graphframes.frames import frame
 
-    wrong = frame(core, {"id": np.array([1, 2, 3, 5, 6]), "component": np.array([1, 1, 5, 5, 5])})
-    monkeypatch.setattr(module, "run", lambda *_: wrong)
-    with pytest.raises(CertificateError, match="components"):
-        module.components(core, FIRST, SECOND)
+    edges = frame(core, {"src": FIRST, "dst": SECOND})
+    for wrong in (
+        {1: 1, 2: 1, 3: 5, 5: 5, 6: 5},  # an edge joins two
+        {1: 1, 2: 1, 3: 1, 5: 1, 6: 1},  # two are one
+        {1: 1, 2: 1, 3: 3, 5: 5, 6: 5},  # one is two
+        {1: 1, 2: 1, 5: 5, 6: 5},  # one lost
+        {1: 1, 2: 1, 3: 1, 5: 7, 6: 7},  # named by nobody
+    ):
+        given = frame(core, {"id": np.array(list(wrong)), "component": np.array(list(wrong.values()))})
+        monkeypatch.setattr(module, "run", lambda *_, given=given: given)
+        with pytest.raises(CertificateError, match="components"):
+            module.components(edges)
 
 
 @pytest.mark.graphframes
 def test_what_is_reached(core: SparkSession) -> None:
     from jobs.graphframes.certificate import CertificateError, certify_reached
-    from jobs.graphframes.frames import collected, frame
+    from jobs.graphframes.frames import frame
     from jobs.graphframes.reach import reached
 
     arcs = frame(core, {"src": np.array([1, 2, 3, 7, 3]), "dst": np.array([2, 3, 1, 1, 4])})
-    start = frame(core, {"id": np.array([2, 9])})
-    found = collected(reached(start, arcs))
-    assert dict(zip(found["id"].tolist(), found["distance"].tolist())) == {2: 0, 9: 0, 3: 1, 1: 2, 4: 2}
+    start = np.array([2, 9])
+    assert reached(start, arcs).tolist() == [1, 2, 3, 4, 9]
+    certify_reached(start, arcs, np.array([2, 9, 3, 1, 4]), np.array([0, 0, 1, 2, 2]))
     for wrong in (
         {2: 0, 9: 0, 3: 1, 1: 2},  # one missing
         {2: 0, 9: 0, 3: 1, 1: 2, 4: 2, 7: 3},  # one that nothing leads to
@@ -204,9 +215,8 @@ def test_what_is_reached(core: SparkSession) -> None:
         {2: 0, 3: 1, 1: 2, 4: 2},  # a start missing
         {2: 0, 9: 0, 3: 2, 1: 3, 4: 3},  # a distance too far
     ):
-        given = frame(core, {"id": np.array(list(wrong)), "distance": np.array(list(wrong.values()))})
         with pytest.raises(CertificateError, match="reached"):
-            certify_reached(start, arcs, given)
+            certify_reached(start, arcs, np.array(list(wrong)), np.array(list(wrong.values())))
 
 
 @pytest.mark.graphframes
@@ -215,7 +225,7 @@ def test_wrong_told_literals_are_caught(core: SparkSession) -> None:
 
     from jobs.graphframes.certificate import CertificateError, certify_told
     from jobs.graphframes.frames import collected, frame
-    from jobs.graphframes.rules import WorkerCalculus, label_text
+    from jobs.graphframes.rules import THEN, WorkerCalculus, label_text
     from jobs.graphframes.told import history
     from shiq.model import Class, ObjectAllValuesFrom, ObjectProperty, SubClassOf
     from shiq.roles import Role
@@ -228,16 +238,17 @@ def test_wrong_told_literals_are_caught(core: SparkSession) -> None:
     told_a, told_b = (label_text((1 << tbox.atom_ids[x.iri], 0)) for x in (a, b))
     edges = frame(core, {"src": np.array([1, 2]), "dst": np.array([2, 3]), "role": np.array([0, 0])})
     start = frame(core, {"id": np.array([1, 2, 3]), "start": [told_a, "0 0", "0 0"]})
-    vertices = history(rules, start.withColumn("history", F.array(rules.closed(F.col("start")))), edges)
+    vertices = history(rules, start.withColumn("history", rules.column("close", "string", F.col("start"))), edges)
     certify_told(rules, vertices, edges)
     found = collected(vertices)
-    right = dict(zip(found["id"].tolist(), found["history"]))
+    right = {i: history.split(THEN) for i, history in zip(found["id"].tolist(), found["history"])}
     assert [right[i][-1] for i in (1, 2, 3)] == [told_a, told_b, told_a]
 
     def planted(changed: Mapping[int, list[str]]) -> None:
         histories = {**right, **changed}
         rows = core.createDataFrame(
-            [(i, told_a if i == 1 else "0 0", histories[i]) for i in (1, 2, 3)], "id bigint, start string, history array<string>"
+            [(i, told_a if i == 1 else "0 0", THEN.join(histories[i])) for i in (1, 2, 3)],
+            "id bigint, start string, history string",
         )
         with pytest.raises(CertificateError, match="told"):
             certify_told(rules, rows, edges)
@@ -305,36 +316,17 @@ def random_parts(seed: int) -> Parts:
     return kb.tbox, list(kb.abox), list(kb.insertions), list(kb.deletions)
 
 
-@pytest.fixture
-def plain_core(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
-    """A Spark session where plain loops stand in for what GraphFrames' JVM core does; the certificates are asked all the same."""
-    import jobs.graphframes.components
-    import jobs.graphframes.reach
-    from abox_ops.elements.partition import components
-    from jobs.graphframes.frames import collected, frame
-
-    def run(spark: SparkSession, vertices: Any, first: Any, second: Any) -> Any:
-        ends = (np.searchsorted(vertices, column) for column in (first, second))
-        return frame(spark, {"id": vertices, "component": vertices[components(len(vertices), *ends)]})
-
-    def hops(start: Any, arcs: Any) -> Any:
-        pairs = list(zip(*(collected(arcs)[name].tolist() for name in ("src", "dst"))))
-        distance = dict.fromkeys(collected(start)["id"].tolist(), 0)
-        turn = 0
-        while met := {b for a, b in pairs if distance.get(a) == turn and b not in distance}:
-            turn += 1
-            distance |= dict.fromkeys(met, turn)
-        return frame(
-            start.sparkSession, {name: np.array(x, np.int64) for name, x in zip(("id", "distance"), zip(*distance.items()))}
-        )
-
-    monkeypatch.setattr(jobs.graphframes.components, "run", run)
-    monkeypatch.setattr(jobs.graphframes.reach, "hops", hops)
-    return spark
+def two_classes_made_one() -> Parts:
+    """A batch that makes two stored classes one: r(d, a1) is met by what is asserted of b1, so d stays out."""
+    top, filler, r = owl.Class(f"{PREFIX}A"), owl.Class(f"{PREFIX}B"), owl.ObjectProperty(f"{PREFIX}r")
+    a, a2, b, b2, d = (f"{PREFIX}{name}" for name in ("a1", "a2", "b1", "b2", "d"))
+    base = [owl.SameIndividual(a, a2), owl.SameIndividual(b, b2), owl.ClassAssertion(filler, b)]
+    base.append(owl.ObjectPropertyAssertion(r, d, a))
+    return TBox((owl.SubClassOf(top, owl.ObjectAllValuesFrom(r, filler)),)), base, [owl.SameIndividual(a, b)], []
 
 
 @pytest.mark.slow
-def test_what_enters_without_the_core(plain_core: SparkSession) -> None:
+def test_what_enters_without_the_core(spark: SparkSession) -> None:
     """The same elements enter, over role assertions as a table, as over columns."""
     from abox_ops.elements.columns import Graph
     from abox_ops.index.columns import alone
@@ -344,6 +336,7 @@ def test_what_enters_without_the_core(plain_core: SparkSession) -> None:
     from jobs.graphframes.published import entered
 
     parts = [*map(golden, (n for n in NAMES if n.startswith(("Definition7", "Paper")))), *map(random_parts, range(40, 70))]
+    parts.append(two_classes_made_one())
     tbox, base, insertions, deletions = side_by_side(parts, PREFIX)
     kb = LocalKnowledgeBase.build(tbox, abox_of(base)).without(abox_of(deletions), abox_of(insertions))
     whole = kb.whole(abox_of(insertions))
@@ -358,7 +351,7 @@ def test_what_enters_without_the_core(plain_core: SparkSession) -> None:
         return PublishedProcedure(kb.index, simplified, calculus, graph, before, touched)
 
     wanted, made = published().run(), published()
-    nodes = entered(plain_core, kb.index, calculus, whole, kb.roles, made)
+    nodes = entered(spark, kb.index, calculus, whole, kb.roles, made)
     found = made.entered(nodes)
     assert len(nodes) > len(parts)
     assert set(kb.add_set_on(calculus, whole, found).kept()) == set(kb.add_set_on(calculus, whole, wanted).kept())
@@ -476,12 +469,15 @@ def test_from_a_store(core: SparkSession, tmp_path: Path) -> None:
 def test_a_wrong_answer_from_below_ends_the_command_with_4(
     core: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from pyspark.sql import functions as F
+
     from jobs.cli import main
     from jobs.graphframes import components as module
-    from jobs.graphframes.frames import frame
 
-    monkeypatch.setattr(module, "run", lambda spark, vertices, *_: frame(spark, {"id": vertices, "component": vertices}))
-    folder = CASES / "ClassesOfTheWhole"
+    apart = F.col("id").alias("component")
+    ends = F.explode(F.array("src", "dst")).alias("id")
+    monkeypatch.setattr(module, "run", lambda edges, _: edges.select(ends).distinct().select("id", apart))
+    folder = CASES / "SameAndDifferent"
     arguments = ["check", "-t", f"{folder}/tbox.ofn", "-a", f"{folder}/abox.ofn", "-i", f"{folder}/insertions.ofn"]
     with pytest.raises(SystemExit) as ended:
         main([*arguments, "--engine", "graphframes", "--reasoner", "own"])

@@ -15,7 +15,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO
 
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 
 from jobs.spark.session import spark_session, stop
 from shiq.errors import OperationalError
@@ -43,6 +43,8 @@ def session(master: str | None = None) -> SparkSession:
     """
     if importlib.util.find_spec("graphframes") is None:
         raise OperationalError("graphframes-py is not installed", "Install the extra: pip install 'shiq[spark]'.")
+    if not hasattr(functions, "arrow_udf"):
+        raise OperationalError("the engine 'graphframes' needs pyspark 4.1", "Use another engine, or a newer pyspark.")
     jar = os.environ.get(JAR, "")
     if jar and not Path(jar).is_file():
         raise OperationalError(f"{jar}: there is no such jar", _REMEDY)
@@ -61,7 +63,7 @@ def _started(jar: str, master: str | None) -> SparkSession:
         try:
             with nullcontext() if jar else _stderr_to(said):
                 settings = {"spark.jars": jar} if jar else {"spark.jars.packages": COORDINATES}
-                made, started = spark_session(master=master, settings=settings)
+                made, started = spark_session(master=master, settings=settings, brief=True)
         except OperationalError as error:
             said.seek(0)
             if b"unresolved dependency" not in said.read():

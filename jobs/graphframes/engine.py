@@ -1,8 +1,8 @@
 """The engine `graphframes`: individuals as vertices, role assertions as edges, the add set by message passing.
 
-Told literals, the closure of `definition7`, told⁺ of a patch (`clausal`, `model`), equal individuals and modules are worked out
-over the whole graph by GraphFrames, each with a certificate (`jobs.graphframes.certificate`). What an add set is written out as,
-counting, and the border rules of a patch, the columns of `local` do.
+Told literals, told⁺ of a patch (`clausal`, `model`), the closure of `definition7` and equal individuals are worked out over the
+whole graph, whose role assertions stay in Spark; each fixpoint has a certificate (`jobs.graphframes.certificate`). What A_add is
+written out as, its modules, counting, and the border rules of a patch, the columns of `local` do: those assertions are here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numpy as np
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from abox_ops.elements.base import StoreBase, StoredSnapshot, array_base
 from abox_ops.elements.columns import Graph
@@ -25,13 +24,11 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
-from abox_ops.modules.found_columns import AddSetColumns
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.published.columns import PublishedProcedure, everything
-from jobs.graphframes.components import components
 from jobs.graphframes.core import running, session
-from jobs.graphframes.frames import frame, labelled
+from jobs.graphframes.frames import labelled, lookup
 from jobs.graphframes.index import build_index
 from jobs.graphframes.patching import MessagePatch
 from jobs.graphframes.published import entered
@@ -42,21 +39,6 @@ from shiq.columns.arrays import Ints
 from shiq.model import Class, SubClassOf, TBox
 from shiq.reasoner.protocol import Answer
 from shiq.roles import role_box
-
-
-@dataclass(frozen=True, eq=False)
-class GraphFramesAddSet(LocalAddSet):
-    """See `abox_ops.engine.AddSet`. Modules are components that GraphFrames finds."""
-
-    spark: SparkSession
-
-    def components(self, count: int, first: Ints, second: Ints) -> Ints:
-        """The least number of its component for each of 0 … count-1."""
-        with running(self.spark, count + len(first)):
-            vertex, least = components(self.spark, first, second)
-        found = np.arange(count, dtype=np.int64)
-        found[vertex] = least
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +79,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         with running(self.spark, len(self)):
             return build_index(self.spark, self.source, self.roles, self.base)
 
-    def _insert(self, whole: UnionView, criterion: str) -> GraphFramesAddSet:
+    def _insert(self, whole: UnionView, criterion: str) -> LocalAddSet:
         index, touched = self.index, touched_by(whole, self.roles)
         simplified = self.calculi.simplified_with(whole)
         if criterion == "none":
@@ -143,15 +125,12 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         world = self._world(graph.whole, calculus, grown=grown)
         return MessagePatch(self.index, calculus, graph, touched, outside, name, absent, world, **kind)
 
-    def add_set_on(self, calculus: Calculus, whole: UnionView, found: AddSetColumns) -> GraphFramesAddSet:
-        return GraphFramesAddSet(calculus, self.index, whole, self.roles, found, self.spark)
-
     def _world(self, whole: UnionView, calculus: Calculus, *, grown: bool) -> World:
         """A ∪ A⁺ with the told literals of A."""
         spark, index = self.spark, self.index
         labels = index.calculus.table.labels[: index.stored_labels]
-        texts = frame(spark, {"label": np.arange(len(labels), dtype=np.int64), "old": [label_text(x) for x in labels]})
-        vertices = labelled(spark, index.labels).join(F.broadcast(texts), "label").select("id", "old")
+        texts = lookup(spark, {"number": np.arange(len(labels), dtype=np.int64), "label": [label_text(x) for x in labels]})
+        vertices = labelled(spark, index.labels).withColumnRenamed("label", "number").join(texts, "number")
         return World(spark, whole, self.roles, calculus, index.equal, vertices, all_said=grown)
 
 

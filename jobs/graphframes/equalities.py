@@ -9,21 +9,21 @@ from pyspark.sql import functions as F
 from abox_ops.elements.base import Base
 from abox_ops.elements.partition import StoredPartition, grouping
 from jobs.graphframes.components import components
-from jobs.graphframes.frames import collected, frame, rows_of
+from jobs.graphframes.frames import collected, lookup, rows_of
 from jobs.graphframes.rules import WorkerCalculus, label_of
 from shiq.columns.arrays import Ints
 from shiq.columns.rows import SAME
+
+_NONE = np.zeros(0, np.int64)
 
 
 def asserted_equal(spark: SparkSession, base: Base) -> StoredPartition:
     """The individuals of ``base`` by asserted equality."""
     pairs = base.table("pairs")
-    none = np.zeros(0, np.int64)
     if not len(pairs):
-        return grouping(none, none)
+        return grouping(_NONE, _NONE)
     rows = rows_of(spark, pairs, ("node", "kind", "neighbour")).filter(F.col("kind") == SAME)
-    found = collected(rows.select("node", "neighbour"))
-    return grouping(*components(spark, found["node"], found["neighbour"]))
+    return grouping(*components(rows.withColumnsRenamed({"node": "src", "neighbour": "dst"})))
 
 
 def entailed_equal(spark: SparkSession, rules: WorkerCalculus, vertices: DataFrame, edges: DataFrame) -> tuple[Ints, Ints]:
@@ -31,31 +31,30 @@ def entailed_equal(spark: SparkSession, rules: WorkerCalculus, vertices: DataFra
 
     ``vertices``: id, label, active; ``edges``: src, dst, role (not inverted).
     """
-    none = np.zeros(0, np.int64)
     if not rules.functional:
-        return none, none
+        return _NONE, _NONE
     texts = collected(vertices.select("label").distinct())["label"]
     labels = [label_of(text) for text in texts]
     in_force = [
         (text, c.index) for c in rules.functional for text, x in zip(texts, labels) if not (c.body & ~x[0] or c.head & ~x[1])
     ]
     if not in_force:
-        return none, none
+        return _NONE, _NONE
     may_fill = [(text, c.index) for c in rules.functional for text, x in zip(texts, labels) if not c.branch_body & ~x[0]]
-    below = [(r, c.index) for c in rules.functional for r in rules.numbers(rules.below(c))]
+    below = [(r, c.index) for c in rules.functional for r in rules.below(c)]
 
-    def lookup(pairs: list[tuple[str, int]]) -> DataFrame:
-        return F.broadcast(frame(spark, {"label": [a for a, _ in pairs], "clause": np.array([c for _, c in pairs], np.int64)}))
+    def having(pairs: list[tuple[str, int]]) -> DataFrame:
+        return lookup(spark, {"label": [a for a, _ in pairs], "clause": np.array([c for _, c in pairs], np.int64)})
 
-    roles = frame(spark, {"role": np.array([r for r, _ in below], np.int64), "clause": np.array([c for _, c in below], np.int64)})
-    centres = vertices.filter("active").join(lookup(in_force), "label").select(F.col("id").alias("src"), "clause")
-    branches = vertices.join(lookup(may_fill), "label").select(F.col("id").alias("dst"), "clause")
+    roles = lookup(
+        spark, {"role": np.array([r for r, _ in below], np.int64), "clause": np.array([c for _, c in below], np.int64)}
+    )
+    centres = vertices.filter("active").join(having(in_force), "label").select(F.col("id").alias("src"), "clause")
+    branches = vertices.join(having(may_fill), "label").select(F.col("id").alias("dst"), "clause")
     half = edges.select("src", "dst", "role").union(
         edges.select(F.col("dst").alias("src"), F.col("src").alias("dst"), (F.col("role") + 1).alias("role"))
     )
-    told = half.join(F.broadcast(roles), "role").join(centres, ["src", "clause"]).join(branches, ["dst", "clause"])
+    told = half.join(roles, "role").join(centres, ["src", "clause"]).join(branches, ["dst", "clause"])
     groups = told.select("src", "clause", "dst").distinct()
     first = groups.groupBy("src", "clause").agg(F.min("dst").alias("least"))
-    pairs = groups.join(first, ["src", "clause"]).filter("dst != least").select("least", "dst").distinct()
-    found = collected(pairs)
-    return components(spark, found["least"], found["dst"])
+    return components(groups.join(first, ["src", "clause"]).filter("dst != least").select(F.col("least").alias("src"), "dst"))

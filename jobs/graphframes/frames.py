@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,19 +11,28 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from abox_ops.elements.base import LessTable, StoreBase
-from abox_ops.elements.partition import StoredPartition
+from abox_ops.elements.partition import StoredPartition, components
 from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import ElementLabels
 from jobs.store.table import ParquetTable
-from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, concatenate, is_in
+from shiq.columns.arrays import Columns, Ints, Table, concatenate, is_in, positions, unique
 
 
 def frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
     """A table of ``columns`` from the driver: arrays of numbers or flags, or lists of texts."""
+    return _local(spark, columns).coalesce(_partitions(spark))
+
+
+def lookup(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
+    """The same, few enough for every task."""
+    return F.broadcast(_local(spark, columns))
+
+
+def _local(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
     arrays = {
         name: pa.array(column, pa.string()) if isinstance(column, list) else pa.array(column) for name, column in columns.items()
     }
-    return spark.createDataFrame(pa.table(arrays)).coalesce(_partitions(spark))
+    return spark.createDataFrame(pa.table(arrays))
 
 
 def settled(rows: DataFrame) -> DataFrame:
@@ -70,17 +79,22 @@ def scanned(table: Table, columns: Sequence[str]) -> Columns:
     return concatenate(parts, dict.fromkeys(columns, none))
 
 
-def role_assertions(spark: SparkSession, whole: UnionView) -> DataFrame:
-    """Every role assertion of A ∪ A⁺ once: src, dst (nodes), role (not inverted), inserted."""
-    names = ("node", "neighbour", "role")
-    inserted: ArrayTable = whole.inserted["half_edges"]
-    parts = []
-    if len(whole.base.table("half_edges")):
-        parts.append(rows_of(spark, whole.base.table("half_edges"), names).withColumn("inserted", F.lit(False)))
-    if len(inserted) or not parts:
-        parts.append(frame(spark, {name: inserted.columns[name] for name in names}).withColumn("inserted", F.lit(True)))
-    rows = parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
-    return rows.filter("role % 2 = 0").withColumnsRenamed({"node": "src", "neighbour": "dst"})
+def with_inserted(
+    spark: SparkSession, whole: UnionView, table: str, columns: Sequence[str], *, with_old: bool = True
+) -> DataFrame:
+    """``columns`` of the rows of A ∪ A⁺ in a table, and whether each is inserted; or of those that are."""
+    old, new = whole.base.table(table), whole.inserted[table]
+    rows = frame(spark, {name: new.columns[name] for name in columns}).withColumn("inserted", F.lit(True))
+    if not (with_old and len(old)):
+        return rows
+    told = rows_of(spark, old, columns).withColumn("inserted", F.lit(False))
+    return told.unionByName(rows) if len(new) else told
+
+
+def role_assertions(spark: SparkSession, whole: UnionView, roles: Collection[int]) -> DataFrame:
+    """The role assertions of A ∪ A⁺ with one of ``roles`` (not inverted), each once: src, dst (nodes), role, inserted."""
+    rows = with_inserted(spark, whole, "half_edges", ("node", "neighbour", "role")).filter(F.col("role").isin(list(roles)))
+    return rows.withColumnsRenamed({"node": "src", "neighbour": "dst"})
 
 
 def nodes(spark: SparkSession, whole: UnionView) -> DataFrame:
@@ -111,17 +125,16 @@ def members(groups: StoredPartition) -> tuple[Ints, Ints]:
     return np.concatenate([rows["member"][stays], member]), np.concatenate([rows["group"][stays], group])
 
 
-def named(spark: SparkSession, groups: StoredPartition) -> DataFrame | None:
-    """(member, name) of ``groups``; None if there is none."""
-    member, name = members(groups)
-    return frame(spark, {"member": member, "name": name}) if len(member) else None
+def connected(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """(number, the least one that it is connected with) for all of ``first`` and ``second``, of which each pair is connected."""
+    ids = unique(np.concatenate([first, second]))
+    return ids, ids[components(len(ids), positions(ids, first), positions(ids, second))]
 
 
-def renamed(rows: DataFrame, names: DataFrame | None, *columns: str) -> DataFrame:
-    """``rows`` with each of ``columns`` by its name where ``names`` (member, name; few) has one."""
-    if names is None:
-        return rows
-    for column in columns:
-        other = F.broadcast(names.withColumnsRenamed({"member": column, "name": "_name"}))
+def renamed(rows: DataFrame, names: tuple[Ints, Ints], *columns: str) -> DataFrame:
+    """``rows`` with each of ``columns`` by its name where ``names`` (members, their names; few) has one."""
+    member, name = (column[names[0] != names[1]] for column in names)
+    for column in columns if len(member) else ():
+        other = lookup(rows.sparkSession, {column: member, "_name": name})
         rows = rows.join(other, column, "left").withColumn(column, F.coalesce("_name", column)).drop("_name")
     return rows

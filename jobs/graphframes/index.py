@@ -12,7 +12,7 @@ from abox_ops.elements.partition import grouping
 from abox_ops.index.columns import ElementLabels, Index, all_complex, alone, merge_classes, negated, vocabulary_of
 from abox_ops.labels.columns import Calculus
 from jobs.graphframes.equalities import asserted_equal
-from jobs.graphframes.frames import collected, named, nodes, renamed
+from jobs.graphframes.frames import collected, connected, members, nodes, renamed
 from jobs.graphframes.rules import NOTHING_TOLD, label_of
 from jobs.graphframes.world import World
 from shiq.columns.arrays import array_table, unique
@@ -48,17 +48,15 @@ def build_index(spark: SparkSession, tbox: TBox, roles: RoleBox, base: Base) -> 
         )
     same = asserted_equal(spark, base)
     whole = alone(base)
-    names = named(spark, same)
-    vertices = renamed(nodes(spark, whole), names, "id").distinct().withColumn("old", F.lit(NOTHING_TOLD))
-    world = World(spark, whole, roles, calculus, same, vertices, all_said=True)
+    elements = renamed(nodes(spark, whole), members(same), "id").distinct()
+    world = World(spark, whole, roles, calculus, same, elements.withColumn("label", F.lit(NOTHING_TOLD)), all_said=True)
     world.vertices = world.vertices.withColumn("active", F.lit(True))
     world.saturate()
     found = collected(world.vertices.select("id", "label"))
     numbers = {text: calculus.table.id(label_of(text)) for text in sorted(set(found["label"]))}
     order = np.argsort(found["id"])
     label = np.fromiter((numbers[text] for text in found["label"]), np.int64, len(order))[order]
-    member, name = world.classes()
-    equal = grouping(np.concatenate([member, np.unique(name)]), np.concatenate([name, np.unique(name)]))
+    equal = grouping(*connected(*world.names))
     labels = ElementLabels(array_table("element", {"element": found["id"][order], "label": label}))
     graph = Graph(whole, roles, equal, labels.of)
     graph.expand(np.sort(graph.locate(unique(graph.keys_of(base.nodes())))))

@@ -1,14 +1,12 @@
 """The patch of the criteria `model` and `clausal` (THEORY, "Inside", "Border rules", "The loop" and "The add set") with told⁺ and
 entailed equality by message passing.
 
-Border rules, assumed labels and counts are those of the engine `local`, over the role assertions of I and its neighbours; the
-modules of each round are components that GraphFrames finds (`jobs.graphframes.engine.GraphFramesAddSet`).
+Border rules, assumed labels, counts and modules are those of `local`, over the role assertions of I and its neighbours.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from pyspark.sql import functions as F
 
 from abox_ops.elements.columns import Graph, flags
 from abox_ops.index.columns import Index
@@ -52,7 +50,7 @@ class MessagePatch(Patch):
                 return
             graph.gather(fresh)
             nodes = graph.nodes_of(fresh)[1]
-        world.activate(world.ids(world.of(nodes)))
+        world.activate(world.of(nodes))
         world.saturate()
         self._adopt()
         self.inside = flags(len(graph), graph.rep[self._members()])
@@ -61,9 +59,9 @@ class MessagePatch(Patch):
     def _adopt(self) -> None:
         """Takes over the active elements of the world, with their labels."""
         graph, world, table = self.graph, self.world, self.calculus.table
-        rows = collected(world.vertices.filter("active").select(F.col("id"), "label"))
+        rows = collected(world.vertices.filter("active").select("id", "label"))
         elements = rows["id"]
-        node, name = world.classes()
+        node, name = world.names
         merged = is_in(name, unique(elements))
         first, second = graph.locate_nodes(node[merged]), graph.locate_nodes(name[merged])
         graph.join(first, second)

@@ -1,6 +1,7 @@
-"""What the TBox says of labels, for Spark's workers: plain functions of texts and numbers, as user-defined functions.
+"""What the TBox says of labels, for Spark's workers: functions of texts and numbers, as Arrow user-defined functions.
 
-A label travels as the text of its two masks in hexadecimal; a worker works each distinct combination out once.
+A label travels as the text of its two masks in hexadecimal, a history as its labels with `THEN` between, several texts as
+one with `AND` between: so each distinct combination can be worked out once a batch, and is remembered by the worker.
 """
 
 from __future__ import annotations
@@ -8,18 +9,23 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property, lru_cache, reduce
+from typing import Any, cast
 
+import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.pandas import functions as arrow
 
 from abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, join
+from abox_ops.labels.numbered import combinations
 from shiq.clause import ClausalTBox
 from shiq.roles import Role
 
 #: The empty label.
 NOTHING_TOLD = "0 0"
+#: What stands between the labels of a history; between texts that travel together.
+THEN, AND = ";", "|"
 
 
 def label_text(label: Label) -> str:
@@ -32,13 +38,33 @@ def label_of(text: str) -> Label:
     return int(positive, 16), int(negative, 16)
 
 
-def joined_text(texts: Iterable[str | None]) -> str:
-    """The join of labels."""
-    found = EMPTY
-    for text in texts:
-        if text:
-            found = join(found, label_of(text))
-    return label_text(found)
+def join_of(texts: str) -> Label:
+    """The join of the labels in ``texts``; what is empty is none."""
+    return reduce(join, map(label_of, filter(None, texts.split(AND))), EMPTY)
+
+
+def arrow_udf(work: Callable[..., Any], kind: str, *columns: Column) -> Column:
+    """``work`` of each row of ``columns``, texts and numbers; asked once for what a batch has several times."""
+
+    # No type hints: Spark would read them.
+    def of_batch(*batch):  # type: ignore[no-untyped-def]
+        encoded = [column.dictionary_encode(null_encoding="encode") for column in batch]
+        values = [column.dictionary.to_pylist() for column in encoded]
+        found, which = combinations(*(column.indices.to_numpy(zero_copy_only=False) for column in encoded))
+        results = [work(*(known[i] for known, i in zip(values, row))) for row in found]
+        return pa.array(results, {"string": pa.string(), "int": pa.int32(), "boolean": pa.bool_()}[kind]).take(pa.array(which))
+
+    made: Any = arrow.arrow_udf(of_batch, kind)  # type: ignore[call-overload]
+    return cast("Column", made(*columns))
+
+
+def joined(labels: Column) -> Column:
+    """The join of an array of labels; null if it has none."""
+    return F.when(F.size(labels) > 0, arrow_udf(_joined, "string", F.array_join(labels, AND)))
+
+
+def _joined(texts: str) -> str:
+    return label_text(join_of(texts))
 
 
 @dataclass(frozen=True)
@@ -57,27 +83,10 @@ class WorkerCalculus:
             found = _MEMORIES[self.token] = Memory(self.tbox, self.roles)
         return found
 
-    # --- as columns --------------------------------------------------------------------------------
-
-    def closed(self, label: Column) -> Column:
-        """Labels closed under the local clauses."""
-        return F.udf(_bound(self, "close"), "string")(label)
-
-    def sent(self, role: Column, subject: Column, object: Column) -> tuple[Column, Column]:
-        """What role assertions send to their subjects and to their objects; null where nothing."""
-        to_subject = F.udf(_bound(self, "to_subject"), "string")(role, subject, object)
-        return to_subject, F.udf(_bound(self, "to_object"), "string")(role, subject, object)
-
-    def grown(self, label: Column, received: Column) -> Column:
-        """Labels with what was received joined in, closed."""
-        return F.udf(_bound(self, "grow"), "string")(label, received)
-
-    def messages(self, role: Column, subject: Column, object: Column) -> Column:
-        """What was sent in each round, by the histories of both ends: a struct of two lists."""
-        return F.udf(_bound(self, "messages"), "struct<a: array<string>, b: array<string>>")(role, subject, object)
-
-    def replays(self, start: Column, history: Column, received: Column) -> Column:
-        return F.udf(_bound(self, "replays"), "boolean")(start, history, received)
+    def column(self, name: str, kind: str, *columns: Column) -> Column:
+        """The method ``name`` of `Memory` as a column."""
+        # What is memorised stays where it was worked out.
+        return arrow_udf(lambda *row: getattr(self.memory, name)(*row), kind, *columns)  # noqa: PLW0108
 
     # --- on the driver -----------------------------------------------------------------------------
 
@@ -100,11 +109,11 @@ class WorkerCalculus:
     def functional(self) -> list[CompiledClause]:
         return [c for c in self.space.m_type if c.n == 1]
 
-    def below(self, clause: CompiledClause) -> frozenset[Role]:
-        """The roles below the role of an m-type clause."""
+    def below(self, clause: CompiledClause) -> list[int]:
+        """The numbers of the roles below the role of an m-type clause."""
         role = self.tbox.clauses[clause.index].role
         assert role is not None
-        return self.tbox.roles.subroles(role)
+        return self.numbers(self.tbox.roles.subroles(role))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"tbox": self.tbox, "roles": self.roles, "token": self.token}
@@ -112,11 +121,6 @@ class WorkerCalculus:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
-
-
-def _bound(rules: WorkerCalculus, name: str) -> Callable[..., Any]:
-    # No type hints: Spark would read them.
-    return lambda *arguments: getattr(rules.memory, name)(*arguments)  # noqa: PLW0108
 
 
 class Memory:
@@ -132,12 +136,15 @@ class Memory:
         return self._known[key]
 
     def close(self, label: str) -> str:
+        """A label closed under the local clauses."""
         return str(self._once(("close", label), lambda: label_text(self.space.close(label_of(label)))))
 
     def to_subject(self, role: int, subject: str, object: str) -> str | None:
+        """What a role assertion sends to its subject; None where nothing."""
         return self._sent(role, subject, object)[0]
 
     def to_object(self, role: int, subject: str, object: str) -> str | None:
+        """The same to its object."""
         return self._sent(role, subject, object)[1]
 
     def _sent(self, role: int, subject: str, object: str) -> tuple[str | None, str | None]:
@@ -149,27 +156,26 @@ class Memory:
         found: tuple[str | None, str | None] = self._once(("sent", role, subject, object), work)
         return found
 
-    def grow(self, label: str, received: list[str] | None) -> str:
-        return self.close(joined_text([label, *received])) if received else label
+    def grow(self, label: str, received: str) -> str:
+        """A label with what was received joined in, closed."""
+        return self.close(_joined(label + AND + received)) if received else label
 
     # --- for certificates --------------------------------------------------------------------------
 
-    def messages(self, role: int, subject: list[str], object: list[str]) -> tuple[list[str], list[str]]:
-        """What was sent in each round, by the labels of each round; "" where nothing."""
-        sent = [self._sent(role, a, b) for a, b in zip(subject, object)]
-        return [a or "" for a, _ in sent], [b or "" for _, b in sent]
+    def messages(self, role: int, subject: str, object: str) -> str:
+        """What was sent to the subject and to the object in each round, by the histories of both; "" where nothing."""
+        sent = [self._sent(role, a, b) for a, b in zip(subject.split(THEN), object.split(THEN))]
+        return AND.join(THEN.join(message or "" for message in messages) for messages in zip(*sent))
 
-    def replays(self, start: str, history: list[str], received: list[list[str]] | None) -> bool:
+    def replays(self, start: str, history: str, received: str | None) -> bool:
         """Whether every label of ``history`` is what the one before it and the round's messages come to, and the last changes
         nothing."""
-        if history[0] != self.close(start):
+        labels = history.split(THEN)
+        if labels[0] != self.close(start):
             return False
-        for turn, label in enumerate(history):
-            got = [messages[turn] for messages in received or () if messages[turn]]
-            after = history[turn + 1] if turn + 1 < len(history) else label
-            if self.grow(label, got) != after:
-                return False
-        return True
+        rounds = list(zip(*(messages.split(THEN) for messages in received.split(AND)))) if received else [()] * len(labels)
+        after = [*labels[1:], labels[-1]]
+        return [self.grow(label, AND.join(filter(None, got))) for label, got in zip(labels, rounds)] == after
 
 
 _MEMORIES: dict[str, Memory] = {}
