@@ -280,12 +280,6 @@ class LocalKnowledgeBase:
         patch.close()
         return patch
 
-    def told_patch(self, whole: UnionView) -> Patch | None:
-        """The same for told literals and equalities of A ∪ A⁺; None where ``whole`` brings clauses of its own."""
-        if self.calculi.simplified_with(whole) is not self.index.simplified:
-            return None
-        return self.plain_patch(whole, self.calculi.of(self.index.simplified, "clausal", whole.names), ())
-
 
 def _no_labels(keys: Ints) -> Ints:
     return np.zeros(len(keys), np.int64)

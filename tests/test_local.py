@@ -18,7 +18,7 @@ from abox_ops.local import LocalKnowledgeBase
 from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.told.columns import saturate
 from jobs.store import Store
-from jobs.store.snapshot_delta import counted
+from jobs.store.snapshot_delta import counted, told_of
 from jobs.store.upkeep import write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of, individuals_of
 from shiq.columns.arrays import array_table, concatenate, contained, distinct, is_in, matching_rows, row_codes, unique, without
@@ -196,7 +196,7 @@ def merge_classes(case: Case) -> tuple[dict[str, frozenset[str]], dict[str, froz
     base = LocalKnowledgeBase.build(case.tbox, abox_of(case.abox))
     after = base.without(abox_of(case.deletions), abox_of(case.insertions))
     whole = after.whole(abox_of(case.insertions))
-    told = after.told_patch(whole)
+    told = told_of(after, whole)
     if base.index.contradictory or told is None or told.calculus.table.clashes(told.graph.label).any():
         return None
     counts, graph = counted(after.index, told), told.graph

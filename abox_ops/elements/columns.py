@@ -101,10 +101,7 @@ class Graph:
         return self.rep[numbers]
 
     def keys_of(self, nodes: Ints) -> Ints:
-        old = nodes < FRESH
-        if old.all():
-            return self.equal.of(nodes)
-        keys = nodes.copy()
+        old, keys = nodes < FRESH, nodes.copy()
         keys[old] = self.equal.of(nodes[old])
         return keys
 
@@ -184,8 +181,7 @@ class Graph:
         node, element = self._members(todo)
         self.member_node = np.concatenate([self.member_node, node])
         self.member_element = np.concatenate([self.member_element, element])
-        order = node.argsort()
-        node, element = node[order], element[order]
+        node, element = self.sorted_members(todo)
 
         def element_of(nodes: Ints) -> Ints:
             return element[node.searchsorted(nodes)]
@@ -205,12 +201,16 @@ class Graph:
         if not len(todo):
             return
         self.expanded[todo] = True
-        mine = flags(len(self), todo)[self.member_element]
-        node, element = self.member_node[mine], self.member_element[mine]
-        order = node.argsort()
-        node, element = node[order], element[order]
+        node, element = self.sorted_members(todo)
         rows = self.whole.rows_of("half_edges", node, with_inserted=not self._has_insertions)
         self._add_edges(rows, element[node.searchsorted(rows["node"])])
+
+    def sorted_members(self, numbers: Ints) -> tuple[Ints, Ints]:
+        """(node, element) of the members of gathered elements as they are numbered, by node."""
+        mine = flags(len(self), numbers)[self.member_element]
+        node, element = self.member_node[mine], self.member_element[mine]
+        order = node.argsort()
+        return node[order], element[order]
 
     def meet_insertions(self) -> None:
         """Meets the inserted role assertions, from both ends; what A asserts there is fetched as it is asked for (`follow`)."""

@@ -25,6 +25,8 @@ from simplify import SimplifiedTBox, simplify
 
 Extra = tuple[owl.SubClassOf | owl.Class, ...]
 _NONE = np.zeros(0, np.int64)
+#: The tables of the merge classes that a store goes by with N, which serve N = told too, and without.
+CLASSES_OF_N, CLASSES_OF_TOLD = ("outside", "outside_members"), ("merged", "merged_members")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +104,7 @@ def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
         Calculus(simplified.clauses, base.names.copy(), labels),
         StoredPartition(store.table("same"), store.table("same_members")),
         StoredPartition(store.table("equal"), store.table("equal_members")),
-        StoredPartition(store.table("merged"), store.table("merged_members")),
+        StoredPartition(*map(store.table, CLASSES_OF_N if store.is_completed else CLASSES_OF_TOLD)),
         ElementLabels(store.table("elements")),
         frozenset(Role(iri, inverted) for iri, inverted in document["negated_roles"]),
         frozenset(document["negated_properties"]),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from abox_ops.elements.columns import Graph, flags, longer
+from abox_ops.labels.calculus import CompiledClause
 from abox_ops.labels.columns import Calculus, distinct_values
 from abox_ops.labels.numbered import EMPTY_ID, Bools
 from shiq.columns.arrays import Ints, distinct, unique
@@ -34,7 +35,7 @@ def saturate(
     Stops because labels grow within finitely many literals and elements only merge.
     """
     changed = active if changed is None else changed
-    _closed(calculus, graph, changed)
+    closed(calculus, graph, changed)
     while True:
         reached = changed
         while changed.any():
@@ -51,10 +52,10 @@ def saturate(
         changed = flags(len(graph), grown)
         _source, _, target = graph.half_edges(changed)
         changed[target] |= active[target]
-        _closed(calculus, graph, flags(len(graph), grown))
+        closed(calculus, graph, flags(len(graph), grown))
 
 
-def _closed(calculus: Calculus, graph: Graph, chosen: Bools) -> None:
+def closed(calculus: Calculus, graph: Graph, chosen: Bools) -> None:
     """Closes the labels of the ``chosen`` elements; those of which two members are asserted to be different clash."""
     apart = graph.contradicted()
     apart = apart[chosen[apart]]
@@ -80,17 +81,22 @@ def _send(calculus: Calculus, graph: Graph, active: Bools, changed: Bools, from_
     to_source, to_target = calculus.role_calculus.sent(role, graph.label[source], graph.label[target])
     got_source, got_target = to_source != EMPTY_ID, (to_target != EMPTY_ID) & inside
     element = np.concatenate([source[got_source], target[got_target]])
-    received = np.concatenate([to_source[got_source], to_target[got_target]])
-    reached, position, _ = distinct(element)
+    sent = np.concatenate([to_source[got_source], to_target[got_target]])
+    return flags(len(graph), received(calculus, graph, element, sent))
+
+
+def received(calculus: Calculus, graph: Graph, element: Ints, label: Ints) -> Ints:
+    """Joins label[i] to that of element[i], for every i, and closes these; the elements that changed."""
+    said = label != EMPTY_ID
+    reached, position, _ = distinct(element[said])
     before = graph.label[reached]
-    graph.label[reached] = calculus.table.close(calculus.table.accumulate(before, position, received))
-    return flags(len(graph), reached[graph.label[reached] != before])
+    graph.label[reached] = calculus.table.close(calculus.table.accumulate(before, position, label[said]))
+    changed: Ints = reached[graph.label[reached] != before]
+    return changed
 
 
 def _merge(calculus: Calculus, graph: Graph, centres: Bools) -> Ints:
     """Joins the told neighbours of every one of ``centres`` at which a ≤1 S.C is in force; the elements that grew."""
-    first: list[Ints] = []
-    second: list[Ints] = []
     asked = centres.nonzero()[0]
     label = graph.label[asked]
     forced = [asked[calculus.in_force(label, clause)] for clause in calculus.functional]
@@ -99,25 +105,27 @@ def _merge(calculus: Calculus, graph: Graph, centres: Bools) -> Ints:
         return everyone
     graph.expand_put_off(flags(len(graph), everyone))
     edges = graph.half_edges(flags(len(graph), everyone))
-    for clause, centre in zip(calculus.functional, forced):
-        if not len(centre):
-            continue
-        rows = calculus.among(edges[1], calculus.below(clause)) & flags(len(graph), centre)[edges[0]]
-        source, target = edges[0][rows], edges[2][rows]
-        told = calculus.table.where(graph.label[target], lambda x, c=clause: not c.branch_body & ~x[0])  # type: ignore[misc]
-        source, target = source[told], target[told]
-        if len(source):
-            order = np.lexsort((target, source))
-            source, target = source[order], target[order]
-            together = source[1:] == source[:-1]
-            if together.any():
-                first.append(target[:-1][together])
-                second.append(target[1:][together])
-    if not first:
-        return np.zeros(0, np.int64)
-    grown = graph.join(np.concatenate(first), np.concatenate(second))
+    pairs = [joined_in_turn(calculus, graph, c, centre, edges) for c, centre in zip(calculus.functional, forced)]
+    first, second = (np.concatenate([pair[i] for pair in pairs]) for i in (0, 1))
+    if not len(first):
+        return first
+    grown = graph.join(first, second)
     combine(calculus, graph, grown)
     return grown
+
+
+def joined_in_turn(
+    calculus: Calculus, graph: Graph, clause: CompiledClause, centres: Ints, edges: tuple[Ints, Ints, Ints]
+) -> tuple[Ints, Ints]:
+    """Pairs that ``clause``, a ≤1 S.C in force at ``centres``, makes equal: each told neighbour by ``edges`` with the next."""
+    rows = calculus.among(edges[1], calculus.below(clause)) & flags(len(graph), centres)[edges[0]]
+    source, target = edges[0][rows], edges[2][rows]
+    told = calculus.table.where(graph.label[target], lambda x: not clause.branch_body & ~x[0])
+    source, target = source[told], target[told]
+    order = np.lexsort((target, source))
+    source, target = source[order], target[order]
+    together = source[1:] == source[:-1]
+    return target[:-1][together], target[1:][together]
 
 
 def combine(calculus: Calculus, graph: Graph, grown: Ints) -> None:

@@ -27,7 +27,8 @@ UNFINISHED = MANIFEST + ".tmp"
 FORMAT = "shiq-store"
 #: Version 2 has no look-up files and is read by row groups; version 3 has no digests of blocks, tables or manifest; version 4 has
 #: no keys by which files are found, nor ranges. What is written has them, and `shiq compact` writes all that has not.
-VERSION, READ = 5, (2, 3, 4, 5)
+#: Up to version 5 the merge classes of told are kept beside N; from 6 on those of N serve both while there is one.
+VERSION, READ = 6, (2, 3, 4, 5, 6)
 #: From this version on, a manifest has a digest of itself.
 _SEALED = 4
 TABLES = "tables"

@@ -1,9 +1,9 @@
 """What an accepted batch changes in the tables of a store: rows that come and rows that go (THEORY, "Irrelevant role assertions"
 and "Maintenance of the told sets").
 
-Told literals and equalities of (A less the deletions) ∪ A⁺ differ from those of A only at elements that the patch onto N =
-told, or the walk of delete and rederive, has looked at: at its fixpoint told⁺ is told of A ∪ A⁺, if nothing clashes. Merge
-classes are counted again around these. So the work grows with the batch and what it touches.
+Told literals and equalities of (A less the deletions) ∪ A⁺ differ from those of A only where their maintenance has been: delete
+and rederive, then outward from what was inserted. Where N goes on, its merge classes serve N = told too; else those of the store
+are counted again around what changed, or of all of A where N is lost. So the work grows with the batch and what it changes.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from abox_ops.counting.columns import Counts
-from abox_ops.elements.base import FRESH, LessBase
-from abox_ops.elements.columns import flags
+from abox_ops.elements.base import FRESH, LessBase, StoredSnapshot
+from abox_ops.elements.columns import Graph, flags
 from abox_ops.elements.partition import components, of_several
 from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import Index
+from abox_ops.index.touched import TouchedNodes, touched_by
 from abox_ops.labels.calculus import Label
+from abox_ops.labels.columns import Calculus
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.patch.columns import Patch
 from abox_ops.patch.renewal import ElementRenames, Renewal, renewed
+from abox_ops.told.maintenance import insert
 from shiq.abox import ABox
 from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, come_and_go, is_in, least_by, unique, without
 from shiq.columns.rows import NODES, ROW_COLUMNS, SAME, Names
@@ -61,53 +64,97 @@ class SnapshotDelta:
 
 
 def snapshot_delta(
-    stored: LocalKnowledgeBase, insertions: ABox, deletions: ABox, free: Numbers, patch: Patch | None = None
+    store: StoredSnapshot, insertions: ABox, deletions: ABox, free: Numbers, patch: Patch | None = None
 ) -> SnapshotDelta | None:
-    """What a batch changes in the store that ``stored`` was opened from; the deletions come first. ``patch``: by which the batch
-    was accepted, if it was.
+    """What a batch changes in a ``store``; the deletions come first. ``patch``: by which the batch was accepted, if it was.
 
     None where that is no small change: the batch brings vocabulary or axioms into the clauses, or takes complex assertions
     away, or labels clash, or the store's index is of other clauses than this version of the program reads in the TBox.
     """
+    stored = LocalKnowledgeBase.from_store(store)
     if isinstance(stored.index.labels.table, ArrayTable):
         return None
     after = stored.without(deletions, insertions)
     if stored.index.contradictory or (isinstance(after.base, LessBase) and len(after.base.removed["complex"]["node"])):
         return None
     whole = after.whole(insertions)
-    told = after.told_patch(whole)
+    renews = patch is not None and patch.outside.is_guessed
+    counting = not store.is_completed
+    told = told_of(after, whole, counting=counting)
     if told is None or told.calculus.table.clashes(told.graph.label).any():
         return None
-    renews = patch is not None and patch.outside.is_guessed
-    return _Growth(stored.index, after.index, whole, told, free, patch if renews else None).found()
+    counts = None if renews else counted(after.index, told) if counting else counted_anew(told)
+    return _Growth(stored.index, after.index, whole, told, free, patch if renews else None, store.table("merged"), counts).found()
 
 
-def counted(index: Index, told: Patch, vanished: Ints = _NONE) -> Counts:
+@dataclass(frozen=True)
+class ToldUnion:
+    """Told literals and equalities of A ∪ A⁺, where they are not those of A less the deletions, as labels of ``graph``."""
+
+    calculus: Calculus
+    graph: Graph
+    touched: TouchedNodes
+    detached: Ints
+
+
+def told_of(after: LocalKnowledgeBase, whole: UnionView, *, counting: bool = True) -> ToldUnion | None:
+    """Told of ``whole``, from A less the deletions (``after``); with the merge classes of what it meets, for ``counting``. None
+    where ``whole`` brings clauses of its own."""
+    index = after.index
+    if after.calculi.simplified_with(whole) is not index.simplified:
+        return None
+    calculus = after.calculi.of(index.simplified, "clausal", whole.names)
+    graph = Graph(whole, after.roles, index.equal, index.labels.of, index.merged if counting else None)
+    touched = touched_by(whole, after.roles)
+    insert(calculus, graph, touched.nodes)
+    vanished = whole.base.vanished if isinstance(whole.base, LessBase) else _NONE
+    detached = unique(graph.elements_of(without(index.detached, vanished)))
+    graph.gather(detached)
+    return ToldUnion(calculus, graph, touched, detached)
+
+
+def counted(index: Index, told: ToldUnion) -> Counts:
     """The merge classes of A ∪ A⁺ in the graph of ``told``, counted again where labels, members or role assertions are not those
-    of A less the deletions, whose ``index`` has changed itself where it is detached; ``vanished``: nodes that these leave nothing
-    of."""
+    of A less the deletions, whose ``index`` has changed itself where it is detached."""
     graph = told.graph
     # With those that a vanished one was in a class with.
     graph.locate(index.merged.overrides[0])
-    detached = unique(graph.elements_of(without(index.detached, vanished)))
-    graph.expand(detached)
+    ends = graph.elements_of(graph.whole.inserted["half_edges"].columns["node"])
     counts = Counts(told.calculus, graph)
     reps = graph.reps()
     changed = flags(len(graph), reps[graph.label[reps] != graph.old[reps]]) | graph.is_new()
-    changed[graph.edges["source"][graph.edges["inserted"]]] = True
-    counts.of_batch(np.flatnonzero(changed), detached)
+    changed[ends] = True
+    counts.of_batch(np.flatnonzero(changed), told.detached)
+    return counts
+
+
+def counted_anew(told: ToldUnion) -> Counts:
+    """The merge classes of all of A ∪ A⁺."""
+    graph = told.graph
+    graph.locate_nodes(graph.whole.nodes())
+    counts = Counts(told.calculus, graph)
+    counts.of_batch(_NONE, _NONE, everywhere=True)
     return counts
 
 
 class _Growth:
-    def __init__(self, old: Index, index: Index, whole: UnionView, told: Patch, free: Numbers, patch: Patch | None) -> None:
-        self.patch = patch
+    def __init__(
+        self,
+        old: Index,
+        index: Index,
+        whole: UnionView,
+        told: ToldUnion,
+        free: Numbers,
+        patch: Patch | None,
+        merged: Table,
+        counts: Counts | None,
+    ) -> None:
+        self.patch, self.merged, self.counts = patch, merged, counts
         self.old, self.index, self.whole, self.told, self.free = old, index, whole, told, free
         self.graph = told.graph
         self.calculus = told.calculus
         base = whole.base
         self.vanished = base.vanished if isinstance(base, LessBase) else _NONE
-        self.counts = counted(index, told, self.vanished)
         self.gone = base.removed if isinstance(base, LessBase) else {}
 
     def found(self) -> SnapshotDelta:
@@ -213,15 +260,18 @@ class _Growth:
 
     def _merged(self) -> tuple[Columns, Columns]:
         graph = self.graph
+        if self.counts is None or not self.calculus.space.m_type:
+            return self._difference(self.merged, _NONE, _NONE, _NONE)
         reps = graph.reps()
-        if not self.calculus.space.m_type:
-            return self._difference(self.old.merged.by_member, _NONE, _NONE, _NONE)
         class_ = self.counts.classes(reps)
         alive = ~is_in(self.name[reps], self.vanished)
         reps, class_ = reps[alive], class_[alive]
         least = least_by(class_, self.name[reps], len(graph))
-        keys = np.concatenate([graph.key[graph.key < FRESH], self.old.equal.of(self.touched)])
-        return self._difference(self.old.merged.by_member, unique(keys), self.name[reps], least[class_])
+        keys = [graph.key[graph.key < FRESH], self.old.equal.of(self.touched)]
+        if self.merged is not self.old.merged.by_member:
+            # Nobody has kept them since N was there.
+            keys += [rows["member"] for rows in self.merged.scan()]
+        return self._difference(self.merged, unique(np.concatenate(keys)), self.name[reps], least[class_])
 
     def _same(self) -> tuple[Columns, Columns]:
         """Asserted equality, anew for the classes at which a pair came or went."""

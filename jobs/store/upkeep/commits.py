@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from abox_ops.labels.documents import complex_text, label_rows
-from abox_ops.local import LocalKnowledgeBase
 from abox_ops.patch.columns import Patch
 from jobs.store.files import DataFile, damaged, verify
 from jobs.store.left_out import add_left_out, compacted
@@ -95,7 +94,7 @@ def commit(
         kept = _asides(store, insertions, deletions, asides)
         leftovers = store.data_leftovers if leftovers is None else leftovers
         free = _free(store)
-        grown = snapshot_delta(LocalKnowledgeBase.from_store(store), insertions, deletions, free, patch)
+        grown = snapshot_delta(store, insertions, deletions, free, patch)
         if grown is not None:
             is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
             is_void = is_void and kept == store.asides and leftovers == store.data_leftovers
