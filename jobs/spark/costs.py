@@ -1,13 +1,19 @@
-"""The Spark jobs of a check: what each is for, as Spark's pages show it, and what they come to."""
+"""The Spark jobs of a check: what each is for, as Spark's pages show it, and what they come to.
+
+Over Spark Connect jobs are tagged, but cannot be described, and what they come to is not told.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
+
+from jobs.spark.session import is_connect
 
 #: The tag of every job of a check.
 TAG = "shiq"
@@ -16,12 +22,16 @@ _DESCRIPTION = "spark.job.description"
 
 def describe(spark: SparkSession, stage: str) -> None:
     """Says what the jobs that are started from now on are for."""
-    spark.sparkContext.setJobDescription(f"shiq: {stage}")
+    if not is_connect(spark):
+        spark.sparkContext.setJobDescription(f"shiq: {stage}")
 
 
 @contextmanager
 def described(spark: SparkSession, text: str) -> Iterator[None]:
     """Says what the jobs that are started within are for."""
+    if is_connect(spark):
+        yield
+        return
     context = spark.sparkContext
     before = context.getLocalProperty(_DESCRIPTION)
     context.setJobDescription(text)
@@ -41,22 +51,28 @@ class TaggedJobs:
     own: str = field(default_factory=lambda: f"{TAG}-{uuid4().hex}")
 
     def __enter__(self) -> TaggedJobs:
+        self._stack = ExitStack()
+        if is_connect(self.spark):
+            for tag in {TAG, self.own} - self.spark.getTags():
+                self.spark.addTag(tag)
+                self._stack.callback(self.spark.removeTag, tag)
+            return self
         context = self.spark.sparkContext
-        self._before = context.getLocalProperty(_DESCRIPTION)
-        self._added = [tag for tag in (TAG, self.own) if tag not in context.getJobTags()]
-        for tag in self._added:
-            context.addJobTag(tag)
+        before: Any = context.getLocalProperty(_DESCRIPTION)  # None takes it away
+        self._stack.callback(context.setLocalProperty, _DESCRIPTION, before)
         describe(self.spark, self.stage)
+        for tag in {TAG, self.own} - set(context.getJobTags()):
+            context.addJobTag(tag)
+            self._stack.callback(context.removeJobTag, tag)
         return self
 
     def __exit__(self, *_: object) -> None:
-        context = self.spark.sparkContext
-        for tag in self._added:
-            context.removeJobTag(tag)
-        context.setLocalProperty(_DESCRIPTION, self._before)  # type: ignore[arg-type]  # None takes it away
+        self._stack.close()
 
     def cost(self) -> Mapping[str, int]:
-        """How many jobs and tasks there were, and bytes: shuffled, and sent to the driver."""
+        """How many jobs and tasks there were, and bytes: shuffled, and sent to the driver; nothing where Spark does not tell."""
+        if is_connect(self.spark):
+            return {}
         context = self.spark.sparkContext._jsc.sc()  # Python's status tracker knows neither tags nor bytes
         context.listenerBus().waitUntilEmpty()
         store = context.statusStore()

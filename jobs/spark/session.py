@@ -1,6 +1,7 @@
 """The one place that opens Spark sessions.
 
-A session that is active already (spark-submit's, a notebook's) is used as it is; otherwise one is started on this machine.
+An active session (of spark-submit, of a notebook) is used as it is; otherwise one is started: over Spark Connect where
+SPARK_REMOTE says so, else on this machine. Over Connect the server owns the workers' Python, which is looked at, but not set.
 """
 
 from __future__ import annotations
@@ -10,16 +11,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyspark
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
+import shiq
 from jobs.store.place import Place
 from shiq.errors import OperationalError
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped]
 
 #: What a session on one machine is given; anything that spark-submit or ``settings`` say goes before it.
 _DEFAULTS = {
@@ -53,7 +61,10 @@ def spark_session(
         _set_interpreter(active)
         return active, False
     builder = SparkSession.builder.appName(name)
-    if master is not None or "SPARK_ENV_LOADED" not in os.environ:
+    remote = os.environ.get("SPARK_REMOTE") if master is None else None
+    if remote is not None and remote.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    elif remote is None and (master is not None or "SPARK_ENV_LOADED" not in os.environ):
         master = master or "local[*]"
         builder = builder.master(master)
         quick = _BRIEF if brief and master.startswith("local") and not _java_options_are_said(settings or {}) else {}
@@ -67,9 +78,15 @@ def spark_session(
             f"no Spark session could be started: {str(error).splitlines()[0]}",
             "Spark needs Java 17 or 21 on the path, and every package named in spark.jars.packages within reach.",
         ) from error
-    session.sparkContext.setLogLevel("ERROR")
+    if not is_connect(session):
+        session.sparkContext.setLogLevel("ERROR")
     _set_interpreter(session)
     return session, True
+
+
+def is_connect(session: SparkSession) -> bool:
+    """Whether ``session`` speaks to a server by Spark Connect: it has neither a SparkContext nor RDDs."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def _java_options_are_said(settings: Mapping[str, str]) -> bool:
@@ -82,24 +99,64 @@ def _java_options_are_said(settings: Mapping[str, str]) -> bool:
 
 
 def width_of(session: SparkSession) -> int:
-    """How many tasks ``session`` is to have at least, that all its cores have one."""
-    return max(1, session.sparkContext.defaultParallelism)
+    """How many tasks ``session`` is to have at least, that all its cores have one: Spark's default parallelism."""
+    return _width_told(session) if is_connect(session) else max(1, session.sparkContext.defaultParallelism)
+
+
+@lru_cache(maxsize=4)
+def _width_told(session: SparkSession) -> int:
+    """The default parallelism, of which a Connect session tells nothing but by how many tasks a range has."""
+    parts = session.range(1 << 16).select(F.spark_partition_id().alias("part"))
+    return 1 + int(parts.agg(F.max("part")).collect()[0][0])
 
 
 def interpreter_of(session: SparkSession) -> str:
     """The interpreter that the user has named for the workers of ``session``, else this one: another python3 on the path may lack
     what the tasks import."""
+    if is_connect(session):
+        return "the Python of the Connect server"
     named = os.environ.get("PYSPARK_PYTHON") or session.sparkContext.getConf().get("spark.pyspark.python")
     return named or sys.executable
 
 
 def _set_interpreter(session: SparkSession) -> None:
     """Has the workers of ``session`` run `interpreter_of` it; those on this machine find what this process finds, if they run the
-    same, however it came to be on the path."""
+    same, however it came to be on the path. Those of a Connect server are asked whether they have this version of shiq.
+
+    Raises: OperationalError where they have not."""
+    if is_connect(session):
+        told = _version_told(session)
+        if told != shiq.__version__:
+            raise OperationalError(
+                f"the workers of the Spark Connect server have not the shiq {shiq.__version__} of this process, but: {told}",
+                "Install this version in the Python that the server's workers run, or give it to the session: "
+                'spark.addArtifacts("shiq.zip", pyfile=True), with numpy, pyarrow and the rest installed there.',
+            )
+        return
     context, python = session.sparkContext, interpreter_of(session)
     context.pythonExec = python
     if str(context.master).startswith("local") and shutil.which(python) == sys.executable:
         context.environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+
+
+def _version_told(session: SparkSession) -> str:
+    """The version of shiq that a worker of ``session`` has, or why it has none."""
+
+    # A function within another is sent by value, so that a worker without shiq can run it.
+    def told(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        import pyarrow
+
+        for _ in batches:
+            try:
+                import jobs.spark.kernel
+                import shiq
+
+                text = f"{shiq.__version__}" if jobs.spark.kernel else ""
+            except Exception as error:
+                text = f"{type(error).__name__}: {error}"
+            yield pyarrow.record_batch([pyarrow.array([text])], names=["told"])
+
+    return str(session.range(0, 1, 1, 1).mapInArrow(told, "told string").collect()[0][0])
 
 
 #: Variables by which an object store, or HDFS, is reached, by how they begin.
@@ -108,8 +165,8 @@ _REACH = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5")
 
 def hand_on(session: SparkSession, place: Place) -> None:
     """Has the workers of ``session`` reach the object store of ``place`` as this process does; those on this machine share its
-    copies."""
-    if isinstance(place, Path):
+    copies. The server of a Connect session has variables of its own."""
+    if isinstance(place, Path) or is_connect(session):
         return
     context = session.sparkContext
     handed = (*_REACH, "SHIQ_CACHE") if str(context.master).startswith("local") else _REACH
@@ -118,7 +175,7 @@ def hand_on(session: SparkSession, place: Place) -> None:
 
 def stop(session: SparkSession) -> None:
     """Ends ``session`` and its JVM, so that the process may exit at once."""
-    gateway = session.sparkContext._gateway  # no public way to end the JVM before the interpreter ends
+    gateway = SparkContext._gateway  # no public way to end the JVM before the interpreter ends
     session.stop()
     process = getattr(gateway, "proc", None)
     if gateway is not None and isinstance(process, subprocess.Popen):

@@ -1,0 +1,81 @@
+"""The engine `spark` over Spark Connect beside the engine `local`, in a process of its own, since one holds one kind of session.
+
+``python -m tests.spark_connect FOLDER`` prints a line for each question, and ends with code 1 where the two differ.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+from shiq.abox import abox_of
+from shiq.check import index, open_store
+from shiq.model import (
+    Class,
+    ClassAssertion,
+    DisjointClasses,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    ObjectSomeValuesFrom,
+    ObjectUnionOf,
+    SubClassOf,
+    TBox,
+)
+from shiq.ntriples import assertion_lines
+from shiq.result import Result
+
+A, B, C, D = (Class(f"urn:{name}") for name in "ABCD")
+R = ObjectProperty("urn:r")
+TBOX = TBox([SubClassOf(ObjectSomeValuesFrom(R, A), B), DisjointClasses((B, C)), SubClassOf(D, ObjectUnionOf((A, C)))])
+BASE = [
+    *(ClassAssertion(D, f"urn:d{i}") for i in range(40)),
+    *(ObjectPropertyAssertion(R, f"urn:d{i}", f"urn:d{i + 1}") for i in range(39)),
+]
+BATCHES = {
+    "consistent": [ClassAssertion(A, "urn:d3"), ObjectPropertyAssertion(R, "urn:new", "urn:d7")],
+    "inconsistent": [ClassAssertion(A, "urn:d9"), ClassAssertion(C, "urn:d8"), ClassAssertion(A, "urn:d30")],
+}
+
+
+def told(result: Result) -> object:
+    """What two engines say alike."""
+    conflicts = sorted(sorted(map(str, conflict.insertions)) for conflict in result.conflicts)
+    return result.verdict, conflicts, Counter(result.a_add), result.statistics.add_set
+
+
+def main(folder: Path) -> int:
+    os.environ["SPARK_REMOTE"] = "local[2]"
+    from jobs.spark.session import is_connect, spark_session, stop
+
+    session, _ = spark_session(settings={"spark.sql.shuffle.partitions": "2"})
+    wrong = 0
+
+    def say(question: str, local: object, spark: object) -> None:
+        nonlocal wrong
+        wrong += local != spark
+        print(question, "equal" if local == spark else f"differs: {local} {spark}", flush=True)
+
+    say("a session over Connect", True, is_connect(session))
+    base = folder / "base.nt"
+    base.write_text("".join(line + "\n" for assertion in BASE for line in assertion_lines(assertion)))
+    first = index([TBOX], [base], folder / "local")
+    say("index", first.verdict, index([TBOX], [base], folder / "spark", engine="spark").verdict)
+    with open_store(folder / "local") as local, open_store(folder / "spark") as far:
+        for name, batch in BATCHES.items():
+            for criterion in ("model", "clausal", "definition7"):
+                given = abox_of(batch)
+                found = [kb.check(given, engine=engine, criterion=criterion) for kb, engine in ((local, "local"), (far, "spark"))]
+                say(f"{name}, {criterion}", *map(told, found))
+                say(f"{name}, {criterion}: verdict", name, found[1].verdict.value)
+                say(f"{name}, {criterion}: costs that Connect does not tell", False, "jobs" in found[1].statistics.spark)
+        lines = [line.removesuffix(" .").split(" ", 2) for a in BATCHES["inconsistent"] for line in assertion_lines(a)]
+        frame = session.createDataFrame([tuple(line) for line in lines], "s string, p string, o string")
+        say("a DataFrame", told(local.check(abox_of(BATCHES["inconsistent"]))), told(far.check(frame, engine="spark")))
+    stop(session)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
