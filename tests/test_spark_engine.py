@@ -576,6 +576,7 @@ def test_a_small_batch_is_one_task(spark: SparkSession, tmp_path: Path, criterio
     assert clean.verdict is Verdict.CONSISTENT and not clean.conflicts
     cost = clean.statistics.spark
     assert (cost["jobs"], cost["rounds"], cost["groups"], cost["joint_groups"], cost["shuffled_bytes"]) == (1, 1, 1, 1, 0)
+    assert cost["largest_group"] == len(set(consistent))
     assert cost["tasks"] and cost["result_bytes"] and cost["store_rows"] and cost["cache_hits"] + cost["cache_misses"]
     less, _ = same_answers(store, case.insertions, ("spark", "local"), criterion, case.abox[:3])
     assert less.conflicts and less.statistics.spark["jobs"] <= 6

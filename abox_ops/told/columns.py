@@ -7,6 +7,7 @@ Each round sends along all role assertions of the elements that changed, once pe
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -103,7 +104,8 @@ def _merge(calculus: Calculus, graph: Graph, centres: Bools) -> Ints:
     everyone = np.concatenate(forced) if forced else asked[:0]
     if not len(everyone):
         return everyone
-    graph.expand_put_off(flags(len(graph), everyone))
+    for clause, centre in zip(calculus.functional, forced):
+        graph.expand_put_off(flags(len(graph), centre), partial(calculus.among, roles=calculus.below(clause)))
     edges = graph.half_edges(flags(len(graph), everyone))
     pairs = [joined_in_turn(calculus, graph, c, centre, edges) for c, centre in zip(calculus.functional, forced)]
     first, second = (np.concatenate([pair[i] for pair in pairs]) for i in (0, 1))

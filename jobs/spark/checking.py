@@ -60,12 +60,13 @@ MOST_AT_ONCE = 10_000
 
 @dataclass(frozen=True)
 class Figures:
-    """What a check cost: rounds, groups at first and at last; rows that its tasks read of the store, to look terms up and to
-    close; how often a worker had kept what the tasks asked for."""
+    """What a check cost: rounds, groups at first and at last, rows of the batch in the ``largest`` of these; rows that its tasks
+    read of the store, to look terms up and to close; how often a worker had kept what the tasks asked for."""
 
     rounds: int = 0
     groups: int = 0
     joints: int = 0
+    largest: int = 0
     lookup_rows: int = 0
     rows: int = 0
     cache_hits: int = 0
@@ -76,6 +77,7 @@ class Figures:
             "rounds": self.rounds,
             "groups": self.groups,
             "joint_groups": self.joints,
+            "largest_group": self.largest,
             "store_rows": self.lookup_rows + self.rows,
             "cache_hits": self.cache_hits,
             "cache_misses": self.cache_misses,
@@ -206,8 +208,9 @@ class BatchGroups:
         if all(group == name for group, name in joint.items()):
             named = rows.withColumn("joint", F.col("group"))
         else:
-            pairs = self.spark.createDataFrame(list(joint.items()), "group bigint, joint bigint")
-            named = rows.join(F.broadcast(pairs), "group")
+            # As Arrow: a list would be unpickled by a Python task for each core that Spark has.
+            pairs = pa.table({"group": [*joint], "joint": [*joint.values()]}, _JOINT)
+            named = rows.join(F.broadcast(self.spark.createDataFrame(pairs).coalesce(1)), "group")
         if todo != set(joint.values()):
             named = named.where(F.col("joint").isin(*todo))
         if len(self.groups) == 1:
@@ -281,6 +284,7 @@ def _of_all(task: Callable[[pa.Table], pa.Table], batches: Iterator[pa.RecordBat
         yield from task(pa.Table.from_batches(some)).to_batches()
 
 
+_JOINT = pa.schema([("group", pa.int64()), ("joint", pa.int64())])
 _BODY = pa.schema([("body", pa.binary())])
 _TEXT = pa.schema([("text", pa.string())])
 _TRIPLE = pa.schema([(name, pa.string()) for name in "spo"])

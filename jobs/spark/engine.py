@@ -184,6 +184,7 @@ class SparkKnowledgeBase:
             closed.rounds,
             len(batch.groups),
             len(set(closed.joint.values())),
+            max(closed.summaries[joint].given for joint in closed.joint.values()),
             added.rows + (removed.rows if removed else 0),
             closed.rows,
             total.cache_hits,

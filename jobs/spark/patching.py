@@ -110,8 +110,8 @@ def changed_of(graph: Graph) -> Bools:
 
 
 def awaited(patch: Patch) -> Bools:
-    """By number: neighbours of changed elements that are not active, but would be sent something new, or send it back, if another
-    group made them so."""
+    """By number: neighbours of changed elements that are not active, but would be sent something new, or send it back, or make
+    the changed element and another neighbour one by a ≤1, if another group made them so."""
     graph, calculus = patch.graph, patch.calculus
     changed, join = changed_of(graph), calculus.table.join
     source, role, target = graph.half_edges()
@@ -120,6 +120,12 @@ def awaited(patch: Patch) -> Bools:
     told, known = np.where(graph.is_new()[source], EMPTY_ID, graph.old[source]), graph.old[target]
     back, there = calculus.role_calculus.sent(role, graph.label[source], graph.label[target])
     waits = (join(told, back) != told) | (join(known, there) != known)
+    for clause in calculus.functional:
+        is_met, was_met = (
+            calculus.table.where(labels, lambda x, c=clause: not c.branch_body & ~x[0])  # type: ignore[misc]
+            for labels in (graph.label[source], told)
+        )
+        waits |= is_met & ~was_met & calculus.in_force(known, clause) & calculus.among(role ^ 1, calculus.below(clause))
     return flags(len(graph), target[waits])
 
 
