@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: demo demo-consistency demo-building demo-discovery test setup lint test-slow test-differential test-graphframes test-lake peers bench clean
+.PHONY: demo demo-consistency demo-building demo-discovery test setup lint test-slow test-differential test-graphframes test-lake test-scale peers bench bench-scale clean
 
 setup: $(VENV)/.installed
 
@@ -84,6 +84,10 @@ test-lake: setup
 	SHIQ_LAKE_JARS="$(LAKE)" $(BIN)/python -m tests.tools.lake_jars
 	SHIQ_LAKE_JARS="$(LAKE)" $(BIN)/python -m pytest -m lake
 
+# Object stores, killed workers, writers at once, ranges, N by ranges, and LUBM-100: half an hour, 5 GB of disk
+test-scale: setup
+	$(BIN)/python -m pytest -m scale -n0
+
 # Other reasoners for `shiq evaluate --peers`, and itemset miners for the bench row discovery, into a directory of the user's. HermiT is LGPL; Pellet and Openllet are AGPL-3.0 and
 # come only with: make peers PEERS=--accept-agpl
 PEERS ?=
@@ -96,6 +100,10 @@ REPEATS ?= 3
 BENCH ?=
 bench: setup
 	$(BIN)/python -m tests.tools.bench.run --rows "$(ROWS)" --repeats $(REPEATS) $(BENCH)
+
+# LUBM-100 beside LUBM-10, on Spark and local: an hour of two cores, 5 GB of disk
+bench-scale: setup
+	$(BIN)/python -m tests.tools.bench.run --rows lubm-100 --repeats 1 --limit 3600 $(BENCH)
 
 clean:
 	rm -rf demo build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

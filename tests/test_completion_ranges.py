@@ -44,6 +44,7 @@ def test_random_bases(seed: int, width: int, tmp_path: Path) -> None:
     assert by_ranges(seed, width, tmp_path / "base")
 
 
+@pytest.mark.scale
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(5))
 def test_random_bases_at_length(block: int, tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ def test_event_logs_are_summed_up_by_job(tmp_path: Path) -> None:
         total(tmp_path / "none")
 
 
+@pytest.mark.scale
 @pytest.mark.spark
 @pytest.mark.slow
 def test_67_lost_executors_and_duplicate_tasks_change_nothing(lubm: Path, tmp_path: Path) -> None:

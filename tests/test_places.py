@@ -114,6 +114,7 @@ def _timeless(text: str) -> list[str]:
     return [line for line in text.splitlines() if line and not _TIMES.search(line)]
 
 
+@pytest.mark.scale
 def test_commands_answer_as_on_disk(bucket: Bucket, tmp_path: Path) -> None:
     """Index, check, commit, snapshots, status, certify, compact, export: cold and warm."""
     (tmp_path / "t.ofn").write_text(TEXT)
@@ -284,6 +285,7 @@ def test_a_damaged_object_is_named(held: Store, bucket: Bucket, tmp_path: Path) 
     assert verified(bucket).files > 40
 
 
+@pytest.mark.scale
 def test_of_two_writers_the_second_is_told(held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other one comes after this one has read the manifest, at each of its steps."""
     real = type(bucket).exchange
@@ -368,6 +370,7 @@ except StoreError as error:
 """
 
 
+@pytest.mark.scale
 def test_writers_at_once_one_wins_and_the_others_exit_with_4(held: Store, bucket: Bucket) -> None:
     code = _WRITER.format(paths=[str(Path(__file__).parent), str(Path(__file__).parent.parent)])
     expected = set(held.export())
@@ -398,6 +401,7 @@ def test_writers_at_once_one_wins_and_the_others_exit_with_4(held: Store, bucket
     assert verified(bucket).files > 40
 
 
+@pytest.mark.scale
 def test_two_builds_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     real = type(bucket).exchange
 
@@ -413,6 +417,7 @@ def test_two_builds_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> 
         assert set(store.export()) == set(people(0, 3))
 
 
+@pytest.mark.scale
 def test_a_crash_before_the_manifest_leaves_the_old_snapshot(
     held: Store,
     bucket: Bucket,

@@ -52,6 +52,7 @@ def inputs(folder: Path) -> None:
     (folder / "bad.nt").write_text(f"<urn:t#p3> <urn:t#knows> <urn:t#c> .\n<urn:t#c> {TYPE} <urn:t#Company> .\n")
 
 
+@pytest.mark.scale
 @pytest.mark.spark
 def test_commands_on_spark(bucket: Bucket, tmp_path: Path, spark: object) -> None:
     """Index, check and commit; workers read copies of their own, which some of them have and some have not."""
@@ -77,6 +78,7 @@ def test_commands_on_spark(bucket: Bucket, tmp_path: Path, spark: object) -> Non
     assert verified(bucket).files > 40
 
 
+@pytest.mark.scale
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(bucket: Bucket, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 ``python -m jobs.spark.events LOG…`` sums up logs (files, or folders of them) side by side.
 ``python -m jobs.spark.events --compare KG:BATCH KG:BATCH…`` checks each batch against its store in a session of its own and shows
 what that cost, side by side: with batches of one size and stores of different sizes, nothing may grow with the store.
+``python -m jobs.spark.events --model CORES LOG…`` says how long each application would take on so many cores, by
+`jobs.spark.event_model`; with ``--fit SIZE``, and arguments SIZE=LOG, also that of another size, by a line through those given.
 
 Spark counts what it reads itself (the batch) and what it shuffles. What tasks read of a store goes through pyarrow, which Spark
 does not see; the tasks count it, in rows, and the check's figures sum it up.
@@ -22,7 +24,8 @@ from typing import Any
 
 import click
 
-from shiq.errors import InputError
+from jobs.spark.event_model import LoggedRun, fitted, logged_run, modelled
+from shiq.errors import InputError, ShiqError, UsageError
 
 
 @dataclass(frozen=True)
@@ -176,26 +179,82 @@ def table(columns: Mapping[str, Mapping[str, object]]) -> str:
 
 
 def _text(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}" if isinstance(value, float) else str(value)
+
+
+# --- on more cores --------------------------------------------------------------------------------
+
+
+def run_of(log: Path) -> LoggedRun:
+    """The run that an event log tells of. Raises: InputError."""
+    try:
+        return logged_run(_events(log))
+    except ValueError as error:
+        raise InputError(f"{log}: {error}", "Model the log of a run that did something.") from error
+
+
+def model(run: LoggedRun, cores: int) -> dict[str, object]:
+    """What is known of a run, and its seconds on so many ``cores``, as a column of `table`."""
+    return {
+        "cores": run.cores,
+        "seconds before the first job": run.before,
+        "seconds from then on": run.wall - run.before,
+        "… without a task": run.alone,
+        "seconds of all tasks": run.work,
+        "stages": len(run.stages),
+        "tasks": sum(len(stage.seconds) for stage in run.stages),
+        "the longest task of each stage": sum(max(stage.seconds) for stage in run.stages),
+        f"model, {run.cores} cores": modelled(run, run.cores),
+        f"model, {cores} cores": modelled(run, cores),
+    }
+
+
+def fit(runs: Sequence[tuple[float, LoggedRun]], cores: int, size: float) -> str:
+    """What a line through the model's seconds by size says of another size. Raises: UsageError for a single size."""
+    try:
+        found = fitted([(at, modelled(run, cores)) for at, run in runs], size)
+    except ValueError as error:
+        raise UsageError(f"no fit: {error}", "Name two logs or more as SIZE=LOG, of different sizes.") from error
+    return (
+        f"size {size:g}, {cores} cores: {found.value:,.1f} s from the first job on; "
+        f"by lines through two sizes each {found.least:,.1f} to {found.most:,.1f} s"
+    )
+
+
+def _sized(argument: str) -> tuple[float, Path]:
+    size, _, log = argument.partition("=")
+    try:
+        return float(size), Path(log)
+    except ValueError as error:
+        raise UsageError(f"{argument} has no size", "Write SIZE=LOG with --fit: 10=log10 100=log100.") from error
 
 
 @click.command(help=__doc__)
 @click.argument("what", nargs=-1, required=True)
 @click.option("--compare", is_flag=True, help="The arguments are KG:BATCH pairs, to be checked.")
+@click.option("--model", "cores", type=click.IntRange(1), metavar="CORES", help="Say how long on so many cores.")
+@click.option("--fit", "size", type=float, metavar="SIZE", help="With --model: of another size; arguments are SIZE=LOG.")
 @click.option("--master", default="local[2]", show_default=True)
-def main(what: tuple[str, ...], compare: bool, master: str) -> None:
+def main(what: tuple[str, ...], compare: bool, cores: int | None, size: float | None, master: str) -> None:
     if compare:
         pairs = [(Path(kg), Path(batch)) for kg, _, batch in (pair.partition(":") for pair in what)]
         click.echo(table(compared(pairs, master)))
-        return
-    click.echo(
-        table({log: {f.name.replace("_", " "): getattr(total(Path(log)), f.name) for f in fields(TaskCost)} for log in what})
-    )
+    elif cores is not None:
+        sized = [(0.0, Path(log)) for log in what] if size is None else [_sized(argument) for argument in what]
+        runs = [(at, run_of(log)) for at, log in sized]
+        click.echo(table({name: model(run, cores) for name, (_, run) in zip(what, runs)}))
+        if size is not None:
+            click.echo(fit(runs, cores, size))
+    else:
+        found = {log: total(Path(log)) for log in what}
+        click.echo(
+            table({log: {f.name.replace("_", " "): getattr(found[log], f.name) for f in fields(TaskCost)} for log in what})
+        )
 
 
 if __name__ == "__main__":
     try:
         main()
-    except InputError as error:
+    except ShiqError as error:
         print(f"shiq: {error}", file=sys.stderr)
-        sys.exit(4)
+        sys.exit(2 if isinstance(error, UsageError) else 4)

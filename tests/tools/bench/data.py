@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -91,6 +92,27 @@ def swapped(triples: Path, count: int, seed: int, file: Path) -> Path:
         raise InputError(f"{triples} gives only {len(made)} swapped objects", f"Name data with more than {20 * count} triples.")
     file.write_text("".join(list(made)[:count]), encoding="utf-8")
     return file
+
+
+def held_out(triples: Path, counts: Sequence[int], seed: int, rest: Path, files: Sequence[Path]) -> None:
+    """Draws the most of ``counts`` triples evenly from a packed file of N-Triples, and writes as many of them as each says to the
+    ``files``, in the order of the data; the others go to ``rest``, packed. Raises InputError where there are too few."""
+    with gzip.open(triples, "rb") as given:
+        total = sum(1 for _ in given)
+    if total < max(counts):
+        raise InputError(f"{triples} has only {total} triples", f"Name data with more than {max(counts)}.")
+    drawn = {line: place for place, line in enumerate(random.Random(f"bench {seed}").sample(range(total), max(counts)))}
+    with ExitStack() as opened:
+        given, others = opened.enter_context(gzip.open(triples, "rb")), opened.enter_context(gzip.open(rest, "wb", 1))
+        batches = [(opened.enter_context(file.open("wb")), count) for file, count in zip(files, counts)]
+        for i, line in enumerate(given):
+            place = drawn.get(i)
+            if place is None:
+                others.write(line)
+            else:
+                for batch, count in batches:
+                    if place < count:
+                        batch.write(line)
 
 
 def one_by_one(file: Path) -> Iterable[str]:

@@ -34,10 +34,20 @@ from tests.tools.bench.record import SCHEMA_VERSION, TOLERATED, Measured, RowRec
 from tests.tools.bench.repeat import Repeat, Row
 from tests.tools.bench.rows import ROWS as BATCH_ROWS
 from tests.tools.bench.rule_rows import RULE_ROWS
+from tests.tools.bench.scale import SCALE_ROWS
 from tests.tools.bench.small_batches import SMALL_BATCH_ROWS
 from tests.tools.bench.streams import STREAM_ROWS
 
-ROWS = {**BATCH_ROWS, **SMALL_BATCH_ROWS, **RULE_ROWS, **STREAM_ROWS, **ENRICHMENT_ROWS, **PEER_ROWS, **DISCOVERY_ROWS}
+ROWS = {
+    **BATCH_ROWS,
+    **SMALL_BATCH_ROWS,
+    **RULE_ROWS,
+    **STREAM_ROWS,
+    **ENRICHMENT_ROWS,
+    **PEER_ROWS,
+    **DISCOVERY_ROWS,
+    **SCALE_ROWS,
+}
 _ROOT = Path(__file__).resolve().parents[3]
 LOG = _ROOT / "docs" / "benchmarks"
 
@@ -130,7 +140,7 @@ def _tell(records: Sequence[RowRecord], kept: Mapping[str, Mapping[str, float]],
 
 def _rows(names: str) -> list[Row]:
     """The rows that are named, commas between them. Raises UsageError."""
-    wanted = [name.strip() for name in names.split(",") if name.strip()] or list(ROWS)
+    wanted = [name.strip() for name in names.split(",") if name.strip()] or [name for name in ROWS if name not in SCALE_ROWS]
     for name in wanted:
         if name not in ROWS:
             near = difflib.get_close_matches(name, ROWS, 1, 0)
@@ -141,7 +151,9 @@ def _rows(names: str) -> list[Row]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 0 unless it could not be run."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.bench.run", description=__doc__)
-    parser.add_argument("--rows", default="", metavar="ROW,…", help=f"of {', '.join(ROWS)}; default: all")
+    parser.add_argument(
+        "--rows", default="", metavar="ROW,…", help=f"of {', '.join(ROWS)}; default: all but {', '.join(SCALE_ROWS)}"
+    )
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="how often each row is measured (default: 3)")
     parser.add_argument("--data", type=Path, default=_data(), metavar="DIR", help="real data; else it is generated, but for NPD")
     parser.add_argument("--large", type=Path, metavar="DIR", help="LUBM-50, generated already (with insert.nt)")
