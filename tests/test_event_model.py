@@ -121,6 +121,8 @@ def test_the_command(tmp_path: Path) -> None:
     assert "size 8000, 10 cores: 801.0 s" in told.output, told.output
     alone = CliRunner().invoke(main, ["--model", "10", str(tmp_path / "log100")], catch_exceptions=False)
     assert [line.split()[-1] for line in alone.output.splitlines()[-2:]] == ["51.00", "11.00"]
+    told = CliRunner().invoke(main, ["--model", "10", "--fit", "900", logs[0].replace("10=", "200=", 1), logs[2]])
+    assert "says nothing" in told.output
     for arguments in (["--fit", "5", logs[0]], ["--fit", "5", str(tmp_path / "log10")]):
         with pytest.raises(UsageError):
             CliRunner().invoke(main, ["--model", "10", *arguments], catch_exceptions=False)

@@ -215,6 +215,8 @@ def fit(runs: Sequence[tuple[float, LoggedRun]], cores: int, size: float) -> str
         found = fitted([(at, modelled(run, cores)) for at, run in runs], size)
     except ValueError as error:
         raise UsageError(f"no fit: {error}", "Name two logs or more as SIZE=LOG, of different sizes.") from error
+    if found.least <= 0:
+        return f"size {size:g}, {cores} cores: the times do not grow with the size, so that a line says nothing"
     return (
         f"size {size:g}, {cores} cores: {found.value:,.1f} s from the first job on; "
         f"by lines through two sizes each {found.least:,.1f} to {found.most:,.1f} s"

@@ -103,6 +103,8 @@ def _session(leader: int) -> dict[int, _Process]:
                 status = Path("/proc", name, "status").read_text(encoding="utf-8", errors="replace")
                 sizes = {line.split()[0]: float(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("Vm")}
                 words = Path("/proc", name, "cmdline").read_text(encoding="utf-8", errors="replace")
+                if not words:  # it is about to end
+                    continue
                 part = "driver" if int(name) == leader else _part(words)
                 cpu = (int(stat[11]) + int(stat[12])) / _TICK
                 found[int(name)] = _Process(part, cpu, int(stat[21]) * _PAGE / 2**20, sizes.get("VmHWM:", 0.0))
