@@ -225,13 +225,11 @@ class Graph:
             self.expand((elements & ((self.label != self.old) | self.is_new())[: len(elements)]).nonzero()[0])
 
     def expand_put_off(self, elements: Bools, among: Callable[[Ints], Bools]) -> None:
-        """Expands those of ``elements`` (a flag by number), where that has been put off, at which a known role assertion has a
-        role that is ``among`` some: along all others neither end has changed."""
+        """Expands those of ``elements`` (a flag by number), where that was put off, with a known role assertion ``among`` some."""
         todo = elements & ~self.expanded
         if self._has_insertions and todo.any():
             source, role, target = self.half_edges()
-            todo &= flags(len(self), np.concatenate([source[among(role)], target[among(role ^ 1)]]))
-            self.expand(todo.nonzero()[0])
+            self.expand((todo & flags(len(self), np.concatenate([source[among(role)], target[among(role ^ 1)]]))).nonzero()[0])
 
     def _add_edges(self, rows: Columns, source: Ints) -> None:
         target = self.locate_nodes(rows["neighbour"])
