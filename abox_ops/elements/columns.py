@@ -225,7 +225,7 @@ class Graph:
             self.expand((elements & ((self.label != self.old) | self.is_new())[: len(elements)]).nonzero()[0])
 
     def expand_put_off(self, elements: Bools, among: Callable[[Ints], Bools]) -> None:
-        """Expands those of ``elements`` (a flag by number), where that was put off, with a known role assertion ``among`` some."""
+        """Expands those of ``elements`` (a flag by number), where that was put off, with a role assertion ``among`` some."""
         todo = elements & ~self.expanded
         if self._has_insertions and todo.any():
             source, role, target = self.half_edges()
