@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from abox_ops.elements.partition import components
 from jobs.graphframes.frames import collected, lookup
 from jobs.graphframes.rules import AND, WorkerCalculus
+from jobs.spark.imports import spare_imports
 from shiq.columns.arrays import Ints, positions, unique
 from shiq.errors import OperationalError
 
@@ -52,6 +53,7 @@ def certified_components(edges: DataFrame, found: DataFrame) -> tuple[Ints, Ints
 
 def _proved(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """(id, least) of what is said to be some whole components; (-1, -1) if it is not."""
+    spare_imports()
     parts = [[column.to_numpy() for column in batch.columns] for batch in batches]
     if not parts:
         return

@@ -19,6 +19,7 @@ from pyspark.sql.pandas import functions as arrow
 
 from abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, join
 from abox_ops.labels.numbered import combinations
+from jobs.spark.imports import spare_imports
 from shiq.clause import ClausalTBox
 from shiq.roles import Role
 
@@ -48,6 +49,7 @@ def arrow_udf(work: Callable[..., Any], kind: str, *columns: Column) -> Column:
 
     # No type hints: Spark would read them.
     def of_batch(*batch):  # type: ignore[no-untyped-def]
+        spare_imports()
         encoded = [column.dictionary_encode(null_encoding="encode") for column in batch]
         values = [column.dictionary.to_pylist() for column in encoded]
         found, which = combinations(*(column.indices.to_numpy(zero_copy_only=False) for column in encoded))

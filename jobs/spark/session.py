@@ -40,7 +40,8 @@ _DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
 }
-#: Java code that runs for seconds costs more to optimise than it gains, and a small heap is collected by one thread.
+#: Java code that runs for seconds costs more to optimise than it gains, and a small heap is collected by one thread. An index of
+#: LUBM-10 takes half the CPU of the JVM.
 _BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 #: Where users say what their JVMs are to be started with: variables, and words in Spark's own settings.
 _JAVA_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
@@ -53,8 +54,8 @@ def spark_session(
     """A Spark session, and whether it was started here (and so is the caller's to stop).
 
     ``master`` and ``settings`` count only where a session is started. Its workers run this interpreter, unless the user has named
-    one. ``brief``: it is for one check, so that its JVM on this machine is not to optimise, unless the user has said how JVMs are
-    to be started. Raises `OperationalError` where none can be started.
+    one. ``brief``: it is for one check or index, so that its JVM on this machine is not to optimise, unless the user has said how
+    JVMs are to be started. Raises `OperationalError` where none can be started.
     """
     active = SparkSession.getActiveSession()
     if active is not None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from jobs.spark.imports import spare_imports
 from jobs.store import Store
 from jobs.store.manifest import Manifest
 from jobs.store.place import place_of
@@ -33,6 +34,7 @@ class StoreKey:
 
 def kept(kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None) -> V:
     """The value of ``kind`` for ``key``, made where this worker has none; the least recently used ones are dropped."""
+    spare_imports()
     values = _kept.setdefault(kind, OrderedDict())
     _asked[key in values] += 1
     if key not in values:

@@ -11,6 +11,8 @@ from typing import Generic, TypeVar
 from pyspark import Broadcast, SparkContext
 from pyspark.core.broadcast import _from_id
 
+from jobs.spark.imports import spare_imports
+
 V = TypeVar("V")
 
 
@@ -35,6 +37,7 @@ class ReceivedValue(Generic[V]):
 
     def __init__(self, number: int) -> None:
         self._number = number
+        spare_imports()
 
     def __reduce__(self) -> tuple[type[ReceivedValue[V]], tuple[int]]:
         return ReceivedValue, (self._number,)

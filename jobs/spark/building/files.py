@@ -24,6 +24,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from jobs.spark.costs import described
+from jobs.spark.imports import spare_imports
 from jobs.spark.session import hand_on, width_of
 from jobs.store.files import placed
 from jobs.store.place import Place, file_at
@@ -49,6 +50,7 @@ def run(session: SparkSession, task: Callable[[T], R], parts: Sequence[T], what:
 
 
 def _told(task: Callable[[T], R], parts: Sequence[bytes], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    spare_imports()
     for batch in batches:
         for number in batch.column(0).to_pylist():
             body = pickle.dumps(task(pickle.loads(parts[number])))

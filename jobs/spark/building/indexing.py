@@ -95,7 +95,7 @@ def index(
 
     Raises: OperationalError, UsageError.
     """
-    session, started = spark_session(master=options.master, name="shiq index")
+    session, started = spark_session(master=options.master, name="shiq index", brief=True)
     told: list[Result] = []
     decider = new_decider(options) if repair else None
     aside = _Aside(ontology, repair, decider) if repair and decider else None
