@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
@@ -82,43 +83,61 @@ class Here:
         pass
 
     def range(self, start: int, end: int, step: int, count: int) -> Tasks:
-        return Tasks(range(start, end, step))
+        return Tasks(_numbers(range(start, end, step)))
 
 
 @dataclass
 class Tasks:
-    numbers: Sequence[int]
+    """A DataFrame by its partitions, and what is still to be made of each."""
+
+    parts: Sequence[pa.Table]
     task: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]] | None = None
+    schema: pa.Schema = None
 
     def mapInArrow(self, task: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], ddl: str) -> Tasks:
-        return replace(self, task=task)
+        kinds = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string(), "binary": pa.binary()}
+        return replace(self, task=task, schema=pa.schema([(name, kinds[kind]) for name, kind in map(str.split, ddl.split(","))]))
+
+    def repartitionById(self, count: int, column: str) -> Tasks:
+        rows = pa.concat_tables(self.made())
+        rows = rows.take(random.Random(count).sample(range(len(rows)), len(rows)))
+        return replace(self, parts=[rows.filter(pc.equal(rows[column], i)) for i in range(count)], task=None)
+
+    def sortWithinPartitions(self, column: str) -> Tasks:
+        return replace(self, parts=[rows.sort_by(column) for rows in self.made()], task=None)
+
+    def made(self) -> list[pa.Table]:
+        if self.task is None:
+            return list(self.parts)
+        sent = cloudpickle.dumps(self.task)
+        found = ([*pickle.loads(sent)(iter(rows.to_batches()))] for rows in self.parts)
+        return [pa.Table.from_batches(batches, self.schema) for batches in found]
 
     def toArrow(self) -> pa.Table:
-        sent = cloudpickle.dumps(self.task)
-        return pa.Table.from_batches(found for i in self.numbers for found in pickle.loads(sent)(iter([_numbers([i])])))
+        return pa.concat_tables(self.made())
 
 
-def _numbers(numbers: Sequence[int]) -> pa.RecordBatch:
-    return pa.record_batch([pa.array(numbers, pa.int64())], names=["id"])
+def _numbers(numbers: Sequence[int]) -> list[pa.Table]:
+    return [pa.table({"id": pa.array([i], pa.int64())}) for i in numbers]
 
 
 class Twice(Tasks):
     """Every task runs twice, as if by two workers that know nothing yet; some are lost after the first run."""
 
-    def toArrow(self) -> pa.Table:
+    def made(self) -> list[pa.Table]:
         first = []
         for _ in range(2):
             found = []
-            for i in reversed(self.numbers):
+            for rows in reversed(self.parts):
                 worker._kept.clear()
-                found.append(Tasks([i], self.task).toArrow())
+                found += Tasks([rows], self.task, self.schema).made()
             first.append(found[::-1])
-        return pa.concat_tables(first[i % 2][i] for i in range(len(self.numbers)))
+        return [first[i % 2][i] for i in range(len(self.parts))]
 
 
 class HereTwice(Here):
     def range(self, start: int, end: int, step: int, count: int) -> Tasks:
-        return Twice(range(start, end, step))
+        return Twice(_numbers(range(start, end, step)))
 
 
 class Weighed(Here):
@@ -137,7 +156,7 @@ class Weighed(Here):
                 session.collected += found.nbytes
                 return found
 
-        return Weighing(range(start, end, step))
+        return Weighing(_numbers(range(start, end, step)))
 
 
 HERE = cast("SparkSession", Here())
@@ -346,6 +365,21 @@ def test_what_the_driver_collects_does_not_grow_with_the_data(tmp_path: Path) ->
         assert len(store) == len(set(assertions))
         told.append(session.collected)
     assert told[1] < 1.2 * told[0]
+
+
+def test_files_that_are_opened_grow_with_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight times the chunks and the ranges: not sixty-four times the files."""
+    opened, opens = [], pa.memory_map
+    monkeypatch.setattr(pa, "memory_map", lambda path: opened.append(path) or opens(path))
+    counts = []
+    for size in (1, 8):
+        pairs = [(f"urn:{i:04d}", f"urn:{i ^ 1:04d}") for i in range(200 * size)]
+        file = write(tmp_path / f"{size}.nt", [ObjectPropertyAssertion(ObjectProperty("urn:owner"), a, b) for a, b in pairs])
+        settings = BuildSettings(width=50, chunk_bytes=2000, reasoner="own")
+        built(HERE, tmp_path / f"kg{size}", read_ontology([TBOX]), [file], settings)
+        counts.append(len(opened))
+        opened.clear()
+    assert 50 < counts[1] < 9 * counts[0]
 
 
 # --- numbering ------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """Building a store on Spark: the driver of the steps.
 
-    lines -> chunks of assertions -> dictionary -> rows by range of ids -> table files -> told literals -> merge classes
-    -> certificate
+    lines -> chunks of assertions => dictionary => ranks in chunks => rows by range of ids -> table files -> told literals
+    -> merge classes -> certificate
+
+An arrow => is a shuffle of Spark's; between steps, chunks and ranges lie at the place of the store.
 
 Nothing that scales with A is collected: the driver holds counts, names, signatures, and what is rare: OWL vocabulary among the
 assertions (sameAs, differentFrom, complex and negative assertions), the members of elements that are equal for certain, and the
@@ -30,11 +32,12 @@ from jobs.spark.building.certificate import CertificateFigures, certify, consist
 from jobs.spark.building.chunks import CHUNK_BYTES
 from jobs.spark.building.clustering import FINISH, new_ranks, renumber
 from jobs.spark.building.completion import complete, write_completion
-from jobs.spark.building.dictionary import Dictionary, all_names, make_dictionary, number_rows
+from jobs.spark.building.dictionary import Dictionary, all_names, make_dictionary, numbers_of, rank_chunks
 from jobs.spark.building.files import Scratch, scratch_of
 from jobs.spark.building.merging import IndexedStore, grouping_tables, merge_classes
 from jobs.spark.building.reading import Chunks, read
 from jobs.spark.building.tables import (
+    Numbered,
     Ranges,
     WrittenTables,
     is_local,
@@ -188,10 +191,11 @@ class _Build:
             self.settings.width,
             self.settings.near,
         )
-        number_rows(session, dictionary, found.chunks, found.summaries, names, ranges.order)
-        ranges = self._numbered(ranges, dictionary, found, names)
+        rank_chunks(session, dictionary, found.chunks, ranges.order)
+        chunks = [(chunk, numbers_of(told, names)) for chunk, told in zip(found.chunks, found.summaries)]
+        ranges = self._numbered(ranges, dictionary, chunks)
         stages.begin("writing tables")
-        written = write_ranges(session, ranges, dictionary, names)
+        written = write_ranges(session, ranges, dictionary, chunks, len(names[KIND_CLASS]))
         rare = _Rare(found.rare, dictionary, ranges, role_box(self.ontology.tbox.axioms))
         counts = _counts(written, rare)
         stages.begin("told literals")
@@ -251,13 +255,13 @@ class _Build:
             for path in (file.path, lookup_path(file)):
                 remove(self.rebuild.path, path)
 
-    def _numbered(self, ranges: Ranges, dictionary: Dictionary, found: Chunks, names: Mapping[int, Sequence[str]]) -> Ranges:
+    def _numbered(self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[Numbered]) -> Ranges:
         """The numbering that `jobs.store.numbering.local_rank` chooses: by term, or clustered where that is nearer."""
-        hubs = merge_edges(self.session, ranges)
+        hubs = merge_edges(self.session, ranges, chunks)
         near = nearness_of(self.session, ranges, hubs)
         if is_local(near):
             return ranges
-        return renumber(self.session, ranges, dictionary, found, names, near, self.settings.finish)
+        return renumber(self.session, ranges, dictionary, chunks, near, self.settings.finish)
 
     def _key(self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts) -> StoreKey:
         """The key by which tasks open what is written so far."""

@@ -8,7 +8,7 @@ level to the individuals. All numbers, and all ties in closeness, are those of `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from pyspark.sql import SparkSession
 
-from jobs.spark.building.dictionary import Dictionary, number_rows
+from jobs.spark.building.dictionary import Dictionary, rank_chunks
+from jobs.spark.building.exchange import Received, exchange
 from jobs.spark.building.files import Scratch, joined, load, run, save, slices
-from jobs.spark.building.reading import Chunks
-from jobs.spark.building.tables import Ranges, hash_interval, merge_edges, nearness_of
+from jobs.spark.building.tables import Numbered, Ranges, by_hash, merge_edges, nearness_of, send_hashes
 from jobs.store.numbering import ROUNDS, bundled, join
 from shiq.columns.arrays import Columns, Ints, unique
 from shiq.columns.rows import term_hash
@@ -33,16 +33,15 @@ def renumber(
     session: SparkSession,
     ranges: Ranges,
     dictionary: Dictionary,
-    found: Chunks,
-    names: Mapping[int, Sequence[str]],
+    chunks: Sequence[Numbered],
     nearness: float,
     finish: int = FINISH,
 ) -> Ranges:
     """``ranges`` with the clustered numbering, if it is nearer than the present one (by term), and its half-edges merged."""
     clustered = replace(ranges, renumbered=True)
     _cluster(session, ranges, dictionary, finish)
-    number_rows(session, dictionary, found.chunks, found.summaries, names, clustered.order, partial(new_ranks, clustered))
-    hubs = merge_edges(session, clustered)
+    rank_chunks(session, dictionary, range(len(chunks)), clustered.order, partial(new_ranks, clustered))
+    hubs = merge_edges(session, clustered, chunks)
     return clustered if nearness_of(session, clustered, hubs) > nearness else ranges
 
 
@@ -113,7 +112,8 @@ def _start(session: SparkSession, ranges: Ranges, dictionary: Dictionary, folder
     """Level 0: the individuals in the order of their hashes."""
     count = range(len(ranges))
     run(session, partial(_hash, ranges=ranges, dictionary=dictionary), count, "clustering: hashes")
-    sizes = run(session, partial(_sort_hashes, ranges=ranges), count, "clustering: sorting hashes")
+    send, receive = partial(send_hashes, ranges=ranges), partial(_sort_hashes, ranges=ranges)
+    sizes = exchange(session, send, count, receive, len(ranges), "clustering: sorting hashes")
     first = list(zip(count, accumulate(sizes, initial=0)))
     run(session, partial(_place, ranges=ranges), first, "clustering: places")
     run(session, partial(_own_place, ranges=ranges), count, "clustering: places")
@@ -128,9 +128,9 @@ def _hash(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
     save(ranges.folder(i) / "hashes", {"hash": hashes[order], "node": order + low})
 
 
-def _sort_hashes(i: int, *, ranges: Ranges) -> int:
+def _sort_hashes(i: int, received: Received, *, ranges: Ranges) -> int:
     """Sorts the ``i``-th interval of hashes; how many it has."""
-    node = hash_interval(i, ranges)["node"]
+    node = by_hash(received)["node"]
     save(ranges.folder(i) / "hashed", {"node": node})
     return len(node)
 

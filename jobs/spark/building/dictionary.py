@@ -1,16 +1,16 @@
 """The dictionary of individuals: each term's place among all terms, and the assertions of the chunks in those numbers.
 
-The order of the terms is cut into parts by samples. A task per part sorts what all chunks have of it; a task per chunk then puts
-ranks in the place of its own numbers.
+The order of the terms is cut into parts by samples. Chunks send each part what they have of it, and it sorts that; then the parts
+send each chunk the ranks of its terms.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -18,10 +18,10 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from jobs.spark.building.chunks import ChunkSummary, folder_of
-from jobs.spark.building.files import Scratch, load, run, save
+from jobs.spark.building.exchange import Received, Sent, exchange, sent
+from jobs.spark.building.files import Scratch, joined, load, save
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
-from shiq.columns.arrays import Columns, Ints
-from shiq.columns.rows import both_ends
+from shiq.columns.arrays import Ints
 
 #: Terms that one part of the dictionary is meant to have.
 PART = 1 << 18
@@ -69,9 +69,9 @@ def make_dictionary(
     samples = sorted((term for s in summaries for term in s.samples), key=str.encode)
     count = max(1, -(-sum(s.terms for s in summaries) // PART))
     bounds = sorted({samples[len(samples) * i // count] for i in range(1, count)} if samples else set(), key=str.encode)
-    limits = [None, *bounds, None]
-    parts = [(i, limits[i], limits[i + 1]) for i in range(len(limits) - 1)]
-    sizes = run(session, partial(_sort_part, scratch=scratch, root=root, chunks=list(chunks)), parts, "sorting terms")
+    send = partial(_send_terms, root=root, bounds=bounds)
+    receive = partial(_sort_part, scratch=scratch)
+    sizes = exchange(session, send, chunks, receive, len(bounds) + 1, "sorting terms")
     return Dictionary(scratch, root, tuple(bounds), tuple(np.cumsum([0, *sizes]).tolist()))
 
 
@@ -79,17 +79,18 @@ def _part(scratch: Scratch, i: int) -> Scratch:
     return scratch / "terms" / i
 
 
-def _sort_part(part: tuple[int, str | None, str | None], *, scratch: Scratch, root: Scratch, chunks: Sequence[int]) -> int:
+def _send_terms(chunk: int, *, root: Scratch, bounds: Sequence[str]) -> Iterator[Sent]:
+    terms = load(folder_of(root, chunk) / "terms")["term"]
+    cuts = [0, *(_first_not_below(terms, bound) for bound in bounds), len(terms)]
+    for part, (first, last) in enumerate(pairwise(cuts)):
+        if first < last:
+            yield part, "terms", {"term": terms.slice(first, last - first)}
+
+
+def _sort_part(number: int, received: Received, *, scratch: Scratch) -> int:
     """Sorts the terms between two bounds; leaves them, each once, and the place of every chunk's terms; how many there are."""
-    number, low, high = part
-    mine, ends = [], [0]
-    for chunk in chunks:
-        terms = load(folder_of(root, chunk) / "terms")["term"]
-        first = 0 if low is None else _first_not_below(terms, low)
-        last = len(terms) if high is None else _first_not_below(terms, high)
-        mine.append(terms.slice(first, last - first))
-        ends.append(ends[-1] + last - first)
-    everything = pa.concat_arrays(mine)
+    mine = [columns["term"] for columns in sent(received, "terms")]
+    everything = pa.concat_arrays([pa.array([], pa.large_string()), *mine])
     order = pc.sort_indices(everything)
     ordered = everything.take(order)
     differs = np.ones(len(ordered), np.bool_)
@@ -101,7 +102,8 @@ def _sort_part(part: tuple[int, str | None, str | None], *, scratch: Scratch, ro
     distinct = ordered.filter(pa.array(differs))
     save(folder / "terms", {"term": distinct})
     save(folder / "ranks", {"rank": rank})
-    save(folder / "ends", {"end": np.array(ends, np.int64)})
+    chunks, sizes = [chunk for chunk, _ in received.get("terms", ())], [len(terms) for terms in mine]
+    save(folder / "chunks", {"chunk": np.array(chunks, np.int64), "size": np.array(sizes, np.int64)})
     return len(distinct)
 
 
@@ -135,60 +137,29 @@ def numbers_of(summary: ChunkSummary, names: Mapping[int, Sequence[str]]) -> dic
     return found
 
 
-# --- rows -----------------------------------------------------------------------------------------
+# --- ranks ----------------------------------------------------------------------------------------
 
 
-def number_rows(
-    session: SparkSession,
-    dictionary: Dictionary,
-    chunks: Sequence[int],
-    summaries: Sequence[ChunkSummary],
-    names: Mapping[int, Sequence[str]],
-    order: str,
-    new: Callable[[Ints], Ints] | None = None,
+def rank_chunks(
+    session: SparkSession, dictionary: Dictionary, chunks: Sequence[int], order: str, new: Callable[[Ints], Ints] | None = None
 ) -> None:
-    """Leaves the rows of each chunk by rank, sorted: ``half_edges``, ``class_assertions`` and ``data_rows`` (with the chunk's
-    own numbers of literals), by chunk and ``order``. ``new`` gives other ranks for those of the dictionary."""
-    tasks = [(chunk, numbers_of(summary, names)) for chunk, summary in zip(chunks, summaries)]
-    run(session, partial(_number_chunk, dictionary=dictionary, order=order, new=new), tasks, "numbering")
+    """Leaves the rank of each term of each chunk, by the chunk's own numbers, in its folder ``order``. ``new`` gives other ranks
+    for those of the dictionary."""
+    send = partial(_send_ranks, dictionary=dictionary, new=new)
+    receive = partial(_leave_ranks, root=dictionary.root, order=order)
+    exchange(session, send, range(len(dictionary.starts) - 1), receive, len(chunks), "numbering")
 
 
-def _number_chunk(
-    task: tuple[int, dict[int, Ints]], *, dictionary: Dictionary, order: str, new: Callable[[Ints], Ints] | None
-) -> None:
-    chunk, names = task
-    folder = folder_of(dictionary.root, chunk)
-    rank = _ranks(dictionary, chunk, load(folder / "terms")["local"])
-    rank = rank if new is None else new(rank)
-    classes, roles, data = (load(folder / name) for name in ("classes", "roles", "data"))
-    _leave(
-        folder / order / "class_assertions",
-        {"node": rank[classes["subject"]], "class": names[KIND_CLASS][classes["class"]]},
-    )
-    role = names[KIND_OBJECT_PROPERTY][roles["role"]] * 2
-    _leave(folder / order / "half_edges", both_ends(rank[roles["subject"]], "role", role, rank[roles["object"]]))
-    _leave(
-        folder / order / "data_rows",
-        {
-            "node": rank[data["subject"]],
-            "property": names[KIND_DATA_PROPERTY][data["property"]],
-            "literal": data["literal"],
-        },
-    )
+def _send_ranks(part: int, *, dictionary: Dictionary, new: Callable[[Ints], Ints] | None) -> Iterator[Sent]:
+    folder, own = _part(dictionary.scratch, part), np.arange(*dictionary.starts[part : part + 2])
+    rank = (own if new is None else new(own))[load(folder / "ranks")["rank"]]
+    chunks = load(folder / "chunks")
+    for chunk, ranks in zip(chunks["chunk"].tolist(), np.split(rank, np.cumsum(chunks["size"])[:-1])):
+        yield chunk, "ranks", {"rank": ranks}
 
 
-def _leave(path: Scratch, columns: Columns) -> None:
-    order = np.argsort(columns["node"], kind="stable")
-    save(path, {name: column[order] for name, column in columns.items()})
-
-
-def _ranks(dictionary: Dictionary, chunk: int, local: Any) -> Ints:
-    """The rank of each of a chunk's terms by its own number."""
-    found = []
-    for i, start in enumerate(dictionary.starts[:-1]):
-        folder = _part(dictionary.scratch, i)
-        first, last = load(folder / "ends")["end"][chunk : chunk + 2].tolist()
-        found.append(load(folder / "ranks")["rank"][first:last] + start)
+def _leave_ranks(chunk: int, received: Received, *, root: Scratch, order: str) -> None:
+    local = load(folder_of(root, chunk) / "terms")["local"]
     rank = np.empty(len(local), np.int64)
-    rank[local] = np.concatenate(found) if found else np.zeros(0, np.int64)
-    return rank
+    rank[local] = joined(sent(received, "ranks"), ("rank",))["rank"]
+    save(folder_of(root, chunk) / order / "rank", {"rank": rank})

@@ -1,9 +1,9 @@
 """What the steps of a build leave for one another: column files at the place of the store, and tasks that read and write them.
 
-Each step is one Spark job with a task per part (a chunk of the input, a range of terms, a range of ids). A task reads slices of
-the files of the step before, memory-mapped, and leaves one file for each part of the next step to take its slice from. Files
-are put in place whole, under names that follow from the step and the part, with contents that follow from the input; so a task
-may run twice, or be lost and run again. What goes to the driver are counts and whatever is rare.
+Each step is one Spark job with a task per part (a chunk of the input, a range of terms, a range of ids). What all parts of one
+step have for all parts of the next goes by Spark's shuffles (`jobs.spark.building.exchange`); what a task needs of few others
+lies in files, which are put in place whole, under names that follow from the step and the part, with contents that follow from
+the input; so a task may run twice, or be lost and run again. What goes to the driver are counts and whatever is rare.
 """
 
 from __future__ import annotations
@@ -115,14 +115,24 @@ def _sees(mark: Scratch) -> tuple[str, bool]:
 
 def save(scratch: Scratch, columns: Mapping[str, Any]) -> None:
     """Writes parallel columns (numbers, or Arrow arrays) to an uncompressed file that can be memory-mapped."""
-    table = pa.table({name: column if isinstance(column, pa.Array) else pa.array(column) for name, column in columns.items()})
+    table = table_of(columns)
     with scratch.placed() as temporary, pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
-        writer.write_table(table.combine_chunks(), max_chunksize=max(len(table), 1))
+        writer.write_table(table, max_chunksize=max(len(table), 1))
 
 
 def load(scratch: Scratch) -> dict[str, Any]:
     """The columns that `save` wrote, memory-mapped: numbers as arrays, texts as Arrow arrays."""
-    table = pa.ipc.open_file(pa.memory_map(str(scratch.path()))).read_all()
+    return columns_of(pa.ipc.open_file(pa.memory_map(str(scratch.path()))).read_all())
+
+
+def table_of(columns: Mapping[str, Any]) -> pa.Table:
+    """Parallel columns (numbers, or Arrow arrays) as a table."""
+    arrays = {name: column if isinstance(column, pa.Array) else pa.array(column) for name, column in columns.items()}
+    return pa.table(arrays).combine_chunks()
+
+
+def columns_of(table: pa.Table) -> dict[str, Any]:
+    """Its columns: numbers as arrays, texts as Arrow arrays."""
     return {name: _column(table.column(name)) for name in table.column_names}
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -14,13 +15,14 @@ from pyspark.sql import SparkSession
 
 from jobs.spark.building.chunks import folder_of
 from jobs.spark.building.dictionary import Dictionary
-from jobs.spark.building.files import Scratch, distinct_rows, joined, load, run, save, slices
+from jobs.spark.building.exchange import Received, Sent, cut, exchange, sent
+from jobs.spark.building.files import Scratch, distinct_rows, joined, load, run, save
 from jobs.store.files import DataFile
 from jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
 from jobs.store.place import Place
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.columns.arrays import Columns, Ints, distinct, is_in, least_by, row_codes
-from shiq.columns.rows import term_hash
+from shiq.columns.rows import both_ends, term_hash
 
 #: Hashes are cut into as many intervals as there are ranges of ids.
 HASHES = 1 << 64
@@ -62,12 +64,9 @@ class Ranges:
     def file(self, i: int) -> str:
         return f"part-{i:05d}-{self.build}.zstd.parquet"
 
-    def chunk_files(self, name: str) -> list[Scratch]:
-        return [folder_of(self.root, chunk) / name for chunk in range(self.chunks)]
 
-    def row_files(self, name: str) -> list[Scratch]:
-        """The rows of each chunk by rank."""
-        return self.chunk_files(f"{self.order}/{name}")
+#: A chunk, and the number of each of its names among all, by kind.
+Numbered: TypeAlias = tuple[int, Mapping[int, Ints]]
 
 
 def rank_of(ids: Ints) -> Ints:
@@ -78,15 +77,36 @@ def rank_of(ids: Ints) -> Ints:
 # --- role assertions, and whether they are near ---------------------------------------------------
 
 
-def merge_edges(session: SparkSession, ranges: Ranges) -> Ints:
+def merge_edges(session: SparkSession, ranges: Ranges, chunks: Sequence[Numbered]) -> Ints:
     """Leaves the half-edges of each range, each once and sorted; gives the hubs, which have over ``near`` of them."""
-    found = run(session, partial(_merge_edges, ranges=ranges), range(len(ranges)), "sorting role assertions")
+    send, receive = partial(_send_edges, ranges=ranges), partial(_merge_edges, ranges=ranges)
+    found = exchange(session, send, chunks, receive, len(ranges), "sorting role assertions")
     return np.array(sorted(hub for hubs in found for hub in hubs), np.int64)
 
 
-def _merge_edges(i: int, *, ranges: Ranges) -> list[int]:
-    columns = ("node", "role", "neighbour")
-    rows = distinct_rows(joined(slices(ranges.row_files("half_edges"), "node", *ranges.bounds(i)), columns))
+def _send_edges(numbered: Numbered, *, ranges: Ranges) -> Iterator[Sent]:
+    chunk, names = numbered
+    roles, rank = load(folder_of(ranges.root, chunk) / "roles"), _ranks(ranges, chunk)
+    role = names[KIND_OBJECT_PROPERTY][roles["role"]] * 2
+    rows = both_ends(rank[roles["subject"]], "role", role, rank[roles["object"]])
+    for i, part in _by_range(rows, ranges):
+        yield i, "half_edges", part
+
+
+def _ranks(ranges: Ranges, chunk: int) -> Ints:
+    """The rank of each of a chunk's terms by its own number."""
+    found: Ints = load(folder_of(ranges.root, chunk) / ranges.order / "rank")["rank"]
+    return found
+
+
+def _by_range(rows: Columns, ranges: Ranges) -> Iterator[tuple[int, Columns]]:
+    order = np.argsort(rows["node"], kind="stable")
+    rows = {name: column[order] for name, column in rows.items()}
+    return cut(rows, rows["node"], ranges.width)
+
+
+def _merge_edges(i: int, received: Received, *, ranges: Ranges) -> list[int]:
+    rows = distinct_rows(joined(sent(received, "half_edges"), ("node", "role", "neighbour")))
     save(ranges.folder(i) / "half_edges", rows)
     low, _ = ranges.bounds(i)
     degree = np.bincount(rows["node"] - low)
@@ -130,30 +150,49 @@ class WrittenTables:
 
 
 def write_ranges(
-    session: SparkSession, ranges: Ranges, dictionary: Dictionary, names: Mapping[int, Sequence[str]]
+    session: SparkSession, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[Numbered], classes: int
 ) -> list[WrittenTables]:
-    """Writes individuals, half-edges, class assertions, data assertions, literals and the terms' hashes."""
-    task = partial(_write_range, ranges=ranges, dictionary=dictionary, classes=len(names[KIND_CLASS]))
-    written = run(session, task, range(len(ranges)), "writing tables")
+    """Writes individuals, half-edges, class assertions, data assertions, literals and the terms' hashes. ``classes``: how many
+    names of classes there are."""
+    count = range(len(ranges))
+    receive = partial(_write_range, ranges=ranges, dictionary=dictionary, classes=classes)
+    written = exchange(session, partial(_send_rows, ranges=ranges), chunks, receive, len(ranges), "writing tables")
     first = list(accumulate((w.literals for w in written), initial=0))
-    data = run(session, partial(_write_data, ranges=ranges), list(zip(range(len(ranges)), first)), "writing data assertions")
-    terms = run(session, partial(_write_terms, ranges=ranges), range(len(ranges)), "writing hashes")
+    data = run(session, partial(_write_data, ranges=ranges), list(zip(count, first)), "writing data assertions")
+    send, receive_terms = partial(send_hashes, ranges=ranges), partial(_write_terms, ranges=ranges)
+    terms = exchange(session, send, count, receive_terms, len(ranges), "writing hashes")
     for range_, more, hashed in zip(written, data, terms):
         range_.files.update(more)
         range_.files.update(hashed)
     return written
 
 
-def _write_range(i: int, *, ranges: Ranges, dictionary: Dictionary, classes: int) -> WrittenTables:
+def _send_rows(numbered: Numbered, *, ranges: Ranges) -> Iterator[Sent]:
+    chunk, names = numbered
+    classes, data, texts = (load(folder_of(ranges.root, chunk) / name) for name in ("classes", "data", "literals"))
+    rank = _ranks(ranges, chunk)
+    rows = {"node": rank[classes["subject"]], "class": names[KIND_CLASS][classes["class"]]}
+    for i, part in _by_range(rows, ranges):
+        yield i, "class_assertions", part
+    property_ = names[KIND_DATA_PROPERTY][data["property"]]
+    rows = {"node": rank[data["subject"]], "property": property_, "literal": data["literal"]}
+    for i, part in _by_range(rows, ranges):
+        used, which, _ = distinct(part["literal"])
+        yield i, "data_rows", {**part, "literal": which}
+        yield i, "literals", {name: column.take(pa.array(used)) for name, column in texts.items()}
+
+
+def _write_range(i: int, received: Received, *, ranges: Ranges, dictionary: Dictionary, classes: int) -> WrittenTables:
     low, high = ranges.bounds(i)
     edges = load(ranges.folder(i) / "half_edges")
-    class_rows = distinct_rows(joined(slices(ranges.row_files("class_assertions"), "node", low, high), ("node", "class")))
+    class_rows = distinct_rows(joined(sent(received, "class_assertions"), ("node", "class")))
+    save(ranges.folder(i) / "class_assertions", class_rows)
     terms = _terms(ranges, dictionary, i)
     ids = spread(np.arange(low, high, dtype=np.int64))
     hashes = term_hash(terms.to_pylist())
-    by_hash = np.argsort(hashes, kind="stable")
-    save(ranges.folder(i) / "hashes", {"hash": hashes[by_hash], "node": ids[by_hash]})
-    literals, data = _literals(ranges, i)
+    order = np.argsort(hashes, kind="stable")
+    save(ranges.folder(i) / "hashes", {"hash": hashes[order], "node": ids[order]})
+    literals, data = _literals(ranges, i, received)
     tables = {
         "individuals": {"node": ids, "term": terms.cast(pa.string())},
         "half_edges": {"node": spread(edges["node"]), "role": edges["role"], "neighbour": spread(edges["neighbour"])},
@@ -193,17 +232,15 @@ def _files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[str, D
 # --- data -----------------------------------------------------------------------------------------
 
 
-def _literals(ranges: Ranges, i: int) -> tuple[int, int]:
+def _literals(ranges: Ranges, i: int, received: Received) -> tuple[int, int]:
     """Numbers the literals of range ``i`` from 0 on and leaves them with its data rows; how many literals and rows it has."""
-    parts = slices(ranges.row_files("data_rows"), "node", *ranges.bounds(i))
-    texts, values, count = [], [], 0
-    for path, part in zip(ranges.chunk_files("literals"), parts):
-        used, which, _ = distinct(np.asarray(part["literal"]))
-        values.append(which + count)
-        columns = load(path)
-        texts.append({name: column.take(pa.array(used)) for name, column in columns.items()})
-        count += len(used)
-    columns = {name: pa.concat_arrays([text[name] for text in texts]) for name in ("lexical", "datatype", "language")}
+    parts, texts = sent(received, "data_rows"), sent(received, "literals")
+    first = accumulate((len(text["lexical"]) for text in texts), initial=0)
+    values = [part["literal"] + before for part, before in zip(parts, first)]
+    columns = {
+        name: pa.concat_arrays([_NO_TEXT, *(text[name] for text in texts)]) for name in ("lexical", "datatype", "language")
+    }
+    count = len(columns["lexical"])
     codes = [_codes(column) for column in columns.values()]
     _, value, example = distinct(row_codes(*codes)) if count else (codes[0],) * 3
     rows = joined(parts, ("node", "property"))
@@ -220,6 +257,9 @@ def _literals(ranges: Ranges, i: int) -> tuple[int, int]:
     save(ranges.folder(i) / "data_rows", rows)
     save(ranges.folder(i) / "literals", {**{name: c.take(pa.array(order)) for name, c in found.items()}, "hash": hashes})
     return len(order), len(rows["node"])
+
+
+_NO_TEXT = pa.array([], pa.large_string())
 
 
 def _codes(texts: pa.Array) -> Ints:
@@ -251,24 +291,26 @@ def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]
     return _files(ranges, i, tables)
 
 
-def _write_terms(i: int, *, ranges: Ranges) -> dict[str, DataFile]:
-    """Writes the ``i``-th interval of the hashes of all terms."""
-    return _files(ranges, i, {"terms": hash_interval(i, ranges)})
+def send_hashes(k: int, *, ranges: Ranges) -> Iterator[Sent]:
+    """The (hash, node) of range ``k`` for as many intervals of hashes as there are ranges."""
+    rows, count = load(ranges.folder(k) / "hashes"), len(ranges)
+    limits = [i * HASHES // count - (HASHES >> 1) for i in range(1, count)]
+    cuts = [0, *(int(np.searchsorted(rows["hash"], limit)) for limit in limits), len(rows["hash"])]
+    for i, (first, last) in enumerate(pairwise(cuts)):
+        if first < last:
+            yield i, "hashes", {name: column[first:last] for name, column in rows.items()}
 
 
-def hash_interval(i: int, ranges: Ranges) -> Columns:
-    """(hash, node) of the terms whose hashes lie in the ``i``-th of as many intervals as there are ranges, in order."""
-    count = len(ranges)
-    low, high = (k * HASHES // count - (HASHES >> 1) for k in (i, i + 1))
-    found = []
-    for k in range(count):
-        columns = load(ranges.folder(k) / "hashes")
-        first = int(np.searchsorted(columns["hash"], low)) if i else 0
-        last = int(np.searchsorted(columns["hash"], high)) if i + 1 < count else len(columns["hash"])
-        found.append({name: column[first:last] for name, column in columns.items()})
-    rows = joined(found, ("hash", "node"))
+def by_hash(received: Received) -> Columns:
+    """What an interval of hashes has received, in order."""
+    rows = joined(sent(received, "hashes"), ("hash", "node"))
     order = np.lexsort((rows["node"], rows["hash"]))
     return {name: column[order] for name, column in rows.items()}
+
+
+def _write_terms(i: int, received: Received, *, ranges: Ranges) -> dict[str, DataFile]:
+    """Writes the ``i``-th interval of the hashes of all terms."""
+    return _files(ranges, i, {"terms": by_hash(received)})
 
 
 def name_rows(names: Mapping[int, Sequence[str]]) -> Columns:

@@ -29,14 +29,14 @@ from abox_ops.labels.calculus import Label
 from abox_ops.labels.columns import Calculus, distinct_values
 from abox_ops.labels.documents import label_rows, read_labels
 from abox_ops.labels.numbered import EMPTY_ID, Bools
-from jobs.spark.building.files import Scratch, distinct_rows, joined, load, run, save, slices
+from jobs.spark.building.files import Scratch, load, run, save
 from jobs.spark.building.tables import Ranges
 from jobs.spark.worker import kept
 from jobs.store.files import DataFile
 from jobs.store.numbering import spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.abox import Interner
-from shiq.columns.arrays import Columns, Ints, distinct, is_in, take, unique
+from shiq.columns.arrays import Ints, distinct, is_in, take, unique
 from shiq.columns.rows import Names
 from shiq.model import Literal, TBox
 from simplify import simplify
@@ -185,7 +185,7 @@ def _begin(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> Scra
     calculus = rules.calculus()
     low, high = ranges.bounds(i)
     folder = ranges.folder(i)
-    classes = _class_rows(ranges, i)
+    classes = load(folder / "class_assertions")
     target, received = [classes["node"] - low], [calculus.class_labels(classes["class"])]
     data = load(folder / "data_rows")
     values, inverse = distinct_values({name: np.asarray(data[name]) for name in ("property", "literal")})
@@ -200,10 +200,6 @@ def _begin(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> Scra
     label = np.full(high - low, EMPTY_ID, np.int64)
     label = calculus.table.accumulate(label, np.concatenate(target), np.concatenate(received))
     return _save_labels(folder / "told-0", calculus, calculus.table.close(label))
-
-
-def _class_rows(ranges: Ranges, i: int) -> Columns:
-    return distinct_rows(joined(slices(ranges.row_files("class_assertions"), "node", *ranges.bounds(i)), ("node", "class")))
 
 
 def _literal_values(texts: dict[str, pa.Array], wanted: Ints) -> list[Literal]:
