@@ -140,6 +140,25 @@ class HereTwice(Here):
         return Twice(_numbers(range(start, end, step)))
 
 
+class Older(Tasks):
+    """As in Spark 4.0, which parts rows by a hash: several parts meet in one task, and one has none."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "repartitionById":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+    def repartition(self, count: int, column: str) -> Tasks:
+        rows = pa.concat_tables(self.made())
+        odd = pc.equal(pc.bit_wise_and(rows[column], 1), 1)
+        return replace(self, parts=[rows.filter(odd), rows.filter(pc.invert(odd)), rows.slice(0, 0)], task=None)
+
+
+class HereOlder(Here):
+    def range(self, start: int, end: int, step: int, count: int) -> Tasks:
+        return Older(_numbers(range(start, end, step)))
+
+
 class Weighed(Here):
     """Adds up the bytes that tasks give to the driver."""
 
@@ -325,6 +344,11 @@ def test_random_bases_at_length(block: int, tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize("seed", [2, 11, 17])
 def test_tasks_that_run_twice_change_nothing(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one_random(cast("SparkSession", HereTwice()), seed, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("seed", [2, 11])
+def test_parts_that_meet_in_one_task_change_nothing(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_random(cast("SparkSession", HereOlder()), seed, tmp_path, monkeypatch)
 
 
 def test_nothing(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from jobs.spark.building.files import columns_of, table_of
 from jobs.spark.costs import described
+from jobs.spark.imports import spare_imports
 from shiq.columns.arrays import Ints
 
 T = TypeVar("T")
@@ -61,6 +62,7 @@ def exchange(
 def _sent(
     send: Callable[[T], Iterable[Sent]], senders: Sequence[bytes], count: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
+    spare_imports()
     for batch in batches:
         for number in batch.column(0).to_pylist():
             if not number:
@@ -70,6 +72,7 @@ def _sent(
 
 
 def _received(receive: Callable[[int, Received], R], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    spare_imports()
     rows = (row for batch in batches for row in zip(*batch.columns))
     for part, mine in groupby(rows, lambda row: int(row[0].as_py())):
         found = defaultdict[str, list[tuple[int, dict[str, Any]]]](list)
