@@ -185,13 +185,36 @@ def test_the_command_takes_a_day_of_changes(lake: Path, tmp_path: Path) -> None:
     told = json.loads(out.read_text())
     assert told["about"]["to_version"] == "3" and "versions 1 to 3: 5 rows" in told["evidence"]["notes"][-1]
     assert set(command("export", "--store", kg).stdout.splitlines()) == {f"{' '.join(of_class(name, 'A'))} ." for name in "bc"}
+    empty = command(*day, "--from-version", "4", "--require-nonempty")
+    assert empty.returncode == 4 and "missing" not in empty.stderr
     write_deltalake(lake, rows_of(of_class("b", "B")), mode="append")
     assert command(*day, "--from-version", "4").returncode == 1
     assert json.loads(out.read_text())["conflicts"][0]["insertions"] == [f"{' '.join(of_class('b', 'B'))} ."]
-    assert command(*day, "--from-version", "5", "--require-nonempty").returncode == 4
     assert command(*day).returncode == 2
     assert "--from-version" in command(*day).stderr
     assert command(*day, "--from-version", "1", "--insert", before).returncode == 2
+
+
+def test_versions_between_what_was_taken_and_what_is_asked_for_are_missed(lake: Path, tmp_path: Path) -> None:
+    tbox, kg = tmp_path / "t.ofn", tmp_path / "kg"
+    tbox.write_text(TBOX)
+    assert command("index", "--tbox", tbox, "--store", kg, "-q", lake).returncode == 0
+    for name in "xyz":
+        write_deltalake(lake, rows_of(of_class(name, "A")), mode="append")
+    day = ["check", "--store", str(kg), "--changes", str(lake), "-q", "--commit"]
+    for begin, left in ((("--from-version", "6"), "versions 4 to 5"), (("--after-version", "4"), "version 4")):
+        refused = command(*day, *begin)
+        assert (
+            refused.returncode == 4 and f"took version 3 last, so that the changes of {left} would be missing" in refused.stderr
+        )
+        assert "--from-version 4" in refused.stderr
+    # What was taken may come again; of a table that the store took nothing of, nothing is known.
+    assert command(*day, "--from-version", "2").returncode == 0
+    write_deltalake(tmp_path / "other", rows_of(of_class("v", "A")))
+    write_deltalake(tmp_path / "other", rows_of(of_class("w", "A")), mode="append")
+    assert command(*day, "--changes", tmp_path / "other", "--from-version", "1").returncode == 0
+    exported = command("export", "--store", kg).stdout
+    assert all((f"{' '.join(of_class(name, 'A'))} ." in exported) is (name != "v") for name in "xyzvw")
 
 
 def test_a_table_made_anew_in_the_same_place_is_another(lake: Path, tmp_path: Path) -> None:

@@ -127,6 +127,12 @@ def test_a_store_says_which_batch_of_a_feed_it_took_last(tmp_path: Path) -> None
         assert session.check(None, complex_, commit=True, taken={"g": 2}).committed == 4
         assert session.check(plain, commit=True, taken={"f": 8}).verdict is shiq.Verdict.CONSISTENT
         assert session.taken == {"f": 8, "g": 2}
+        # An older one never takes the number back: not where nothing changes, nor by a small commit, nor by building anew.
+        before = session.identity
+        assert session.check(plain, commit=True, taken={"f": 3, "g": 2}).committed == before[1] and session.identity == before
+        for insertions, deletions in ((None, plain), (complex_, None), (None, complex_), (plain, None)):
+            assert session.check(insertions, deletions, commit=True, taken={"f": 3, "g": 1}).committed > before[1]
+            assert session.taken == {"f": 8, "g": 2}
     compact(store).close()
     with shiq.open_store(store) as session:
         assert session.taken == {"f": 8, "g": 2}

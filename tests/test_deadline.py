@@ -15,6 +15,7 @@ from types import FrameType
 
 import pytest
 
+from abox_ops.conflicts.explain import Explainer
 from abox_ops.local import LocalKnowledgeBase
 from jobs.checking import calls
 from jobs.checking.answer import in_time
@@ -227,6 +228,20 @@ def test_explaining_keeps_the_verdict() -> None:
 def over_in(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> None:
     """The alarm rings in ``name``, whenever that is."""
     monkeypatch.setattr(owner, name, lambda *_values, **_others: signal.raise_signal(signal.SIGALRM))
+
+
+@pytest.mark.parametrize(
+    "explain_seconds, limit", [(30.0, "--explain-seconds 30"), (3600.0, "--timeout 600"), (None, "--timeout 600")]
+)
+def test_explaining_names_the_limit_that_ended_it(
+    explain_seconds: float | None, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over_in(monkeypatch, Explainer, "run")
+    batch = abox_of([ClassAssertion(c, "urn:t#i") for c in (A, B)])
+    tbox = TBox((DisjointClasses((A, B)),))
+    result = check_insertions(tbox, None, batch, reasoner="own", timeout=600, explain_seconds=explain_seconds)
+    assert result.verdict is Verdict.INCONSISTENT
+    assert any(note.startswith(f"explaining ended by time ({limit})") for note in result.evidence.notes)
 
 
 def test_certifying_a_store_that_is_written_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,34 @@ def test_a_file_that_cannot_be_written_ends_the_run_before_it_begins(folder: Pat
     assert run.returncode == 4 and "where.jsonl" in run.stderr and not (folder / "kg").exists()
 
 
+def test_a_run_that_fails_over_its_changes_is_told(folder: Path) -> None:
+    assert command("index", "-t", "t.ofn", "-s", "kg", "a.nt", "-q", cwd=folder).returncode == 0
+    code, first, last = called(folder, "check", "-s", "kg", "--changes", "a.nt", "--from-version", "1")
+    assert code == 4 and last["eventType"] == "FAIL" and first["inputs"][0]["name"] == str(folder / "a.nt")
+    assert "is not a Delta table" in last["run"]["facets"]["errorMessage"]["message"]
+    for event in events(folder):
+        conforms(event)
+
+
+def test_a_file_that_cannot_be_written_at_the_end_does_not_change_what_was_found(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(error: Exception | None) -> str:
+        file = folder / "runs.jsonl"
+        with RunEvents(file, "check", {"store": "kg"}) as run:
+            run.seen(shiq.Result(shiq.Verdict.CONSISTENT))
+            file.unlink()
+            file.mkdir()
+            if error is not None:
+                raise error
+        return capsys.readouterr().err
+
+    assert "runs.jsonl: cannot be written" in told(None)
+    (folder / "runs.jsonl").rmdir()
+    with pytest.raises(shiq.InputError, match="what went wrong"):
+        told(shiq.InputError("what went wrong", ""))
+
+
 def test_an_interrupted_run_is_aborted(folder: Path) -> None:
     with pytest.raises(KeyboardInterrupt), RunEvents(folder / "runs.jsonl", "check", {"store": "kg"}):
         raise KeyboardInterrupt

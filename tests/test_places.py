@@ -439,6 +439,19 @@ def test_a_crash_before_the_manifest_leaves_the_old_snapshot(
     }
 
 
+def test_what_a_build_that_died_left_is_kept_for_a_week(
+    held: Store, bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another may be at work until then."""
+    name = f"{write.BUILDING}/0123456789ab/rows/0.arrow"
+    overwritten(bucket, name, b"rows", tmp_path)
+    for days, is_there in ((6, True), (8, False)):
+        with monkeypatch.context() as later:
+            later.setattr(time, "time", lambda now=time.time, days=days: now() + days * 24 * 3600)
+            compact(bucket)
+        assert (name in {found for found, _ in bucket.names()}) is is_there
+
+
 def test_files_stay_for_a_week_after_the_last_snapshot_that_needs_them(
     held: Store,
     bucket: Bucket,

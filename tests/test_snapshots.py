@@ -87,6 +87,15 @@ def test_tables_that_become_one_file_leave_older_snapshots_alone(tmp_path: Path,
             assert list(past.export()) == [ClassAssertion(CAT, f"urn:t#c{number - 1}")]
 
 
+def test_compacting_says_where_there_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    for name in ("nope", "other"):
+        told = shiq("compact", "--store", name, cwd=tmp_path)
+        asked = shiq("status", "--store", name, cwd=tmp_path)
+        assert told.returncode == asked.returncode == 4 and told.stderr == asked.stderr and "lock" not in told.stderr
+    assert not (tmp_path / "nope").exists() and not [*(tmp_path / "other").iterdir()]
+
+
 def test_compaction_ends_what_lies_before_it(tmp_path: Path) -> None:
     path = tmp_path / "kg"
     grown(path, 4)

@@ -128,9 +128,12 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
 
             # Nobody goes on from what contradicts, and explaining it takes memory of its own.
             add_set = add_set.settled() if offers(add_set, Settling) else add_set
-            seconds = [s for s in (options.explain_seconds, left()) if s is not None]
-            deadline, left, is_over = deadline_of(replace(options, timeout=min(seconds, default=None)), time.monotonic())
-            explanation = explained(base, insertions, add_set, groups, answered, decider, options, deadline)
+            given = (options.explain_seconds,) * 2, (left(), options.timeout)
+            named = zip(("--explain-seconds", "--timeout"), given)
+            limits = [(s, f"{option} {whole:g}") for option, (s, whole) in named if s is not None and whole is not None]
+            seconds, limit = min(limits, default=(None, ""))
+            deadline, left, is_over = deadline_of(replace(options, timeout=seconds), time.monotonic())
+            explanation = explained(base, insertions, add_set, groups, answered, decider, options, deadline, limit)
             # What was broken off may be half updated.
             clock.is_over = clock.is_over or explanation.broken_off
     decider.progress = progress

@@ -35,9 +35,11 @@ def explained(
     decider: Decider,
     options: Options,
     deadline: float | None,
+    limit: str,
 ) -> Explanation:
-    """The conflicts of ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``, found by ``deadline``.
-    ``answered`` checks a part of the batch. Where somebody has heard the verdict already, Ctrl-C leaves what was found."""
+    """The conflicts of ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``, found by ``deadline``,
+    which the option ``limit`` set. ``answered`` checks a part of the batch. Where somebody has heard the verdict already, Ctrl-C
+    leaves what was found."""
 
     def check(part: ABox, onto: ModelKnowledgeBase | None = None) -> tuple[AddSet, list[tuple[str, ...]]]:
         found, answers = answered(part, lambda _: None, onto)
@@ -67,20 +69,17 @@ def explained(
         explainer.complete = False
     finally:
         decider.audit = audit
-    return _explanation(explainer, groups, options, ended=ended, broken_off=broken_off or not ended)
+    return _explanation(explainer, groups, limit, ended=ended, broken_off=broken_off or not ended)
 
 
-def _explanation(
-    explainer: Explainer, groups: Sequence[object], options: Options, *, ended: bool, broken_off: bool
-) -> Explanation:
-    """What ``explainer`` has found of the inconsistent ``groups``."""
+def _explanation(explainer: Explainer, groups: Sequence[object], limit: str, *, ended: bool, broken_off: bool) -> Explanation:
+    """What ``explainer`` has found of the inconsistent ``groups``, in the time of the option ``limit``."""
     found, complete = explainer.conflicts, not broken_off and explainer.complete
     unexplained = max(0, len(groups) - len(found)) if broken_off or not found else explainer.unexplained
     note = ""
     if not ended:
         note = "explaining was interrupted"
     elif broken_off or (not complete and explainer.is_out_of_time):
-        limit = "--timeout" if options.explain_seconds is None else f"--explain-seconds {options.explain_seconds:g}"
         note = f"explaining ended by time ({limit})"
     notes = (f"{note}: the verdict stands, there may be more conflicts",) if note else ()
     return Explanation(found, unexplained, complete, ended, broken_off, notes)

@@ -26,7 +26,6 @@ from jobs.checking.inputs import (
     noted,
     read_batch,
     read_by_form,
-    sources_of,
     spark_sources,
     stands_whatever_hermit_says,
 )
@@ -113,7 +112,8 @@ class Session:
         (`Result.snapshot`); settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
         CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
         ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop;
-        ``named``: what the caller calls a source, where that is another name; ``taken``: see `taken`, told with the commit.
+        ``named``: what the caller calls a source, where that is another name; ``taken``: see `taken`, told with the
+        commit, which never takes a number back.
 
         Raises `StoreError` if another process commits while this check, which is to commit, is at work (nothing is lost: check
         again), or ``commit`` is asked of a session that was opened on a snapshot by its number.
@@ -135,8 +135,7 @@ class Session:
         decider.asked = 0
         decider.progress = options.progress
         clock = Clock()
-        if options.engine == "spark":
-            insertions, deletions = spark_sources(insertions, options), spark_sources(deletions, options)
+        coming, going = spark_sources(insertions, options), spark_sources(deletions, options)
         read: list[InputBatch] = []
 
         def checked() -> Result:
@@ -145,13 +144,11 @@ class Session:
             clock.stage("opening the store")
             if commit:
                 # What is committed is what was checked, so it is read once, here, whatever the engine.
-                read.append(timed_batch(base, insertions, deletions, options, clock))
+                read.append(timed_batch(base, coming, going, options, clock))
             batch = read[0] if commit else None
-            return check_batch(base, insertions, deletions, options, decider, clock, read=batch)
+            return check_batch(base, coming, going, options, decider, clock, read=batch)
 
-        result = in_time(options, clock, checked, self._store.leftovers)
-        if options.engine == "spark":
-            result = noted(result, sources_of(insertions), sources_of(deletions))
+        result = noted(in_time(options, clock, checked, self._store.leftovers), coming, going)
         if clock.is_over:
             # What was interrupted may be half updated.
             self._forget()

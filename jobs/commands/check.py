@@ -97,16 +97,16 @@ def check(
 
     options |= {"require_nonempty": require_nonempty, "why_pulled": why_pulled, "verdict_only": verdict_only}
 
-    inputs = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox, "insertions": insertions, "deletions": deletions}
-    coming, going = list[object](insertions), list[object](deletions)
-    notes: tuple[str, ...] = ()
-    taken: shiq.TableChanges | None = None
-    if changes:
-        taken = _changes(changes, from_version, after_version, to_version, options)
-        coming, going, notes = [taken.insertions], [taken.deletions], (str(taken),)
-        inputs |= {"changes": changes, "from_version": str(taken.first), "to_version": str(taken.last)}
+    inputs: dict[str, Any] = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox}
+    inputs |= {"insertions": insertions, "deletions": deletions, "changes": changes}
 
     def run(settings: dict[str, Any]) -> shiq.Result:
+        taken: shiq.TableChanges | None = None
+        coming, going, notes = list[object](insertions), list[object](deletions), tuple[str, ...]()
+        if changes:
+            taken = _changes(changes, from_version, after_version, to_version, settings)
+            coming, going, notes = [taken.insertions], [taken.deletions], (str(taken),)
+            inputs.update(from_version=str(taken.first), to_version=str(taken.last))
         if store is None:
             result = check_insertions(list(tbox), list(abox), coming, going, **settings)
         else:

@@ -64,7 +64,7 @@ def compact(store: str) -> int:
 
     A table of which one copy is damaged (`shiq status --verify`) is written anew by the other.
 
-    Files that no snapshot has needed for a week are removed.
+    Files that no snapshot has needed for a week are removed, and in an object store what a build that died left.
     """
     from jobs.store import place_of
     from jobs.store.upkeep import compact as run

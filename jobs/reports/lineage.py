@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from urllib.parse import urlsplit
 
 import shiq
 from jobs.files import naming
+from shiq.errors import OperationalError
 from shiq.sources import TABLE
 from shiq.verdict import Verdict
 
@@ -33,7 +35,8 @@ _VERSION = re.compile(r"(?P<name>.*): (?:Delta version|Iceberg snapshot) (?P<ver
 class RunEvents:
     """The events of one run of ``command`` with ``inputs`` (`jobs.commands.running.Request`); a context manager around it.
 
-    Raises: OperationalError where ``file`` cannot be written.
+    Raises: OperationalError where ``file`` cannot be written as the run begins; where it cannot at the end, stderr says so, and
+    what was found, and done, stands.
     """
 
     file: Path
@@ -52,6 +55,12 @@ class RunEvents:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        try:
+            self._tell_end(error)
+        except OperationalError as fault:
+            print(f"{fault} (the end of the run is not told there)", file=sys.stderr)
+
+    def _tell_end(self, error: BaseException | None) -> None:
         if isinstance(error, Exception):
             self._tell("FAIL", {"errorMessage": _facet("ErrorMessageRunFacet", message=str(error), programmingLanguage="Python")})
         elif self.result is None:

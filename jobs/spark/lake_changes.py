@@ -1,6 +1,6 @@
 """A batch from a table that a session of Spark's knows: what came and went between two of its versions, net.
 
-Delta tells rows by its change data feed, Iceberg by the changelog that its procedure `create_changelog_view` shows. They are
+Delta tells rows by its change data feed, Iceberg by its table `NAME.changes`, a scan of its changelog. They are
 believed where counts agree: rows before, and what came less what went, are the rows after. Else the versions are compared, row by
 row. A triple that one row lost while another still says it is not deleted (`shiq.rdf.changes`).
 """

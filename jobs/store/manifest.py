@@ -133,6 +133,10 @@ class Manifest:
         found: Mapping[str, int] = self.facts.get(TAKEN, {})
         return found
 
+    def taken_with(self, taken: Mapping[str, int]) -> Mapping[str, int]:
+        """``taken`` beside what was taken in before; of each feed the greater number, so that one is never told back."""
+        return {**self.taken, **{feed: max(number, self.taken.get(feed, number)) for feed, number in taken.items()}}
+
     @property
     def range_size(self) -> int | None:
         """How many individuals a range of its tables has, where that is known."""

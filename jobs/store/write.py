@@ -166,8 +166,8 @@ class Rebuild:
         return {RELEASED: self.old.facts[RELEASED]} if self.old and RELEASED in self.old.facts else {}
 
     def _taken(self) -> dict[str, Any]:
-        before = self.old.taken if self.old and self.keeps else {}
-        return {TAKEN: {**before, **self.taken}} if before or self.taken else {}
+        taken = self.old.taken_with(self.taken) if self.old and self.keeps else self.taken
+        return {TAKEN: taken} if taken else {}
 
     def _read_properties(self) -> list[str]:
         """The object and data properties of the TBox that the data was first read with, by the snapshots that are kept: what was
@@ -297,7 +297,9 @@ def succeed(store: Place, new: Manifest, old: Manifest) -> None:
         return
     since = new.facts[RELEASED]
     for name, put in list(store.names()):
-        is_ours = name.partition("/")[0] in (DOCUMENTS, REMOVED, SNAPSHOTS, LOOKUPS, TABLES) and "/_delta_log/" not in name
+        is_ours = (
+            name.partition("/")[0] in (DOCUMENTS, REMOVED, SNAPSHOTS, LOOKUPS, TABLES, BUILDING) and "/_delta_log/" not in name
+        )
         if is_ours and name not in needed and max(put, since.get(name, 0.0)) < before:
             store.remove(name)
 

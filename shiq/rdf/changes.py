@@ -60,9 +60,17 @@ class TableChanges:
 
     def refuse_another(self, taken: Mapping[str, int]) -> None:
         """Raises: InputError if what was ``taken`` of a table at this path, by feed, was of another one: nothing tells what that
-        said and this one does not. From version 0 on this one is taken."""
+        said and this one does not; or if versions lie between, whose changes would be missing. From version 0 on this one is
+        taken."""
         before = [feed for feed in taken if self.ids and feed.rpartition("#")[0] == self.path]
-        if self.first and before and not {f"{self.path}#{name}" for name in self.ids} & {*before}:
+        same = [taken[feed] for feed in before if feed.rpartition("#")[2] in self.ids]
+        if same and self.first > (next_one := max(same) + 1):
+            left = f"version {next_one}" if self.first == next_one + 1 else f"versions {next_one} to {self.first - 1}"
+            raise InputError(
+                f"{self.path}: the store took version {max(same)} last, so that the changes of {left} would be missing in it",
+                f"Begin where it stands: --from-version {next_one}.",
+            )
+        if self.first and before and not same:
             raise InputError(
                 f"{self.path} is another table than the one whose version {max(taken[feed] for feed in before)} the store took: "
                 "that was deleted, and one made anew in its place",

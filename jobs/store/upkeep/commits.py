@@ -77,7 +77,8 @@ def commit(
 
     ``asides``: what is set aside from now on. What was before stays so, less what is deleted, or inserted after all.
     ``leftovers``: those of the data from now on, which hold what A has outside SHIQ(D); None: as before.
-    ``left_out``: what of the batch comes to what is left out. ``taken``: the number of the batch by its feed (`TAKEN`).
+    ``left_out``: what of the batch comes to what is left out. ``taken``: the number of the batch by its feed (`TAKEN`),
+    which counts where it is greater than the one before.
 
     ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store as the check has it open, with
     what it has read already; nobody uses it afterwards. ``patch``: by which the batch was accepted under the criterion `model`:
@@ -99,7 +100,7 @@ def commit(
             is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
             is_void = is_void and kept == store.asides and leftovers == store.data_leftovers
             # What a feed sends again changes nothing, but may once others have changed the store.
-            is_void = is_void and present.taken.items() >= (taken or {}).items()
+            is_void = is_void and present.taken == present.taken_with(taken or {})
             return store if is_void else _written(store, grown, free, certificate, kept, leftovers, left_out, taken or {})
         gone, new = frozenset(deletions), list(insertions)
         abox = abox_of([*(a for a in store.export() if a not in gone), *new])
@@ -134,6 +135,7 @@ def compact(path: Place) -> Store:
 
     Raises: StoreError if something is damaged of which there is no copy.
     """
+    read_manifest(path)
     with writing(path):
         store = Store(path, read_manifest(path))
         for file in store.manifest.documents.values():
@@ -236,7 +238,7 @@ def _written(
             **aside,
         },
         certificate=issued(certificate, old.tbox_hash, old.snapshot + 1, left_over),
-        facts=facts | counts | ({TAKEN: {**old.taken, **taken}} if taken else {}),
+        facts=facts | counts | ({TAKEN: old.taken_with(taken)} if taken else {}),
         before=keep(store.path, old),
     )
     write_manifest(store.path, manifest)
