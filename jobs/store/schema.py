@@ -20,8 +20,9 @@ atoms the labels are over):
 
 * ``elements``: element (a class of individuals that are equal for certain, named by its least node) and its told label.
 * ``labels``: label, its positive and negative atoms as hexadecimal bitmasks.
-* ``same``, ``equal``, ``merged``: member, group; individuals by asserted and by certain equality, elements by merge class; those
-  alone in their group are left out. ``same_members`` and so on: the same rows by group.
+* ``same``, ``equal``, ``merged``: member, group; individuals by asserted and by certain equality, elements by merge class of
+  told, where no model certified A (see ``outside``); those alone in their group are left out. ``same_members`` and so on: the
+  same rows by group.
 
 What the model that certified A says beyond that (`abox_ops.patch.outside_columns`), in stores that were certified with it:
 

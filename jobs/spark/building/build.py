@@ -1,13 +1,13 @@
 """Building a store on Spark: the driver of the steps.
 
     lines -> chunks of assertions => dictionary => ranks in chunks => rows by range of ids -> table files -> told literals
-    -> merge classes -> certificate
+    -> model of A, or else merge classes -> certificate
 
 An arrow => is a shuffle of Spark's; between steps, chunks and ranges lie at the place of the store.
 
 Nothing that scales with A is collected: the driver holds counts, names, signatures, and what is rare: OWL vocabulary among the
 assertions (sameAs, differentFrom, complex and negative assertions), the members of elements that are equal for certain, and the
-merge classes that have several elements.
+merge classes that have several elements: of the model, or, where there is none, of told, which may be many.
 """
 
 from __future__ import annotations
@@ -209,17 +209,18 @@ class _Build:
         small |= grouping_tables("same", _by_id(rare.told())) | grouping_tables("equal", _by_id(told))
         small |= grouping_tables("merged", grouping(np.zeros(0, np.int64), np.zeros(0, np.int64)))
         tables |= self._small(small, ranges)
-        stages.begin("merge classes")
-        indexed = IndexedStore(self._key(tables, counts), rules, "told", *rare.negated())
-        merged = merge_classes(session, ranges, indexed)
-        tables |= self._small(grouping_tables("merged", merged), ranges)
-        indexed = replace(indexed, store=self._key(tables, counts), stage="merged")
         stages.begin("certifying")
+        indexed = IndexedStore(self._key(tables, counts), rules, "told", *rare.negated())
         asking = Asking(settings.reasoner, settings.heap, settings.timeout, settings.audit)
         completed = None
         if settings.completes and counts.assertions and not any(map(clashes, labels)):
             completed = complete(session, ranges, indexed, asking)
         if completed is None:
+            stages.begin("merge classes")
+            merged = merge_classes(session, ranges, indexed)
+            tables |= self._small(grouping_tables("merged", merged), ranges)
+            indexed = replace(indexed, store=self._key(tables, counts), stage="merged")
+            stages.begin("certifying")
             certified = certify(session, ranges, indexed, asking, limit=settings.limit, names_open=settings.names_open)
         else:
             certified = consistent(completed.modules, completed.shapes, completed.kept, completed.drawn)

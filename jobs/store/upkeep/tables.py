@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from abox_ops.elements.base import ArrayBase, array_base
-from abox_ops.elements.partition import StoredPartition
+from abox_ops.elements.partition import StoredPartition, grouping
 from abox_ops.index.columns import Index
 from abox_ops.labels.documents import clauses_hash, complex_text, label_rows, labels_in_order
 from abox_ops.patch.outside_columns import OutsideCompletion
@@ -125,7 +125,9 @@ def index_tables(index: Index, completion: OutsideCompletion | None = None) -> d
     tables["labels"] = label_rows(labels)
     groupings: dict[str, StoredPartition] = {name: getattr(index, name) for name in GROUPINGS}
     if completion:
-        groupings |= {"outside": completion.classes, "certified": completion.modules}
+        # Those of N serve both while there is one.
+        nobody = np.zeros(0, np.int64)
+        groupings |= {"merged": grouping(nobody, nobody), "outside": completion.classes, "certified": completion.modules}
     for name, groups in groupings.items():
         tables[name], tables[f"{name}_members"] = _spread(groups.by_member), _spread(groups.by_group)
     return tables
