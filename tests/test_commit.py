@@ -204,6 +204,20 @@ def test_a_batch_that_changes_nothing_makes_no_snapshot(tmp_path: Path) -> None:
     assert commit(tmp_path / "kg", abox_of(people(0, 5)), abox_of(people(8, 9)), checked=store.identity).snapshot == 1
 
 
+@pytest.mark.parametrize("commits", [False, True])
+def test_what_a_result_tells_of_a_store_ends_with_its_session(commits: bool, tmp_path: Path) -> None:
+    """What was looked at before that stays."""
+    index(SIGNED, abox_of(people(0, 5)), tmp_path / "kg", reasoner="own")
+    with open_session(tmp_path / "kg") as session:
+        seen, unseen = (session.check(abox_of(people(3, 7)), reasoner="own") for _ in range(2))
+        kept = [*seen.a_add]
+        if commits:
+            assert session.check(abox_of(people(3, 7)), commit=True, reasoner="own").committed
+    assert kept == [*seen.a_add] and len(unseen.a_add) == len(kept)
+    with pytest.raises(StoreError, match="closed"):
+        list(unseen.a_add)
+
+
 def test_a_refused_session_goes_on(tmp_path: Path) -> None:
     index(SIGNED, abox_of(people(0, 5)), tmp_path / "kg", reasoner="own")
     with open_session(tmp_path / "kg") as one, open_session(tmp_path / "kg") as other:

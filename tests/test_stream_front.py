@@ -19,6 +19,8 @@ import pytest
 
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.verdict import KINDS
+from streams.enrichment.jsonld import record_of
+from streams.enrichment.mapping.compiled import parse_record as mapped_record
 from streams.front.arrivals import Arrivals
 from streams.front.checkpoint import POINTS, Checkpoint, CheckpointContent, Pace, checkpointing, packed, unpacked
 from streams.front.event import EventError, parse_event
@@ -30,6 +32,7 @@ from streams.front.run import StreamRun, started
 from streams.front.sinks import LinesFile, open_sink
 from streams.front.sources import open_source
 from streams.front.status import PLAIN, Status
+from streams.rules.records import parse_record as rules_record
 
 LINE = '{"t": %d, "triples": ["<urn:s> <urn:p> <urn:o> ."]}'
 
@@ -60,6 +63,14 @@ LINE = '{"t": %d, "triples": ["<urn:s> <urn:p> <urn:o> ."]}'
 def test_what_is_no_event_says_why(text: str, said: str) -> None:
     with pytest.raises(EventError, match=said.replace("^", r"\^").replace("[", r"\[")):
         parse_event(text)
+
+
+@pytest.mark.parametrize("twice", ['"t": 1, "t": 2', '"t": 2, "\\u0074": 2'])
+def test_a_record_of_any_form_that_has_a_time_twice_is_none(twice: str) -> None:
+    for row in ('"types": {}, "verdict": "consistent"', '"from": 1, "to": 2', '"triples": []'):
+        for read in (parse_event, record_of, mapped_record, rules_record):
+            with pytest.raises(EventError, match='"t" is there twice'):
+                read(f"{{{twice}, {row}}}".encode())
 
 
 def test_times_are_floored_to_the_unit() -> None:

@@ -202,6 +202,11 @@ class Store:
 
     def table(self, name: str) -> ParquetTable:
         """A table by its name (see `jobs.store.schema`)."""
+        if not self._tables:
+            raise StoreError(
+                f"{self.path}: the store is closed, or another snapshot took its place",
+                "What a result tells of it (`Result.a_add`) is read while the session is open, and before it commits.",
+            )
         return self._tables[name]
 
     @property

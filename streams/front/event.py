@@ -102,7 +102,8 @@ def _identifier(members: Mapping[str, Any]) -> str | None:
     raise EventError('"id" is a text or an integer')
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON by its members. Raises: EventError for one that has a member twice."""
     if len(found := dict(pairs)) != len(pairs):
         names = [name for name, _ in pairs]
         raise EventError(f'the member "{next(name for name in names if names.count(name) > 1)}" is there twice')
@@ -113,4 +114,4 @@ def _no_number(text: str) -> None:
     raise EventError(f"{text} is no number of JSON")
 
 
-_JSON: Final = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_no_number)
+_JSON: Final = json.JSONDecoder(object_pairs_hook=members_once, parse_constant=_no_number)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from shiq.model import RDF
-from streams.front.event import Event, EventError, parse_event, time_of
+from streams.front.event import Event, EventError, members_once, parse_event, time_of
 from streams.front.record import Record
 from streams.front.sources import LinesFile, Source
 from streams.rules.atoms import AtomError, read_line
@@ -121,7 +121,7 @@ def parse_record(data: bytes, unit: str = "sec") -> Event:
 def _row(text: str) -> dict[str, Any] | None:
     """A row of another stream command; None for anything else."""
     try:
-        row = json.loads(text)
+        row = json.loads(text, object_pairs_hook=members_once)
     except (ValueError, RecursionError):
         return None
     is_row = isinstance(row, dict) and (("from" in row and "to" in row) or ("types" in row and "verdict" in row))

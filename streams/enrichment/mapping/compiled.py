@@ -21,6 +21,7 @@ from shiq.ntriples import literal as literal_text
 from streams.enrichment.mapping.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap
 from streams.enrichment.mapping.reader import path_of, read_mapping
 from streams.enrichment.statements import TYPE, Statement, is_resource
+from streams.front.event import members_once
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")
 
@@ -51,7 +52,7 @@ def _no_number(text: str) -> None:
     raise ValueError(f"{text} is no number of JSON")
 
 
-_JSON: Final = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_no_number)
+_JSON: Final = json.JSONDecoder(object_pairs_hook=members_once, parse_int=Number, parse_float=Number, parse_constant=_no_number)
 _SCAN: Final[Any] = _JSON.scan_once  # type: ignore[attr-defined]
 
 
