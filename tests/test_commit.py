@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from killing import run_and_kill
+from people import COMPANY, PERSON, SIGNED, TBOX, people
 from store_content import said
 
 import abox_ops.index.columns
@@ -29,11 +30,9 @@ from shiq.model import (
     Assertion,
     Class,
     ClassAssertion,
-    DisjointClasses,
     ObjectMaxCardinality,
     ObjectProperty,
     ObjectPropertyAssertion,
-    Signature,
     SubClassOf,
     TBox,
 )
@@ -101,21 +100,7 @@ def test_a_thousand_commits(tmp_path: Path) -> None:
     assert counts[1] >= 500, "most commits add files"
 
 
-PERSON, COMPANY, KNOWS = Class("urn:t#Person"), Class("urn:t#Company"), ObjectProperty("urn:t#knows")
-TBOX = TBox((DisjointClasses((PERSON, COMPANY)),))
-SIGNED = TBox(TBOX.axioms, Signature(frozenset((PERSON.iri, COMPANY.iri)), frozenset((KNOWS.iri,))))
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-
-
-def people(first: int, last: int) -> list[Assertion]:
-    return [
-        assertion
-        for i in range(first, last)
-        for assertion in (
-            ClassAssertion(PERSON, f"urn:t#p{i}"),
-            ObjectPropertyAssertion(KNOWS, f"urn:t#p{i}", f"urn:t#p{(i * 7) % last}"),
-        )
-    ]
 
 
 _CHILD = """
@@ -125,7 +110,7 @@ from pathlib import Path
 from jobs.store.upkeep import commit
 from jobs.store import open_store
 from jobs.store.manifest import write_manifest
-from tests_people import people
+from people import people
 from shiq.abox import abox_of
 store = Path(sys.argv[1])
 print("ready", flush=True)
@@ -139,10 +124,9 @@ def test_a_commit_that_is_killed_leaves_the_old_snapshot_or_the_new_one(tmp_path
     base = people(0, 300)
     gone, new = set(people(0, 20)), set(people(300, 340))
     old, after = frozenset(base), frozenset((set(base) - gone) | new)
-    (tmp_path / "tests_people.py").write_text(_PEOPLE)
     (tmp_path / "child.py").write_text(_CHILD)
     root = Path(__file__).resolve().parent.parent
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(tmp_path)])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(Path(__file__).parent)])}
     dice = random.Random(5)
     seen = set()
     for turn in range(turns):
@@ -157,15 +141,6 @@ def test_a_commit_that_is_killed_leaves_the_old_snapshot_or_the_new_one(tmp_path
         if store.snapshot == 1:
             assert frozenset(commit(path, abox_of(new), abox_of(gone), checked=store.identity).export()) == after
     assert 2 in seen
-
-
-_PEOPLE = """
-from shiq.model import Class, ClassAssertion, ObjectProperty, ObjectPropertyAssertion
-def people(first, last):
-    for i in range(first, last):
-        yield ClassAssertion(Class("urn:t#Person"), f"urn:t#p{i}")
-        yield ObjectPropertyAssertion(ObjectProperty("urn:t#knows"), f"urn:t#p{i}", f"urn:t#p{(i * 7) % last}")
-"""
 
 
 def test_a_store_that_moved_on_refuses(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from command_line import shiq
 from deltalake import DeltaTable
+from people import COMPANY, PERSON, SIGNED, TBOX, people
 from store_content import said
 
 from jobs.store import Store, copies, open_store, place_of, schema, write
@@ -32,28 +33,14 @@ from shiq.abox import abox_of
 from shiq.check import index
 from shiq.check import open_store as open_session
 from shiq.errors import OperationalError, StoreError, UsageError
-from shiq.model import Assertion, Class, ClassAssertion, DisjointClasses, ObjectProperty, ObjectPropertyAssertion, Signature, TBox
+from shiq.model import ClassAssertion
 from shiq.verdict import Verdict
 from tests.tools.random_ontologies.kb import random_kb
 
-PERSON, COMPANY, KNOWS = Class("urn:t#Person"), Class("urn:t#Company"), ObjectProperty("urn:t#knows")
-TBOX = TBox((DisjointClasses((PERSON, COMPANY)),))
-SIGNED = TBox(TBOX.axioms, Signature(frozenset((PERSON.iri, COMPANY.iri)), frozenset((KNOWS.iri,))))
 TEXT = """Prefix(:=<urn:t#>) Ontology(<urn:t> Declaration(Class(:Person)) Declaration(Class(:Company))
 Declaration(ObjectProperty(:knows)) DisjointClasses(:Person :Company) ObjectPropertyRange(:knows :Person))"""
 _TIMES = re.compile(r"\d s( |$)")
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
-
-
-def people(first: int, last: int) -> list[Assertion]:
-    return [
-        assertion
-        for i in range(first, last)
-        for assertion in (
-            ClassAssertion(PERSON, f"urn:t#p{i}"),
-            ObjectPropertyAssertion(KNOWS, f"urn:t#p{i}", f"urn:t#p{i * 7 % last}"),
-        )
-    ]
 
 
 @pytest.fixture
@@ -357,7 +344,7 @@ from jobs.store import open_store, place_of
 from jobs.store.upkeep import commit
 from shiq.abox import abox_of
 from shiq.errors import StoreError
-from test_places import people
+from people import people
 place, first = place_of(sys.argv[1]), int(sys.argv[2])
 identity = open_store(place).identity
 print("ready", flush=True)

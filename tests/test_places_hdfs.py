@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from command_line import shiq
+from people import people
 from test_places import (  # noqa: F401
-    TBOX,
     held,
-    people,
     test_a_crash_before_the_manifest_leaves_the_old_snapshot,
     test_a_damaged_copy_is_noticed_and_fetched_anew,
     test_a_damaged_object_is_named,
@@ -21,6 +20,7 @@ from test_places import (  # noqa: F401
     test_of_two_writers_the_second_is_told,
     test_two_builds_at_once,
     test_versions_of_tables_are_those_of_one_writer,
+    test_what_a_build_that_died_left_is_kept_for_a_week,
     test_what_is_no_store_is_not_overwritten,
     test_writers_at_once_one_wins_and_the_others_exit_with_4,
 )

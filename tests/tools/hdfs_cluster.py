@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from jobs.evaluation.peers.install import fetch_jars, listed_jars, repository
+from jobs.evaluation.peers.install import listed_jars
 from shiq.errors import OperationalError
 from shiq.reasoner.installed import home
+from tests.tools.jars import fetched
 
 SETTING = "SHIQ_HDFS_CLUSTER"
 _HERE = Path(__file__)
@@ -68,16 +69,5 @@ def cluster(folder: Path) -> Iterator[str]:
             process.kill()
 
 
-def main() -> int:
-    """Fetches what is not there yet."""
-    try:
-        fetch_jars(_JARS, jars(), repository())
-    except OperationalError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(f"Hadoop's file system: in {jars()}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fetched(_JARS, jars(), "Hadoop's file system"))

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jobs.evaluation.peers.install import fetch_jars, listed_jars, repository
+from jobs.evaluation.peers.install import listed_jars
 from shiq.errors import OperationalError
 from shiq.reasoner.installed import home
+from tests.tools.jars import fetched
 
 SETTING = "SHIQ_KAFKA_BROKER"
 _JARS = Path(__file__).with_suffix(".txt")
@@ -88,16 +89,5 @@ def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     raise OperationalError(f"the broker does not start: {log.read_text(errors='replace')[-500:]}", "Look at its log.")
 
 
-def main() -> int:
-    """Fetches what is not there yet."""
-    try:
-        fetch_jars(listed_jars(_JARS, "kafka"), jars(), repository())
-    except OperationalError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(f"Kafka's broker: installed in {jars()}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fetched(listed_jars(_JARS, "kafka"), jars(), "Kafka's broker"))

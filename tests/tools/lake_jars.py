@@ -9,9 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-from jobs.evaluation.peers.install import fetch_jars, listed_jars, repository
-from shiq.errors import OperationalError
+from jobs.evaluation.peers.install import listed_jars
 from shiq.reasoner.installed import home
+from tests.tools.jars import fetched
 
 SETTING = "SHIQ_LAKE_JARS"
 _JARS = listed_jars(Path(__file__).with_suffix(".txt"), "lake")
@@ -46,16 +46,5 @@ def settings(folder: Path) -> dict[str, str]:
     }
 
 
-def main() -> int:
-    """Fetches what is not there yet."""
-    try:
-        fetch_jars(_JARS, jars(), repository())
-    except OperationalError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(f"Delta and Iceberg for Spark: in {jars()}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(fetched(_JARS, jars(), "Delta and Iceberg for Spark"))

@@ -1,0 +1,21 @@
+"""Jars that tests need, fetched from a Maven repository."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from jobs.evaluation.peers.install import Jar, fetch_jars, repository
+from shiq.errors import OperationalError
+
+
+def fetched(jars: Sequence[Jar], folder: Path, title: str) -> int:
+    """Fetches those of ``jars`` that are not in ``folder``; the exit code."""
+    try:
+        fetch_jars(jars, folder, repository())
+    except OperationalError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{title}: in {folder}")
+    return 0
