@@ -11,7 +11,7 @@ _ENTITIES = (owl.Class, owl.ObjectProperty, owl.DataProperty, owl.Datatype)
 _LEAVES = (str, *_ENTITIES, owl.Literal)
 
 
-#: More different individuals in one axiom are refused: it would become millions of pairs.
+#: More different, or same, individuals in one axiom are refused: it would become millions of pairs.
 MOST_DIFFERENT = 2000
 
 #: Assertions without a name of a class, property or datatype. A list of n different individuals is n(n - 1)/2 of them.

@@ -21,6 +21,7 @@ from shiq.errors import InputError
 from shiq.functional import axiom_text, ontology_text, parse_functional, read_document
 from shiq.functional.reader import MAX_DEPTH
 from shiq.reading import Reading
+from shiq.signature import MOST_DIFFERENT
 from shiq.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -237,6 +238,25 @@ def test_errors_are_leftovers(body: str, kind: str, message: str) -> None:
     assert sum(reading.ledger.values()) == 3 + sum(leftover.count for leftover in reading.leftovers) + (
         1 if "SubObjectPropertyOf" in body else 0
     )
+
+
+def test_same_individuals_stay_the_same_without_an_axiom_about_some_of_them() -> None:
+    def pairs(*members: str) -> set[frozenset[str]]:
+        text = f"SameIndividual({' '.join(f'<urn:{name}>' for name in members)})"
+        return {frozenset((a.first, a.second)) for _, a in read_document(f"Ontology({text})", "t", "").assertions}
+
+    assert not pairs(*"abcd") - pairs(*"dbca")
+    for gone in ("ab", "ac", "bcd"):
+        left, alike = pairs(*"abcd") - pairs(*gone), {"urn:a"}
+        for _ in left:
+            alike |= {name for pair in left if pair & alike for name in pair}
+        assert alike == {f"urn:{name}" for name in "abcd"}, gone
+
+
+def test_too_many_same_individuals_are_refused() -> None:
+    text = f"SameIndividual({' '.join(f'<urn:i{k}>' for k in range(MOST_DIFFERENT + 1))})"
+    (leftover,) = read_document(f"Ontology({text})", "t", "").leftovers
+    assert leftover.message.startswith("SameIndividual of 2001 is over the limit of 2000") and "pairs" in leftover.hint
 
 
 def test_hints() -> None:

@@ -98,6 +98,17 @@ def _at_least_two(members: tuple[Any, ...]) -> tuple[Any, ...]:
     return distinct
 
 
+def _same(members: tuple[str, ...]) -> tuple[m.Assertion, ...]:
+    # All pairs, though n - 1 say as much: an axiom that is deleted leaves no pair of its own, in whatever order it is written,
+    # and one about some of the members leaves all of them the same, as the whole axiom says.
+    if len(members) > MOST_DIFFERENT:
+        raise RefusedConstruct(
+            f"SameIndividual of {len(members)} is over the limit of {MOST_DIFFERENT}",
+            hint="say it in pairs, of each individual and the next",
+        )
+    return tuple(m.SameIndividual(*pair) for pair in combinations(members, 2))
+
+
 def _different(members: tuple[str, ...]) -> DifferentMembers | tuple[m.Assertion, ...]:
     distinct = _at_least_two(members)
     if len(distinct) > MOST_DIFFERENT:
@@ -214,7 +225,7 @@ AXIOMS: dict[str, ConstructRule] = {
     "FunctionalDataProperty": _axiom(m.FunctionalDataProperty, data_property),
     "DatatypeDefinition": _axiom(m.DatatypeDefinition, datatype, data_range),
     "HasKey": _axiom(m.HasKey, class_expression, group_of(role), group_of(data_property)),
-    "SameIndividual": _axiom(lambda members: tuple(m.SameIndividual(*p) for p in combinations(members, 2)), rest=individual),
+    "SameIndividual": _axiom(_same, rest=individual),
     "DifferentIndividuals": _axiom(_different, rest=individual),
     "ClassAssertion": _axiom(lambda *values: (m.ClassAssertion(*values),), class_expression, individual),
     "ObjectPropertyAssertion": _object_assertion(m.ObjectPropertyAssertion),
