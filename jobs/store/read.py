@@ -77,6 +77,14 @@ def undigested(manifest: Manifest) -> int:
     return sum((not file.sha256) + bool(file.lookup and not file.lookup_digest) for file in files)
 
 
+class _NoTables(dict[str, ParquetTable]):
+    """The tables of a store that is closed, or in whose place a commit put another."""
+
+    def __missing__(self, name: str) -> ParquetTable:
+        told = "What a result tells of it (`Result.a_add`) is read while the session is open, and before it commits."
+        raise StoreError(f"the table {name} is not read: the store is closed", told)
+
+
 class Store:
     """One snapshot of a store. ``reads`` counts what was fetched from its tables; ``stamp``: of the manifest on disk that it was
     opened by, () where that is not known."""
@@ -88,7 +96,7 @@ class Store:
         self.reads = ReadCounter()
         self._cache = RowGroupCache()
         self._vocabulary: frozenset[str] | None = None
-        self._tables = {name: self.table_of(name, manifest.tables[name]) for name in manifest.tables}
+        self._tables: dict[str, ParquetTable] = {name: self.table_of(name, manifest.tables[name]) for name in manifest.tables}
 
     def __len__(self) -> int:
         """|A|, distinct assertions."""
@@ -102,7 +110,7 @@ class Store:
 
     def close(self) -> None:
         """Lets the files go; the store is not used any more after that."""
-        self._tables.clear()
+        self._tables = _NoTables()
 
     @property
     def certificate(self) -> Certificate | None:
@@ -202,11 +210,6 @@ class Store:
 
     def table(self, name: str) -> ParquetTable:
         """A table by its name (see `jobs.store.schema`)."""
-        if not self._tables:
-            raise StoreError(
-                f"{self.path}: the store is closed, or another snapshot took its place",
-                "What a result tells of it (`Result.a_add`) is read while the session is open, and before it commits.",
-            )
         return self._tables[name]
 
     @property
