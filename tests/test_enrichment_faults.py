@@ -198,16 +198,29 @@ def test_a_table_of_entries_that_is_damaged_is_begun_anew(tmp_path: Path, damage
         assert enricher.notes == [] and all(enricher.enrich(event).hit for event in events)
 
 
-def test_what_is_no_table_of_entries_is_left_alone(tmp_path: Path) -> None:
-    places = [tmp_path / name for name in ("file.delta", "folder.delta", "table.delta")]
+def test_what_is_no_entries_is_left_alone(tmp_path: Path) -> None:
+    names = ("file.delta", "folder.delta", "table.delta", "unreadable.delta", "text", "other.sqlite", "cut.sqlite", "folder")
+    places = [tmp_path / name for name in names]
     places[0].write_text("mine")
-    (places[1] / "x").mkdir(parents=True)
-    write_deltalake(str(places[2]), pa.table({"mine": [1]}))
+    for place in (places[1], places[-1]):
+        (place / "x").mkdir(parents=True)
+    for place in places[2:4]:
+        write_deltalake(str(place), pa.table({"mine": [1]}))
+    next(places[3].rglob("*.json")).write_text("{")
+    places[4].write_text("mine")
+    for place in places[5:7]:
+        with closing(sqlite3.connect(place)) as other, other:
+            other.execute("create table mine (x text)")
+    places[6].write_bytes(places[6].read_bytes()[:5000])
+    before = _held(tmp_path)
     for place in places:
         with pytest.raises(UsageError, match="Name another place"), _opened(PLAIN, entries=place):
             raise AssertionError(place)
-    assert places[0].read_text() == "mine" and (places[1] / "x").is_dir()
-    assert DeltaTable(str(places[2])).to_pyarrow_table().to_pylist() == [{"mine": 1}]
+    assert _held(tmp_path) == before
+
+
+def _held(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_reason_says_a_way_out(tmp_path: Path) -> None:

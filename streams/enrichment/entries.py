@@ -2,7 +2,7 @@
 program.
 
 A file of another T or B, or one that is damaged in a single letter, is begun anew, and that is said: each row has a hash, since
-neither form has. Nothing in it is ever executed: it is JSON.
+neither form has. What this program has not made is refused. Nothing in it is ever executed: it is JSON.
 """
 
 from __future__ import annotations
@@ -17,13 +17,19 @@ from typing import Any, Final
 
 import shiq
 from jobs.files import naming
+from shiq.errors import UsageError
 from shiq.verdict import Verdict
 from streams.enrichment.cache import Entry
 from streams.enrichment.positions import Key
 
 #: Of what is in the file, and of how keys are made.
 SCHEMA: Final = 3
-_TABLES: Final = (
+#: How SQLite's files begin; by what a program marks its own, and where.
+_SQLITE: Final = b"SQLite format 3\0"
+_MARK: Final = b"shiq"
+_MARK_AT: Final = 68
+_BEGINNING: Final = (
+    f"pragma application_id = {int.from_bytes(_MARK, 'big')}",
     "create table if not exists made (by text not null)",
     "create table if not exists entries (key text primary key, entry text not null, hash text not null) without rowid",
 )
@@ -71,7 +77,9 @@ EntryRow = tuple[str, str, str]
 
 
 class EntriesFile:
-    """The file at ``path``, made by ``digest`` and this program; ``note``: why it was begun anew, if it was."""
+    """The file at ``path``, made by ``digest`` and this program; ``note``: why it was begun anew, if it was.
+
+    Raises: UsageError where something else is there."""
 
     #: What reading a damaged file raises.
     errors: tuple[type[Exception], ...] = (sqlite3.Error, ValueError, TypeError)
@@ -79,6 +87,16 @@ class EntriesFile:
     def __init__(self, path: Path, digest: str) -> None:
         self.path, self.digest, self.note = path, f"{digest} {shiq.__version__} {SCHEMA}", ""
         self._known: set[Key] = set()
+        if path.exists() and not self.is_own():
+            raise UsageError(f"{path} is there, and holds no entries", "Name another place for the entries, or remove it.")
+
+    def is_own(self) -> bool:
+        """Whether what is there is empty, or was made by this program."""
+        if not self.path.is_file():
+            return False
+        with self.path.open("rb") as file:
+            head = file.read(_MARK_AT + len(_MARK))
+        return not head or (head.startswith(_SQLITE) and head[_MARK_AT:] == _MARK)
 
     def load(self) -> Iterator[tuple[Key, Entry]]:
         """What is in the file; nothing where it was made by another T or B, or is damaged: then it is begun anew."""
@@ -126,8 +144,8 @@ class EntriesFile:
     def append(self, rows: Sequence[EntryRow]) -> None:
         """Adds rows, in one step. Raises: OSError."""
         with _as_os_error(), closing(sqlite3.connect(self.path)) as file, file:
-            for table in _TABLES:
-                file.execute(table)
+            for statement in _BEGINNING:
+                file.execute(statement)
             if file.execute("select by from made").fetchone() is None:
                 file.execute("insert into made values (?)", (self.digest,))
             file.executemany("insert or replace into entries values (?, ?, ?)", rows)

@@ -26,10 +26,12 @@ class EntriesTable(EntriesFile):
 
     errors = (DeltaError, OSError, pa.ArrowException, ValueError, TypeError)
 
-    def __init__(self, path: Path, digest: str) -> None:
-        super().__init__(path, digest)
-        if path.exists() and not (path / _LOG).is_dir() and (path.is_file() or any(path.iterdir())):
-            raise UsageError(f"{path} is there, and no table", "Name another place for the entries, or remove it.")
+    def is_own(self) -> bool:
+        """See `EntriesFile.is_own`: whether some file of its log names the columns."""
+        if not self.path.is_dir() or not any(self.path.iterdir()):
+            return self.path.is_dir()
+        logs = (file.read_bytes() for file in sorted(self.path.glob(f"{_LOG}/*")) if file.is_file())
+        return any(all(name.encode() in log for name in _COLUMNS.names) for log in logs)
 
     def read(self) -> tuple[Collection[str], list[EntryRow]]:
         if not (self.path / _LOG).is_dir():
