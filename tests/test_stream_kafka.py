@@ -46,7 +46,7 @@ def test_a_topic_gives_each_record_once_and_goes_on(address: str) -> None:
     target = _topic(address, "events", 3)
     sink = open_sink(target)
     sink.write([json.dumps({"t": t, "triples": []}) for t in range(100)])
-    assert sink.flush() == 100
+    assert sink.flush()["rows"] == 100
     times, position = _times(target)
     assert times == list(range(100))
     sink.write([json.dumps({"t": t, "triples": []}) for t in range(100, 110)])
@@ -67,6 +67,44 @@ def test_rows_behind_a_checkpoint_are_not_sent_again(address: str) -> None:
     again.write(rows[5:])
     again.close()
     assert _times(target)[0] == list(range(20))
+
+
+@pytest.mark.parametrize("ahead", [0, 4])
+def test_rows_of_another_run_are_not_taken_for_own(address: str, ahead: int) -> None:
+    """An older run sent more rows, and one at the same time sends some behind the checkpoint."""
+    target = _topic(address, f"shared-{ahead}", 4)
+    rows = [json.dumps({"t": t, "triples": []}) for t in range(60)]
+    older = open_sink(target)
+    older.write(rows)
+    older.close()
+    killed = open_sink(target)
+    killed.write(rows[:2])
+    length = json.loads(json.dumps(killed.flush()))
+    killed.write(rows[2 : 2 + ahead])
+    killed.flush()
+    beside = open_sink(target)
+    beside.write(rows[:20])
+    beside.close()
+    again = open_sink(target, length)
+    again.write(rows[2:])
+    again.close()
+    assert _times(target)[0] == sorted([*range(60), *range(60), *range(20)])
+
+
+def test_a_row_that_a_partition_lacks_is_sent(address: str) -> None:
+    """Of rows that were under way at death, a later one may have arrived in another partition."""
+    target = _topic(address, "gap", 2)
+    rows = [json.dumps({"t": t, "triples": []}) for t in range(10)]
+    killed = open_sink(target)
+    killed.write(rows[:2])
+    length = killed.flush()
+    killed.length = 6
+    killed.write(rows[6:8])
+    killed.flush()
+    again = open_sink(target, length)
+    again.write(rows[2:])
+    again.close()
+    assert _times(target)[0] == list(range(10))
 
 
 def test_no_broker_and_no_topic_are_said(address: str, tmp_path: Path) -> None:

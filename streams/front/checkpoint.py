@@ -36,7 +36,7 @@ class CheckpointContent:
     """What a checkpoint holds: ``positions`` by source, ``lengths`` by output, the ``state``."""
 
     positions: Mapping[str, Any]
-    lengths: Mapping[str, int]
+    lengths: Mapping[str, Any]
     state: bytes
 
 

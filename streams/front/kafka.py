@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from shiq.errors import OperationalError, UsageError
 from streams.front.record import Record
 
 #: Seconds that a broker is waited for.
 _PATIENCE = 30.0
+#: The header that names the run of a row.
+_RUN: Final = "shiq-run"
 #: The library would log each attempt to reach a broker; what fails in the end is told once, by us.
 _SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda error: None}
 
@@ -86,55 +89,75 @@ class KafkaSource:
 
 
 class KafkaSink:
-    """A topic. Each row has its number as key, so that a run that goes on sees which rows behind its checkpoint were sent before
-    it was killed, and sends each once. ``length``: the rows of the checkpoint, None for a run that begins anew."""
+    """A topic. Each row has its number as key and its run as header, so that a run that goes on sees which rows behind its
+    checkpoint were sent before it was killed, and sends each once. ``saved``: of the checkpoint, how many rows it has, the run,
+    and where each partition ended; None for a run that begins anew."""
 
-    def __init__(self, broker: str, topic: str, length: int | None = None) -> None:
-        self.name, self.broker, self.topic, self.length = f"kafka://{broker}/{topic}", broker, topic, length or 0
+    def __init__(self, broker: str, topic: str, saved: Any = None) -> None:
+        self.name, self.broker, self.topic = f"kafka://{broker}/{topic}", broker, topic
+        if isinstance(saved, int):
+            raise OperationalError(f"{self.name}: the checkpoint is of an older version", "Go on with that, or begin anew.")
+        found = saved or {"rows": 0, "run": uuid4().hex, "ends": {}}
+        self.length: int = found["rows"]
+        self.run: str = found["run"]
+        self.ends: dict[str, int] = dict(found["ends"])
         settings = {"bootstrap.servers": broker, "enable.idempotence": True, **_SILENT}
         self.producer = _library().Producer(settings)
         self.failed: list[str] = []
-        self.sent = self._sent() if length is not None else 0
+        self.sent = {*self._sent(is_new=saved is None)}
 
-    def _sent(self) -> int:
-        """How many rows the topic has had: the greatest key that a partition ends with, and one."""
+    def _sent(self, *, is_new: bool) -> Iterator[int]:
+        """The numbers of the rows of this run that the topic has behind the checkpoint; of a new one, where partitions end."""
         kafka = _library()
-        consumer = kafka.Consumer({"bootstrap.servers": self.broker, "group.id": "shiq", "enable.auto.commit": False, **_SILENT})
-        sent = 0
+        settings = {"bootstrap.servers": self.broker, "group.id": "shiq", "enable.auto.commit": False, **_SILENT}
+        consumer = kafka.Consumer({**settings, "enable.partition.eof": True})
         try:
-            for partition in consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic].partitions:
-                place = kafka.TopicPartition(self.topic, partition)
-                low, high = consumer.get_watermark_offsets(place, timeout=_PATIENCE)
-                if high > low:
-                    consumer.assign([kafka.TopicPartition(self.topic, partition, high - 1)])
-                    message = consumer.poll(_PATIENCE)
-                    key = message.key() if message is not None and message.error() is None else None
-                    sent = max(sent, int(key) + 1 if key and key.isdigit() else 0)
+            for number in consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic].partitions:
+                low, high = consumer.get_watermark_offsets(kafka.TopicPartition(self.topic, number), timeout=_PATIENCE)
+                at = max(low, self.ends.setdefault(str(number), high if is_new else low))
+                if at < high:
+                    consumer.assign([kafka.TopicPartition(self.topic, number, at)])
+                    yield from self._numbers(kafka, consumer)
+        except kafka.KafkaException as error:
+            raise OperationalError(f"{self.name}: {error.args[0].str()}", "See that the broker runs.") from error
         finally:
             consumer.close()
-        return sent
+
+    def _numbers(self, kafka: Any, consumer: Any) -> Iterator[int]:
+        while (message := consumer.poll(_PATIENCE)) is not None:
+            if message.error() is None:
+                if (_RUN, self.run.encode()) in (message.headers() or ()):
+                    yield int(message.key())
+            elif message.error().code() == kafka.KafkaError._PARTITION_EOF:
+                return
+            else:
+                raise kafka.KafkaException(message.error())
+        raise OperationalError(f"{self.name}: the broker does not answer", "See that the broker runs.")
 
     def write(self, rows: Sequence[str]) -> None:
         for row in rows:
-            self.length += 1
-            while self.length > self.sent:
+            key, headers = str(self.length).encode(), [(_RUN, self.run.encode())]
+            while self.length not in self.sent:
                 try:
-                    key = str(self.length - 1).encode()
-                    self.producer.produce(self.topic, row.encode(), key=key, on_delivery=self._delivered)
+                    self.producer.produce(self.topic, row.encode(), key=key, headers=headers, on_delivery=self._delivered)
                     break
                 except BufferError:
                     self.producer.poll(0.1)
+            self.length += 1
         self.producer.poll(0)
 
     def _delivered(self, error: Any, message: Any) -> None:
         if error is not None:
             self.failed.append(error.str())
+        else:
+            end = str(message.partition())
+            self.ends[end] = max(self.ends.get(end, 0), message.offset() + 1)
 
-    def flush(self) -> int:
+    def flush(self) -> dict[str, Any]:
         if self.producer.flush(_PATIENCE) or self.failed:
             why = self.failed[0] if self.failed else "the broker does not answer"
             raise OperationalError(f"{self.name}: {why}", "See that the broker runs.")
-        return self.length
+        return {"rows": self.length, "run": self.run, "ends": dict(self.ends)}
 
     def close(self) -> None:
         self.flush()

@@ -74,7 +74,7 @@ class Outputs:
             if isinstance(sink, LinesFile):
                 sink.push()
 
-    def flush(self) -> dict[str, int]:
+    def flush(self) -> dict[str, Any]:
         """Makes all durable; the lengths."""
         return {name: sink.flush() for name, sink in self.sinks.items()}
 

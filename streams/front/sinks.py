@@ -25,13 +25,15 @@ class Sink(Protocol):
     def write(self, rows: Sequence[str]) -> None:
         """Takes ``rows``. Raises: OperationalError."""
 
-    def flush(self) -> int:
-        """Makes all rows durable; gives what `open_sink` takes as ``length`` to go on from here. Raises: OperationalError."""
+    def flush(self) -> Any:
+        """Makes all rows durable; gives what `open_sink` takes as ``length`` to go on from here, a JSON value.
+
+        Raises: OperationalError."""
 
     def close(self) -> None: ...
 
 
-def open_sink(target: str, length: int | None = None) -> Sink:
+def open_sink(target: str, length: Any = None) -> Sink:
     """The sink that ``target`` names: ``-`` stdout, ``kafka://HOST:PORT/TOPIC``, ``….parquet``, ``….delta``, else a file of JSON
     lines. ``length``: what was written up to a checkpoint; all behind it goes; None begins anew.
 
