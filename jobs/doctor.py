@@ -204,14 +204,15 @@ def _spark(master: str | None) -> Iterator[Finding]:
     if importlib.util.find_spec("pyspark") is None:
         yield Finding("Spark session", FAIL, "pyspark is not installed", "pip install 'shiq[spark]'")
         return
-    from jobs.spark.session import spark_session, stop
+    from jobs.spark.session import is_connect, spark_session, stop
 
     began = time.perf_counter()
     try:
         session, started = spark_session(master=master)
         try:
             count = session.range(10).count()
-            said = f"{session.version} at {session.sparkContext.master}, counts to {count} ({time.perf_counter() - began:.1f} s)"
+            master = "a Spark Connect server" if is_connect(session) else session.sparkContext.master
+            said = f"{session.version} at {master}, counts to {count} ({time.perf_counter() - began:.1f} s)"
         finally:
             if started:
                 stop(session)

@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from jobs.doctor import examine
 from shiq.abox import abox_of
 from shiq.check import index, open_store
 from shiq.model import (
@@ -73,6 +74,8 @@ def main(folder: Path) -> int:
         lines = [line.removesuffix(" .").split(" ", 2) for a in BATCHES["inconsistent"] for line in assertion_lines(a)]
         frame = session.createDataFrame([tuple(line) for line in lines], "s string, p string, o string")
         say("a DataFrame", told(local.check(abox_of(BATCHES["inconsistent"]))), told(far.check(frame, engine="spark")))
+    findings = [(found.what, found.state) for found in examine(spark=True) if found.what == "Spark session"]
+    say("what the doctor says", [("Spark session", "ok")], findings)
     stop(session)
     return 1 if wrong else 0
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyspark
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -145,14 +146,14 @@ def _version_told(session: SparkSession) -> str:
 
     # A function within another is sent by value, so that a worker without shiq can run it.
     def told(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        from importlib import import_module
+
         import pyarrow
 
         for _ in batches:
             try:
-                import jobs.spark.kernel
-                import shiq
-
-                text = f"{shiq.__version__}" if jobs.spark.kernel else ""
+                import_module("jobs.spark.kernel")
+                text = import_module("shiq").__version__
             except Exception as error:
                 text = f"{type(error).__name__}: {error}"
             yield pyarrow.record_batch([pyarrow.array([text])], names=["told"])
@@ -177,7 +178,11 @@ def hand_on(session: SparkSession, place: Place) -> None:
 def stop(session: SparkSession) -> None:
     """Ends ``session`` and its JVM, so that the process may exit at once."""
     gateway = SparkContext._gateway  # no public way to end the JVM before the interpreter ends
-    session.stop()
+    try:
+        session.stop()
+    except (Py4JError, OSError):  # the JVM is gone already, and with it all that the next session would take for its own
+        SparkContext._active_spark_context = None
+        SparkSession._instantiatedSession = None
     process = getattr(gateway, "proc", None)
     if gateway is not None and isinstance(process, subprocess.Popen):
         with suppress(Exception):
