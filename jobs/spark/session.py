@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyspark
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -146,14 +146,14 @@ def _version_told(session: SparkSession) -> str:
 
     # A function within another is sent by value, so that a worker without shiq can run it.
     def told(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-        from importlib import import_module
-
         import pyarrow
 
         for _ in batches:
             try:
-                import_module("jobs.spark.kernel")
-                text = import_module("shiq").__version__
+                import jobs.spark.kernel  # noqa: F401 - whether it can be imported is what is asked
+                import shiq
+
+                text = str(shiq.__version__)
             except Exception as error:
                 text = f"{type(error).__name__}: {error}"
             yield pyarrow.record_batch([pyarrow.array([text])], names=["told"])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
