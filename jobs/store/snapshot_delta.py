@@ -78,12 +78,14 @@ def snapshot_delta(
     if stored.index.contradictory or (isinstance(after.base, LessBase) and len(after.base.removed["complex"]["node"])):
         return None
     whole = after.whole(insertions)
-    renews = patch is not None and patch.outside.is_guessed
+    # An N that only this process has made is not stored, and merge classes of told go on.
+    renews = store.is_completed and patch is not None and patch.outside.is_guessed
     counting = not store.is_completed
     told = told_of(after, whole, counting=counting)
     if told is None or told.calculus.table.clashes(told.graph.label).any():
         return None
-    counts = None if renews else counted(after.index, told) if counting else counted_anew(told)
+    changes = whole.insertions > 0 or after is not stored
+    counts = None if renews or not changes else counted(after.index, told) if counting else counted_anew(told)
     return _Growth(stored.index, after.index, whole, told, free, patch if renews else None, store.table("merged"), counts).found()
 
 
