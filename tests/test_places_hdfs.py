@@ -34,7 +34,8 @@ from jobs.store.upkeep import commit
 from shiq.abox import abox_of
 from shiq.errors import StoreError
 
-pytestmark = pytest.mark.hdfs
+# Each file takes HDFS some tenths of a second.
+pytestmark = [pytest.mark.hdfs, pytest.mark.slow]
 
 
 @pytest.fixture
