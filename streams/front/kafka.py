@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -68,7 +69,7 @@ class KafkaSource:
             raise OperationalError(f"{self.name}: {metadata.error.str()}", "Create the topic first.")
         ends, assigned = {}, []
         for partition in metadata.partitions:
-            low, high = consumer.get_watermark_offsets(kafka.TopicPartition(self.topic, partition), timeout=_PATIENCE)
+            low, high = _ends(kafka, consumer, self.topic, partition)
             at = max(self.position.get(str(partition), low), low)
             self.position[str(partition)] = at
             if at < high:
@@ -113,7 +114,7 @@ class KafkaSink:
         consumer = kafka.Consumer({**settings, "enable.partition.eof": True})
         try:
             for number in consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic].partitions:
-                low, high = consumer.get_watermark_offsets(kafka.TopicPartition(self.topic, number), timeout=_PATIENCE)
+                low, high = _ends(kafka, consumer, self.topic, number)
                 at = max(low, self.ends.setdefault(str(number), high if is_new else low))
                 if at < high:
                     consumer.assign([kafka.TopicPartition(self.topic, number, at)])
@@ -161,3 +162,16 @@ class KafkaSink:
 
     def close(self) -> None:
         self.flush()
+
+
+def _ends(kafka: Any, consumer: Any, topic: str, partition: int) -> tuple[int, int]:
+    """The first number of a partition, and the next one that it gives; a topic that was just made has no leader at first."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            low, high = consumer.get_watermark_offsets(kafka.TopicPartition(topic, partition), timeout=_PATIENCE)
+            return low, high
+        except kafka.KafkaException as error:
+            if (not error.args[0].retriable() and "leader" not in error.args[0].str().lower()) or time.monotonic() > end:
+                raise
+            time.sleep(0.2)
