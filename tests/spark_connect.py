@@ -59,6 +59,7 @@ def main(folder: Path) -> int:
         print(question, "equal" if local == spark else f"differs: {local} {spark}", flush=True)
 
     say("a session over Connect", True, is_connect(session))
+    say("settings are handed on", "2", session.conf.get("spark.sql.shuffle.partitions"))
     base = folder / "base.nt"
     base.write_text("".join(line + "\n" for assertion in BASE for line in assertion_lines(assertion)))
     first = index([TBOX], [base], folder / "local")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import shiq
-from shiq.errors import UsageError
+from shiq.errors import StoreError, UsageError
 from shiq.result import NotConsistent
 from tests.command_line import shiq as command
 
@@ -136,3 +136,12 @@ def test_a_store_says_which_batch_of_a_feed_it_took_last(tmp_path: Path) -> None
     compact(store).close()
     with shiq.open_store(store) as session:
         assert session.taken == {"f": 8, "g": 2}
+
+
+def test_a_session_that_is_closed_says_so(tmp_path: Path) -> None:
+    session = shiq.open_store(stored(tmp_path))
+    assert session.taken == {}
+    session.close()
+    for ask in (lambda: session.taken, lambda: len(session), lambda: session.labels, lambda: session.left([]), session.check):
+        with pytest.raises(StoreError, match="the store is closed"):
+            ask()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
@@ -196,6 +197,18 @@ def test_a_table_of_entries_that_is_damaged_is_begun_anew(tmp_path: Path, damage
         assert [enricher.enrich(event).types for event in events] == expected and enricher.statistics["hits"] == 0
     with _opened(PLAIN, entries=file) as enricher:
         assert enricher.notes == [] and all(enricher.enrich(event).hit for event in events)
+
+
+def test_files_beside_entries_that_are_begun_anew_stay(tmp_path: Path) -> None:
+    file, events, _ = _delta(tmp_path)
+    written = set(file.glob("*.parquet"))
+    DeltaTable(str(file)).create_checkpoint()
+    sorted(file.glob("_delta_log/*.json"))[0].unlink()
+    pq.write_table(pa.table({"mine": [1]}), file / "mine.parquet")
+    with _opened(NOMINAL, entries=file) as enricher:
+        assert enricher.notes and not enricher.enrich(events[0]).hit
+    assert written and not any(part.exists() for part in written)
+    assert pq.read_table(file / "mine.parquet").to_pydict() == {"mine": [1]}
 
 
 def test_what_is_no_entries_is_left_alone(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from streams.front.arrivals import Arrivals
 from streams.front.checkpoint import POINTS, Checkpoint, CheckpointContent, Pace, checkpointing, packed, unpacked
 from streams.front.event import EventError, parse_event
 from streams.front.input import Input
+from streams.front.kafka import _ends
 from streams.front.lateness import EventClock
 from streams.front.record import Record
 from streams.front.rejects import AHEAD, LATE, MALFORMED, RejectLog
@@ -464,3 +465,24 @@ def test_a_broker_that_is_not_there_is_told_once(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(OperationalError, match="kafka://localhost:1/events: "):
         next(open_source("kafka://localhost:1/events").read(False))
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "TOPIC_AUTHORIZATION_FAILED"])
+def test_a_partition_without_a_leader_is_asked_again_by_its_code(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
+    monkeypatch.setattr("streams.front.kafka.time.sleep", lambda seconds: None)
+    asked = []
+
+    class Consumer:
+        def get_watermark_offsets(self, partition: object, timeout: float) -> tuple[int, int]:
+            asked.append(partition)
+            if len(asked) < 3:
+                raise kafka.KafkaException(kafka.KafkaError(getattr(kafka.KafkaError, name), "a LEADER" * (name[0] == "T")))
+            return 0, 7
+
+    if name.startswith("TOPIC"):
+        with pytest.raises(kafka.KafkaException):
+            _ends(kafka, Consumer(), "topic", 0)
+        assert len(asked) == 1
+    else:
+        assert _ends(kafka, Consumer(), "topic", 0) == (0, 7) and len(asked) == 3

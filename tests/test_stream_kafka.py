@@ -7,11 +7,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
 
 from shiq.errors import OperationalError
 from streams.front.event import parse_event
+from streams.front.run import started
 from streams.front.sinks import open_sink
 from streams.front.sources import open_source
 from tests.conftest import ROOT
@@ -67,6 +70,55 @@ def test_rows_behind_a_checkpoint_are_not_sent_again(address: str) -> None:
     again.write(rows[5:])
     again.close()
     assert _times(target)[0] == list(range(20))
+
+
+def test_rows_before_the_first_checkpoint_are_not_sent_again(address: str, tmp_path: Path) -> None:
+    target, out = _topic(address, "early", 2), tmp_path / "rows.jsonl"
+    (tmp_path / "in").write_text("")
+    rows = [{"t": t, "triples": []} for t in range(20)]
+    for many in (12, 20):
+        with started([open_source(str(tmp_path / "in"))], {"out": target, "beside": str(out)}, tmp_path / "kept") as run:
+            assert run.saved is None  # it is killed before it can save one
+            for name in ("out", "beside"):
+                run.outputs.write(name, rows[:many])
+    assert _times(target)[0] == list(range(20))
+    assert len(out.read_text().splitlines()) == 20
+
+
+def test_another_row_of_the_number_of_one_that_was_sent_is_sent(address: str) -> None:
+    """As where the lines of standard input are gone that a run read behind its checkpoint."""
+    target = _topic(address, "other", 1)
+    killed = open_sink(target)
+    length = killed.flush()
+    killed.write(['{"t": 1, "triples": []}', '{"t": 2, "triples": []}'])
+    killed.flush()
+    again = open_sink(target, length)
+    again.write(['{"t": 1, "triples": []}', '{"t": 3, "triples": []}'])
+    again.close()
+    assert _times(target)[0] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("ends", ["commit", "abort"])
+def test_a_partition_that_ends_with_a_marker_of_a_transaction_is_read_to_its_end(address: str, ends: str) -> None:
+    target = _topic(address, f"marker-{ends}", 2)
+    sink = open_sink(target)
+    sink.write(['{"t": 0, "triples": []}'])
+    sink.close()
+    producer = confluent_kafka.Producer({"bootstrap.servers": address, "transactional.id": f"it-{ends}"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    for partition in range(2):
+        producer.produce(target.rpartition("/")[2], b'{"t": 1, "triples": []}', partition=partition)
+    producer.flush(30)
+    (producer.commit_transaction if ends == "commit" else producer.abort_transaction)(30)
+    found = list[Any]()
+    # It waited for ever.
+    reading = Thread(target=lambda: found.append(_times(target)), daemon=True)
+    reading.start()
+    reading.join(60)
+    ((times, position),) = found
+    assert times == ([0, 1, 1] if ends == "commit" else [0])
+    assert _times(target, position)[0] == []
 
 
 @pytest.mark.parametrize("ahead", [0, 4])

@@ -65,7 +65,7 @@ class Session:
         keeper = load(STORE)
         self.path = keeper.place_of(path)
         self._is_past = snapshot is not None
-        self._store: Any = keeper.open_store(self.path, snapshot)
+        self._opened: Any = keeper.open_store(self.path, snapshot)
         self._deciders: dict[tuple[str, str, float, bool], Decider] = {}
         self._knowledge_bases: dict[tuple[str, bool], KnowledgeBase] = {}
         self._reach: dict[object, Reach] = {}
@@ -76,6 +76,13 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def _store(self) -> Any:
+        """The store. Raises: StoreError where it is closed."""
+        if self._opened is None:
+            raise StoreError(f"{self.path}: the store is closed", "Open it again with open_store().")
+        return self._opened
 
     def __len__(self) -> int:
         return len(self._store)
@@ -92,9 +99,9 @@ class Session:
             close_decider(decider)
         self._deciders.clear()
         self._forget()
-        if self._store is not None:
-            self._store.close()
-            self._store = None
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
 
     def check(
         self,
@@ -116,10 +123,9 @@ class Session:
         commit, which never takes a number back.
 
         Raises `StoreError` if another process commits while this check, which is to commit, is at work (nothing is lost: check
-        again), or ``commit`` is asked of a session that was opened on a snapshot by its number.
+        again), if the session is closed, or if it was opened on a snapshot by its number and is to commit.
         """
-        if self._store is None:
-            raise StoreError(f"{self.path}: the store is closed", "Open it again with open_store().")
+        leftovers = self._store.leftovers
         if commit and self._is_past:
             raise StoreError(
                 f"{self.path}: a batch can only be committed onto the present snapshot, whatever its number",
@@ -132,8 +138,7 @@ class Session:
         if key not in self._deciders:
             self._deciders[key] = new_decider(options)
         decider = self._deciders[key]
-        decider.asked = 0
-        decider.progress = options.progress
+        decider.asked, decider.progress = 0, options.progress
         clock = Clock()
         coming, going = spark_sources(insertions, options), spark_sources(deletions, options)
         read: list[InputBatch] = []
@@ -148,7 +153,7 @@ class Session:
             batch = read[0] if commit else None
             return check_batch(base, coming, going, options, decider, clock, read=batch)
 
-        result = noted(in_time(options, clock, checked, self._store.leftovers), coming, going)
+        result = noted(in_time(options, clock, checked, leftovers), coming, going)
         if clock.is_over:
             # What was interrupted may be half updated.
             self._forget()
@@ -175,10 +180,10 @@ class Session:
         left_out = Spool(
             replace(x, source=named(x.source), message=named(x.message)) for x in of_data(chain.from_iterable(batch.left_out))
         )
-        opened, self._store = self._store, None
+        opened, self._opened = self._store, None
         self._forget()
         try:
-            self._store = store.commit(
+            self._opened = store.commit(
                 self.path,
                 batch.insertions,
                 batch.deletions,
@@ -193,7 +198,7 @@ class Session:
             )
         finally:
             # After a refusal the session goes on with what the store holds by now.
-            self._store = self._store or store.open_store(self.path)
+            self._opened = self._opened or store.open_store(self.path)
         clock.stage("committing")
         statistics = replace(result.statistics, seconds=clock.seconds)
         return replace(result, committed=self._store.snapshot, statistics=statistics)
@@ -217,8 +222,7 @@ class Session:
     def taken(self) -> Mapping[str, int]:
         """The number of the last batch that was taken in, by feed, of those that told it."""
         self._renew()
-        found: Mapping[str, int] = self._store.manifest.taken
-        return found
+        return dict(self._store.manifest.taken)
 
     @property
     def asides(self) -> tuple[Aside, ...]:
@@ -253,8 +257,8 @@ class Session:
         if self._is_past:
             return
         opened = self._store
-        self._store = load(STORE).renewed(opened)
-        if self._store is not opened:
+        self._opened = load(STORE).renewed(opened)
+        if self._opened is not opened:
             self._forget()
             opened.close()
 

@@ -54,9 +54,10 @@ def spark_session(
 ) -> tuple[SparkSession, bool]:
     """A Spark session, and whether it was started here (and so is the caller's to stop).
 
-    ``master`` and ``settings`` count only where a session is started. Its workers run this interpreter, unless the user has named
-    one. ``brief``: it is for one check or index, so that its JVM on this machine is not to optimise, unless the user has said how
-    JVMs are to be started. Raises `OperationalError` where none can be started.
+    ``master`` and ``settings`` count only where one is started; a Connect server takes ``settings`` or has them. Its workers
+    run this interpreter, unless the user has named one. ``brief``: it is for one check or index, so that its JVM on this machine
+    is not to optimise, unless the user has said how JVMs are to be started. Raises `OperationalError` where none can be started,
+    or a server lacks one of ``settings``.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -64,8 +65,11 @@ def spark_session(
         return active, False
     builder = SparkSession.builder.appName(name)
     remote = os.environ.get("SPARK_REMOTE") if master is None else None
-    if remote is not None and remote.startswith("local"):
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if remote is not None:
+        if remote.startswith("local"):
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        for key, value in (settings or {}).items():
+            builder = builder.config(key, value)
     elif remote is None and (master is not None or "SPARK_ENV_LOADED" not in os.environ):
         master = master or "local[*]"
         builder = builder.master(master)
@@ -82,6 +86,11 @@ def spark_session(
         ) from error
     if not is_connect(session):
         session.sparkContext.setLogLevel("ERROR")
+    elif untaken := [key for key, value in (settings or {}).items() if session.conf.get(key, None) != value]:
+        raise OperationalError(
+            f"the Spark Connect server has not the settings that are needed here: {', '.join(sorted(untaken))}",
+            "Start the server with them, or unset SPARK_REMOTE.",
+        )
     _set_interpreter(session)
     return session, True
 

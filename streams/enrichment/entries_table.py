@@ -5,11 +5,15 @@ A key that two of them append stands there twice, with one entry, since a key ha
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
 
@@ -18,6 +22,7 @@ from streams.enrichment.entries import EntriesFile, EntryRow
 
 _COLUMNS: Final = pa.schema({"made_by": pa.string(), "key": pa.string(), "entry": pa.string(), "hash": pa.string()})
 _LOG: Final = "_delta_log"
+_FILES: Final = ["add", "remove"]
 
 
 class EntriesTable(EntriesFile):
@@ -51,6 +56,21 @@ class EntriesTable(EntriesFile):
 
     def remove(self) -> None:
         if (self.path / _LOG).is_dir():
+            own = _names(self.path / _LOG)
             shutil.rmtree(self.path / _LOG)
-            for file in self.path.glob("*.parquet"):
-                file.unlink()
+            for name in own:
+                (self.path / name).unlink(missing_ok=True)
+
+
+def _names(log: Path) -> set[str]:
+    """The files beside ``log`` that it names; what of it cannot be read names none."""
+    found = set[str]()
+    for file in log.iterdir():
+        with suppress(OSError, ValueError, TypeError, KeyError, pa.ArrowException):
+            if file.suffix == ".parquet":
+                columns = pq.read_table(file).select(_FILES).to_pylist()
+                found |= {row[kind]["path"] for row in columns for kind in _FILES if row[kind] is not None}
+            else:
+                actions = map(json.loads, file.read_text().splitlines())
+                found |= {action[kind]["path"] for action in actions for kind in _FILES if kind in action}
+    return {name for name in found if Path(name).name == name}

@@ -25,6 +25,7 @@ from jobs.store.lock import writing
 from shiq.errors import OperationalError
 
 _NAME: Final = "checkpoint.json"
+_BEGUN: Final = "begun.json"
 _SCHEMA: Final = 1
 #: A checkpoint is due after so many points, or so many seconds.
 POINTS: Final = 100
@@ -107,6 +108,19 @@ class Checkpoint:
         if not whole:
             raise OperationalError(f"{file}: its state is damaged", "Remove the directory to begin anew.")
         return saved
+
+    def begin(self, lengths: Mapping[str, Any]) -> None:
+        """Keeps the ``lengths`` with which outputs begin, before a row is sent. Raises: OperationalError."""
+        with naming(self.path):
+            replace_file(self.path / _BEGUN, json.dumps(dict(lengths)).encode())
+
+    def begun(self) -> dict[str, Any]:
+        """What the run before was to `begin` with, if it was killed before it saved anything; else nothing."""
+        file = self.path / _BEGUN
+        try:
+            return dict(json.loads(file.read_bytes())) if file.exists() else {}
+        except (OSError, ValueError, TypeError) as error:
+            raise OperationalError(f"{file}: damaged ({error})", "Remove the directory to begin anew.") from error
 
     def _compare(self, found: Mapping[str, str]) -> None:
         for name in sorted({*found, *self.settings}):

@@ -51,6 +51,7 @@ class KafkaSource:
             "group.id": "shiq",
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
+            "enable.partition.eof": not follow,
             **_SILENT,
         }
         consumer = kafka.Consumer(settings)
@@ -78,9 +79,13 @@ class KafkaSource:
         consumer.assign(assigned)
         while follow or ends:
             for message in consumer.consume(1000, timeout=0.5):
-                if message.error() is not None:
-                    raise kafka.KafkaException(message.error())
                 partition, offset = message.partition(), message.offset()
+                if message.error() is not None:
+                    if message.error().code() != kafka.KafkaError._PARTITION_EOF:
+                        raise kafka.KafkaException(message.error())
+                    # What is left are markers of transactions, which nobody is given.
+                    ends.pop(partition, None)
+                    continue
                 if not follow and partition not in ends:
                     continue
                 self.position = {**self.position, str(partition): offset + 1}
@@ -107,8 +112,8 @@ class KafkaSink:
         self.failed: list[str] = []
         self.sent = {*self._sent(is_new=saved is None)}
 
-    def _sent(self, *, is_new: bool) -> Iterator[int]:
-        """The numbers of the rows of this run that the topic has behind the checkpoint; of a new one, where partitions end."""
+    def _sent(self, *, is_new: bool) -> Iterator[tuple[int, bytes]]:
+        """The rows of this run that the topic has behind the checkpoint, by number; of a new one, where partitions end."""
         kafka = _library()
         settings = {"bootstrap.servers": self.broker, "group.id": "shiq", "enable.auto.commit": False, **_SILENT}
         consumer = kafka.Consumer({**settings, "enable.partition.eof": True})
@@ -118,17 +123,17 @@ class KafkaSink:
                 at = max(low, self.ends.setdefault(str(number), high if is_new else low))
                 if at < high:
                     consumer.assign([kafka.TopicPartition(self.topic, number, at)])
-                    yield from self._numbers(kafka, consumer)
+                    yield from self._rows(kafka, consumer)
         except kafka.KafkaException as error:
             raise OperationalError(f"{self.name}: {error.args[0].str()}", "See that the broker runs.") from error
         finally:
             consumer.close()
 
-    def _numbers(self, kafka: Any, consumer: Any) -> Iterator[int]:
+    def _rows(self, kafka: Any, consumer: Any) -> Iterator[tuple[int, bytes]]:
         while (message := consumer.poll(_PATIENCE)) is not None:
             if message.error() is None:
                 if (_RUN, self.run.encode()) in (message.headers() or ()):
-                    yield int(message.key())
+                    yield int(message.key()), message.value()
             elif message.error().code() == kafka.KafkaError._PARTITION_EOF:
                 return
             else:
@@ -137,10 +142,11 @@ class KafkaSink:
 
     def write(self, rows: Sequence[str]) -> None:
         for row in rows:
-            key, headers = str(self.length).encode(), [(_RUN, self.run.encode())]
-            while self.length not in self.sent:
+            key, data, headers = str(self.length).encode(), row.encode(), [(_RUN, self.run.encode())]
+            # What comes again of a source that nothing can read twice may be another row of the same number.
+            while (self.length, data) not in self.sent:
                 try:
-                    self.producer.produce(self.topic, row.encode(), key=key, headers=headers, on_delivery=self._delivered)
+                    self.producer.produce(self.topic, data, key=key, headers=headers, on_delivery=self._delivered)
                     break
                 except BufferError:
                     self.producer.poll(0.1)
@@ -172,6 +178,11 @@ def _ends(kafka: Any, consumer: Any, topic: str, partition: int) -> tuple[int, i
             low, high = consumer.get_watermark_offsets(kafka.TopicPartition(topic, partition), timeout=_PATIENCE)
             return low, high
         except kafka.KafkaException as error:
-            if (not error.args[0].retriable() and "leader" not in error.args[0].str().lower()) or time.monotonic() > end:
+            may_pass = error.args[0].retriable() or error.args[0].code() in _leaderless(kafka.KafkaError)
+            if not may_pass or time.monotonic() > end:
                 raise
             time.sleep(0.2)
+
+
+def _leaderless(codes: Any) -> tuple[int, ...]:
+    return codes.LEADER_NOT_AVAILABLE, codes.NOT_LEADER_FOR_PARTITION

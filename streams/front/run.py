@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, TypeVar
 from shiq.errors import UsageError
 from streams.front.checkpoint import Checkpoint, CheckpointContent, Pace, checkpointing
 from streams.front.input import Input
+from streams.front.kafka import KafkaSink
 from streams.front.places import keep_apart
 from streams.front.record import Record
 from streams.front.sinks import LinesFile, Sink, open_sink, row_text
@@ -149,9 +150,15 @@ def started(
             kept = stack.enter_context(checkpointing(Path(checkpoint), {**(settings or {}), **names}))
             saved = kept.load()
         sinks: dict[str, Sink] = {}
+        begun = kept.begun() if kept is not None and saved is None else {}
         for name, target in wanted.items():
-            sinks[name] = open_sink(target, saved.lengths[name] if saved else None)
+            # Files begin anew; a topic still has what was sent before the first checkpoint.
+            first = begun.get(name) if target.startswith("kafka://") else None
+            sinks[name] = open_sink(target, saved.lengths[name] if saved else first)
             stack.callback(sinks[name].close)
+        topics = {name: sink.flush() for name, sink in sinks.items() if isinstance(sink, KafkaSink)}
+        if kept is not None and saved is None and topics:
+            kept.begin(topics)
         status = status or Status()
         stack.callback(status.end)
         yield StreamRun(Input(sources, dict(saved.positions) if saved else {}), Outputs(sinks), kept, saved, status)
