@@ -1,7 +1,8 @@
 """The row ``lubm-100`` (``make bench-scale``): LUBM-100 beside LUBM-10, on Spark and `local`.
 
 Batches are triples drawn evenly from the data, which the bases lack. Runs are processes of their own, watched from outside
-(`tests.tools.bench.watch`), with an event log. Memory is resident, and summed over all processes more than a cgroup counts.
+(`tests.tools.bench.watch`), with an event log. Memory of all processes is resident, and summed more than a cgroup counts; that of
+the driver is its own, without the pages of the store that it maps.
 """
 
 from __future__ import annotations
@@ -125,12 +126,15 @@ def _pair(repeat: Repeat, name: str, large: Ran, little: Ran, *, per_triple: boo
         ratio *= little.answer["statistics"]["assertions"] / large.answer["statistics"]["assertions"]
     repeat.values[f"{name}: CPU{' per triple' if per_triple else ''}"] = ratio
     for part in ("driver", "jvm"):
-        repeat.values[f"{name}: {part} peak"] = large.used.peaks[part] / max(1.0, little.used.peaks[part])
+        repeat.values[f"{name}: {part} peak"] = large.used.own[part] / max(1.0, little.used.own[part])
     repeat.values[f"{name}: memory, all processes"] = large.used.peak
     repeat.values[f"{name}: driver's share"] = large.driver_share
     for size, ran in ((LITTLE, little), (LARGE, large)):
         used = ran.used
-        parts = ", ".join(f"{part} {used.cpu[part]:.1f} s {used.peaks[part]:.0f} MiB" for part in ("driver", "jvm", "workers"))
+        parts = ", ".join(
+            f"{part} {used.cpu[part]:.1f} s {used.own[part]:.0f} of {used.peaks[part]:.0f} MiB"
+            for part in ("driver", "jvm", "workers")
+        )
         jobs = f"; {ran.spark}" if ran.answer["statistics"].get("spark") else ""
         repeat.notes.append(f"LUBM-{size}, {name}: {parts}; {used.peak:.0f} MiB in all{jobs}")
 

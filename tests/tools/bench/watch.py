@@ -2,7 +2,8 @@
 
 What the command starts is in its session; every process of that is looked at some times a second. A share of the CPU time of
 processes that live shorter is lost. Resident memory is summed over processes, so that pages that several map count for each:
-the sum is above what a cgroup would count.
+the sum is above what a cgroup would count. Pages of files that a process maps are the system's to take back; what a process holds
+beside them is its own.
 """
 
 from __future__ import annotations
@@ -19,19 +20,22 @@ from pathlib import Path
 
 PARTS = ("driver", "jvm", "executors", "workers")
 _PAUSE = 0.1
+_SIZES = ("VmHWM:", "RssAnon:", "RssShmem:")
 _TICK, _PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass
 class Watched:
     """How a command ended and what each of `PARTS` used: the driver's Python, its JVM (in which tasks run as well, on one
-    machine), JVMs of executors, Python workers. ``peaks`` in MiB; ``timeline``: CPU seconds so far, by clock."""
+    machine), JVMs of executors, Python workers. ``peaks`` of resident memory and ``own`` of what is no file's, in MiB;
+    ``timeline``: CPU seconds so far, by clock."""
 
     code: int = 0
     out: str = ""
     err: str = ""
     cpu: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
     peaks: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
+    own: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
     peak: float = 0.0
     timeline: list[tuple[float, Mapping[str, float]]] = field(default_factory=list)
 
@@ -51,6 +55,7 @@ class _Process:
     cpu: float
     resident: float
     highest: float
+    own: float
 
 
 def watched(command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str]) -> Watched:
@@ -78,14 +83,16 @@ def watched(command: Sequence[str], limit: float, folder: Path, environment: Map
 
 
 def _look(found: Watched, processes: Mapping[int, _Process], spent: dict[int, float], kinds: dict[int, str]) -> None:
-    resident = dict.fromkeys(PARTS, 0.0)
+    resident, own = (dict.fromkeys(PARTS, 0.0) for _ in range(2))
     for pid, process in processes.items():
         spent[pid], kinds[pid] = max(spent.get(pid, 0.0), process.cpu), process.part
         resident[process.part] += process.resident
+        own[process.part] += process.own
         if process.part in ("driver", "jvm"):
             found.peaks[process.part] = max(found.peaks[process.part], process.highest)
     for part in ("executors", "workers"):
         found.peaks[part] = max(found.peaks[part], resident[part])
+    found.own = {part: max(found.own[part], own[part]) for part in PARTS}
     found.peak = max(found.peak, sum(resident.values()))
     found.cpu = dict.fromkeys(PARTS, 0.0)
     for pid, seconds in spent.items():
@@ -101,13 +108,21 @@ def _session(leader: int) -> dict[int, _Process]:
             stat = Path("/proc", name, "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
             if int(stat[3]) == leader and stat[0] != "Z":
                 status = Path("/proc", name, "status").read_text(encoding="utf-8", errors="replace")
-                sizes = {line.split()[0]: float(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("Vm")}
+                sizes = {
+                    line.split()[0]: float(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(_SIZES)
+                }
                 words = Path("/proc", name, "cmdline").read_text(encoding="utf-8", errors="replace")
                 if not words:  # it is about to end
                     continue
                 part = "driver" if int(name) == leader else _part(words)
                 cpu = (int(stat[11]) + int(stat[12])) / _TICK
-                found[int(name)] = _Process(part, cpu, int(stat[21]) * _PAGE / 2**20, sizes.get("VmHWM:", 0.0))
+                found[int(name)] = _Process(
+                    part,
+                    cpu,
+                    int(stat[21]) * _PAGE / 2**20,
+                    sizes.get("VmHWM:", 0.0),
+                    sizes.get("RssAnon:", 0.0) + sizes.get("RssShmem:", 0.0),
+                )
     return found
 
 
