@@ -47,7 +47,7 @@ demo-consistency: setup
 # A gateway sends raw readings of twenty rooms; each is enriched, rooms alert, and one changes its function meanwhile
 demo-building: setup
 	@mkdir -p demo
-	$(BIN)/python -m jobs.evaluation.streams.gateway demo/building
+	$(BIN)/python -m tests.tools.building_gateway demo/building
 
 # What jams a small city: five streams, rules learnt from them
 demo-discovery: setup

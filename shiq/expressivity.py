@@ -22,7 +22,6 @@ _HIERARCHY = {"SubObjectPropertyOf", "EquivalentObjectProperties", "SubDataPrope
 _INVERSE = {"ObjectInverseOf", "InverseObjectProperties", "InverseFunctionalObjectProperty", "SymmetricObjectProperty"}
 _FUNCTIONAL = {"FunctionalObjectProperty", "InverseFunctionalObjectProperty", "FunctionalDataProperty"}
 _NUMBER = {"DataMinCardinality", "DataMaxCardinality", "DataExactCardinality"}
-_QUALIFIABLE = (owl.ObjectMinCardinality, owl.ObjectMaxCardinality, owl.ObjectExactCardinality)
 _DATA = {
     "SubDataPropertyOf",
     "EquivalentDataProperties",

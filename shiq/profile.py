@@ -23,7 +23,7 @@ from shiq.nominals import without_nominals
 from shiq.roles import Role, RoleBox, role_box, role_of
 from shiq.signature import OF_INDIVIDUALS, parts
 
-__all__ = ["constructs", "expressivity", "on_simple_roles", "punned", "simple_needed", "split_assertions", "split_axioms"]
+__all__ = ["constructs", "expressivity", "on_simple_roles", "simple_needed", "split_assertions", "split_axioms"]
 
 V = TypeVar("V")
 
@@ -116,24 +116,6 @@ def split_assertions(
                 if not isinstance(part, owl.DataPropertyAssertion):
                     reported += [(assertion, *finding) for finding in data.unknown(part)]
     return inside, list(dict.fromkeys(reported))
-
-
-def punned(signature: owl.Signature) -> list[tuple[str, str]]:
-    """The IRIs that ``signature`` has as two kinds of property, or as class and datatype: (IRI, message), sorted."""
-    kinds = {
-        "object property": signature.object_properties,
-        "data property": signature.data_properties,
-        "annotation property": signature.annotation_properties,
-        "class": signature.classes,
-        "datatype": signature.datatypes,
-    }
-    pairs = [
-        ("object property", "data property"),
-        ("object property", "annotation property"),
-        ("data property", "annotation property"),
-        ("class", "datatype"),
-    ]
-    return sorted((iri, f"<{iri}> is used as {a} and as {b}") for a, b in pairs for iri in kinds[a] & kinds[b])
 
 
 # --- constructs -------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from abox_ops.entailment import Entailment
-from jobs.evaluation.streams import building, gateway
+from jobs.evaluation.streams import building
 from shiq.errors import InputError, UsageError
 from shiq.verdict import Verdict
 from streams.enrichment import Enricher, open_enricher
@@ -22,6 +22,7 @@ from streams.enrichment.direct import Direct
 from streams.enrichment.mapping.compiled import compiled, parse_record
 from streams.enrichment.statements import split
 from tests.command_line import shiq
+from tests.tools import building_gateway
 
 B = building.BUILDING
 PREFIXES = (
@@ -266,7 +267,7 @@ def test_a_missing_value_is_undetermined_or_makes_no_triple(folder: Path, opened
 
 
 def test_the_demo_alerts_and_a_room_changes(tmp_path: Path) -> None:
-    called = CliRunner().invoke(gateway.main, [str(tmp_path / "b"), "--events", "200", "--seconds", "0.2"])
+    called = CliRunner().invoke(building_gateway.main, [str(tmp_path / "b"), "--events", "200", "--seconds", "0.2"])
     assert called.exit_code == 0, called.output
     assert "room5 (SpinningClass)" in called.output and "room5 (Office)" not in called.output
 

@@ -16,7 +16,7 @@ from shiq import model as m
 from shiq.built_in import assertion_without_built_in, uses_built_in, without_built_in
 from shiq.functional import parse_functional
 from shiq.nominals import without_nominals
-from shiq.profile import constructs, expressivity, punned, split_assertions, split_axioms
+from shiq.profile import constructs, expressivity, split_assertions, split_axioms
 from shiq.signature import parts
 from shiq.verdict import KINDS
 
@@ -301,13 +301,6 @@ def test_punning() -> None:
     ]
     # A class may share its IRI with a property or an individual.
     assert split_axioms([m.ObjectPropertyDomain(R, m.Class("urn:r"))])[1] == []
-
-
-def test_punned_signatures() -> None:
-    names = [frozenset({"urn:x", f"urn:{i}"}) for i in range(5)]
-    signature = m.Signature(names[0], names[1], names[2] - {"urn:x"}, names[3], frozenset({"urn:0"}))
-    assert [iri for iri, _ in punned(signature)] == ["urn:0", "urn:x"]
-    assert punned(m.Signature()) == []
 
 
 # --- assertions -------------------------------------------------------------------------------------

@@ -173,8 +173,5 @@ def bounded(facet: str, lower: int | Fraction, upper: int | Fraction) -> Interva
     raise ValueError(facet)
 
 
-ALL_REALS = reals_in(ALL)
-
-
 def all_floats(form: FloatFormat) -> FloatSet:
     return FloatSet(form, ALL, True)

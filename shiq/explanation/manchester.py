@@ -36,7 +36,6 @@ _CHARACTERISTICS = {
     owl.ReflexiveObjectProperty: "Reflexive",
     owl.TransitiveObjectProperty: "Transitive",
 }
-_ATOMS = (owl.Class, owl.ObjectProperty, owl.DataProperty, owl.Datatype, owl.ObjectOneOf, owl.DataOneOf, owl.DatatypeRestriction)
 _PLAIN_NAME = re.compile(r"\S+\Z")
 
 

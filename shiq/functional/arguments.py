@@ -81,7 +81,6 @@ class Import:
     iri: str
 
 
-Item: TypeAlias = m.Axiom | tuple[m.Assertion, ...] | Entity | Annotation | AnnotationAxiom | Import
 _EXPRESSIONS = (
     m.ObjectIntersectionOf,
     m.ObjectUnionOf,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from types import TracebackType
@@ -85,10 +85,6 @@ class Enricher:
         seconds["deciding"] += spent
         seconds["keys"] -= spent
         return EnrichedEvent(entry, order, False, asked.lines)
-
-    def enrich_all(self, events: Iterable[Any]) -> Iterator[EnrichedEvent]:
-        """The enrichment of each of ``events``, in their order."""
-        return map(self.enrich, events)
 
     def enrich_window(self, events: Iterable[Any]) -> EnrichedEvent:
         """What follows of ``events`` together, of B and all of them; for several windows of one stream see `window`."""

@@ -20,7 +20,6 @@ from streams.rules.model import Model
 from streams.rules.records import Reader
 from streams.rules.session import RuleSession
 
-SHOWN: Final = ("derived", "all")
 _WAITING: Final = 500
 NO_NODE: Final = "its first argument is no node, so it is no statement of N-Quads"
 

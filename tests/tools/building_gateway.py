@@ -1,6 +1,6 @@
 """`make demo-building`: a gateway sends raw readings, each is enriched, and a room changes its function while that goes on.
 
-python -m jobs.evaluation.streams.gateway demo/building
+python -m tests.tools.building_gateway demo/building
 """
 
 from __future__ import annotations
