@@ -15,6 +15,7 @@ from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -28,6 +29,7 @@ from jobs.streaming.pieces import Piece, advanced, between, records, units
 from jobs.streaming.received import ReceivedLines
 from shiq import model as owl
 from shiq.abox import abox_of
+from shiq.errors import OperationalError
 from shiq.functional.writer import axiom_text, ontology_text
 from streams.consistency import StreamPlan, StreamResult, plan
 from streams.consistency.embedded import GivenEvents, StreamQuestion, watch_run
@@ -476,6 +478,37 @@ def test_lines_that_come_once_are_kept_and_counted_on(tmp_path: Path) -> None:
         assert source.position == (0, 6)[run]
         (unit,) = units(["-"], received=str(path))
         assert (unit.name, unit.path, unit.size) == ("-", str(path), path.stat().st_size)
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come(
+    moves: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.errors import PySparkException
+
+    from jobs.streaming import query
+
+    begun = list[int]()
+
+    class Busy(query.Batches):
+        def _start(self, *_: Any) -> Any:
+            begun.append(len(begun))
+            self.batch += moves
+            if len(begun) < 20:
+                raise PySparkException("Python worker failed to connect back.")
+
+        def _wait(self, *_: Any) -> None:
+            """The input is over."""
+
+    monkeypatch.setattr(query, "ShippedValue", lambda *_: SimpleNamespace(destroy=lambda: None))
+    run: Any = SimpleNamespace(saved=None, checkpoint=None)
+    busy = Busy(SimpleNamespace(sparkContext=None), None, None, run, ["events"])  # type: ignore[arg-type]
+    if moves:
+        assert busy.drive() == [] and len(begun) == 20
+    else:
+        with pytest.raises(OperationalError, match="connect back"):
+            busy.drive()
+        assert len(begun) == 5
 
 
 # --- deaths ----------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ from streams.front.run import StreamRun
 #: Seconds between looks whether Ctrl-C was pressed.
 _LOOK = 1
 #: Spark waits for ten seconds until a new Python process answers, which a busy machine may exceed. Then the query is begun again,
-#: from its own checkpoint, so that nothing of it is lost or done twice; so many times at most.
+#: from its own checkpoint, so that nothing of it is lost or done twice; so many times at most without a batch in between.
 _TOO_SLOW, _ATTEMPTS = "to connect back", 5
 #: How the last line of a traceback begins.
 _RAISED: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
@@ -110,12 +110,14 @@ class Batches:
         system = ShippedValue(self.session.sparkContext, self.system)
         try:
             with self._folder() as folder, self._receiving(folder, follow):
-                for attempt in range(1, _ATTEMPTS + 1):
+                attempts, before = 0, self.batch
+                while True:
                     try:
                         self._wait(self._start(system, folder, follow), follow)
                         break
                     except PySparkException as error:
-                        if attempt == _ATTEMPTS or not any(_TOO_SLOW in said for said in _chain(error)):
+                        attempts, before = (1 if self.batch > before else attempts + 1), self.batch
+                        if attempts == _ATTEMPTS or not any(_TOO_SLOW in said for said in _chain(error)):
                             raise
                 return self.finish(folder, system) if self.batch >= 0 else []
         except PySparkException as error:
