@@ -55,9 +55,10 @@ class ReceivedLines:
     @property
     def is_over(self) -> bool:
         """Whether all has come. Raises: what ended it."""
+        is_over = not self._thread.is_alive()  # asked first: what fails in between is no end
         if self.failed is not None:
             raise self.failed
-        return not self._thread.is_alive()
+        return is_over
 
     def sync(self) -> None:
         """Makes what came durable, before a checkpoint counts on it."""
