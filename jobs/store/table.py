@@ -112,7 +112,9 @@ class ParquetTable:
 
         verify(self.store, file)
         try:
-            return _columns(pq.read_table(file_at(self.store, file.path)))
+            # Not `read_table`, which goes by data sets and so imports pandas where it is installed.
+            with pq.ParquetFile(file_at(self.store, file.path)) as parquet:
+                return _columns(parquet.read())
         except (OSError, pa.ArrowInvalid) as error:
             raise StoreError(f"{self.store / file.path}: cannot be read ({error})", MOVED) from error
 
