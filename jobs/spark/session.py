@@ -24,6 +24,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import shiq
+from jobs.spark.archive import java_options
 from jobs.store.place import Place
 from shiq.errors import OperationalError
 
@@ -43,7 +44,7 @@ _DEFAULTS = {
 }
 #: Java code that runs for seconds costs more to optimise than it gains, and a small heap is collected by one thread. An index of
 #: LUBM-10 takes half the CPU of the JVM.
-_BRIEF = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+_BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 #: Where users say what their JVMs are to be started with: variables, and words in Spark's own settings.
 _JAVA_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _JAVA_WORDS = ("driver-java-options", "driver.extraJavaOptions", "driver.defaultJavaOptions")
@@ -55,9 +56,9 @@ def spark_session(
     """A Spark session, and whether it was started here (and so is the caller's to stop).
 
     ``master`` and ``settings`` count only where one is started; a Connect server takes ``settings`` or has them. Its workers
-    run this interpreter, unless the user has named one. ``brief``: it is for one check or index, so that its JVM on this machine
-    is not to optimise, unless the user has said how JVMs are to be started. Raises `OperationalError` where none can be started,
-    or a server lacks one of ``settings``.
+    run this interpreter, unless the user has named one. ``brief``: it is for one check, index or stream that ends, so its JVM on
+    this machine is not to optimise. Neither that nor the archive of `jobs.spark.archive` counts where the user has said how JVMs
+    start. Raises `OperationalError` where none can be started, or a server lacks one of ``settings``.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -73,7 +74,9 @@ def spark_session(
     elif remote is None and (master is not None or "SPARK_ENV_LOADED" not in os.environ):
         master = master or "local[*]"
         builder = builder.master(master)
-        quick = _BRIEF if brief and master.startswith("local") and not _java_options_are_said(settings or {}) else {}
+        quick = {}
+        if master.startswith("local") and not _java_options_are_said(settings or {}):
+            quick = {"spark.driver.extraJavaOptions": " ".join([*(_BRIEF if brief else ()), *java_options()])}
         for key, value in {**_DEFAULTS, **quick, **(settings or {})}.items():
             builder = builder.config(key, value)
     try:

@@ -28,8 +28,6 @@ _GROUP: Final = "org.apache.spark"
 _CONNECTOR, _TOKENS = "spark-sql-kafka-0-10_2.13", "spark-token-provider-kafka-0-10_2.13"
 _CENTRAL: Final = "https://repo1.maven.org/maven2"
 _PROVIDER: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-#: Of a session that is started here for a run that ends: most of what it would cost is a JVM that compiles twice.
-_BRIEF: Final = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 _SETTINGS: Final = {
     "spark.sql.streaming.stateStore.providerClass": _PROVIDER,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -76,8 +74,8 @@ def streaming_session(master: str | None = None, *, kafka: bool = False, follow:
     missing.
     """
     check_protobuf()
-    settings = ({} if follow else _BRIEF) | (_connector() if kafka else {})
-    session, started = spark_session(master=master, settings=settings, name="shiq stream")
+    settings = _connector() if kafka else {}
+    session, started = spark_session(master=master, settings=settings, name="shiq stream", brief=not follow)
     own = session.newSession()
     for name, value in _SETTINGS.items():
         own.conf.set(name, value)
