@@ -8,18 +8,17 @@ level to the individuals. All numbers, and all ties in closeness, are those of `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import Any
 
 import numpy as np
 from pyspark.sql import SparkSession
 
 from jobs.spark.building.dictionary import Dictionary, rank_chunks
-from jobs.spark.building.exchange import Received, exchange
-from jobs.spark.building.files import Scratch, joined, load, run, save, slices
+from jobs.spark.building.exchange import Received, Sent, cut, exchange, sent
+from jobs.spark.building.files import Scratch, joined, load, run, save
 from jobs.spark.building.tables import Numbered, Ranges, by_hash, merge_edges, nearness_of, send_hashes
 from jobs.store.numbering import ROUNDS, bundled, join
 from shiq.columns.arrays import Columns, Ints, unique
@@ -70,6 +69,10 @@ class _Level:
     def bounds(self, i: int) -> tuple[int, int]:
         return i * self.width, min((i + 1) * self.width, self.count)
 
+    def sent(self, name: str, rows: Columns, key: str) -> Iterator[Sent]:
+        """``rows``, sorted by the cluster in ``key``, for the parts that hold those clusters."""
+        return ((i, name, part) for i, part in cut(rows, rows[key], self.width))
+
     def parts(self, name: str) -> list[Scratch]:
         return [self.path / i / name for i in range(len(self))]
 
@@ -100,9 +103,10 @@ def _cluster(session: SparkSession, ranges: Ranges, dictionary: Dictionary, fini
         levels.append(level)
     run(session, partial(_finish, rounds=ROUNDS + 1 - len(levels)), [level], "clustering: the rest")
     for lower, upper in reversed(list(pairwise(levels))):
-        run(session, partial(_hand_down, lower=lower, upper=upper), range(len(lower)), "clustering: handing down")
-    run(session, partial(_settle, ranges=ranges, level=levels[0]), range(len(ranges)), "clustering: new ranks")
-    run(session, partial(_old_ranks, ranges=ranges), range(len(ranges)), "clustering: old ranks")
+        send, receive = partial(_send_offsets, lower=lower, upper=upper), partial(_hand_down, lower=lower, upper=upper)
+        exchange(session, send, range(len(upper)), receive, len(lower), "clustering: handing down")
+    settle, old_ranks = partial(_settle, ranges=ranges, level=levels[0]), partial(_old_ranks, ranges=ranges)
+    exchange(session, settle, range(len(ranges)), old_ranks, len(ranges), "clustering: new ranks")
 
 
 # --- the individuals as clusters of one -----------------------------------------------------------
@@ -115,8 +119,8 @@ def _start(session: SparkSession, ranges: Ranges, dictionary: Dictionary, folder
     send, receive = partial(send_hashes, ranges=ranges), partial(_sort_hashes, ranges=ranges)
     sizes = exchange(session, send, count, receive, len(ranges), "clustering: sorting hashes")
     first = list(zip(count, accumulate(sizes, initial=0)))
-    run(session, partial(_place, ranges=ranges), first, "clustering: places")
-    run(session, partial(_own_place, ranges=ranges), count, "clustering: places")
+    send_places, take_places = partial(_send_places, ranges=ranges), partial(_take_places, ranges=ranges)
+    exchange(session, send_places, first, take_places, len(ranges), "clustering: places")
     run(session, partial(_first_ties, ranges=ranges), count, "clustering: ties")
     return _Level(folder, 0, ranges.nodes, ranges.width)
 
@@ -135,16 +139,16 @@ def _sort_hashes(i: int, received: Received, *, ranges: Ranges) -> int:
     return len(node)
 
 
-def _place(task: tuple[int, int], *, ranges: Ranges) -> None:
+def _send_places(task: tuple[int, int], *, ranges: Ranges) -> Iterator[Sent]:
     i, first = task
     node = load(ranges.folder(i) / "hashed")["node"]
     order = np.argsort(node)
-    save(ranges.folder(i) / "places", {"node": node[order], "place": order + first})
+    for k, part in cut({"node": node[order], "place": order + first}, node[order], ranges.width):
+        yield k, "places", part
 
 
-def _own_place(i: int, *, ranges: Ranges) -> None:
-    files = [ranges.folder(k) / "places" for k in range(len(ranges))]
-    rows = joined(slices(files, "node", *ranges.bounds(i)), ("node", "place"))
+def _take_places(i: int, received: Received, *, ranges: Ranges) -> None:
+    rows = joined(sent(received, "places"), ("node", "place"))
     save(ranges.scratch / "clusters" / "start" / i / "place", {"place": rows["place"][np.argsort(rows["node"])]})
 
 
@@ -247,19 +251,25 @@ def _rename(i: int, *, level: _Level) -> None:
     save(folder / "children", {"parent": parent[order], "child": own[order], "size": size[order]})
 
 
-def _collected(session: SparkSession, level: _Level, folder: Any, count: int) -> list[int]:
+def _collected(session: SparkSession, level: _Level, folder: Callable[[int], Scratch], count: int) -> list[int]:
     """Gathers the parts of ``level`` from what ``count`` parts left in ``folder(i)``."""
     folders = [folder(i) for i in range(count)]
-    return run(session, partial(_collect, level=level, folders=folders), range(len(level)), "clustering: gathering")
+    send, receive = partial(_send_loose, level=level), partial(_collect, level=level)
+    return exchange(session, send, folders, receive, len(level), "clustering: gathering")
 
 
-def _collect(i: int, *, level: _Level, folders: Sequence[Scratch]) -> int:
+def _send_loose(folder: Scratch, *, level: _Level) -> Iterator[Sent]:
+    yield from level.sent("loose", load(folder / "loose"), "here")
+    yield from level.sent("children", load(folder / "children"), "parent")
+
+
+def _collect(i: int, received: Received, *, level: _Level) -> int:
     low, high = level.bounds(i)
     names = ("here", "there", "weight")
-    rows = joined(slices([folder / "loose" for folder in folders], "here", low, high), names)
+    rows = joined(sent(received, "loose"), names)
     ties = _bundled_ties(*(rows[name] for name in names))
     save(level.path / i / "ties", ties)
-    rows = joined(slices([folder / "children" for folder in folders], "parent", low, high), ("parent", "child", "size"))
+    rows = joined(sent(received, "children"), ("parent", "child", "size"))
     order = np.lexsort((rows["child"], rows["parent"]))
     parent, child, size = (rows[name][order] for name in ("parent", "child", "size"))
     total = (
@@ -303,25 +313,29 @@ def _finish(level: _Level, *, rounds: int) -> None:
         save(level.path / i / "begins", {"begin": begins[first:last]})
 
 
-def _hand_down(i: int, *, lower: _Level, upper: _Level) -> None:
+def _send_offsets(i: int, *, lower: _Level, upper: _Level) -> Iterator[Sent]:
+    return lower.sent("offsets", load(upper.path / i / "offsets"), "child")
+
+
+def _hand_down(i: int, received: Received, *, lower: _Level, upper: _Level) -> None:
     """Where each cluster of part ``i`` of the lower level begins."""
-    rows = joined(slices(upper.parts("offsets"), "child", *lower.bounds(i)), ("child", "offset"))
+    rows = joined(sent(received, "offsets"), ("child", "offset"))
     parent = load(lower.path / i / "parents")["parent"]
     begin = upper.gathered("begins", "begin", parent) + rows["offset"][np.argsort(rows["child"])]
     save(lower.path / i / "begins", {"begin": begin})
 
 
-def _settle(i: int, *, ranges: Ranges, level: _Level) -> None:
+def _settle(i: int, *, ranges: Ranges, level: _Level) -> Iterator[Sent]:
     clusters = ranges.scratch / "clusters"
     place = load(clusters / "start" / i / "place")["place"]
     rank = level.gathered("begins", "begin", place)
     save(clusters / "new" / i / "rank", {"rank": rank})
     old = np.arange(*ranges.bounds(i), dtype=np.int64)
     order = np.argsort(rank)
-    save(ranges.folder(i) / "by_new", {"new": rank[order], "old": old[order]})
+    for k, part in cut({"new": rank[order], "old": old[order]}, rank[order], ranges.width):
+        yield k, "old", part
 
 
-def _old_ranks(i: int, *, ranges: Ranges) -> None:
-    files = [ranges.folder(k) / "by_new" for k in range(len(ranges))]
-    rows = joined(slices(files, "new", *ranges.bounds(i)), ("new", "old"))
+def _old_ranks(i: int, received: Received, *, ranges: Ranges) -> None:
+    rows = joined(sent(received, "old"), ("new", "old"))
     save(ranges.scratch / "clusters" / "old" / i / "old", {"old": rows["old"][np.argsort(rows["new"])]})
