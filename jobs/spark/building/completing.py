@@ -20,7 +20,7 @@ from jobs.spark.building.components import (
     leave_open,
     members_of_modules,
 )
-from jobs.spark.building.files import Scratch, joined, load, save, slices
+from jobs.spark.building.files import Scratch, load, save
 from jobs.spark.building.merging import IndexedStore, elements_of
 from jobs.spark.building.tables import Ranges, rank_of
 from jobs.store.files import DataFile
@@ -227,8 +227,7 @@ def linked_modules(i: int, ranges: Ranges) -> dict[str, Columns]:
     linked = unique(kept["source"][kept["source"] != kept["target"]])
     own = load(ranges.folder(i) / "by_component")
     mine = is_in(own["node"], linked)
-    files = [ranges.folder(k) / "by_component" for k in range(len(ranges))]
-    rows = joined(slices(files, "name", *ranges.bounds(i)), ("name", "node"))
+    rows = load(ranges.folder(i) / "members")
     _, which, _ = distinct(rows["name"])
     several = np.bincount(which)[which] > 1
     tables = {

@@ -25,7 +25,8 @@ from abox_ops.engine import NamedModule
 from abox_ops.labels.calculus import Label
 from abox_ops.modules.found_columns import FoundModules
 from abox_ops.modules.shapes import Shapes
-from jobs.spark.building.files import Scratch, joined, load, run, save, slices
+from jobs.spark.building.exchange import Received, Sent, cut, exchange, sent
+from jobs.spark.building.files import Scratch, joined, load, run, save
 from jobs.spark.building.merging import IndexedStore
 from jobs.spark.building.tables import Ranges, rank_of
 from jobs.spark.reasoners import Asking
@@ -62,7 +63,8 @@ def join_components(session: SparkSession, ranges: Ranges) -> None:
                 changed.add(i)
                 names[i] = file
         due = {i for i in count if near.get(i, set()) & changed}
-    run(session, partial(_send_away, ranges=ranges, names=names), count, "gathering components")
+    send, receive = partial(_send_away, ranges=ranges), partial(_gather, ranges=ranges)
+    exchange(session, send, list(zip(count, names)), receive, len(ranges), "gathering components")
 
 
 def _own_names(i: int, *, ranges: Ranges) -> Scratch:
@@ -96,11 +98,20 @@ def _join(i: int, *, ranges: Ranges, names: Sequence[Scratch], turn: int) -> tup
     return (i, None, beside) if np.array_equal(now, before) else (i, _save_names(ranges, i, turn, now), beside)
 
 
-def _send_away(i: int, *, ranges: Ranges, names: Sequence[Scratch]) -> None:
-    """Leaves the open elements of range ``i`` sorted by their component."""
-    name, node = load(names[i])["name"], load(ranges.folder(i) / "open")["node"]
+def _send_away(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[Sent]:
+    """Leaves the open elements of a range sorted by their component, and sends each to the range of its component's name."""
+    i, names = named
+    name, node = load(names)["name"], load(ranges.folder(i) / "open")["node"]
     order = np.lexsort((node, name))
-    save(ranges.folder(i) / "by_component", {"name": name[order], "node": node[order]})
+    rows = {"name": name[order], "node": node[order]}
+    save(ranges.folder(i) / "by_component", rows)
+    for k, part in cut(rows, rows["name"], ranges.width):
+        yield k, "members", part
+
+
+def _gather(i: int, received: Received, *, ranges: Ranges) -> None:
+    """Leaves the elements of the components that are named by an element of range ``i``."""
+    save(ranges.folder(i) / "members", joined(sent(received, "members"), ("name", "node")))
 
 
 # --- modules --------------------------------------------------------------------------------------
@@ -190,8 +201,7 @@ def members_of_modules(
 
 def _modules(i: int, ranges: Ranges, build: str, found: Kept) -> Iterator[tuple[NamedModule, str | Label]]:
     """The modules, each with the digest of its shape, or its label if it is no more than that."""
-    files = [ranges.folder(k) / "by_component" for k in range(len(ranges))]
-    members = joined(slices(files, "name", *ranges.bounds(i)), ("name", "node"))["node"]
+    members = load(ranges.folder(i) / "members")["node"]
     if not len(members):
         return
     modules = found(np.sort(spread(members)))

@@ -141,16 +141,6 @@ def _column(column: pa.ChunkedArray) -> Any:
     return array.to_numpy() if pa.types.is_integer(array.type) else array
 
 
-def slices(paths: Sequence[Scratch], key: str, low: int, high: int) -> list[dict[str, Any]]:
-    """The rows of each file (sorted by ``key``) with low ≤ key < high."""
-    found = []
-    for path in paths:
-        columns = load(path)
-        first, last = np.searchsorted(columns[key], [low, high]).tolist()
-        found.append({name: column[first:last] for name, column in columns.items()})
-    return found
-
-
 def joined(parts: Sequence[Mapping[str, Ints]], names: Sequence[str]) -> Columns:
     """The rows of all ``parts``, integers as 64 bits."""
     return {
