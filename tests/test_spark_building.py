@@ -392,16 +392,20 @@ def test_what_the_driver_collects_does_not_grow_with_the_data(tmp_path: Path) ->
     assert told[1] < 1.2 * told[0]
 
 
-def test_files_that_are_opened_grow_with_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight times the chunks and the ranges: not sixty-four times the files."""
+@pytest.mark.parametrize("near", [True, False])
+def test_files_that_are_opened_grow_with_the_data(near: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight times the chunks and the ranges: not sixty-four times the files, also where what belongs together is far apart by
+    its terms, and so is clustered."""
     opened, opens = [], pa.memory_map
     monkeypatch.setattr(pa, "memory_map", lambda path: opened.append(path) or opens(path))
     counts = []
     for size in (1, 8):
-        pairs = [(f"urn:{i:04d}", f"urn:{i ^ 1:04d}") for i in range(200 * size)]
+        terms = [f"urn:{i if near else random.Random(i).randrange(1 << 40):04d}" for i in range(200 * size)]
+        pairs = [(term, terms[i ^ 1]) for i, term in enumerate(terms)]
         file = write(tmp_path / f"{size}.nt", [ObjectPropertyAssertion(ObjectProperty("urn:owner"), a, b) for a, b in pairs])
-        settings = BuildSettings(width=50, chunk_bytes=2000, reasoner="own")
-        built(HERE, tmp_path / f"kg{size}", read_ontology([TBOX]), [file], settings)
+        settings = BuildSettings(width=50, near=9, finish=0, chunk_bytes=2000, reasoner="own")
+        store, _ = built(HERE, tmp_path / f"kg{size}", read_ontology([TBOX]), [file], settings)
+        assert near == (store.terms_of(store.table("individuals").all()["node"]) == sorted(terms))
         counts.append(len(opened))
         opened.clear()
     assert 50 < counts[1] < 9 * counts[0]

@@ -1,9 +1,10 @@
 """The clustered numbering of `jobs.store.numbering`, level by level, for an ABox whose terms do not tell what belongs together.
 
-A level is a set of clusters, numbered from 0, with their ties, in parts. A round joins each cluster with its closest neighbour,
-in four jobs: choose, follow the choices to their ends, rename, and gather by the new numbers. As soon as the ties that are left
-fit one task, it does the remaining rounds with the numpy code. Then positions are handed down, from the clusters of the last
-level to the individuals. All numbers, and all ties in closeness, are those of `clustered_rank`.
+A level is a set of clusters, numbered from 0, with their ties, in parts. A round joins each cluster with its closest neighbour:
+choose, follow the choices to their ends (twice as far each time), rename, and gather by the new numbers. A part opens its own
+files alone, and asks others for what it needs of them (`exchange.look_up`). As soon as the ties that are left fit one task, it
+does the remaining rounds with the numpy code. Then positions are handed down, from the clusters of the last level to the
+individuals. All numbers, and all ties in closeness, are those of `clustered_rank`.
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
+from itertools import count as count_up
+from typing import TypeVar
 
 import numpy as np
 from pyspark.sql import SparkSession
 
 from jobs.spark.building.dictionary import Dictionary, rank_chunks
-from jobs.spark.building.exchange import Received, Sent, cut, exchange, sent
+from jobs.spark.building.exchange import Received, Sent, cut, exchange, look_up, sent
 from jobs.spark.building.files import Scratch, joined, load, run, save
 from jobs.spark.building.tables import Numbered, Ranges, by_hash, merge_edges, nearness_of, send_hashes
 from jobs.store.numbering import ROUNDS, bundled, join
 from shiq.columns.arrays import Columns, Ints, unique
 from shiq.columns.rows import term_hash
+
+R = TypeVar("R")
 
 #: So many ties (from both ends) are left to one task.
 FINISH = 1 << 22
@@ -45,8 +50,13 @@ def renumber(
 
 
 def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
-    """The clustered rank of each individual by its rank among the terms."""
-    return _gathered(ranges.scratch / "clusters" / "new", "rank", ranges.width, ranks)
+    """The clustered rank of each individual by its rank among the terms. Opens a file for each range that ``ranks`` are of."""
+    found = np.zeros(len(ranks), np.int64)
+    owner = ranks // ranges.width
+    for i in unique(owner).tolist():
+        mine = owner == i
+        found[mine] = load(ranges.scratch / "clusters" / "new" / i / "rank")["rank"][ranks[mine] - i * ranges.width]
+    return found
 
 
 @dataclass(frozen=True)
@@ -76,20 +86,22 @@ class _Level:
     def parts(self, name: str) -> list[Scratch]:
         return [self.path / i / name for i in range(len(self))]
 
-    def gathered(self, name: str, column: str, ids: Ints) -> Ints:
-        """``column`` of any clusters, from the files ``name``."""
-        return _gathered(self.path, f"{name}:{column}", self.width, ids)
+    def looked_up(
+        self,
+        session: SparkSession,
+        ask: Callable[[int], Ints],
+        column: Callable[[int], Ints],
+        receive: Callable[[int, Callable[[Ints], Ints]], R],
+        what: str,
+    ) -> list[R]:
+        """`exchange.look_up` among its parts."""
+        return look_up(session, ask, column, self.width, receive, len(self), f"clustering: {what}")
 
-
-def _gathered(folder: Scratch, name: str, width: int, ids: Ints) -> Ints:
-    """A column that is cut into parts of ``width``, at ``ids``. ``name``: of the file, with that of the column behind a colon."""
-    file, _, column = name.partition(":")
-    found = np.zeros(len(ids), np.int64)
-    owner = ids // width
-    for i in unique(owner).tolist():
-        mine = owner == i
-        found[mine] = load(folder / i / file)[column or file][ids[mine] - i * width]
-    return found
+    def column(self, i: int, name: str) -> Ints:
+        """The only column of file ``name`` of part ``i``."""
+        found: Ints
+        (found,) = load(self.path / i / name).values()
+        return found
 
 
 def _cluster(session: SparkSession, ranges: Ranges, dictionary: Dictionary, finish: int) -> None:
@@ -103,10 +115,12 @@ def _cluster(session: SparkSession, ranges: Ranges, dictionary: Dictionary, fini
         levels.append(level)
     run(session, partial(_finish, rounds=ROUNDS + 1 - len(levels)), [level], "clustering: the rest")
     for lower, upper in reversed(list(pairwise(levels))):
-        send, receive = partial(_send_offsets, lower=lower, upper=upper), partial(_hand_down, lower=lower, upper=upper)
+        send, receive = partial(_send_begins, lower=lower, upper=upper), partial(_take_begins, lower=lower)
         exchange(session, send, range(len(upper)), receive, len(lower), "clustering: handing down")
-    settle, old_ranks = partial(_settle, ranges=ranges, level=levels[0]), partial(_old_ranks, ranges=ranges)
-    exchange(session, settle, range(len(ranges)), old_ranks, len(ranges), "clustering: new ranks")
+    begins, settle = partial(levels[0].column, name="begins"), partial(_settle, ranges=ranges)
+    levels[0].looked_up(session, partial(_places, ranges=ranges), begins, settle, "new ranks")
+    send_ranks, old_ranks = partial(_send_ranks, ranges=ranges), partial(_old_ranks, ranges=ranges)
+    exchange(session, send_ranks, range(len(ranges)), old_ranks, len(ranges), "clustering: individuals of new ranks")
 
 
 # --- the individuals as clusters of one -----------------------------------------------------------
@@ -121,8 +135,10 @@ def _start(session: SparkSession, ranges: Ranges, dictionary: Dictionary, folder
     first = list(zip(count, accumulate(sizes, initial=0)))
     send_places, take_places = partial(_send_places, ranges=ranges), partial(_take_places, ranges=ranges)
     exchange(session, send_places, first, take_places, len(ranges), "clustering: places")
-    run(session, partial(_first_ties, ranges=ranges), count, "clustering: ties")
-    return _Level(folder, 0, ranges.nodes, ranges.width)
+    level = _Level(folder, 0, ranges.nodes, ranges.width)
+    neighbours, places = partial(_neighbours, ranges=ranges), partial(_places, ranges=ranges)
+    level.looked_up(session, neighbours, places, partial(_first_ties, ranges=ranges), "ties")
+    return level
 
 
 def _hash(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
@@ -152,11 +168,22 @@ def _take_places(i: int, received: Received, *, ranges: Ranges) -> None:
     save(ranges.scratch / "clusters" / "start" / i / "place", {"place": rows["place"][np.argsort(rows["node"])]})
 
 
-def _first_ties(i: int, *, ranges: Ranges) -> None:
+def _places(i: int, *, ranges: Ranges) -> Ints:
+    """The place in level 0 of each individual of range ``i``."""
+    found: Ints = load(ranges.scratch / "clusters" / "start" / i / "place")["place"]
+    return found
+
+
+def _neighbours(i: int, *, ranges: Ranges) -> Ints:
+    found: Ints = load(ranges.folder(i) / "half_edges")["neighbour"]
+    return found
+
+
+def _first_ties(i: int, place: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
     rows = load(ranges.folder(i) / "half_edges")
     apart = rows["node"] != rows["neighbour"]
-    start = ranges.scratch / "clusters" / "start"
-    here, there = (_gathered(start, "place", ranges.width, rows[name][apart]) for name in ("node", "neighbour"))
+    here = _places(i, ranges=ranges)[rows["node"][apart] - ranges.bounds(i)[0]]
+    there = place(rows["neighbour"][apart])
     _leave_ties(ranges.folder(i), here, there, np.ones(len(here), np.int64))
     save(ranges.folder(i) / "children", dict.fromkeys(("parent", "child", "size"), np.zeros(0, np.int64)))
 
@@ -180,25 +207,37 @@ def _bundled_ties(here: Ints, there: Ints, weight: Ints) -> Columns:
 
 def _joined(session: SparkSession, level: _Level) -> tuple[_Level, int]:
     """The next level, and how many ties it has (from both ends)."""
-    count = range(len(level))
-    run(session, partial(_choose, level=level), count, "clustering: closest")
-    roots = run(session, partial(_follow, level=level), count, "clustering: following")
+    count, others = range(len(level)), partial(_others, level=level)
+    level.looked_up(session, others, partial(level.column, name="sizes"), partial(_choose, level=level), "closest")
+    targets = partial(level.column, name="targets")
+    roots = level.looked_up(session, targets, targets, partial(_step, level=level), "following")
+    for n in count_up():
+        ends = partial(level.column, name=f"ends-{n}")
+        if not any(level.looked_up(session, ends, ends, partial(_follow, level=level, n=n), "following")):
+            break
     first = list(zip(count, accumulate(roots, initial=0)))
     run(session, partial(_number_roots, level=level), first, "clustering: numbering")
-    run(session, partial(_rename, level=level), count, "clustering: renaming")
+    level.looked_up(
+        session, ends, partial(level.column, name="numbers"), partial(_leave_parents, level=level, ends=ends), "numbering"
+    )
+    level.looked_up(session, others, partial(level.column, name="parents"), partial(_rename, level=level), "renaming")
     upper = replace(level, number=level.number + 1, count=sum(roots))
     return upper, sum(_collected(session, upper, level.path.__truediv__, len(level)))
 
 
-def _choose(i: int, *, level: _Level) -> None:
+def _others(i: int, *, level: _Level) -> Ints:
+    """The clusters that those of part ``i`` are tied to."""
+    found: Ints = load(level.path / i / "ties")["there"]
+    return found
+
+
+def _choose(i: int, size_of: Callable[[Ints], Ints], *, level: _Level) -> None:
     """The closest neighbour of each cluster of part ``i``; itself where it has none."""
     low, high = level.bounds(i)
     ties = load(level.path / i / "ties")
     here, there = ties["here"], ties["there"]
-    size = load(level.path / i / "sizes")["size"]
-    closeness = ties["weight"].astype(np.float64) / (
-        size[here - low].astype(np.float64) * level.gathered("sizes", "size", there).astype(np.float64)
-    )
+    size = level.column(i, "sizes")[here - low].astype(np.float64) * size_of(there).astype(np.float64)
+    closeness = ties["weight"].astype(np.float64) / size
     order = np.lexsort((np.maximum(here, there), np.minimum(here, there), -closeness, here))
     chosen, first = np.unique(here[order], return_index=True)
     target = np.arange(low, high, dtype=np.int64)
@@ -206,27 +245,22 @@ def _choose(i: int, *, level: _Level) -> None:
     save(level.path / i / "targets", {"target": target})
 
 
-def _follow(i: int, *, level: _Level) -> int:
-    """Where the choices of part ``i`` lead to; how many of its clusters are such ends. Stops because the choices form no cycle
-    but of two, of which the lesser is the end."""
-    low, high = level.bounds(i)
-    own = np.arange(low, high, dtype=np.int64)
+def _step(i: int, target_of: Callable[[Ints], Ints], *, level: _Level) -> int:
+    """Where the choice of each cluster of part ``i`` leads; how many are ends. Choices form no cycle but of two, of which the
+    lesser is the end."""
+    own, target = np.arange(*level.bounds(i), dtype=np.int64), level.column(i, "targets")
+    end = np.where((target_of(target) == own) & (target > own), own, target)
+    save(level.path / i / "ends-0", {"end": end})
+    save(level.path / i / "is_root", {"is_root": (end == own).astype(np.int64)})
+    return int((end == own).sum())
 
-    def step(clusters: Ints) -> Ints:
-        target = level.gathered("targets", "target", clusters)
-        back = level.gathered("targets", "target", target)
-        return np.where((back == clusters) & (target > clusters), clusters, target)
 
-    end = step(own)
-    roots = own[end == own]
-    while True:
-        further = step(end)
-        if np.array_equal(further, end):
-            break
-        end = further
-    save(level.path / i / "ends", {"end": end})
-    save(level.path / i / "is_root", {"is_root": np.isin(own, roots).astype(np.int64)})
-    return len(roots)
+def _follow(i: int, end_of: Callable[[Ints], Ints], *, level: _Level, n: int) -> bool:
+    """Takes each cluster of part ``i`` twice as far along the choices; whether any came further."""
+    before = level.column(i, f"ends-{n}")
+    end = end_of(before)
+    save(level.path / i / f"ends-{n + 1}", {"end": end})
+    return not np.array_equal(before, end)
 
 
 def _number_roots(task: tuple[int, int], *, level: _Level) -> None:
@@ -235,18 +269,19 @@ def _number_roots(task: tuple[int, int], *, level: _Level) -> None:
     save(level.path / i / "numbers", {"number": first + np.cumsum(is_root) - 1})
 
 
-def _rename(i: int, *, level: _Level) -> None:
+def _leave_parents(i: int, number_of: Callable[[Ints], Ints], *, level: _Level, ends: Callable[[int], Ints]) -> None:
+    save(level.path / i / "parents", {"parent": number_of(ends(i))})
+
+
+def _rename(i: int, parent_of: Callable[[Ints], Ints], *, level: _Level) -> None:
     """Ties and sizes of part ``i`` by the numbers of the next level."""
     folder = level.path / i
     low, high = level.bounds(i)
-    parent = level.gathered("numbers", "number", load(folder / "ends")["end"])
-    save(folder / "parents", {"parent": parent})
-    ties = load(folder / "ties")
-    here = parent[ties["here"] - low]
-    there = level.gathered("numbers", "number", level.gathered("ends", "end", ties["there"]))
+    parent, ties = level.column(i, "parents"), load(folder / "ties")
+    here, there = parent[ties["here"] - low], parent_of(ties["there"])
     apart = here != there
     _leave_ties(folder, here[apart], there[apart], np.asarray(ties["weight"])[apart])
-    own, size = np.arange(low, high, dtype=np.int64), load(folder / "sizes")["size"]
+    own, size = np.arange(low, high, dtype=np.int64), level.column(i, "sizes")
     order = np.lexsort((own, parent))
     save(folder / "children", {"parent": parent[order], "child": own[order], "size": size[order]})
 
@@ -279,7 +314,7 @@ def _collect(i: int, received: Received, *, level: _Level) -> int:
     offset = before - (np.cumsum(total) - total)[parent - low]
     by_child = np.argsort(child)
     save(level.path / i / "sizes", {"size": total})
-    save(level.path / i / "offsets", {"child": child[by_child], "offset": offset[by_child]})
+    save(level.path / i / "offsets", {"child": child[by_child], "parent": parent[by_child], "offset": offset[by_child]})
     return len(ties["here"])
 
 
@@ -313,23 +348,24 @@ def _finish(level: _Level, *, rounds: int) -> None:
         save(level.path / i / "begins", {"begin": begins[first:last]})
 
 
-def _send_offsets(i: int, *, lower: _Level, upper: _Level) -> Iterator[Sent]:
-    return lower.sent("offsets", load(upper.path / i / "offsets"), "child")
+def _send_begins(i: int, *, lower: _Level, upper: _Level) -> Iterator[Sent]:
+    rows = load(upper.path / i / "offsets")
+    begin = upper.column(i, "begins")[rows["parent"] - upper.bounds(i)[0]] + rows["offset"]
+    return lower.sent("begins", {"child": rows["child"], "begin": begin}, "child")
 
 
-def _hand_down(i: int, received: Received, *, lower: _Level, upper: _Level) -> None:
+def _take_begins(i: int, received: Received, *, lower: _Level) -> None:
     """Where each cluster of part ``i`` of the lower level begins."""
-    rows = joined(sent(received, "offsets"), ("child", "offset"))
-    parent = load(lower.path / i / "parents")["parent"]
-    begin = upper.gathered("begins", "begin", parent) + rows["offset"][np.argsort(rows["child"])]
-    save(lower.path / i / "begins", {"begin": begin})
+    rows = joined(sent(received, "begins"), ("child", "begin"))
+    save(lower.path / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]})
 
 
-def _settle(i: int, *, ranges: Ranges, level: _Level) -> Iterator[Sent]:
-    clusters = ranges.scratch / "clusters"
-    place = load(clusters / "start" / i / "place")["place"]
-    rank = level.gathered("begins", "begin", place)
-    save(clusters / "new" / i / "rank", {"rank": rank})
+def _settle(i: int, begin_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
+    save(ranges.scratch / "clusters" / "new" / i / "rank", {"rank": begin_of(_places(i, ranges=ranges))})
+
+
+def _send_ranks(i: int, *, ranges: Ranges) -> Iterator[Sent]:
+    rank = load(ranges.scratch / "clusters" / "new" / i / "rank")["rank"]
     old = np.arange(*ranges.bounds(i), dtype=np.int64)
     order = np.argsort(rank)
     for k, part in cut({"new": rank[order], "old": old[order]}, rank[order], ranges.width):

@@ -15,12 +15,12 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from jobs.spark.building.files import columns_of, table_of
+from jobs.spark.building.files import columns_of, joined, table_of
 from jobs.spark.costs import described
 from jobs.spark.imports import spare_imports
-from shiq.columns.arrays import Ints
+from shiq.columns.arrays import Ints, unique
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,19 +44,60 @@ def exchange(
     receive: Callable[[int, Received], R],
     count: int,
     what: str,
+    answer: Callable[[int, Received], Iterable[Sent]] | None = None,
 ) -> list[R]:
     """What ``receive`` makes of each of ``count`` parts, from what ``send`` has of each of ``senders``, a Spark task each.
 
-    Both may run twice, and have to come to the same each time.
+    ``answer``: the parts send on what they make of what came, and that is received. All may run twice, and have to come to the
+    same each time.
     """
     sending = partial(_sent, send, [pickle.dumps(sender) for sender in senders], count)
     with described(session, f"shiq index: {what}"):
-        rows = session.range(0, len(senders), 1, len(senders)).mapInArrow(sending, _SENT_DDL)
-        # Spark 4.0 has but the second, by which several parts may meet in one task.
-        split = rows.repartitionById(count, "part") if hasattr(rows, "repartitionById") else rows.repartition(count, "part")
-        told = split.sortWithinPartitions("part").mapInArrow(partial(_received, receive), _TOLD_DDL).toArrow()
+        rows = _by_part(session.range(0, len(senders), 1, len(senders)).mapInArrow(sending, _SENT_DDL), count)
+        if answer is not None:
+            rows = _by_part(rows.mapInArrow(partial(_answered, answer, count), _SENT_DDL), count)
+        told = rows.mapInArrow(partial(_received, receive), _TOLD_DDL).toArrow()
     found = dict(zip(told["part"].to_pylist(), told["body"].to_pylist()))
     return [pickle.loads(found[part]) for part in range(count)]
+
+
+def look_up(
+    session: SparkSession,
+    ask: Callable[[int], Ints],
+    column: Callable[[int], Ints],
+    width: int,
+    receive: Callable[[int, Callable[[Ints], Ints]], R],
+    count: int,
+    what: str,
+) -> list[R]:
+    """What ``receive`` makes of each of ``count`` parts and of the values at the ids that ``ask`` names for it.
+
+    ``column`` has the values of the ids i·width … (i+1)·width-1 of part i. ``receive`` gets a function that gives them by id.
+    """
+    asking, answering, taking = partial(_asked, ask, width), partial(_values, column, width), partial(_taken, receive)
+    return exchange(session, asking, range(count), taking, count, what, answering)
+
+
+def _asked(ask: Callable[[int], Ints], width: int, i: int) -> Iterator[Sent]:
+    ids = unique(ask(i))
+    return ((k, "ids", part) for k, part in cut({"id": ids}, ids, width))
+
+
+def _values(column: Callable[[int], Ints], width: int, i: int, received: Received) -> Iterator[Sent]:
+    own = column(i)
+    for asker, rows in received.get("ids", ()):
+        yield asker, "values", {"id": rows["id"], "value": own[rows["id"] - i * width]}
+
+
+def _taken(receive: Callable[[int, Callable[[Ints], Ints]], R], i: int, received: Received) -> R:
+    rows = joined(sent(received, "values"), ("id", "value"))
+    return receive(i, lambda ids: rows["value"][np.searchsorted(rows["id"], ids)])
+
+
+def _by_part(rows: DataFrame, count: int) -> DataFrame:
+    # Spark 4.0 has but the second, by which several parts may meet in one task.
+    split = rows.repartitionById(count, "part") if hasattr(rows, "repartitionById") else rows.repartition(count, "part")
+    return split.sortWithinPartitions("part")
 
 
 def _sent(
@@ -65,14 +106,31 @@ def _sent(
     spare_imports()
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            if not number:
-                yield _rows(_SENT, *([part, 0, _THERE, b""] for part in range(count)))
-            for part, name, columns in send(pickle.loads(senders[number])):
-                yield _rows(_SENT, [part, number, name, _packed(columns)])
+            yield from _rows_of(number, send(pickle.loads(senders[number])), count)
+
+
+def _answered(
+    answer: Callable[[int, Received], Iterable[Sent]], count: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    spare_imports()
+    for part, received in _parts(batches):
+        yield from _rows_of(part, answer(part, received), count)
+
+
+def _rows_of(sender: int, what: Iterable[Sent], count: int) -> Iterator[pa.RecordBatch]:
+    if not sender:
+        yield _rows(_SENT, *([part, 0, _THERE, b""] for part in range(count)))
+    for part, name, columns in what:
+        yield _rows(_SENT, [part, sender, name, _packed(columns)])
 
 
 def _received(receive: Callable[[int, Received], R], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     spare_imports()
+    for part, received in _parts(batches):
+        yield _rows(_TOLD, [part, pickle.dumps(receive(part, received))])
+
+
+def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, Received]]:
     rows = (row for batch in batches for row in zip(*batch.columns))
     for part, mine in groupby(rows, lambda row: int(row[0].as_py())):
         found = defaultdict[str, list[tuple[int, dict[str, Any]]]](list)
@@ -81,7 +139,7 @@ def _received(receive: Callable[[int, Received], R], batches: Iterator[pa.Record
                 found[name.as_py()].append((sender.as_py(), _unpacked(body.as_buffer())))
         for came in found.values():
             came.sort(key=lambda x: x[0])
-        yield _rows(_TOLD, [part, pickle.dumps(receive(part, found))])
+        yield part, found
 
 
 def _rows(schema: pa.Schema, *rows: Sequence[object]) -> pa.RecordBatch:
