@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -26,3 +27,26 @@ def test_the_check_that_is_counted_is_consistent(tmp_path: Path, capsys: pytest.
     assert main(["--store", str(store), "--insert", str(batch)]) == 0
     *_, last = capsys.readouterr().out.splitlines()
     assert last.endswith(" files") and 20 < int(last.split()[0]) <= 100
+
+
+def test_a_consistent_check_loads_nothing_that_only_conflicts_pages_or_spark_need(tmp_path: Path) -> None:
+    store, batch = made(tmp_path)
+    idle = [
+        "shiq.explanation",
+        "shiq.functional",
+        "abox_ops.conflicts",
+        "jobs.reports",
+        "jobs.gate",
+        "jobs.spark",
+        "jobs.graphframes",
+    ]
+    code = f"""
+import atexit, sys
+from jobs.cli import main
+idle = {(*idle, "pandas", "pyspark", "owlready2")}
+atexit.register(lambda: print([name for name in sys.modules if name.startswith(idle)]))
+main(["check", "--store", sys.argv[1], "--insert", sys.argv[2], "-q"])
+"""
+    command = [sys.executable, "-c", code, str(store), str(batch)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.splitlines()[-1] == "[]"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from abox_ops.labels.calculus import LabelSpace
 from shiq.clause import ClausalTBox
-from shiq.explanation.canonical import Row
 from shiq.model import Axiom, TBox
 from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner, Tracing
 from shiq.verdict import Verdict
@@ -17,9 +16,10 @@ from shiq.verdict import Verdict
 if TYPE_CHECKING:
     from abox_ops.modules.audit import Audit
     from abox_ops.modules.shapes import Shape, Shapes
+    from shiq.explanation.canonical import Row
 
 #: By conflicts up to the names of their individuals (`shiq.explanation.canonical`): axioms, and whether none of them is too many.
-KnownReasons: TypeAlias = dict[tuple[Row, ...], tuple[list[Axiom], bool]]
+KnownReasons: TypeAlias = "dict[tuple[Row, ...], tuple[list[Axiom], bool]]"
 
 
 @dataclass
