@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -89,17 +90,18 @@ class Blocks:
     def _each(self, blocks: Ints) -> None:
         """Verifies ``blocks``, which ascend."""
         first = blocks[np.concatenate([[True], blocks[1:] != blocks[:-1]])]
-        for block in first[~self._is_seen[first]].tolist():
-            self._verify(block)
+        self._verify(first[~self._is_seen[first]].tolist())
 
     def _range(self, low: int, high: int) -> None:
-        while (low := self._seen.find(0, low, high)) >= 0:
-            self._verify(low)
+        if self._seen.find(0, low, high) >= 0:
+            self._verify([block for block in range(low, high) if not self._seen[block]])
 
-    def _verify(self, block: int) -> None:
-        start = block << _SHIFT
-        if zlib.crc32(self.content[start : start + BLOCK]) != self._digests[block]:
-            end = min(start + BLOCK, len(self.content)) - 1
-            raise damaged(self.path, f"bytes {start:,} to {end:,} are not as they were written")
-        self._seen[block] = 1
-        self._left -= 1
+    def _verify(self, blocks: Sequence[int]) -> None:
+        content, digests, seen, crc = self.content, self._digests, self._seen, zlib.crc32
+        for block in blocks:
+            start = block << _SHIFT
+            if crc(content[start : start + BLOCK]) != digests[block]:
+                end = min(start + BLOCK, len(content)) - 1
+                raise damaged(self.path, f"bytes {start:,} to {end:,} are not as they were written")
+            seen[block] = 1
+        self._left -= len(blocks)
