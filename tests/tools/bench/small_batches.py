@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.tools.bench.data import swapped
-from tests.tools.bench.process import Checked
+from tests.tools.bench.process import Checked, NotMeasured
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
 from tests.tools.bench.rows import SMALL
 
 
 def _swapped_check(repeat: Repeat, universities: int) -> Checked:
-    """A cold process that checks `SMALL` insertions that exchange objects over the whole base."""
+    """A cold process that checks `SMALL` insertions that exchange objects over the whole base and that the gate accepts."""
     bench = repeat.bench
     data, store = bench.lubm(universities), bench.lubm_store(universities)
-    batch = swapped(data / "abox.nt.gz", SMALL, repeat.seed, bench.file(f"swapped-{universities}-{repeat.number}.nt"))
+    drawn, accepted, aside, batch = (
+        bench.file(f"{name}-{universities}-{repeat.number}.nt") for name in ("drawn", "accepted", "aside", "swapped")
+    )
+    swapped(data / "abox.nt.gz", 2 * SMALL, repeat.seed, drawn)
+    sides = ["--accepted", str(accepted), "--quarantine", str(aside)]
+    bench.shiq(["gate", "--store", str(store), "--insert", str(drawn), "--mode", "split", *sides])
+    lines = accepted.read_text(encoding="utf-8").splitlines(keepends=True)[:SMALL]
+    if len(lines) < SMALL:
+        raise NotMeasured(f"only {len(lines)} of {2 * SMALL:,} swapped objects contradict nothing")
+    batch.write_text("".join(lines), encoding="utf-8")
     bench.say(f"LUBM-{universities}, {SMALL:,} swapped objects")
     found = bench.check(store, batch)
     repeat.expect(found.verdict, "consistent", f"shiq on LUBM-{universities}")
