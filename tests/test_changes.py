@@ -242,11 +242,12 @@ def test_a_table_made_anew_in_the_same_place_is_another(lake: Path, tmp_path: Pa
     assert f"{' '.join(of_class('z', 'B'))} ." in command("export", "--store", kg).stdout
 
 
-def test_a_table_that_a_store_was_built_from_and_made_anew_is_another(lake: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.slow])])
+def test_a_table_that_a_store_was_built_from_and_made_anew_is_another(engine: str, lake: Path, tmp_path: Path) -> None:
     """However its path is spelt, and before any changes of it were taken."""
     tbox, kg = tmp_path / "t.ofn", tmp_path / "kg"
     tbox.write_text(TBOX)
-    assert command("index", "--tbox", tbox, lake, "--store", kg, "-q").returncode == 0
+    assert command("index", "--tbox", tbox, lake, "--store", kg, "-q", "--engine", engine).returncode == 0
     with shiq.open_store(kg) as session:
         assert session.taken == {shiq.table_changes(lake, 4).feed: 3}
     day = ["check", "--store", str(kg), "-q", "--commit", "--from-version", "4", "--changes"]
@@ -258,7 +259,7 @@ def test_a_table_that_a_store_was_built_from_and_made_anew_is_another(lake: Path
         called = command(*day, spelling)
         assert called.returncode == 4 and "is another table than the one whose version 3" in called.stderr
     # Built anew, it is the one that is there now.
-    assert command("index", "--tbox", tbox, lake, "--store", kg, "-q").returncode == 0
+    assert command("index", "--tbox", tbox, lake, "--store", kg, "-q", "--engine", engine).returncode == 0
     assert command(*day, lake).returncode == 0
 
 

@@ -151,12 +151,12 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
     from jobs.checking.certifying import BaseQuestion, certificate_of, index_far, prepare_and_certify, reading_in_time
 
     options, path = Options(**settings_of(settings)), load(STORE).place_of(store)
-    if options.engine in BUILDERS:
-        sources = spark_sources(abox, options, builds=True)
-        return noted(index_far(tbox, sources, path, options, repair), sources)
-
     # Loaded where something is read.
     from shiq.rdf.changes import feeds_of
+
+    if options.engine in BUILDERS:
+        taken, sources = feeds_of(sources_of(abox)), spark_sources(abox, options, builds=True)
+        return noted(index_far(tbox, sources, path, options, repair, taken), sources)
 
     def indexed(options: Options, clock: Clock, asked: Decider) -> Result:
         with reading_in_time(options, clock):

@@ -197,8 +197,11 @@ def reading_in_time(options: Options, clock: Clock) -> AbstractContextManager[No
     return until(deadline_of(options, clock.begun)[0])
 
 
-def index_far(tbox: object, abox: object, store: Path, options: Options, repair: Repair | None) -> Result:
-    """`index` by an engine that reads, stores and decides by itself."""
+def index_far(
+    tbox: object, abox: object, store: Path, options: Options, repair: Repair | None, taken: Mapping[str, int]
+) -> Result:
+    """`index` by an engine that reads, stores and decides by itself. ``taken``: the versions of Delta tables that are about to be
+    read, by feed."""
     clock = Clock()
     ontology = ontology_of(sources_of(tbox), options)
     clock.stage("reading the TBox")
@@ -216,7 +219,7 @@ def index_far(tbox: object, abox: object, store: Path, options: Options, repair:
         result = result_of(base, found, ledger, (), options, clock)
         return result, certificate_of(result, options)
 
-    result: Result = load(BUILDERS[options.engine])(ontology, sources_of(abox), store, options, answer, repair)
+    result: Result = load(BUILDERS[options.engine])(ontology, sources_of(abox), store, options, answer, repair, taken)
     return result
 
 

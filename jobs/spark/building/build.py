@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -125,9 +126,10 @@ def build(
     progress: Callable[[str, int, int], None] | None = None,
     gone: Collection[Assertion] = (),
     asides: Sequence[Aside] = (),
+    taken: Mapping[str, int] = MappingProxyType({}),
 ) -> BuiltStore:
     """Builds the store of the TBox of ``ontology`` with the assertions of it and of ``sources`` at ``store``, and certifies it.
-    What is ``gone`` of them is left out, and kept beside as ``asides``.
+    What is ``gone`` of them is left out, and kept beside as ``asides``. ``taken``: see `jobs.store.manifest.TAKEN`.
 
     The store is the one that `jobs.store.write_store` writes for the same assertions, but for how rows are cut into files. All
     executors have to see ``store`` and ``sources`` under these names, and no other folder.
@@ -137,7 +139,7 @@ def build(
     store = store.absolute()
     stages = _Stages(progress)
     with rebuilding(store, ontology.tbox, ontology.ontologies, labels=ontology.labels) as rebuild:
-        rebuild = replace(rebuild, width=settings.width)
+        rebuild = replace(rebuild, width=settings.width, taken=taken)
         with scratch_of(session, store, keep=settings.keep_scratch) as scratch:
             made = _Build(session, rebuild, ontology, scratch, settings, stages, gone, asides)
             return made.run(sources, certifying, leftovers)

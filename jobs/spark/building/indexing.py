@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -83,10 +83,17 @@ class _Aside:
 
 
 def index(
-    ontology: Reading, sources: list[object], store: Place, options: Options, answer: Answering, repair: Repair | None = None
+    ontology: Reading,
+    sources: list[object],
+    store: Place,
+    options: Options,
+    answer: Answering,
+    repair: Repair | None = None,
+    taken: Mapping[str, int] | None = None,
 ) -> Result:
     """Builds and certifies the store of ``ontology``'s TBox with its assertions and those of ``sources`` at ``store``, in the
-    Spark session that is active, or one that is started for it. ``answer`` makes the result of what was found.
+    Spark session that is active, or one that is started for it. ``answer`` makes the result of what was found; ``taken``: see
+    `jobs.store.manifest.TAKEN`.
 
     ``repair`` is shown what is near contradictions, and what it sets aside is left out: the store is built again until no more
     is found, and put in place then. So the driver holds what is near contradictions, and no more of A.
@@ -138,6 +145,7 @@ def index(
                 progress=options.progress,
                 gone=aside.gone if aside else (),
                 asides=aside.asides or () if aside else (),
+                taken=taken or {},
             )
     finally:
         if decider:
