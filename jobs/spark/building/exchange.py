@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.spark.building.files import columns_of, joined, table_of
+from jobs.spark.building.files import columns_of, joined, parts_of, table_of
 from jobs.spark.costs import described
 from jobs.spark.imports import spare_imports
 from shiq.columns.arrays import Ints, unique
@@ -103,16 +103,13 @@ def _by_part(rows: DataFrame, count: int) -> DataFrame:
 def _sent(
     send: Callable[[T], Iterable[Sent]], senders: Sequence[bytes], count: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    spare_imports()
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            yield from _rows_of(number, send(pickle.loads(senders[number])), count)
+    for number, sender in parts_of(senders, batches):
+        yield from _rows_of(number, send(sender), count)
 
 
 def _answered(
     answer: Callable[[int, Received], Iterable[Sent]], count: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    spare_imports()
     for part, received in _parts(batches):
         yield from _rows_of(part, answer(part, received), count)
 
@@ -125,12 +122,12 @@ def _rows_of(sender: int, what: Iterable[Sent], count: int) -> Iterator[pa.Recor
 
 
 def _received(receive: Callable[[int, Received], R], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    spare_imports()
     for part, received in _parts(batches):
         yield _rows(_TOLD, [part, pickle.dumps(receive(part, received))])
 
 
 def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, Received]]:
+    spare_imports()
     rows = (row for batch in batches for row in zip(*batch.columns))
     for part, mine in groupby(rows, lambda row: int(row[0].as_py())):
         found = defaultdict[str, list[tuple[int, dict[str, Any]]]](list)

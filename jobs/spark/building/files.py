@@ -28,14 +28,12 @@ from jobs.spark.imports import spare_imports
 from jobs.spark.session import hand_on, width_of
 from jobs.store.files import placed
 from jobs.store.place import Place, file_at
+from jobs.store.write import BUILDING
 from shiq.columns.arrays import Columns, Ints
 from shiq.errors import OperationalError
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-#: The folder of a store that a build works in.
-BUILDING = "building"
 
 
 def run(session: SparkSession, task: Callable[[T], R], parts: Sequence[T], what: str) -> list[R]:
@@ -50,11 +48,17 @@ def run(session: SparkSession, task: Callable[[T], R], parts: Sequence[T], what:
 
 
 def _told(task: Callable[[T], R], parts: Sequence[bytes], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for number, part in parts_of(parts, batches):
+        body = pickle.dumps(task(part))
+        yield pa.record_batch([pa.array([number], pa.int64()), pa.array([body], pa.binary())], names=["number", "body"])
+
+
+def parts_of(parts: Sequence[bytes], batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, Any]]:
+    """The numbers in ``batches``, which a task was given, with the part of each, unpickled."""
     spare_imports()
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            body = pickle.dumps(task(pickle.loads(parts[number])))
-            yield pa.record_batch([pa.array([number], pa.int64()), pa.array([body], pa.binary())], names=["number", "body"])
+            yield number, pickle.loads(parts[number])
 
 
 @dataclass(frozen=True, order=True)
