@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from jobs.doctor import examine
+from jobs.store import open_store as stored
 from shiq.abox import abox_of
 from shiq.check import index, open_store
 from shiq.model import (
@@ -46,6 +47,12 @@ def told(result: Result) -> object:
     return result.verdict, conflicts, Counter(result.a_add), result.statistics.add_set
 
 
+def lines_of(path: Path) -> list[str]:
+    """All lines of the store at ``path``, sorted."""
+    with stored(path) as store:
+        return sorted(line for assertion in store.export() for line in assertion_lines(assertion))
+
+
 def main(folder: Path) -> int:
     os.environ["SPARK_REMOTE"] = "local[2]"
     from jobs.spark.session import is_connect, spark_session, stop
@@ -75,6 +82,21 @@ def main(folder: Path) -> int:
         lines = [line.removesuffix(" .").split(" ", 2) for a in BATCHES["inconsistent"] for line in assertion_lines(a)]
         frame = session.createDataFrame([tuple(line) for line in lines], "s string, p string, o string")
         say("a DataFrame", told(local.check(abox_of(BATCHES["inconsistent"]))), told(far.check(frame, engine="spark")))
+        broken = folder / "broken.nt"
+        broken.write_text(base.read_text() + "<urn:d1> <urn:r> .\n")
+        unread = [kb.check(broken, engine=engine) for kb, engine in ((local, "local"), (far, "spark"))]
+        say("a line that was not read", *((result.verdict, len(result.evidence.leftovers)) for result in unread))
+        say("a line that was not read: verdict", "undetermined", unread[1].verdict.value)
+        given = abox_of(BATCHES["consistent"])
+        taken = [kb.check(given, engine=engine, commit=True) for kb, engine in ((local, "local"), (far, "spark"))]
+        say("a commit", *((result.verdict, result.committed) for result in taken))
+        say("what is there after it", lines_of(folder / "local"), lines_of(folder / "spark"))
+        given = abox_of(BATCHES["inconsistent"])
+        say("a check after it", *(told(kb.check(given, engine=engine)) for kb, engine in ((local, "local"), (far, "spark"))))
+    rows = [tuple(line.removesuffix(" .").split(" ", 2)) for line in base.read_text().splitlines()]
+    framed = session.createDataFrame(rows, "s string, p string, o string")
+    say("index of a DataFrame", first.verdict, index([TBOX], [framed], folder / "framed", engine="spark").verdict)
+    say("what is there of it", sorted(base.read_text().splitlines()), lines_of(folder / "framed"))
     findings = [(found.what, found.state) for found in examine(spark=True) if found.what == "Spark session"]
     say("what the doctor says", [("Spark session", "ok")], findings)
     stop(session)

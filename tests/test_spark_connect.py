@@ -23,7 +23,7 @@ def test_connect_answers_as_local_does(tmp_path: Path) -> None:
         [sys.executable, "-m", "tests.spark_connect", str(tmp_path)], check=False, capture_output=True, text=True, timeout=1800
     )
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
-    assert ran.stdout.count("equal") == 23
+    assert ran.stdout.count("equal") == 30
 
 
 @pytest.mark.slow
