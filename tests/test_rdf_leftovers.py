@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shiq.check import check_insertions
+from shiq.check import check_insertions, index, open_store
 from shiq.model import OWL, Class, ClassAssertion, DataPropertyAssertion, ObjectPropertyAssertion, Signature, SubClassOf, TBox
 from shiq.ntriples import assertion_lines
 from shiq.rdf import read_assertions, read_ontology
@@ -431,6 +431,28 @@ def test_axioms_among_assertions_are_told_unless_the_tbox_has_them(tmp_path: Pat
     assert dict(reading.ledger) == {"assertion": 1, "axiom": 1, "leftover:tbox-axiom": 2, "declaration": 1}
     assert not reading.tbox.axioms
     assert kinds(read_assertions([path], tbox.tbox.signature)) == {"tbox-axiom": 3}
+
+
+def test_axioms_that_the_tbox_leaves_out_are_not_told_again_of_the_data(tmp_path: Path) -> None:
+    """One file as T and as A, of axioms outside SHIQ(D): what is left out of T is left out once."""
+    text = ":Cat rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :owner ; owl:hasValue :ann ] . :tom a :Cat ; :owner :ann ."
+    text = DECLARED + ":owner a owl:ObjectProperty . :Cat owl:hasKey ( :owner ) . " + text
+    tbox = turtle(tmp_path, text)
+    assert [leftover.kind for leftover in tbox.leftovers] == ["outside-shiq", "outside-shiq"]
+    path = write(tmp_path, "both.ttl", PREFIXES + text)
+    both = read_assertions([path], tbox.tbox.signature, axioms=tbox.tbox.axioms, beside=tbox.leftovers)
+    assert not both.leftovers and len(both.abox) == 2
+    other = write(tmp_path, "other.ttl", PREFIXES + text + ":Dog owl:hasKey ( :owner ) .")
+    more = read_assertions([other], tbox.tbox.signature, axioms=tbox.tbox.axioms, beside=tbox.leftovers)
+    assert [leftover.kind for leftover in more.leftovers] == ["tbox-axiom"]
+
+
+def test_one_file_with_nominals_is_t_a_and_a_batch(tmp_path: Path, data_path: Path) -> None:
+    file = data_path / "real" / "wine.owl"
+    first = index([file], [file], tmp_path / "kg")
+    with open_store(tmp_path / "kg") as store:
+        again = store.check([file])
+    assert [first.verdict.value, again.verdict.value] == ["consistent", "consistent"]
 
 
 def test_a_rewritten_axiom_is_still_the_tbox_s_own(tmp_path: Path) -> None:

@@ -91,6 +91,7 @@ def assertions_of(
             progress=on_reading(options),
             ontologies=ontology.ontologies,
             axioms=ontology.tbox.axioms,
+            beside=ontology.leftovers,
             scope=scope,
             catalog=catalog_of(options),
         )
@@ -107,7 +108,7 @@ def assertions_of(
 
 def read_batch(base: OpenBase, insertions: object, deletions: object, options: Options) -> InputBatch:
     """A batch read for ``base``. Raises: InputError, OperationalError."""
-    reading = Reading(tbox=base.tbox, ontologies=base.ontologies)
+    reading = Reading(tbox=base.tbox, ontologies=base.ontologies, leftovers=base.leftovers)
     added = assertions_of(sources_of(insertions), reading, options, f"i{base.scope}")
     removed = told_by_label(assertions_of(sources_of(deletions), reading, options, f"d{base.scope}"), f"d{base.scope}")
     ledger = Counter(added.ledger) + Counter(removed.ledger)

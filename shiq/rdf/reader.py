@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,7 @@ from shiq.signature import OF_INDIVIDUALS, signature_of
 
 if TYPE_CHECKING:
     from shiq.catalog import Catalog
+    from shiq.verdict import Leftover
 
 
 def read_ontology(
@@ -77,12 +79,14 @@ def read_assertions(
     progress: Progress | None = None,
     ontologies: Collection[str] = (),
     axioms: Collection[owl.Axiom] = (),
+    beside: Collection[Leftover] = (),
     scope: str = "a",
     catalog: Catalog | None = None,
 ) -> Reading:
     """The assertions in ``sources``, given the vocabulary of the TBox; for data of any size.
 
-    Axioms become leftovers ``tbox-axiom``, but for those among ``axioms``, the TBox's own, which also say which roles are simple.
+    Axioms become leftovers ``tbox-axiom``, but for those among ``axioms``, the TBox's own, which also say which roles are simple,
+    and those that leftovers ``beside`` it tell already.
     Imports of ``ontologies`` (IRIs, as `Reading.ontologies`) are answered, others read where the ``catalog`` has them. Sources
     that are read by different calls and belong together need different ``scope``: it begins the names of their blank nodes.
 
@@ -90,7 +94,7 @@ def read_assertions(
     """
     loaded = load(sources, scope, progress, catalog, ontologies)
     reader = _Reader(loaded, ontologies, fixed=signature)
-    own = _own(axioms)
+    own = _own(axioms, beside)
     findings: dict[owl.Axiom | owl.Assertion, list[Finding]] = {
         axiom: [("tbox-axiom", f"{type(axiom).__name__}: an axiom among assertions", "give its file with the TBox")]
         for axiom in reader.axioms()
@@ -100,13 +104,13 @@ def read_assertions(
     return reader.finish(owl.TBox(), reader.kinds.of_data(signature), list(axioms))
 
 
-def _own(axioms: Collection[owl.Axiom]) -> Callable[[owl.Axiom], bool]:
-    """Whether an axiom is among ``axioms``, perhaps as what it was rewritten to when these were read."""
-    known: set[owl.Axiom] = set()
+def _own(axioms: Collection[owl.Axiom], beside: Collection[Leftover]) -> Callable[[owl.Axiom], bool]:
+    """Whether an axiom is among ``axioms``, perhaps as what it was rewritten to when these were read, or told by a leftover."""
+    known: set[owl.Axiom | owl.Assertion] = set()
 
     def is_own(axiom: owl.Axiom) -> bool:
         # Most data has no axioms, and axioms are slow to hash.
-        known.update(() if known else axioms)
+        known.update(() if known else chain(axioms, *(leftover.said for leftover in beside)))
         if axiom in known:
             return True
         from shiq.profile import split_axioms

@@ -215,7 +215,7 @@ class _DriverReader(_Reader):
     def reading(self) -> Reading:
         """See `read_assertions`."""
         axioms = self.ontology.tbox.axioms
-        own = _own(axioms)
+        own = _own(axioms, self.ontology.leftovers)
         findings: dict[object, list[Finding]] = {
             axiom: [("tbox-axiom", f"{type(axiom).__name__}: an axiom among assertions", "give its file with the TBox")]
             for axiom in self.axioms()
