@@ -173,7 +173,7 @@ class Result:
     committed: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     disagreements: tuple[Any, ...] = ()
-    undecided: tuple[UndecidedModule, ...] = ()
+    undecided: Sequence[UndecidedModule] = ()
     why_pulled: tuple[PulledIn, ...] | None = None
     ended: bool = True
     snapshot: int = 0

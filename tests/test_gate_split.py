@@ -304,6 +304,16 @@ def test_what_is_not_decided_is_set_aside(units: Path, tmp_path: Path) -> None:
         assert (gated.exit_code, gated.verdict.value) == (1, "undetermined")
 
 
+def test_spark_sets_the_same_aside(units: Path, tmp_path: Path) -> None:
+    """What is not decided, what contradicts, and the line to write instead of a misspelt one."""
+    hour, misspelt = t("ann", "lasts", f'"2"^^<{PREFIX}hour>'), a("ann", "Kat")
+    local, on_spark = (split(units, tmp_path, [hour, a("tom", "Dog"), misspelt, *GOOD], engine=e) for e in ("local", "spark"))
+    assert set(reasons(local).values()) == {"undecided", "conflict", "undeclared"}
+    assert any(x.hint for x in local.set_aside)
+    assert on_spark.to_dict()["set_aside"] == local.to_dict()["set_aside"]
+    assert (texts(on_spark), on_spark.exit_code, on_spark.verdict) == (texts(local), local.exit_code, local.verdict)
+
+
 FLOAT = "<http://www.w3.org/2001/XMLSchema#float>"
 
 

@@ -13,6 +13,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 import shiq
+from jobs.gate import gate
 from jobs.spark import lake as lake_tables
 from shiq.check import index
 from shiq.errors import InputError, OperationalError, UsageError
@@ -172,6 +173,32 @@ def test_the_command_takes_tables_on_both_sides_and_indexes_them(spark: SparkSes
     assert json.loads(answer.read_text())["about"]["insertions"] == ["table:came"]
     left = exported(kg)
     assert f"<urn:a> {TYPE} <urn:B> ." in left and f"<urn:a> {TYPE} <urn:A> ." not in left
+
+
+def test_the_gate_splits_a_table_as_it_does_the_same_lines(spark: SparkSession, kg: Path) -> None:
+    """Each of two tables is read once, so what is committed is what was checked, whatever becomes of it meanwhile."""
+    rows = GOOD + BAD[1:]
+    spark.createDataFrame([("<urn:d>", "<urn:r>", "<urn:a>")], "s string, p string, o string").createOrReplaceTempView("gone")
+    gone = lines([("<urn:d>", "<urn:r>", "<urn:a>", None, 1)], kg.parent / "gone.nt")
+    found = []
+    for order in (rows, rows[::-1]):
+        spark.createDataFrame(order, SCHEMA).createOrReplaceTempView("batch")
+        with shiq.open_store(kg) as session:
+            found.append(gate(session, ["table:batch"], ["table:gone"], mode="split", engine="spark", dry_run=True))
+    of_table = found[0]
+    assert found[1].run == of_table.run and found[1].to_dict()["set_aside"] == of_table.to_dict()["set_aside"]
+    with shiq.open_store(kg) as session:
+        told = gate(session, [str(lines(rows, kg.parent / "batch.nq"))], [str(gone)], mode="split", dry_run=True)
+        assert of_table.verdict is told.verdict and of_table.decision == told.decision == "split"
+        said = [(len(x.accepted), sorted(y.kind for y in x.set_aside), len(x.conflicts)) for x in (of_table, told)]
+        assert said[0] == said[1] == (len(GOOD) - 1, ["conflict", "malformed", "malformed"], 1)
+        assert {x["source"] for x in of_table.to_dict()["set_aside"]} == {"table:batch"}
+        for name in ("batch", "gone"):
+            assert f"table:{name}: as it was when it was read; Spark tells no version of it" in of_table.result.evidence.notes
+        taken = gate(session, ["table:batch"], ["table:gone"], mode="split", engine="spark", commit=True)
+    assert taken.result.committed == 2 and taken.run == of_table.run
+    left = exported(kg)
+    assert len(left) == 2 + len(GOOD) - 1 and f"<urn:a> {TYPE} <urn:A> ." not in left and "<urn:d> <urn:r> <urn:a> ." not in left
 
 
 def test_a_table_that_is_not_there_or_holds_no_triples_is_told(spark: SparkSession, kg: Path) -> None:

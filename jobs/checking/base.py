@@ -112,7 +112,7 @@ class Findings:
     audit: Audit | None = None
     notes: tuple[str, ...] = ()
     ended: bool = True
-    undetermined: tuple[UndecidedModule, ...] = ()
+    undetermined: Sequence[UndecidedModule] = ()
     cost: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -56,7 +56,7 @@ def spark_sources(given: object, options: Options, *, builds: bool = False) -> l
     return found
 
 
-def noted(result: Result, *sources: list[object]) -> Result:
+def noted(result: Result, *sources: Iterable[object]) -> Result:
     """``result``, with which versions of tables were taken."""
     taken = tuple(s.taken for some in sources for s in some if isinstance(s, TableSource) and s.taken)
     return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *taken))) if taken else result

@@ -27,7 +27,7 @@ from jobs.text.gates import gated_text
     multiple=True,
     required=True,
     help="File of insertions; repeatable. N-Triples and N-Quads come out line by line as they stand; Turtle, TriG, RDF/XML and "
-    "JSON-LD come out as N-Quads.",
+    "JSON-LD and tables (with --engine spark table:NAME too) come out as N-Quads.",
 )
 @click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
 @click.option(

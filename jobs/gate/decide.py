@@ -19,7 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from jobs.checking.options import Progress
+from jobs.checking.inputs import noted, spark_sources
+from jobs.checking.options import Options, Progress, settings_of
 from jobs.gate.batch import UNITS, GateBatch, assertions_in, renamed
 from jobs.gate.culprits import ALL, LEAST, Culprits
 from jobs.gate.disputes import disputes
@@ -38,6 +39,7 @@ from shiq.explanation import told_apart
 from shiq.model import Signature
 from shiq.reading import Place
 from shiq.result import Result
+from shiq.sources import TableSource
 from shiq.verdict import Leftover, Verdict
 
 MODES: Final = ("reject", "split")
@@ -63,7 +65,8 @@ def gate(
     deliver: Deliver | None = None,
     **settings: Any,
 ) -> GateAnswer:
-    """Accepts the batch of ``insertions`` (files that `read_lines` knows) and ``deletions``; with ``mode`` ``split`` the part of
+    """Accepts the batch of ``insertions`` (files that `read_lines` knows; with the engine spark tables, which are read once) and
+    ``deletions``; with ``mode`` ``split`` the part of
     the insertions that is left when what was not understood or not decided is set aside, and of conflicts what ``aside`` says,
     each line with its ``unit``. ``commit``: what is accepted goes into the store, and what is tolerated into its ledger;
     ``deliver`` is called once before that, to write what was decided down. ``dry_run``: neither. Settings as in
@@ -80,19 +83,28 @@ def gate(
     for what, value, known in names:
         if value not in known:
             raise UsageError(f"unknown {what} {value!r}", f"Known: {', '.join(known)}.")
-    lines = [line for i, name in enumerate(insertions) for line in read_lines(name, i)]
+    # Which lines go must not hang on time: every conflict is explained, however long it takes.
+    asked_for = {"explain_seconds": None, **settings}
+    options = Options(**settings_of(asked_for))
+    coming, going = (
+        [source if isinstance(source, TableSource) else str(source) for source in spark_sources(list(names), options)]
+        for names in (insertions, deletions)
+    )
+    lines = [line for i, source in enumerate(coming) for line in read_lines(source, i)]
     if require_nonempty:
         _require_triples(insertions, lines)
     policy = policy or Policy()
-    # Which lines go must not hang on time: every conflict is explained, however long it takes.
-    asked_for = {"explain_seconds": None, **settings}
-    asked = repr((session.identity, mode, unit, aside, identities, policy.digest, [_digest(name) for name in deletions]))
+    asked = repr((session.identity, mode, unit, aside, identities, policy.digest, [*map(_digest, going)]))
     run = hashlib.sha256(asked.encode())
     for line in lines:
         run.update(b"%d %d " % (line.file, line.number) + line.raw)
     batch = GateBatch(insertions, lines)
     culprits = Culprits(batch, policy, unit, aside)
-    check, left = partial(session.check, deletions=list(deletions), **asked_for), partial(session.left, **asked_for)
+    left = partial(session.left, **asked_for)
+
+    def check(files: Sequence[str], **more: Any) -> Result:
+        return noted(session.check(files, going, **{**asked_for, **more}), coming)
+
     name = run.hexdigest()[:16]
     gating = _Gating(
         batch, culprits, check, left, session.tbox.signature, settings.get("timeout"), mode, identities, name, dry_run
@@ -112,11 +124,13 @@ def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
             raise InputError(f"{name}: has no triple", "Was it delivered whole? Leave --require-nonempty out if that is meant.")
 
 
-def _digest(name: str) -> str:
+def _digest(source: str | TableSource) -> str:
     try:
-        return hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        if isinstance(source, TableSource) or Path(source).is_dir():
+            return hashlib.sha256(b"".join(sorted(line.raw for line in read_lines(source)))).hexdigest()
+        return hashlib.sha256(Path(source).read_bytes()).hexdigest()
     except OSError as error:
-        raise InputError(f"{name}: {error.strerror}", "Name a file that can be read.") from error
+        raise InputError(f"{source}: {error.strerror}", "Name a file that can be read.") from error
 
 
 @dataclass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -18,7 +18,8 @@ from shiq.errors import InputError, UsageError
 from shiq.ntriples import blank_term
 from shiq.rdf.statements import Statement, read_statements
 from shiq.rdf.terms import RefusedTermError, refuse_new_terms
-from shiq.sources import FileSource, source_of, table_kind
+from shiq.sources import TABLE, FileSource, TableKind, TableSource, source_of, table_kind
+from shiq.verdict import Leftover
 
 #: What a line says: (subject, predicate, object) in one spelling.
 Triple: TypeAlias = tuple[str, str, str]
@@ -53,11 +54,12 @@ class Line:
         return self.raw.decode("utf-8", "replace").rstrip("\r\n")
 
 
-def read_lines(name: str, file: int = 0) -> list[Line]:
-    """The lines of the file ``name``. Raises: UsageError for a syntax that is not known by the name, InputError for a file that
-    cannot be read, or is not one line for each triple and broken."""
-    if table_kind(name):
-        return _of_table(name, file)
+def read_lines(source: str | TableSource, file: int = 0) -> list[Line]:
+    """The lines of the file or table ``source``. Raises: UsageError for a syntax that is not known by the name, InputError for a
+    file that cannot be read, or is not one line for each triple and broken."""
+    if isinstance(source, TableSource) or table_kind(source):
+        return _of_table(source, file)
+    name = source
     suffix = Path(_PACKED.sub("", name)).suffix.lower()
     if suffix in _LINE_FORMATS:
         syntax = _LINE_FORMATS[suffix]
@@ -73,7 +75,7 @@ def read_lines(name: str, file: int = 0) -> list[Line]:
 
 def is_plain(name: str) -> bool:
     """Whether the file ``name`` has a line for each triple, so that a check reads it as it stands."""
-    return Path(_PACKED.sub("", name)).suffix.lower() in _LINE_FORMATS
+    return not name.startswith(TABLE) and Path(_PACKED.sub("", name)).suffix.lower() in _LINE_FORMATS
 
 
 def bare_name(name: str) -> str:
@@ -212,19 +214,29 @@ def _of_document(name: str, file: int) -> list[Line]:
     return [_stated(file, number, x, renamed) for number, x in enumerate(statements, 1)]
 
 
-def _of_table(name: str, file: int) -> list[Line]:
-    """The rows of a table, broken ones as lines that are no triple."""
-    statements, broken = read_statements(name)
+def _of_table(source: str | TableSource, file: int) -> list[Line]:
+    """The rows of a table, broken ones as lines that are no triple. Tables of a session of Spark's have no order: their rows are
+    numbered in that of their texts."""
+    statements, broken = read_statements(source)
+    rows: list[Statement | Leftover] = [*statements, *(x for x in broken if x.kind != "passed-over")]  # that is no row
+    for x in rows:
+        if isinstance(x, Leftover) and not x.line:
+            raise InputError(f"{x.source}: {x.message}", "Is it a table of triples? Its columns s, p, o hold N-Triples terms.")
+    if isinstance(source, TableSource) and (source.kind is TableKind.SPARK or source.name.startswith(TABLE)):
+        rows = [replace(x, line=i) for i, x in enumerate(sorted(rows, key=_text_and_key), 1)]
     renamed = _numbering()
-    lines = [_stated(file, x.line, x, renamed) for x in statements]
-    for x in broken:
-        if x.kind == "passed-over":  # no row of the table
-            continue
-        if not x.line:
-            raise InputError(f"{name}: {x.message}", "Is it a table of triples? Its columns s, p, o hold N-Triples terms.")
-        key = f" ({x.hint})" if x.hint else ""
-        lines.append(Line(file, x.line, f"? {x.text.removeprefix('? ')}\n".encode(), problem=f"{x.message}{key}"))
-    return sorted(lines, key=lambda line: line.number)
+    return [_row(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)]
+
+
+def _text_and_key(x: Statement | Leftover) -> tuple[str, str]:
+    return x.text, x.key if isinstance(x, Statement) else x.hint
+
+
+def _row(file: int, x: Statement | Leftover, renamed: Callable[[str], str]) -> Line:
+    if isinstance(x, Statement):
+        return _stated(file, x.line, x, renamed)
+    key = f" ({x.hint})" if x.hint else ""
+    return Line(file, x.line, f"? {x.text.removeprefix('? ')}\n".encode(), problem=f"{x.message}{key}")
 
 
 def _stated(file: int, number: int, x: Statement, renamed: Callable[[str], str]) -> Line:

@@ -28,7 +28,7 @@ def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...],
     if not result.undecided or not isinstance(result.a_add, OfAnAddSet):
         return
     add_set = result.a_add.add_set
-    reason = {individual: module.reason for module in reversed(result.undecided) for individual in module.individuals}
+    reason = {individual: module.reason for module in reversed([*result.undecided]) for individual in module.individuals}
     said = {a for about in add_set.about_all(sorted(reason)).values() for a in about if add_set.is_inserted(a)}
     within = [a for a in said if all(i in reason for i in individuals_of(a))]
     for assertions in (open_values(add_set.tbox, within), within, said):

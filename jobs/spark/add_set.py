@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from abox_ops.conflicts.identities import Identity
 from abox_ops.engine import MODEL, Inquiry
 from abox_ops.local import LocalKnowledgeBase
+from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.decide import Decider
 from abox_ops.patch.columns import Patch
 from shiq.abox import ABox
+from shiq.clause import ClausalTBox
 from shiq.model import Assertion
 from shiq.verdict import Verdict
 
@@ -39,15 +42,36 @@ class SparkAddSet:
     def patch(self) -> Patch | None:
         """By what the batch is accepted under the criterion `model`, made once more, on the driver, for a commit to renew N from;
         None under other criteria, or if it is not accepted here."""
-        from jobs.spark.rows import abox_of_rows
-
         if self.batch.plan.criterion != MODEL:
             return None
-        rows = self.batch.insertions(self.closed.joint, set(self.closed.joint.values()))
-        deletions = ABox() if self.gone is None else deletions_of(self.gone)
-        found, answers = self.local.patched(abox_of_rows(rows), deletions, Inquiry(self.decider.decide))
+        found, answers = self.local.patched(*self._on_the_driver, Inquiry(self.decider.decide))
         accepted = not found.contradictory and all(a.verdict is Verdict.CONSISTENT for a in answers)
         return found.patch if accepted else None
+
+    @cached_property
+    def _on_the_driver(self) -> tuple[ABox, ABox]:
+        """The insertions and the deletions."""
+        from jobs.spark.rows import abox_of_rows
+
+        rows = self.batch.insertions(self.closed.joint, set(self.closed.joint.values()))
+        return abox_of_rows(rows), ABox() if self.gone is None else deletions_of(self.gone)
+
+    @cached_property
+    def _local(self) -> LocalAddSet:
+        """The engine `local`'s of the same batch, for what is asked of single individuals."""
+        return self.local.add_set(*self._on_the_driver)
+
+    @property
+    def tbox(self) -> ClausalTBox:
+        return self._local.tbox
+
+    def about_all(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]:
+        """See `abox_ops.engine.AddSet.about_all`."""
+        return self._local.about_all(individuals)
+
+    def is_inserted(self, assertion: Assertion) -> bool:
+        """See `abox_ops.engine.AddSet.is_inserted`."""
+        return self._local.is_inserted(assertion)
 
     @property
     def insertions(self) -> int:

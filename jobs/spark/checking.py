@@ -51,6 +51,7 @@ from shiq.columns.rows import Names
 from shiq.model import Assertion, NegativeDataPropertyAssertion, SubClassOf
 from shiq.model_json import decode, encode
 from shiq.ntriples import assertion_lines
+from shiq.result import UndecidedModule
 from shiq.verdict import Verdict
 
 _CONTENT = ("kind", "s", "p", "o", "datatype", "language")
@@ -244,6 +245,15 @@ class BatchGroups:
 
     def modules(self, joint: Mapping[int, int]) -> list[tuple[str, ...]]:
         """The individuals of each contradictory element, then of each module."""
+        return [members for _, members in sorted(self._shaped(joint), key=lambda pair: (bool(pair[0]), pair[1]))]
+
+    def undecided(self, joint: Mapping[int, int], reasons: Mapping[str, str]) -> list[UndecidedModule]:
+        """The modules of shapes that have ``reasons`` why they are not decided."""
+        found = [UndecidedModule(members, reasons[shape]) for shape, members in self._shaped(joint) if shape in reasons]
+        return sorted(found, key=lambda module: module.individuals)
+
+    def _shaped(self, joint: Mapping[int, int]) -> list[tuple[str, tuple[str, ...]]]:
+        """See `modules_of`; of all groups."""
         plan = self.plan
 
         def task(table: pa.Table) -> pa.Table:
@@ -254,9 +264,7 @@ class BatchGroups:
         ddl = "shape string, members array<string>"
         with TaggedJobs(self.spark, "modules"):
             rows = self._apply(self.rows, joint, set(joint.values()), task, ddl).collect()
-        return sorted(tuple(row.members) for row in rows if not row.shape) + sorted(
-            tuple(row.members) for row in rows if row.shape
-        )
+        return [(row.shape, tuple(row.members)) for row in rows]
 
     def identities(self, joint: Mapping[int, int], chosen: set[int]) -> list[Identity]:
         """The individuals that the ``chosen`` joint groups make equal, by the least ones."""
@@ -348,7 +356,7 @@ def decided(batch: BatchGroups, closed: ClosedBatch) -> tuple[DecidedShapes, set
     total = closed.total
     bad = {joint for joint in set(closed.joint.values()) if closed.summaries[joint].contradictory}
     if not total.modules:
-        return DecidedShapes({}, {}, (), {}), bad
+        return DecidedShapes({}, {}, {}, {}), bad
     if closed.collected is not None:
         found = decided_at_once(closed.collected, closed.clauses)
         return found, bad | (set(closed.joint.values()) if found.inconsistent else set())

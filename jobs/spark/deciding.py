@@ -34,15 +34,20 @@ MOST_REMEMBERED = 200_000
 
 @dataclass(frozen=True)
 class DecidedShapes:
-    """``modules`` and ``shapes`` by verdict; ``reasons`` of those undecided; ``inconsistent``: the answers by shape;
+    """``modules`` and ``shapes`` by verdict; ``undecided``: the reason by shape; ``inconsistent``: the answers by shape;
     ``consistent``: shapes that are known to be, where they are needed for explaining; ``drawn``: shapes for an audit."""
 
     modules: dict[str, int]
     shapes: dict[str, int]
-    reasons: tuple[str, ...]
+    undecided: dict[str, str]
     inconsistent: dict[str, Answer]
     consistent: frozenset[str] = frozenset()
     drawn: DrawnShapes | None = None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why shapes are undecided, the first hundred reasons."""
+        return tuple(sorted({*self.undecided.values()})[:100])
 
 
 def decide(records: DataFrame, clauses: bytes, asking: Asking, tasks: int) -> DataFrame:
@@ -72,17 +77,17 @@ def answered(records: DataFrame) -> DataFrame:
 def collected(answers: DataFrame) -> DecidedShapes:
     """What the driver has to know of the answers."""
     sums = answers.groupBy("verdict").agg(F.sum("modules").alias("modules"), F.count("*").alias("shapes")).collect()
-    reasons: list[str] = []
+    undecided: dict[str, str] = {}
     inconsistent: dict[str, Answer] = {}
     verdicts = {row.verdict for row in sums}
     if Verdict.UNDETERMINED.value in verdicts:
-        undecided = answers.where(F.col("verdict") == Verdict.UNDETERMINED.value)
-        reasons = sorted(row.reason for row in undecided.select("reason").distinct().limit(100).collect())
+        rows = answers.where(F.col("verdict") == Verdict.UNDETERMINED.value).select("shape", "reason").collect()
+        undecided = {row.shape: row.reason for row in rows}
     if Verdict.INCONSISTENT.value in verdicts:
         for row in answers.where(F.col("verdict") == Verdict.INCONSISTENT.value).collect():
             inconsistent[row.shape] = _refuted(row.reason, row.used)
     return DecidedShapes(
-        {row.verdict: row.modules for row in sums}, {row.verdict: row.shapes for row in sums}, tuple(reasons), inconsistent
+        {row.verdict: row.modules for row in sums}, {row.verdict: row.shapes for row in sums}, undecided, inconsistent
     )
 
 
@@ -100,13 +105,13 @@ def decided_at_once(records: pa.Table, clauses: bytes) -> DecidedShapes:
     def those(verdict: Verdict) -> dict[str, dict[str, str]]:
         return {shape: said for shape, said in told.items() if said["verdict"] == verdict.value}
 
-    reasons = sorted({said["reason"] for said in those(Verdict.UNDETERMINED).values()})[:100]
+    undecided = {shape: said["reason"] for shape, said in those(Verdict.UNDETERMINED).items()}
     inconsistent = {shape: _refuted(said["reason"], said["used"]) for shape, said in those(Verdict.INCONSISTENT).items()}
     rows = records.filter(pc.equal(records["what"], DRAWN)).sort_by("text").select(["text", "body"]).to_pylist()
     asked = tuple((pickle.loads(row["body"]), told[row["text"]]["verdict"]) for row in rows)
     known = frozenset(those(Verdict.CONSISTENT))
     drawn_ = DrawnShapes(pickle.loads(clauses), asked) if clauses else None
-    return DecidedShapes(dict(modules), dict(counts), tuple(reasons), inconsistent, known, drawn_)
+    return DecidedShapes(dict(modules), dict(counts), undecided, inconsistent, known, drawn_)
 
 
 def _refuted(reason: str, used: str) -> Answer:

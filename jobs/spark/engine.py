@@ -209,6 +209,9 @@ class SparkKnowledgeBase:
             refuted=refuted,
             decided=answers.modules,
             undecided=answers.reasons,
+            undetermined=Lazily(
+                answers.modules.get(Verdict.UNDETERMINED.value, 0), lambda: batch.undecided(closed.joint, answers.undecided)
+            ),
             shapes=sum(answers.shapes.values()),
             calls=sum(answers.shapes.values()),
             conflicts=explained.conflicts if explained else [],
