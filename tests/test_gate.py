@@ -292,6 +292,15 @@ def test_a_table_comes_out_as_n_quads(kg: Path) -> None:
     assert f"a row without s (row key {len(rows) - 1})" in json.dumps(said)
 
 
+def test_every_broken_row_of_a_table_comes_out_whole(kg: Path) -> None:
+    """Readers tell of a thousand of them, and of the beginning of a long one."""
+    rows = [(f"<{PREFIX}ann>", TYPE, b"'" + b"x" * 5000 + b"\xff%d" % i) for i in range(1500)]
+    pq.write_table(pa.table({name: [row[i] for row in rows] for i, name in enumerate("spo")}), kg.parent / "batch.parquet")
+    code, good, bad, _ = gate(kg, (kg.parent / "batch.parquet").read_bytes(), "--mode", "split", name="batch.parquet")
+    assert (code, good, len(lines_of(bad))) == (1, b"", len(rows))
+    assert all(len(line) > 5000 and line.endswith(f"{i}  .") for i, line in enumerate(lines_of(bad)))
+
+
 def test_packed_lines_and_a_byte_order_mark(kg: Path) -> None:
     text = "\ufeff" + "".join(f"{line}\n" for line in (*GOOD, *BAD))
     code, good, bad, _ = gate(kg, lzma.compress(text.encode()), "--mode", "split", name="batch.nt.xz")

@@ -33,8 +33,8 @@ class Statement:
 
 
 def read_statements(value: object, *, catalog: Catalog | None = None) -> tuple[list[Statement], tuple[Leftover, ...]]:
-    """The statements of a file or table in the order in which they stand, and what of it is no triple. Blank nodes are named
-    ``_:b0.label``, always in the same way. Imports are not followed.
+    """The statements of a file or table in the order in which they stand, and what of it is no triple, however many lines, each
+    whole. Blank nodes are named ``_:b0.label``, always in the same way. Imports are not followed.
 
     Raises: InputError; UsageError for functional syntax and values of our own, which are no triples.
     """
@@ -52,4 +52,6 @@ def read_statements(value: object, *, catalog: Catalog | None = None) -> tuple[l
         Statement(terms[s], terms[p], terms[o], triples.graph_of(row), triples.line[row], triples.keys.get(row, ""))
         for row, (s, p, o) in zip(rows, columns)
     ]
-    return found, tuple(loaded.leftovers)
+    summed = {id(leftover) for told, _ in loaded.whole for leftover in told}
+    others = (leftover for leftover in loaded.leftovers if id(leftover) not in summed)
+    return found, (*others, *(leftover for _, each in loaded.whole for leftover in each))
