@@ -64,9 +64,10 @@ def _entry(place: str, found: object) -> KnownEntry:
 def draft(
     leftovers: Iterable[Leftover], before: KnownLeftovers, owner: str, allowed: Collection[str], fail_on: Collection[str]
 ) -> tuple[KnownEntry, ...]:
-    """The entries of ``before``, and one by ``owner`` for each kind and term of the ``leftovers`` that stands in the way."""
+    """The entries of ``before``, and one by ``owner`` for each kind and term of the ``leftovers`` that stands in the way and has
+    a term."""
     ends = before.today + _DRAFTED
-    new = dict.fromkeys((x.kind, x.term) for x in leftovers if blocks(x, allowed, fail_on))
+    new = dict.fromkeys((x.kind, x.term) for x in leftovers if x.term and blocks(x, allowed, fail_on))
     return (*before.entries, *(KnownEntry(kind, owner, ends, term) for kind, term in sorted(new)))
 
 

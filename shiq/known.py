@@ -15,7 +15,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from shiq.verdict import Leftover
+from shiq.verdict import LIKE_OTHERS, Leftover
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,9 @@ class KnownLeftovers:
 
     def _covering(self, leftover: Leftover) -> Iterator[KnownEntry]:
         yield from self._by_term.get((leftover.kind, leftover.term), ())
+        shown = leftover.term or ("" if leftover.message.endswith(LIKE_OTHERS) else leftover.text)
         for entry in self._by_pattern.get(leftover.kind, ()):
-            if fnmatchcase(leftover.term, entry.pattern):
+            if fnmatchcase(shown, entry.pattern):
                 yield entry
 
     @cached_property

@@ -8,12 +8,10 @@ from collections.abc import Iterable, Iterator
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
-from shiq.verdict import INFORMATIVE, Leftover
+from shiq.verdict import CUT, INFORMATIVE, Leftover
 
 #: Bytes that a spool holds in memory; what goes beyond that goes to a temporary file.
 _MOST_HELD = 1 << 20
-#: What a text that was shortened ends with.
-CUT = "…"
 _FIELDS = ("kind", "message", "source", "line", "text", "hint", "count", "items")
 
 

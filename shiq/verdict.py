@@ -109,6 +109,10 @@ def blocks(leftover: Leftover, allowed: Collection[str], fail_on: Collection[str
     return stands_in_the_way(leftover.kind, (*allowed, leftover.kind) if is_settled else allowed, fail_on)
 
 
+#: What a text that was shortened ends with.
+CUT = "…"
+#: What the message of a leftover ends with that only counts others.
+LIKE_OTHERS = "like those above"
 _IRI = re.compile(r"<([^<>\s]+)>")
 
 
@@ -145,9 +149,13 @@ class Leftover:
 
     @property
     def term(self) -> str:
-        """What it is about: the first IRI that the message names, else the triple, axiom or line as it stands."""
-        named = _IRI.search(self.message)
-        return named[1] if named else self.text or self.source or self.message
+        """What it is about: the first IRI that the message names, else the triple, axiom or line as it stands. "" where that is
+        not known as a whole: it was shortened, or is no line but what comes after an error, or it only counts others."""
+        if named := _IRI.search(self.message):
+            return named[1]
+        if self.message.endswith(LIKE_OTHERS) or self.text.endswith(CUT):
+            return ""
+        return self.text or ("" if self.kind == "malformed" else self.source or self.message)
 
     def __str__(self) -> str:
         return f"{self._place}{self.kind}: {self._said}"

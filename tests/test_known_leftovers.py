@@ -180,7 +180,36 @@ def test_lint_drafts_the_file(files: dict[str, Path], tmp_path: Path) -> None:
         (Leftover("outside-shiq", "ObjectOneOf is outside SHIQ(D)", text="SubClassOf(<urn:A> X)"), "SubClassOf(<urn:A> X)"),
         (Leftover("malformed", "no triple", "d.nt", 3, "a b"), "a b"),
         (Leftover("empty-tbox", "the TBox has no axioms", "t.owl"), "t.owl"),
+        (Leftover("malformed", "no triple", "d.nt", 3, "a b…"), ""),
+        (Leftover("malformed", "2 more lines like those above", "d.nt", count=2), ""),
+        (Leftover("undeclared", "2 more like those above", count=2), ""),
+        (Leftover("malformed", "Expecting value", "d.jsonld", 7), ""),
     ],
 )
 def test_what_a_leftover_is_about(leftover: Leftover, term: str) -> None:
     assert (leftover.term, leftover.kind in KINDS) == (term, True)
+
+
+def test_what_is_not_told_as_a_whole_is_known_by_no_term(files: dict[str, Path], tmp_path: Path) -> None:
+    """Of many broken lines the last are only counted, and a long one is shortened: others may be so as well."""
+    drafted = tmp_path / "drafted.toml"
+    asked = ("lint", files["t.ttl"], "--data", files["i.nt"], "-q", "--write-known", drafted, "--owner", "ann")
+
+    def verdict() -> Verdict:
+        settings = {"engine": "memory", "reasoner": "own", "known": drafted}
+        return check_insertions(files["t.ttl"], files["b.nt"], files["i.nt"], **settings).verdict  # type: ignore[arg-type]
+
+    many = [f"<urn:x{i}> oops\n" for i in range(1002)]
+    long = "<urn:x> oops " * 30
+    for first, second in ((many, [*many[:1000], "seen never\n", "<urn:a> before\n"]), ([f"{long}1\n"], [f"{long}2\n"])):
+        files["i.nt"].write_text("".join(first))
+        assert "1 not drafted" in shiq(*asked).stderr + shiq(*asked).stdout
+        files["i.nt"].write_text("".join(second))
+        assert verdict() is Verdict.UNDETERMINED
+    for pattern, expected in (("<urn:x> oops*", Verdict.CONSISTENT), ("<urn:y> oops*", Verdict.UNDETERMINED)):
+        known = drafted.with_suffix(".json")
+        known.write_text(
+            json.dumps({"known": [{**{k: v for k, v in ONE.items() if k != "term"}, "kind": "malformed", "pattern": pattern}]})
+        )
+        found = check_insertions(files["t.ttl"], files["b.nt"], files["i.nt"], engine="memory", reasoner="own", known=known)
+        assert found.verdict is expected

@@ -80,5 +80,7 @@ def lint(
         save(Path(write_known), entries)
         open_ones = sum(not entry.owner for entry in entries)
         todo = f"; {open_ones:,} lack an owner, and are refused until they have one" if open_ones else ""
+        unnamed = sum(not x.term for x in found.in_the_way)
+        todo += f"; {unnamed:,} not drafted, having no term: shortened, or only counted" if unnamed else ""
         click.echo(f"{write_known}: {len(entries):,} known leftovers{todo}", err=json_file == "-")
     return found.exit_code

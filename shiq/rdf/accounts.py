@@ -12,7 +12,7 @@ from shiq.rdf.graph import MappedValue, VocabularyGraph
 from shiq.rdf.kinds import Problem
 from shiq.rdf.load import StatedValue
 from shiq.rdf.triples import Triples, short
-from shiq.verdict import LEAVING_OUT, Leftover
+from shiq.verdict import LEAVING_OUT, LIKE_OTHERS, Leftover
 
 if TYPE_CHECKING:
     from shiq.rdf.expression_loop import Key
@@ -143,7 +143,7 @@ def capped(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
             items[leftover.kind] += leftover.number
             said[leftover.kind] += leftover.said
     for kind, count in hidden.items():
-        message = f"{shown[kind] - MOST_SHOWN} more like those above"
+        message = f"{shown[kind] - MOST_SHOWN} more {LIKE_OTHERS}"
         yield Leftover(kind, message, count=count, said=tuple(said[kind]), items=items[kind])
 
 

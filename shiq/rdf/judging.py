@@ -20,7 +20,7 @@ from shiq.rdf.bulk import Bulk, graph_rows, individuals_of, resolve
 from shiq.rdf.ranges import ParsedRange
 from shiq.rdf.triples import MOST_SHOWN, Term, Triples, column
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT
-from shiq.verdict import Leftover
+from shiq.verdict import LIKE_OTHERS, Leftover
 
 
 def entities_of(known: Signature) -> frozenset[str]:
@@ -169,7 +169,7 @@ def rejects_of(reports: Collection[RangeReport]) -> tuple[list[Leftover], int]:
     found = sorted((leftover for report in reports for leftover in report.rejects), key=lambda x: x.line)
     shown = found[:MOST_SHOWN]
     if total > len(shown):
-        more = f"{total - len(shown)} more lines like those above"
+        more = f"{total - len(shown)} more lines {LIKE_OTHERS}"
         shown.append(Leftover("malformed", more, shown[0].source, count=total - len(shown)))
     return shown, total
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from shiq.left_out import Spool
 from shiq.model import Literal
-from shiq.verdict import Leftover
+from shiq.verdict import CUT, LIKE_OTHERS, Leftover
 
 Term: TypeAlias = str | Literal
 IRI, BLANK, LITERAL = 0, 1, 2
@@ -169,7 +169,7 @@ def shown(value: Term) -> str:
 
 
 def short(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + CUT
 
 
 #: More rejects of one source are only counted: a million broken lines are one mistake.
@@ -197,7 +197,7 @@ class Rejects:
         hidden = self.total - len(self.shown)
         if not hidden:
             return self.shown
-        more = Leftover("malformed", f"{hidden} more lines like those above", self.source, count=hidden)
+        more = Leftover("malformed", f"{hidden} more lines {LIKE_OTHERS}", self.source, count=hidden)
         return [*self.shown, more]
 
 
