@@ -126,7 +126,7 @@ class Leftover:
     ``items`` how many axioms or assertions these are, 0 where each is one.
     ``agreed``: it came with a base, and its kind was allowed when that was certified. ``known``: who answers for it, and until
     when (`shiq.known`); ``lapsed``: who did. ``said``: the axioms and assertions that it leaves out, where they are well-formed
-    OWL 2 that SHIQ(D) cannot say.
+    OWL 2 that SHIQ(D) cannot say. ``asked``: it went into a store counted in, so what was allowed of its kind before is not it.
     """
 
     kind: str
@@ -141,6 +141,7 @@ class Leftover:
     lapsed: str = ""
     said: tuple[Axiom | Assertion, ...] = ()
     items: int = 0
+    asked: bool = False
 
     @property
     def number(self) -> int:

@@ -224,6 +224,34 @@ def test_a_certificate_that_left_it_out_answers_for_nothing_there(tmp_path: Path
         assert found.verdict.value == "inconsistent", (name, found.reason, found.evidence.notes)
 
 
+def test_what_was_allowed_of_the_base_is_not_allowed_of_what_comes_later(tmp_path: Path) -> None:
+    """A batch is asked about; that an axiom before it was allowed does not hide what contradicts the batch from then on."""
+    tbox, base, _, _ = CONTRADICTIONS["nominals"]
+    tbox += " DisjointClasses(:D :E)"
+    store, allow = tmp_path / "kg", ["outside-shiq"]
+    index(
+        written(tmp_path, "t", tbox),
+        written(tmp_path, "a", f"{base} ClassAssertion(:D :p) ClassAssertion(:D :q)"),
+        store,
+        allow=allow,
+    )
+    against = written(tmp_path, "k", "ClassAssertion(:E :x)")
+    with open_store(store) as session:
+        one_of = written(tmp_path, "j", "ClassAssertion(ObjectOneOf(:p :q) :x)")
+        assert session.check(against).verdict.value == "consistent"
+        assert session.check(one_of, commit=True).committed == 2
+        assert not session._store.left_out_counts[0]
+    for _ in range(2):
+        with open_store(store) as session:
+            found = session.check(against)
+            assert found.verdict.value == "inconsistent", found.reason
+            assert session.check(against, allow=allow).verdict.value == "consistent"
+            assert session.check(against, one_of).verdict.value == "consistent"
+            assert session.check(written(tmp_path, "m", "ClassAssertion(:D :x)"), commit=True).committed
+            assert session.check(None, written(tmp_path, "m", "ClassAssertion(:D :x)"), commit=True).committed
+        assert certify_store(store).verdict.value == "consistent"
+
+
 def test_a_key_speaks_of_named_individuals_only(tmp_path: Path) -> None:
     tbox = "Declaration(DataProperty(:id)) HasKey(:C () (:id)) DisjointClasses(:D :E) SubClassOf(:D :C) SubClassOf(:E :C)"
     base = 'ClassAssertion(:D :a) DataPropertyAssertion(:id :a "1")'

@@ -48,11 +48,11 @@ class OpenBase:
 
 def agreed(leftovers: Iterable[Leftover], certificate: Mapping[str, Any]) -> tuple[Leftover, ...]:
     """``leftovers`` of a base, marked where its ``certificate`` was given with their kind allowed: what was decided then need not
-    be decided at each check."""
+    be decided at each check. One that was counted in when it came is not meant by what was allowed of others."""
     if certificate.get("verdict") != Verdict.CONSISTENT.value:
         return tuple(leftovers)
     allowed = frozenset(certificate.get("allowed", ()))
-    return tuple(replace(x, agreed=True) if x.kind in allowed else x for x in leftovers)
+    return tuple(replace(x, agreed=True) if x.kind in allowed and not x.asked else x for x in leftovers)
 
 
 class AddSetSize(Protocol):

@@ -21,6 +21,7 @@ from jobs.checking.deciding import (
     timed_batch,
 )
 from jobs.checking.inputs import (
+    OUTSIDE,
     is_outside,
     less,
     noted,
@@ -192,7 +193,7 @@ class Session:
                 opened=opened,
                 patch=getattr(result.a_add, "patch", None),
                 asides=asides,
-                leftovers=_told(_outside_now(opened.data_leftovers, batch), left_out, options),
+                leftovers=_told(_outside_now(opened.data_leftovers, batch, options), left_out, options),
                 left_out=left_out,
                 taken=taken,
             )
@@ -306,11 +307,12 @@ class Session:
         )
 
 
-def _outside_now(held: tuple[Leftover, ...], batch: InputBatch) -> tuple[Leftover, ...]:
+def _outside_now(held: tuple[Leftover, ...], batch: InputBatch, options: Options) -> tuple[Leftover, ...]:
     """``held``, the leftovers of A, with what ``batch`` adds outside SHIQ(D), and without what it deletes there."""
     kept = [x for x in (less(x, batch.unsaid) for x in held) if x is not None]
     said = {v for x in kept for v in x.said}
-    return (*kept, *(replace(x, known="", lapsed="") for x in batch.leftovers if is_outside(x) and not said.issuperset(x.said)))
+    new = (x for x in batch.leftovers if is_outside(x) and not said.issuperset(x.said))
+    return (*kept, *(replace(x, known="", lapsed="", asked=OUTSIDE not in options.allow) for x in new))
 
 
 def _told(held: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Options) -> tuple[Leftover, ...]:

@@ -194,7 +194,7 @@ class Store:
     @property
     def _unasked(self) -> Iterator[Leftover]:
         allowed = self.certificate.allowed if self.certificate else ()
-        return (x for x in self.data_leftovers if x.said and x.kind in LEAVING_OUT and x.kind in allowed)
+        return (x for x in self.data_leftovers if x.said and x.kind in LEAVING_OUT and x.kind in allowed and not x.asked)
 
     @property
     def read_properties(self) -> frozenset[str]:
