@@ -233,7 +233,8 @@ class LocalKnowledgeBase:
         return self if removed is None else self._less(removed)
 
     def _removed(self, deletions: ABox, held: dict[str, Columns]) -> dict[str, Columns] | None:
-        """The rows of the base that ``deletions`` take away: not those that are inserted as well. None if there are none."""
+        """The rows of the base that ``deletions`` remove; one that the same batch inserts again (``held``) stays. None if no row
+        goes."""
         gone, _ = split(self.base, batch_of(self.base, deletions, self.base.names.copy()))
         for name, rows in gone.items():
             columns = ROW_COLUMNS[name]

@@ -147,10 +147,10 @@ class LocalAddSet(FoundModules):
         return [remedy for remedy in self.found.remedies if remedy not in asserted]
 
     def kept(self) -> Iterator[owl.Assertion]:
-        """See `abox_ops.modules.add_set.kept_assertions`."""
+        """See `abox_ops.modules.closure.kept_assertions`."""
         # Loaded where somebody looks at the assertions: few do.
         from abox_ops.elements.quotient import Partition
-        from abox_ops.modules.add_set import Closure, kept_assertions
+        from abox_ops.modules.closure import Closure, kept_assertions
         from abox_ops.modules.components import KeptAssertions
 
         found, graph = self.found, self.found.graph

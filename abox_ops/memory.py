@@ -15,7 +15,7 @@ from abox_ops.engine import CRITERIA, Inquiry, NamedModule
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
 from abox_ops.labels.data import DataView
 from abox_ops.labels.needs import Needs
-from abox_ops.modules.add_set import Closure, kept_assertions
+from abox_ops.modules.closure import Closure, kept_assertions
 from abox_ops.modules.components import modules
 from abox_ops.patch.certificate import certified_completion
 from abox_ops.patch.outside import OutsideCompletion, lifted

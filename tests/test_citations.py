@@ -44,6 +44,22 @@ def test_what_is_cited_is_there(path: Path) -> None:
     assert list(faults(path.read_text(encoding="utf-8"), titles())) == []
 
 
+def test_the_table_of_theory_has_each_section_and_names_files_that_are_there() -> None:
+    text = (ROOT / "docs" / "THEORY.md").read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| ([^|]+) \| (.+) \|$", text.split("\n## ")[0], re.MULTILINE))
+    del table["section"]
+    for code in table.values():
+        folder = ROOT
+        for name in re.findall(r"`([\w/]+(?:\.py|/))`", code):
+            path = ROOT / name if "/" in name else folder / name
+            assert path.exists(), f"{code}: no {name}"
+            folder = path if path.is_dir() else path.parent
+    cells = [cell for row in table for cell in row.split(", ")]
+    for number, title in re.findall(r"^##+ (?:(\d[\d.]*) )?(.*)$", text, re.MULTILINE):
+        name = re.split(r" \(|: |,", title)[0]
+        assert any(name.startswith(re.sub(r"^[\d.]+ ", "", cell)) for cell in cells) or number in ("1.", "2.", "3.", "10."), title
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -1,4 +1,4 @@
-"""N by ranges (THEORY, "By ranges"): row by row the one that one task finds, whatever the ranges; and each part is needed."""
+"""N by ranges (THEORY, "By ranges of ids"): row by row what one task finds, whatever the ranges; and each part is needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 from test_spark_building import HERE, assert_equal, assert_same_answer, built, embedded, random_base, rows
 
 from abox_ops.patch.range_columns import RangeCertification
-from jobs.spark.building import completing, completion
+from jobs.spark.building import completion, completion_tasks
 from jobs.spark.building.build import BuildSettings
 from jobs.spark.building.tables import Ranges, rank_of
 from jobs.store import numbering
@@ -116,12 +116,12 @@ def _as_before(self: object, before: str | None) -> list[str]:
     return []
 
 
-_SETTLE, _EDGES, _LEAVE = RangeCertification.settle, RangeCertification.edges, completing.leave_open
+_SETTLE, _EDGES, _LEAVE = RangeCertification.settle, RangeCertification.edges, completion_tasks.leave_open
 MISTAKES: Mapping[str, tuple[int, int, object, str, Callable[..., Any]]] = {
-    "a range that was consulted is not certified again": (37, 1, completing, "has_read", _never),
+    "a range that was consulted is not certified again": (37, 1, completion_tasks, "has_read", _never),
     "a range goes by the old guess of its own elements": (9, 5, RangeCertification, "settle", _by_its_old_guess),
     "role assertions that cross are not looked at": (4, 2, RangeCertification, "edges", _within),
-    "kept role assertions that cross are forgotten": (4, 2, completing, "leave_open", _leave_within),
+    "kept role assertions that cross are forgotten": (4, 2, completion_tasks, "leave_open", _leave_within),
     "merge classes that grew are not asked again": (129, 1, completion, "class_ties", _no_more),
     "who has read of a merge class is not certified again": (
         91,

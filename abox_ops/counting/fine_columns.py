@@ -62,7 +62,8 @@ class FineCounts(GroupCounts):
         return flag_of(self._inside, elements)
 
     def outside_classes(self) -> Ints:
-        """The merge class of each number that the certified model knows, by one of its numbers."""
+        """For each number of the graph one of its merge class: that of the certified model where it knows the number, else
+        that of the element's own group."""
         known = len(self._outside)
         if known < len(self.graph):
             number = np.arange(known, len(self.graph), dtype=np.int64)

@@ -1,5 +1,5 @@
 """Merge classes of a range of A: `abox_ops.counting.fine_columns`, where the classes are made in rounds over all ranges (THEORY,
-"By ranges")."""
+"By ranges of ids")."""
 
 from __future__ import annotations
 

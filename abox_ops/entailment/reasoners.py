@@ -104,7 +104,7 @@ class WholeQuestion:
         self._reasoners, self._axioms, self._assertions = reasoners, axioms, assertions
 
     def asked(self, more: Sequence[owl.ClassAssertion], deadline: float | None = None) -> Answer:
-        """Whether it is consistent with ``more``: names, and names denied."""
+        """Whether the ontology is consistent together with ``more``: assertions A(x) or ¬A(x), A a class name."""
         left = self._reasoners.left(deadline)
         if left is not None and left <= 0:
             return _OVER

@@ -78,7 +78,8 @@ class Border:
         return True
 
     def is_within_outside(self, b: str, clause: CompiledClause) -> bool:
-        """Rule C at a centre outside: its merge class is that of the certified model, its neighbours are those of A ∪ A⁺."""
+        """Whether counting alone (rule C) covers ``clause`` at b, outside I: over b's merge class in the certified model, with
+        the neighbours that A ∪ A⁺ has."""
         key = (self.outside.classes.find(b), clause.index)
         found = self._within.get(key)
         if found is None:

@@ -1,5 +1,5 @@
 """The certificate of a base, range by range: what `abox_ops.patch.certificate_columns` finds of all elements at once (THEORY, "By
-ranges").
+ranges of ids").
 
 A range is certified as a part of all of A put into nothing: its elements are in I, and of the others it takes for granted what is
 known of them so far. It tells what it has read, so that it is certified again where that turns out otherwise.

@@ -13,7 +13,7 @@ from abox_ops.counting.reference import Counts
 from abox_ops.elements.reference import SettledGraph
 from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.labels.calculus import EMPTY, clashes, join
-from abox_ops.modules.add_set import Closure
+from abox_ops.modules.closure import Closure
 from abox_ops.modules.components import KeptAssertions, modules
 from abox_ops.patch.border import Border
 from abox_ops.patch.state import PatchState

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Set
 
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import Label, clashes, contradiction, join
-from abox_ops.modules.add_set import Closure
+from abox_ops.modules.closure import Closure
 from abox_ops.modules.components import KeptAssertions
-from abox_ops.published.outcome import Definition7
+from abox_ops.published.part_of import Definition7
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped

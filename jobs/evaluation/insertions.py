@@ -35,7 +35,7 @@ Ints = Any  # numpy arrays of integers
 @dataclass(frozen=True, eq=False)
 class NumberedTriples:
     """Distinct triples as columns of numbers into ``terms``, which are N-Triples terms. ``lines``: as they stand in the file;
-    ``unread``: lines that are none (comments and blank lines not counted)."""
+    ``unread``: how many lines are no triples, comments and blank lines apart."""
 
     lines: Any
     terms: Any

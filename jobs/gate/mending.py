@@ -69,7 +69,8 @@ class Mending:
         return [x for x in dict.fromkeys(found) if x != triple][:MOST_SPELLINGS]
 
     def _values(self, property: str, text: str) -> Iterator[owl.Literal]:
-        """Members of enumerations that are near, then the same text as another datatype that the ranges name."""
+        """Values that ``text`` may have been meant for: members of the range's enumerations that are spelt alike, then the same
+        lexical form as another datatype of the range."""
         read = _literal(text)
         if read is None or read.language:
             return

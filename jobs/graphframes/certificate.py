@@ -52,7 +52,8 @@ def certified_components(edges: DataFrame, found: DataFrame) -> tuple[Ints, Ints
 
 
 def _proved(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """(id, least) of what is said to be some whole components; (-1, -1) if it is not."""
+    """Verifies that the rows are whole components as they are labelled: gives (vertex, least vertex of its component), or
+    (-1, -1) alone if they are not."""
     spare_imports()
     parts = [[column.to_numpy() for column in batch.columns] for batch in batches]
     if not parts:

@@ -4,7 +4,7 @@ rested on.
 *Speculate, certify, merge*, as in `jobs.spark.kernel`: groups are patched as if each were the whole batch, under `model` with
 modules decided on the way, and groups of which one read what the other changed are patched again as one. The executors read N, or
 under `clausal` told and merge classes, from the store. What is read and changed of an element is told by kind (`KINDS`), and why
-the patches together are that of the batch then is in THEORY, "Side by side".
+the patches together are that of the batch then is in THEORY, "Groups of a batch on Spark".
 """
 
 from __future__ import annotations

@@ -74,6 +74,8 @@ _PULLED = {
 
 def _conflicts(result: Result, verbose: bool) -> list[str]:
     found = len(result.conflicts)
+    if not found:
+        return [f"{count(result.more_conflicts, 'contradiction')}, not explained."]
     more = f", and {result.more_conflicts:,} more not explained" if result.more_conflicts else ""
     groups = result.groups
     causes = f" with {count(len(groups), 'cause')}" if found > 1 else ""
@@ -172,7 +174,7 @@ def figures(result: Result) -> list[str]:
     about = f"base {count(s.assertions, 'assertion')}{snapshot}"
     if not _is_of_the_base(result.evidence):
         about += f", {s.insertions:,} inserted"
-        share += f", {s.pulled_in:,} pulled in{_amplification(s)}"
+        share = f"{share}{_amplification(s)}, {count(s.pulled_in, 'individual')} pulled in"
     return [
         f"{about}; looked at {s.add_set:,}{share}",
         f"{count(s.modules, 'module')} of {count(s.shapes, 'shape')}, {s.reasoner_calls:,} put to the reasoner "
@@ -192,7 +194,7 @@ def _amplification(statistics: Statistics) -> str:
     """|A_add| for each assertion of the batch."""
     if not statistics.insertions:
         return ""
-    return f" ({statistics.add_set / statistics.insertions:.1f} for each inserted)"
+    return f", {statistics.add_set / statistics.insertions:.1f} for each inserted"
 
 
 def _sent(evidence: Evidence) -> list[str]:

@@ -46,7 +46,8 @@ class Ground:
         return self._split[more]
 
     def signatures(self, cell: Cell) -> tuple[int, ...]:
-        """The bit masks of formulas that can hold at an unnamed value of ``cell``, one for each choice of unknown sets."""
+        """Which formulas can hold together at a value of ``cell`` that no question names: a bit mask for each way in which the
+        unknown sets may contain it."""
         found = self._signatures.get(cell)
         if found is None:
             masks = {self._mask(cell_truth(cell, inside)) for inside in subsets(self.unknown)}

@@ -149,7 +149,7 @@ class DataTheory:
     # --- questions ----------------------------------------------------------------------------
 
     def ground(self, formulas: Collection[Formula]) -> Ground:
-        """What ``formulas`` alone decide of a question."""
+        """The cells and enumerated values that follow from ``formulas`` alone, remembered for each set of formulas."""
         from shiq.datatypes.setting import Ground
 
         return self._grounds.made(frozenset(formulas), lambda: Ground(formulas))

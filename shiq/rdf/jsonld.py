@@ -76,7 +76,7 @@ class _Quads:
         )
 
     def text_of(self, quad: ox.Quad) -> str:
-        """The triple as it was meant, for people."""
+        """``quad`` as text for messages: what stands in for the document's own terms is put back."""
         return restored(str(quad), self.text.texts).replace(UNMAPPED, "").replace(NOWHERE, "")
 
     def _resource(self, term: object) -> str:

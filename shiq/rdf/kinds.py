@@ -138,7 +138,7 @@ def find_kinds(
 ) -> tuple[Kinds, list[Problem]]:
     """The kinds of all names: those of ``base`` first, then the graph's declarations, then what use shows. Declarations are
     accounted for; illegal ones become problems. ``fixed``: the vocabulary of a TBox that was read before, if there is one;
-    ``uses``: those of what did not come as triples."""
+    ``uses``: of names, in inputs that did not come as triples."""
     declared: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     characterised: set[str] = set()
     for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):

@@ -38,7 +38,8 @@ class OpaqueData(Exception):
 
 
 class Bound(Enum):
-    """Which side opaque data is put on."""
+    """Which of two runs: MET, where opaque data holds wherever that helps, so that inconsistent is final; UNUSED, where
+    nothing rests on it, so that consistent is final."""
 
     MET = "what is opaque holds whatever helps"
     UNUSED = "nothing rests on what is opaque"

@@ -3,6 +3,8 @@
 Labels contradict if (OR left) AND (OR right) over them is not 0: the common bit says that some B ⊑* X and some B' ⊑* Y are among
 them, which is the product rule; so the closure is never built. A root of one label is on both sides, and roots of three and more,
 which Horn rules bring, have as many sides.
+
+THEORY, "Masks over roots", has why.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A `Negative` is covered by another if it lies below it: each label of one ⊑* some label of the other, and the other way round.
 For pairs that is the order of the two, either way. What is closed is what is told with what the role step and the rules add.
+
+THEORY, "Contradictions are seen at keys", has why.
 """
 
 from __future__ import annotations

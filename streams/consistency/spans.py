@@ -2,6 +2,8 @@
 
 A span [start, end] of a code (an individual and a label) is where an assertion is live: from t to t + window. Joined spans of
 one code neither overlap nor touch, so that an intersection of joined spans is a maximal span: nothing is to be joined again.
+
+THEORY, "Spans", has why.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Bolt k tests the labels that arrive for its own groups, and hands each label on as the most specific of those that later bolts
 look at and that lie above it: so nothing is tested twice, and nothing that a later bolt needs is lost.
+
+THEORY, "What reaches a bolt", has why.
 """
 
 from __future__ import annotations

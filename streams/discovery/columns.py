@@ -3,7 +3,7 @@
 The atoms that T ∪ A alone entails hold in every snapshot that is consistent; they are said once (`begin`). Whoever keeps counts
 of some words asks which have changed since (`stale`).
 
-Source: SPEC 6, "One bit per snapshot"; THEORY, "Rules of a stream".
+Source: SPEC 6, "One bit per snapshot"; THEORY, "Rules discovered in a stream".
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A snapshot that is put changes a count by one at most, so most bodies are seen to be frequent or not, and most rules not to be
 confident, without counting; of those that must be known only the words that changed are counted anew. Since support is a sum over
-disjoint sets of snapshots, that is exact (THEORY, "Rules of a stream").
+disjoint sets of snapshots, that is exact (THEORY, "Rules discovered in a stream").
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from abox_ops.local import LocalKnowledgeBase
 from abox_ops.modules.decide import Decider
 from jobs.spark import worker
 from jobs.spark.building import build, completion, components
-from jobs.spark.building.completing import linked_modules
 from jobs.spark.building.completion import CompletionFigures
+from jobs.spark.building.completion_tasks import linked_modules
 from jobs.spark.building.merging import IndexedStore
 from jobs.spark.building.tables import Ranges
 from jobs.spark.reasoners import Asking, decided_in_time

@@ -105,7 +105,8 @@ class _Level:
 
 
 def _cluster(session: SparkSession, ranges: Ranges, dictionary: Dictionary, finish: int) -> None:
-    """Leaves the clustered rank of every individual (``clusters/new``), and the individual of every clustered rank."""
+    """Writes the clustered rank of every individual (``clusters/new``), by which neighbours lie close together, and the
+    individual of every clustered rank."""
     folder = ranges.scratch / "clusters"
     level = _start(session, ranges, dictionary, folder)
     levels = [level]
@@ -355,7 +356,7 @@ def _send_begins(i: int, *, lower: _Level, upper: _Level) -> Iterator[Sent]:
 
 
 def _take_begins(i: int, received: Received, *, lower: _Level) -> None:
-    """Where each cluster of part ``i`` of the lower level begins."""
+    """Receives what `_send_begins` sent, and writes the first rank of each cluster of part ``i`` of the lower level."""
     rows = joined(sent(received, "begins"), ("child", "begin"))
     save(lower.path / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]})
 

@@ -1,4 +1,4 @@
-"""N of what is built (THEORY, "Outside completion" and "By ranges"), certified range by range and left as tables.
+"""N of what is built (THEORY, "Outside completion" and "By ranges of ids"), certified range by range and left as tables.
 
 What an element is assumed to be depends on what others are told, which is stored; so ranges begin by guessing of each other that
 nothing but the completed told labels holds, and leave what deviates (`abox_ops.patch.range_columns`). Those that have read what
@@ -21,7 +21,7 @@ from abox_ops.elements.partition import StoredPartition, components, grouping
 from abox_ops.labels.calculus import Label
 from abox_ops.labels.documents import read_labels
 from jobs.spark.auditing import DrawnShapes, drawn
-from jobs.spark.building.completing import (
+from jobs.spark.building.completion_tasks import (
     FoundCompletion,
     LeftByRange,
     RangePart,

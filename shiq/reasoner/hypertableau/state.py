@@ -106,7 +106,7 @@ class State(Trail):
             self.add(x, a, rest)
 
     def deny(self, x: int, atom: int, rest: int) -> None:
-        """The atom does not hold at x."""
+        """Records ¬``atom`` at x, which rests on ``rest``, a bit mask of choice points and traced assertions."""
         bit = 1 << atom
         if self.neg[x] & bit:
             return

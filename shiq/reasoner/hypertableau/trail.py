@@ -106,7 +106,7 @@ class Trail:
         return total
 
     def denials_rest(self, x: int, names: int) -> int:
-        """What the denials of ``names``, none holding at x, rest on."""
+        """What the denials of ``names`` at x rest on together, as one bit mask."""
         rests, base, total = self.neg_rest, x * self.width, 0
         if rests:
             for a in bits(names):

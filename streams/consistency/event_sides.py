@@ -3,6 +3,8 @@
 Events are looked at in order of time, once none can come before them; of a conflict the newest is set aside. It is enough to look
 at c = t: later windows hold less of what is older. So the accepted side is consistent at every c, by itself and with what is
 static.
+
+THEORY, "The newest event is set aside", has why.
 """
 
 from __future__ import annotations
