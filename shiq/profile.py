@@ -18,12 +18,11 @@ from typing import Any, TypeAlias, TypeVar
 
 from shiq import model as owl
 from shiq.built_in import BOTTOM, TOP, assertion_without_built_in, without_built_in
-from shiq.expressivity import constructs, expressivity
 from shiq.nominals import without_nominals
 from shiq.roles import Role, RoleBox, role_box, role_of
 from shiq.signature import OF_INDIVIDUALS, parts
 
-__all__ = ["constructs", "expressivity", "on_simple_roles", "simple_needed", "split_assertions", "split_axioms"]
+__all__ = ["on_simple_roles", "simple_needed", "split_assertions", "split_axioms"]
 
 V = TypeVar("V")
 

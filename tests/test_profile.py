@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from direct_semantics import BOTTOM as BOTTOM_IRI
@@ -16,7 +15,7 @@ from shiq import model as m
 from shiq.built_in import assertion_without_built_in, uses_built_in, without_built_in
 from shiq.functional import parse_functional
 from shiq.nominals import without_nominals
-from shiq.profile import constructs, expressivity, split_assertions, split_axioms
+from shiq.profile import split_assertions, split_axioms
 from shiq.signature import parts
 from shiq.verdict import KINDS
 
@@ -380,75 +379,6 @@ def test_data_in_assertions() -> None:
     assert inside == [opaque, plain]
     assert [(refused, kind) for refused, kind, _ in reported] == [(opaque, "unknown-datatype"), (broken, "ill-typed")]
     assert split_assertions([opaque], [m.DatatypeDefinition(MINE, INTEGER)]) == ([opaque], [])
-
-
-# --- names ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("axioms", "name"),
-    [
-        ([], "AL"),
-        ([m.SubClassOf(A, m.ObjectSomeValuesFrom(R, m.THING)), m.SubClassOf(A, m.ObjectComplementOf(B))], "AL"),
-        ([m.SubClassOf(A, m.ObjectSomeValuesFrom(R, B))], "ALC"),
-        ([m.SubClassOf(A, m.ObjectUnionOf((A, B))), m.InverseObjectProperties(R, S)], "ALCI"),
-        ([m.SubObjectPropertyOf(R, S), m.DataPropertyDomain(D, A)], "ALH(D)"),
-        ([m.TransitiveObjectProperty(R), m.FunctionalObjectProperty(S)], "SF"),
-        ([m.SubObjectPropertyChain((R, R), R), m.SymmetricObjectProperty(R)], "SRI"),
-        (
-            [
-                m.TransitiveObjectProperty(R),
-                m.SubObjectPropertyOf(S, R),
-                m.InverseFunctionalObjectProperty(S),
-                m.FunctionalDataProperty(D),
-            ],
-            "SHIF(D)",
-        ),
-        ([m.TransitiveObjectProperty(R), m.SubClassOf(A, m.ObjectMaxCardinality(2, S)), m.FunctionalObjectProperty(S)], "SN"),
-        (
-            [
-                m.TransitiveObjectProperty(R),
-                m.EquivalentObjectProperties((S, inverse(T))),
-                m.SubClassOf(A, m.ObjectMaxCardinality(2, S, B)),
-                m.SubClassOf(A, m.DataMinCardinality(2, D)),
-            ],
-            "SHIQ(D)",
-        ),
-        (
-            [
-                m.TransitiveObjectProperty(R),
-                m.AsymmetricObjectProperty(inverse(S)),
-                m.SubClassOf(A, m.ObjectHasValue(R, a)),
-                m.SubClassOf(A, m.ObjectMaxCardinality(2, S, B)),
-            ],
-            "SROIQ",
-        ),
-    ],
-)
-def test_expressivity(axioms: list[m.Axiom], name: str) -> None:
-    assert expressivity(axioms) == name
-
-
-def test_constructs() -> None:
-    axioms: list[Any] = [
-        m.SubClassOf(
-            A,
-            m.ObjectIntersectionOf(
-                (m.ObjectSomeValuesFrom(inverse(R), B), m.DataSomeValuesFrom(D, m.DataOneOf((m.Literal("x"),))))
-            ),
-        ),
-        m.SubClassOf(A, B),
-        m.ClassAssertion(A, a),
-    ]
-    assert constructs(axioms) == {
-        "SubClassOf": 2,
-        "ObjectIntersectionOf": 1,
-        "ObjectSomeValuesFrom": 1,
-        "ObjectInverseOf": 1,
-        "DataSomeValuesFrom": 1,
-        "DataOneOf": 1,
-        "ClassAssertion": 1,
-    }
 
 
 def test_every_kind_is_known() -> None:

@@ -108,7 +108,7 @@ def plan_of(kb: LocalKnowledgeBase, insertions: Sequence[Assertion], criterion: 
     negative = any(isinstance(a, NegativeDataPropertyAssertion) for a in abox.complex)
     if negative or any(isinstance(x, SubClassOf) for x in extra):
         return None
-    return Plan(no_store(), "", names, extra, Asking("own", "1g", None), criterion)
+    return Plan(no_store(), names, extra, Asking("own", "1g", None), criterion)
 
 
 @dataclass
@@ -433,7 +433,7 @@ def patched_less(seed: int, path: Path) -> bool:
     if index(kb.tbox, abox_of(kb.abox), path, max_conflicts=0, **_SETTINGS).verdict is not Verdict.CONSISTENT:
         return False
     with open_opened(path) as store:
-        plan = Plan(StoreKey(str(path), store.manifest), "", ((), (), ()), (), Asking("own", "1g", None), "model", True)
+        plan = Plan(StoreKey(str(path), store.manifest), ((), (), ()), (), Asking("own", "1g", None), "model", True)
         gone = rows_of(abox_of(deletions))
         split = gone.schema.get_field_index("split")
         gone = gone.set_column(split, "split", pa.array([DELETED] * len(gone), pa.int64()))

@@ -104,19 +104,17 @@ class ArrayBase:
         return np.bincount(self.tables["class_assertions"].columns["class"], minlength=len(self.names.classes))
 
 
-def array_base(abox: ABox, order: Ints | None = None, literal_order: Ints | None = None) -> ArrayBase:
-    """``abox`` by node. ``order``: the positions of the mentioned individuals, and ``literal_order`` of the literals in use, as
-    they are to be numbered."""
+def array_base(abox: ABox, order: Ints | None = None) -> ArrayBase:
+    """``abox`` by node. ``order``: the positions of the mentioned individuals, as they are to be numbered."""
     order = mentioned(abox) if order is None else order
-    literal_order = np.arange(len(abox.literals), dtype=np.int64) if literal_order is None else literal_order
-    node, literal = _rank(len(abox.individuals), order), _rank(len(abox.literals), literal_order)
+    node, literal = _rank(len(abox.individuals), order), np.arange(len(abox.literals), dtype=np.int64)
     complex_ = tuple(dict.fromkeys(abox.complex))
     rows = abox_rows(abox, node, literal)
     rows["complex"] = complex_rows(complex_, {term: int(node[i]) for term, i in positions_of(abox).items()})
     return ArrayBase(
         Names(Interner(abox.classes), Interner(abox.object_properties), Interner(abox.data_properties)),
         [abox.individuals[i] for i in order.tolist()],
-        [abox.literals[i] for i in literal_order.tolist()],
+        list(abox.literals),
         complex_,
         {name: array_table("node", columns) for name, columns in rows.items()},
     )

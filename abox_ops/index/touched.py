@@ -18,11 +18,10 @@ from shiq.roles import Role, RoleBox
 @dataclass(frozen=True)
 class TouchedNodes:
     """``nodes``: of all inserted assertions once normalised (a:⊤ is none). ``other``: the same without role and data assertions;
-    ``always``: of (in)equalities and negative assertions alone; ``negative``: of the latter. ``data``: the inserted data rows."""
+    ``negative``: of negative assertions alone. ``data``: the inserted data rows."""
 
     nodes: Ints
     other: Ints
-    always: Ints
     negative: Ints
     data: Columns
     negated_roles: frozenset[Role]
@@ -38,12 +37,11 @@ def touched_by(whole: UnionView, roles: RoleBox) -> TouchedNodes:
     plain = [p for a in complex_ for p in normalise(a, roles).assertions]
     negative = [p for p in plain if isinstance(p, NegativeObjectPropertyAssertion | NegativeDataPropertyAssertion)]
     denied = whole.nodes_of([i for p in negative for i in individuals_of(p)])
-    always = [tables["pairs"]["node"], denied]
-    other = [classes["node"][classes["class"] != thing], whole.nodes_of([i for p in plain for i in individuals_of(p)]), *always]
+    named = whole.nodes_of([i for p in plain for i in individuals_of(p)])
+    other = [classes["node"][classes["class"] != thing], named, tables["pairs"]["node"], denied]
     return TouchedNodes(
         unique(np.concatenate([tables["half_edges"]["node"], tables["data_assertions"]["node"], *other])),
         unique(np.concatenate(other)),
-        unique(np.concatenate(always)),
         unique(denied),
         dict(tables["data_assertions"]),
         *negated(complex_, roles),

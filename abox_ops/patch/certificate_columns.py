@@ -103,4 +103,4 @@ def _grouped(graph: Graph, group: Ints) -> StoredPartition:
     return grouping(graph.key, least_by(group, graph.key, int(group.max(initial=-1)) + 1)[group])
 
 
-NOTHING_TOUCHED = TouchedNodes(_NONE, _NONE, _NONE, _NONE, {}, frozenset(), frozenset())
+NOTHING_TOUCHED = TouchedNodes(_NONE, _NONE, _NONE, {}, frozenset(), frozenset())

@@ -22,19 +22,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from jobs.spark.checking import BatchGroups, ClosedBatch
-    from jobs.spark.engine import SparkKnowledgeBase
     from jobs.spark.reading import BatchRows
 
 
 @dataclass(frozen=True, eq=False)
 class SparkAddSet:
-    """A_add, group by group in executors; written out when it is asked for. Individuals are looked up by the engine `local`.
-    ``owner``: whose store is read then, which may be a temporary one."""
+    """A_add, group by group in executors; written out when it is asked for. Individuals are looked up by the engine `local`."""
 
     batch: BatchGroups
     closed: ClosedBatch
     local: LocalKnowledgeBase
-    owner: SparkKnowledgeBase
     decider: Decider
     gone: BatchRows | None
 

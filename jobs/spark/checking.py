@@ -321,7 +321,7 @@ def planned(
         or any(isinstance(x, SubClassOf) for x in extra)
         or any(isinstance(a, NegativeDataPropertyAssertion) for a in added.others.complex)
     )
-    return Plan(key, "", names, () if whole else extra, asking, criterion, whole)
+    return Plan(key, names, () if whole else extra, asking, criterion, whole)
 
 
 def batch_of(spark: SparkSession, plan: Plan, added: BatchRows, removed: BatchRows | None, last_node: int) -> BatchGroups:

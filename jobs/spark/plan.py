@@ -26,7 +26,6 @@ class Plan:
     the TBox; the criterion; whether the batch is run as a ``whole``; and which reasoner to ask."""
 
     store: StoreKey
-    run: str
     names: tuple[tuple[str, ...], ...]
     extra: Extra
     asking: Asking

@@ -47,7 +47,6 @@ class Dataset:
     universities: int | None = None
     given: tuple[GivenBatch, ...] = ()
     expected: str | None = None
-    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,16 +88,8 @@ def _lubm(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[D
         generate(number, seed, plain)
         found, origin = (plain / "tbox.owl", plain / "abox.nt.gz"), f"generated, seed {seed}"
     about = f"LUBM with {_universities(number)} ({origin}), its whole TBox: {_NO_NEGATION}"
-    yield Dataset(
-        f"LUBM-{number}",
-        "lubm",
-        about,
-        found[0],
-        found[1:],
-        universities=number,
-        expected="consistent",
-        why=_NO_NEGATION,
-    )
+    name = f"LUBM-{number}"
+    yield Dataset(name, "lubm", about, found[0], found[1:], universities=number, expected="consistent")
     clean, faulty = (folder / f"lubm-{number}-{name}" for name in ("clean", "faulty"))
     generate(number, seed, clean, faults=0)
     generate(number, seed, faulty, faults=FAULTS)

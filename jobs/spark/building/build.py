@@ -184,15 +184,8 @@ class _Build:
         stages.begin("numbering")
         dictionary = make_dictionary(session, self.scratch, found.root, found.chunks, found.summaries)
         names = all_names(found.summaries)
-        ranges = Ranges(
-            self.scratch,
-            found.root,
-            uuid.uuid4().hex[:12],
-            len(found.chunks),
-            len(dictionary),
-            self.settings.width,
-            self.settings.near,
-        )
+        build, nodes = uuid.uuid4().hex[:12], len(dictionary)
+        ranges = Ranges(self.scratch, found.root, build, nodes, settings.width, settings.near)
         rank_chunks(session, dictionary, found.chunks, ranges.order)
         chunks = [(chunk, numbers_of(told, names)) for chunk, told in zip(found.chunks, found.summaries)]
         ranges = self._numbered(ranges, dictionary, chunks)

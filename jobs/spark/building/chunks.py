@@ -51,12 +51,11 @@ SAMPLES = 200
 
 @dataclass
 class ChunkSummary:
-    """What the driver is told of the assertions of a chunk: names by kind, how many terms and assertions, some of the terms;
+    """What the driver is told of the assertions of a chunk: names by kind, how many terms, some of the terms;
     ``left_out``: the parts that there are of what became none."""
 
     names: dict[int, list[str]] = field(default_factory=dict)
     terms: int = 0
-    assertions: int = 0
     samples: list[str] = field(default_factory=list)
     left_out: tuple[str, ...] = ()
 
@@ -216,7 +215,7 @@ def leave(abox: ABox, folder: Scratch) -> ChunkSummary:
     }
     step = max(1, len(ordered) // SAMPLES)
     samples = ordered.take(pa.array(np.arange(step // 2, len(ordered), step))).to_pylist()
-    return ChunkSummary(names, len(abox.individuals), len(abox), samples)
+    return ChunkSummary(names, len(abox.individuals), samples)
 
 
 def _ints(values: array[int]) -> Ints:

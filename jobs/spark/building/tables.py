@@ -36,7 +36,6 @@ class Ranges:
     scratch: Scratch
     root: Scratch
     build: str
-    chunks: int
     nodes: int
     width: int
     near: int = NEAR
@@ -146,7 +145,6 @@ class WrittenTables:
     role_assertions: int
     data_assertions: int
     literals: int
-    neighbours: list[int]
 
 
 def write_ranges(
@@ -204,7 +202,6 @@ def _write_range(i: int, received: Received, *, ranges: Ranges, dictionary: Dict
         int((edges["role"] % 2 == 0).sum()),
         data,
         literals,
-        np.unique(edges["neighbour"] // ranges.width).tolist(),
     )
 
 
