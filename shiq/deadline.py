@@ -24,6 +24,16 @@ class TimeIsOver(BaseException):
     """The time of a check is over. Not an `Exception`: nothing on its way is to take it for a fault of what it works on."""
 
 
+def seconds_left(deadline: float | None) -> float | None:
+    """Seconds until ``deadline`` (`time.monotonic`), a hundredth at least; None without one."""
+    return None if deadline is None else max(0.01, deadline - time.monotonic())
+
+
+def is_past(deadline: float | None) -> bool:
+    """Whether there is a ``deadline`` and it is over."""
+    return deadline is not None and time.monotonic() > deadline
+
+
 @contextmanager
 def until(deadline: float | None) -> Iterator[None]:
     """Raises `TimeIsOver` in the body where it goes on after ``deadline`` (`time.monotonic`). Only the main thread can be

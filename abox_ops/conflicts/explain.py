@@ -9,7 +9,6 @@ the rest of what they leave on top of that.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 
 from abox_ops.conflicts.core import core
@@ -22,6 +21,7 @@ from abox_ops.engine import AddSet
 from shiq import model as owl
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
+from shiq.deadline import is_past, seconds_left
 
 #: More conflicts than this are not looked at one by one when something was undetermined in a check of them all together.
 LOOKED_AT = 50
@@ -51,7 +51,7 @@ class Explainer(Justifier):
     @property
     def is_out_of_time(self) -> bool:
         """Whether the time for all of them is over."""
-        return self.deadline is not None and time.monotonic() > self.deadline
+        return is_past(self.deadline)
 
     # --- one group ---------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ class Explainer(Justifier):
         tbox = add_set.tbox
         found: list[list[owl.Assertion]] = []
         while not self._is_over() and len(self.found) + len(found) < self.limit:
-            used = core(tbox, part, lambda module: self.decider.core(tbox, module, self._left()))
+            used = core(tbox, part, lambda module: self.decider.core(tbox, module, seconds_left(self.deadline)))
             if used is None:
                 break
             found.append(used)
@@ -121,9 +121,6 @@ class Explainer(Justifier):
                 break
             part = [a for a in part if a not in gone]
         return found
-
-    def _left(self) -> float | None:
-        return None if self.deadline is None else max(0.01, self.deadline - time.monotonic())
 
     def _local(self, supports: Supports, tbox: ClausalTBox, group: tuple[str, ...]) -> list[owl.Assertion] | None:
         """A set of assertions around ``group`` that is inconsistent by itself, or None if time runs out."""

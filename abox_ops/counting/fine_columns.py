@@ -17,9 +17,8 @@ from abox_ops.elements.partition import components
 from abox_ops.labels.calculus import CompiledClause
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
-from shiq.columns.arrays import Ints, distinct, row_codes, unique
+from shiq.columns.arrays import NONE, Ints, distinct, row_codes, unique
 
-_NONE = np.zeros(0, np.int64)
 #: Why neighbours are made one class: they are counted; there are witnesses of their own; and a bit for each kind of taker.
 _TIED, _OWN = 1, 2
 
@@ -50,7 +49,7 @@ class FineCounts(GroupCounts):
         super().__init__(calculus, graph, labels, remembered or ElementAnswers())
         self._inside = inside
         self._class = np.arange(len(graph), dtype=np.int64)
-        self._outside = _NONE
+        self._outside = NONE
         self._within: dict[int, dict[int, bool]] = {}
         if calculus.space.m_type:
             self._merge()
@@ -203,7 +202,7 @@ class FineCounts(GroupCounts):
         apart = before[first] != before[second]
         first, second = first[apart], second[apart]
         if not len(first):
-            return _NONE
+            return NONE
         everyone = np.arange(len(before))
         self._class = components(len(before), np.concatenate([everyone, first]), np.concatenate([before, second]))
         return unique(self._class[first])

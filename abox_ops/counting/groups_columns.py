@@ -15,9 +15,7 @@ from abox_ops.labels.calculus import CompiledClause
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from shiq.clause import AtLeast
-from shiq.columns.arrays import Ints, contained, distinct_pairs, unique
-
-_NONE = np.zeros(0, np.int64)
+from shiq.columns.arrays import NONE, Ints, contained, distinct_pairs, unique
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,8 @@ class GroupCounts:
 
     def __init__(self, calculus: Calculus, graph: Graph, labels: Callable[[], Ints], remembered: ElementAnswers) -> None:
         self.calculus, self.graph, self._labels = calculus, graph, labels
-        self._row = _NONE
-        self._was_read = CountedLabels(_NONE, _NONE)
+        self._row = NONE
+        self._was_read = CountedLabels(NONE, NONE)
         self._remembered = remembered
         if calculus.space.m_type:
             remembered.forget(graph, self.read())

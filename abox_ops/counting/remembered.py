@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from abox_ops.elements.columns import Graph, longer
 from abox_ops.labels.numbered import Bools
-from shiq.columns.arrays import Ints
-
-_NONE = np.zeros(0, np.int64)
+from shiq.columns.arrays import NONE, Ints
 
 
 class CountedLabels(NamedTuple):
@@ -32,8 +30,8 @@ class CountedLabels(NamedTuple):
 class ElementAnswers:
     """Answers by question and element number: 1 yes, 0 no, -1 not known."""
 
-    _read: CountedLabels = field(default_factory=lambda: CountedLabels(_NONE, _NONE))
-    _rep: Ints = field(default_factory=lambda: _NONE)
+    _read: CountedLabels = field(default_factory=lambda: CountedLabels(NONE, NONE))
+    _rep: Ints = field(default_factory=lambda: NONE)
     _known: dict[Hashable, npt.NDArray[np.int8]] = field(default_factory=dict)
 
     def of(self, question: Hashable, graph: Graph) -> npt.NDArray[np.int8]:

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiq.columns.arrays import Ints, Table, array_table, distinct, is_in, least_by, positions, unique, without
-
-_NONE = np.zeros(0, np.int64)
+from shiq.columns.arrays import NONE, Ints, Table, array_table, distinct, is_in, least_by, positions, unique, without
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +42,7 @@ class StoredPartition:
     @property
     def overrides(self) -> tuple[Ints, Ints]:
         """(member, group) of those whose group is not that of the tables, or may not be; members ascending."""
-        return _NONE, _NONE
+        return NONE, NONE
 
 
 @dataclass(frozen=True, eq=False)

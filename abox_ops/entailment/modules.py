@@ -5,7 +5,6 @@ All individuals of E are started in I: each is asserted to be of a class of its 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,6 +19,7 @@ from shiq import model as owl
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped
+from shiq.deadline import is_past
 from shiq.reasoner.protocol import Answer
 from shiq.roles import role_of
 from shiq.signature import entities
@@ -112,11 +112,8 @@ class ModuleFinder:
         base = self.knowledge_base
         if base.index.contradictory:
             return Answer(Verdict.INCONSISTENT)
-
-        def is_over() -> bool:
-            return deadline is not None and time.monotonic() > deadline
-
-        found = base.certified(Inquiry(partial(reasoners.decide, deadline=deadline), is_over, verdict_only=True))
+        decide, is_over = partial(reasoners.decide, deadline=deadline), partial(is_past, deadline)
+        found = base.certified(Inquiry(decide, is_over, verdict_only=True))
         answers = distinct_answers(found.patched.answers)
         refuted = next((a for a in answers if a.verdict is Verdict.INCONSISTENT), None)
         undecided = next((a for a in answers if a.verdict is Verdict.UNDETERMINED), None)

@@ -17,14 +17,13 @@ from abox_ops.labels.documents import clauses_hash, read_labels
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.told.columns import asserted_labels, refuted_labels, saturate
 from shiq import model as owl
-from shiq.columns.arrays import ArrayTable, Ints, Table, array_table, concatenate, is_in, least_by, positions, unique
+from shiq.columns.arrays import NONE, ArrayTable, Ints, Table, array_table, concatenate, is_in, least_by, positions, unique
 from shiq.columns.rows import ROW_COLUMNS, SAME, Names
 from shiq.model_json import decode
 from shiq.roles import Role, RoleBox, role_of
 from simplify import SimplifiedTBox, simplify
 
 Extra = tuple[owl.SubClassOf | owl.Class, ...]
-_NONE = np.zeros(0, np.int64)
 #: The tables of the merge classes that a store goes by with N, which serve N = told too, and without.
 CLASSES_OF_N, CLASSES_OF_TOLD = ("outside", "outside_members"), ("merged", "merged_members")
 
@@ -43,7 +42,7 @@ class ElementLabels:
     @property
     def overrides(self) -> tuple[Ints, Ints]:
         """(element, label) of those whose label is not that of the table, or may not be; elements ascending."""
-        return _NONE, _NONE
+        return NONE, NONE
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +85,7 @@ class Index:
     negated_properties: frozenset[str]
     contradictory: bool
     stored_labels: int
-    detached: Ints = field(default_factory=lambda: _NONE)
+    detached: Ints = field(default_factory=lambda: NONE)
 
 
 def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
@@ -152,7 +151,7 @@ def merge_classes(calculus: Calculus, graph: Graph) -> StoredPartition:
     from abox_ops.counting.columns import Counts
 
     counts, reps, name = Counts(calculus, graph), graph.reps(), least_nodes(graph)
-    counts.of_batch(reps, _NONE, everywhere=True)
+    counts.of_batch(reps, NONE, everywhere=True)
     return grouping(name[reps], name[graph.rep[counts.class_of[reps]]])
 
 

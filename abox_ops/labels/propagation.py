@@ -52,15 +52,12 @@ class MaskPropagation:
                 self._with.setdefault(literal, []).append(clause)
 
     def everywhere(self) -> tuple[int, int]:
-        return self._closure((0, 0), (0, 0), [clause for clause in self._clauses if not clause & (clause - 1)])
+        return self.closure((0, 0), (0, 0), [clause for clause in self._clauses if not clause & (clause - 1)])
 
-    def closure(self, label: tuple[int, int], closed: tuple[int, int], *, to_clash: bool = False) -> tuple[int, int]:
-        return self._closure(label, closed, to_clash=to_clash)
-
-    def _closure(
+    def closure(
         self, label: tuple[int, int], closed: tuple[int, int], queue: Iterable[int] = (), *, to_clash: bool = False
     ) -> tuple[int, int]:
-        """`closure`, with ``closed`` closed but for the clauses in ``queue``."""
+        """See `Propagation`; ``closed`` is closed but for the clauses in ``queue``."""
         width, low, clauses_with = self._width, self._low, self._with
         positive, negative = label
         # Names that no clause here speaks of.
@@ -117,15 +114,12 @@ class WidePropagation:
                 self._with.setdefault(literal, []).append(i)
 
     def everywhere(self) -> tuple[int, int]:
-        return self._closure((0, 0), (0, 0), [i for i, clause in enumerate(self._clauses) if len(clause) < 2])
+        return self.closure((0, 0), (0, 0), [i for i, clause in enumerate(self._clauses) if len(clause) < 2])
 
-    def closure(self, label: tuple[int, int], closed: tuple[int, int], *, to_clash: bool = False) -> tuple[int, int]:
-        return self._closure(label, closed, to_clash=to_clash)
-
-    def _closure(
+    def closure(
         self, label: tuple[int, int], closed: tuple[int, int], queue: Iterable[int] = (), *, to_clash: bool = False
     ) -> tuple[int, int]:
-        """`closure`, with ``closed`` closed but for the clauses at the places in ``queue``."""
+        """See `Propagation`; ``closed`` is closed but for the clauses at the places in ``queue``."""
         width, low, clauses, clauses_with = self._width, self._low, self._clauses, self._with
         positive, negative = label
         # Names that no clause here speaks of.

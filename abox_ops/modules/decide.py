@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from abox_ops.labels.calculus import LabelSpace
 from shiq.clause import ClausalTBox
+from shiq.deadline import seconds_left
 from shiq.model import Axiom, TBox
 from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner, Tracing
 from shiq.verdict import Verdict
@@ -57,8 +58,7 @@ class Decider:
         deadline = None if timeout is None else time.monotonic() + timeout
         for start in range(0, len(items), self.BATCH):
             part = items[start : start + self.BATCH]
-            left = None if deadline is None else max(0.01, deadline - time.monotonic())
-            for (key, _), answer in zip(part, self._asked(tbox, part, left)):
+            for (key, _), answer in zip(part, self._asked(tbox, part, seconds_left(deadline))):
                 found[key] = answer
                 if answer.verdict is not Verdict.UNDETERMINED:
                     # Other modules of this shape have their nodes in another order.

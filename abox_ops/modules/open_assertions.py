@@ -18,11 +18,10 @@ from abox_ops.labels.numbered import Bools
 from abox_ops.labels.seen import below, seen_roles
 from abox_ops.modules.found_columns import PulledInReasons
 from abox_ops.told.columns import asserted_labels, refuted_labels
-from shiq.columns.arrays import Columns, Ints, distinct, row_codes, unique
+from shiq.columns.arrays import NONE, Columns, Ints, distinct, row_codes, unique
 from shiq.model import Literal
 from shiq.roles import Role
 
-_NONE = np.zeros(0, np.int64)
 #: Label and data of each member of a merge class.
 _Members: TypeAlias = list[tuple[Label, set[tuple[str, Literal]]]]
 
@@ -189,7 +188,7 @@ class OpenAssertions:
 
     def kept_data(self, elements: Ints) -> Columns:
         seen = self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated_properties
-        rows = data_rows(self.graph, elements if seen else _NONE)
+        rows = data_rows(self.graph, elements if seen else NONE)
         kept = ~self.is_decided(rows["element"], rows["property"], rows["literal"])
         return {name: column[kept] for name, column in rows.items()}
 

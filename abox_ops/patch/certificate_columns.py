@@ -19,10 +19,8 @@ from abox_ops.labels.numbered import Bools
 from abox_ops.patch.columns import Named, Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.widening import PatchOutcome, patched
-from shiq.columns.arrays import Ints, array_table, least_by, unique
+from shiq.columns.arrays import NONE, Ints, array_table, least_by, unique
 from shiq.roles import RoleBox
-
-_NONE = np.zeros(0, np.int64)
 
 
 class Certification(Patch):
@@ -40,10 +38,10 @@ class Certification(Patch):
         return np.bincount(self.graph.rep[self.graph.member_element], minlength=len(self.graph)) > 1
 
     def _start(self) -> Ints:
-        return _NONE
+        return NONE
 
     def _uncovered(self) -> Ints:
-        return _NONE
+        return NONE
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +75,7 @@ def certified(
     completed = calculus.completions.of
     labels = calculus.table.labels
     expected = np.array([calculus.table.id(completed(labels[i])) for i in range(int(graph.label.max(initial=-1)) + 1)], np.int64)
-    other = (patch.mu != expected[graph.label]).nonzero()[0] if len(graph) else _NONE
+    other = (patch.mu != expected[graph.label]).nonzero()[0] if len(graph) else NONE
     edges = patch.found().edges
     completion = OutsideCompletion(
         True,
@@ -92,8 +90,8 @@ def certified(
 
 def of_told(calculus: Calculus, classes: StoredPartition | None = None) -> OutsideCompletion:
     """The N that says nothing beyond what is told, with its merge classes."""
-    nobody = grouping(_NONE, _NONE)
-    others = array_table("element", {"element": _NONE, "label": _NONE})
+    nobody = grouping(NONE, NONE)
+    others = array_table("element", {"element": NONE, "label": NONE})
     known = calculus.table.labels.__getitem__
     return OutsideCompletion(False, others, classes or nobody, nobody, known, calculus.completions)
 
@@ -103,4 +101,4 @@ def _grouped(graph: Graph, group: Ints) -> StoredPartition:
     return grouping(graph.key, least_by(group, graph.key, int(group.max(initial=-1)) + 1)[group])
 
 
-NOTHING_TOUCHED = TouchedNodes(_NONE, _NONE, _NONE, {}, frozenset(), frozenset())
+NOTHING_TOUCHED = TouchedNodes(NONE, NONE, NONE, {}, frozenset(), frozenset())

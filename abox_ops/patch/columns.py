@@ -26,9 +26,8 @@ from abox_ops.patch.start_columns import started, uncovered
 from abox_ops.patch.state_columns import PatchState
 from abox_ops.told.columns import combine, saturate
 from shiq.clause import ClausalTBox
-from shiq.columns.arrays import Columns, Ints, contained, is_in, row_codes, unique
+from shiq.columns.arrays import NONE, Columns, Ints, contained, is_in, row_codes, unique
 
-_NONE = np.zeros(0, np.int64)
 #: Names the individuals of the modules of a closure.
 Named = Callable[[AddSetColumns], Sequence[NamedModule]]
 
@@ -52,7 +51,7 @@ class Patch(PatchState):
         self._asked: Sequence[NamedModule] | None = None
         self._frontier = Frontier()
         #: What of the residuals each role assertion that is kept out asserts: element inside and outside, residual, clause.
-        self._kept_out = (_NONE, _NONE, _NONE, _NONE)
+        self._kept_out = (NONE, NONE, NONE, NONE)
         self._rows: tuple[Columns, Columns] | None = None
 
     @property
@@ -142,14 +141,14 @@ class Patch(PatchState):
         graph, stale = self.graph, self.stale
         calm = self.inside & ~self.contradictory()
         if not self.inside.any():
-            return _NONE, _NONE
+            return NONE, NONE
         source, role, target = graph.half_edges()
         rows = stale[source] | stale[target]
         rows[rows] = calm[source[rows]] & ~self.inside[target[rows]]
         source, role, target, inserted = source[rows], role[rows], target[rows], graph.edges["inserted"][rows]
         seen = self.seen(source, role, target).nonzero()[0]
         clash = seen[self.may_clash(source[seen], target[seen])]
-        pulled, unassumed = [target[clash]], [_NONE]
+        pulled, unassumed = [target[clash]], [NONE]
         self.pulled_in.note(target[clash], ROLES)
         left = np.ones(len(source), np.bool_)
         left[clash] = False
@@ -195,7 +194,7 @@ class Patch(PatchState):
             start = np.full(len(graph), EMPTY_ID, np.int64)
             kept[elements] = table.join(table.visible(self.mu[elements]), table.accumulate(start, here, residuals)[elements])
         edges, data = self._kept()
-        touched = unique(graph.rep[self._first]) if self._first is not None else _NONE
+        touched = unique(graph.rep[self._first]) if self._first is not None else NONE
         clashing = np.flatnonzero(clash)
         return AddSetColumns(
             graph, elements, self.active, graph.label, kept, touched, clashing, edges, data, pulled_in=self.pulled_in

@@ -18,9 +18,7 @@ from abox_ops.labels.calculus import EMPTY, Label
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.completion import Completions
 from abox_ops.labels.numbered import Bools, by_distinct
-from shiq.columns.arrays import Ints, Table, is_in, positions, unique, without
-
-_NONE = np.zeros(0, np.int64)
+from shiq.columns.arrays import NONE, Ints, Table, is_in, positions, unique, without
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +34,8 @@ class OutsideCompletion:
     modules: StoredPartition
     known: Callable[[int], Label]
     completions: Completions
-    left: Ints = field(default_factory=lambda: _NONE)
-    left_label: Ints = field(default_factory=lambda: _NONE)
+    left: Ints = field(default_factory=lambda: NONE)
+    left_label: Ints = field(default_factory=lambda: NONE)
     _completed: dict[Label, Label] = field(default_factory=dict)
 
     def labels(self, calculus: Calculus, keys: Ints, told: Ints, absent: int = 0) -> Ints:

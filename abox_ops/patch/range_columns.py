@@ -21,10 +21,8 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools, by_distinct
 from abox_ops.modules.found_columns import AddSetColumns
 from abox_ops.patch.certificate_columns import NOTHING_TOUCHED, Certification, of_told
-from shiq.columns.arrays import Columns, Ints, unique
+from shiq.columns.arrays import NONE, Columns, Ints, unique
 from shiq.roles import RoleBox
-
-_NONE = np.zeros(0, np.int64)
 
 
 class KnownOfOthers(Protocol):
@@ -65,7 +63,7 @@ class RangeCertifier:
     base: Base
     roles: RoleBox
     known: KnownOfOthers
-    classes: StoredPartition = field(default_factory=lambda: grouping(_NONE, _NONE))
+    classes: StoredPartition = field(default_factory=lambda: grouping(NONE, NONE))
 
     def certified(self, elements: Ints) -> CertifiedRange:
         """What comes of a range, which has these ``elements``."""
@@ -86,7 +84,7 @@ class RangeCertifier:
         source, target = source[mine[source]], target[mine[source]]
         rare = [e for e, *_ in (*graph.rare.negative_edges, *graph.rare.negative_data)]
         is_open = flags(len(graph), np.concatenate([source, data["element"], np.array(rare, np.int64)]))[own]
-        first, second = patch.counts.ties(own) if patch.calculus.space.m_type and not len(self.classes) else (_NONE, _NONE)
+        first, second = patch.counts.ties(own) if patch.calculus.space.m_type and not len(self.classes) else (NONE, NONE)
         key = graph.key
         return CertifiedRange(
             key[own[other]],
@@ -122,7 +120,7 @@ class RangeCertifier:
         labels[own] = patch.calculus.table.visible(patch.mu[own])
         data = patch.kept_data(own)
         mine = flags(len(graph), own)
-        return AddSetColumns(graph, own, mine, graph.label, labels, own, _NONE, edges, data)
+        return AddSetColumns(graph, own, mine, graph.label, labels, own, NONE, edges, data)
 
     def assumed(self, elements: Ints) -> Ints:
         """Those of ``elements`` that are assumed to be more than they are told."""
@@ -154,7 +152,7 @@ class RangeCertification(Certification):
     def settle(self) -> None:
         """From here on, all elements have the labels that are known of them; its own those that were assumed, if any were."""
         assumed = self._mu[self.own] if len(self._mu) else None
-        self._certified, self._mu, self._is_settled = _NONE, _NONE, True
+        self._certified, self._mu, self._is_settled = NONE, NONE, True
         if assumed is not None:
             self.mu[self.own] = assumed
         self.counts = RangeCounts(self.calculus, self.graph, self.labels)

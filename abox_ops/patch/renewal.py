@@ -17,9 +17,7 @@ from abox_ops.labels.calculus import Label
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import combinations
 from abox_ops.patch.columns import Patch
-from shiq.columns.arrays import Columns, Ints, Table, come_and_go, is_in, least_by, unique
-
-_NONE = np.zeros(0, np.int64)
+from shiq.columns.arrays import NONE, Columns, Ints, Table, come_and_go, is_in, least_by, unique
 
 
 @dataclass(frozen=True)
@@ -132,5 +130,5 @@ def _classes(patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames) -
 
 def _change(table: Table, keys: Ints, new: Columns) -> tuple[Columns, Columns]:
     """The rows of ``new`` that come, and those of ``keys`` in ``table`` that go."""
-    old = table.rows_of(keys) if len(table) else dict.fromkeys(new, _NONE)
+    old = table.rows_of(keys) if len(table) else dict.fromkeys(new, NONE)
     return come_and_go(old, new)

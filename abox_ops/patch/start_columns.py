@@ -10,10 +10,8 @@ from abox_ops.labels.calculus import clashes
 from abox_ops.labels.numbered import Bools, combinations
 from abox_ops.patch.border_columns import Border
 from abox_ops.patch.state_columns import PatchState
-from shiq.columns.arrays import Ints, contained, unique
+from shiq.columns.arrays import NONE, Ints, contained, unique
 from shiq.columns.rows import DIFFERENT, SAME
-
-_NONE = np.zeros(0, np.int64)
 
 
 def started(state: PatchState, border: Border) -> Ints:
@@ -64,7 +62,7 @@ def uncovered(state: PatchState) -> Ints:
     """The ends of inserted role assertions, of uncertain elements, that no rule covers as things are."""
     graph = state.graph
     if not len(graph.whole.inserted["half_edges"]):
-        return _NONE
+        return NONE
     source, role, target = graph.half_edges()
     rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
     rows &= (state.uncertain[source] | state.uncertain[target]) & ~(state.inside[source] & state.inside[target])

@@ -18,9 +18,7 @@ from abox_ops.modules.open_assertions import OpenAssertions
 from abox_ops.patch.frontier import Frontier
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.pairs_columns import are_violated
-from shiq.columns.arrays import Ints
-
-_NONE = np.zeros(0, np.int64)
+from shiq.columns.arrays import NONE, Ints
 
 
 class PatchState(OpenAssertions):
@@ -53,12 +51,12 @@ class PatchState(OpenAssertions):
         self.plain = np.zeros(0, np.bool_)
         self.active = np.zeros(0, np.bool_)
         self.is_new = self.joined = self.stale = self.uncertain = self.inside
-        self._certified = self._mu = _NONE
+        self._certified = self._mu = NONE
         self._first: Ints | None = None
         #: With the labels that are guessed without triggers, and with those that hold.
         self._counted_before, self._counted = ElementAnswers(), ElementAnswers()
         #: The triggers of each element, as the number of a label, or -1; and what they rest on.
-        self._tried, self._guessed = _NONE, Frontier()
+        self._tried, self._guessed = NONE, Frontier()
 
     # --- by number ---------------------------------------------------------------------------------
 

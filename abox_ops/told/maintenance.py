@@ -13,10 +13,8 @@ from abox_ops.labels.calculus import CompiledClause, Label
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools, combinations
 from abox_ops.told.columns import asserted_labels, closed, combine, joined_in_turn, received, refuted_labels
-from shiq.columns.arrays import Columns, Ints, unique
+from shiq.columns.arrays import NONE, Columns, Ints, unique
 from shiq.roles import Role
-
-_NONE = np.zeros(0, np.int64)
 
 
 def insert(calculus: Calculus, graph: Graph, touched: Ints) -> None:
@@ -42,7 +40,7 @@ class _Outward:
         rows = graph.whole.inserted["half_edges"].columns
         ends = {"source": graph.locate_nodes(rows["node"]), "target": graph.locate_nodes(rows["neighbour"])}
         self.met: Columns = {**ends, "role": rows["role"]}
-        self.unmet: Columns = dict.fromkeys(("source", "role", "node"), _NONE)
+        self.unmet: Columns = dict.fromkeys(("source", "role", "node"), NONE)
         self._has_read = np.zeros(0, np.bool_)
 
     def start(self, touched: Ints) -> Ints:
@@ -74,8 +72,8 @@ class _Outward:
         elements that grew."""
         calculus, graph = self.calculus, self.graph
         pairs = [self._forced_equal(clause) for clause in calculus.functional]
-        first, second = (np.concatenate([_NONE, *(pair[i] for pair in pairs)]) for i in (0, 1))
-        grown = graph.join(first, second) if len(first) else _NONE
+        first, second = (np.concatenate([NONE, *(pair[i] for pair in pairs)]) for i in (0, 1))
+        grown = graph.join(first, second) if len(first) else NONE
         if len(grown):
             graph.gather(grown)
             combine(calculus, graph, grown)

@@ -16,6 +16,7 @@ from jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources
 from jobs.checking.options import Clock, Options, resolved
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
+from shiq.deadline import is_past, seconds_left
 from shiq.lazily import Lazily
 from shiq.offers import offers
 from shiq.reading import Place, Places, nowhere
@@ -196,11 +197,7 @@ _LOOKING, _ASKING = "working out what has to be looked at", "deciding modules"
 def deadline_of(options: Options, begun: float) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
     """When the time is over that counts since ``begun``, how many seconds are left, and whether none are."""
     deadline = None if options.timeout is None else begun + options.timeout
-
-    def left() -> float | None:
-        return None if deadline is None else max(0.01, deadline - time.monotonic())
-
-    return deadline, left, lambda: deadline is not None and time.monotonic() > deadline
+    return deadline, partial(seconds_left, deadline), partial(is_past, deadline)
 
 
 def found_of(criterion: str, add_set: AddSet, answers: Sequence[Answer], decider: Decider) -> Findings:

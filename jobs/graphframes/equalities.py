@@ -11,17 +11,15 @@ from abox_ops.elements.partition import StoredPartition, grouping
 from jobs.graphframes.components import components
 from jobs.graphframes.frames import collected, lookup, rows_of
 from jobs.graphframes.rules import WorkerCalculus, label_of
-from shiq.columns.arrays import Ints
+from shiq.columns.arrays import NONE, Ints
 from shiq.columns.rows import SAME
-
-_NONE = np.zeros(0, np.int64)
 
 
 def asserted_equal(spark: SparkSession, base: Base) -> StoredPartition:
     """The individuals of ``base`` by asserted equality."""
     pairs = base.table("pairs")
     if not len(pairs):
-        return grouping(_NONE, _NONE)
+        return grouping(NONE, NONE)
     rows = rows_of(spark, pairs, ("node", "kind", "neighbour")).filter(F.col("kind") == SAME)
     return grouping(*components(rows.withColumnsRenamed({"node": "src", "neighbour": "dst"})))
 
@@ -32,14 +30,14 @@ def entailed_equal(spark: SparkSession, rules: WorkerCalculus, vertices: DataFra
     ``vertices``: id, label, active; ``edges``: src, dst, role (not inverted).
     """
     if not rules.functional:
-        return _NONE, _NONE
+        return NONE, NONE
     texts = collected(vertices.select("label").distinct())["label"]
     labels = [label_of(text) for text in texts]
     in_force = [
         (text, c.index) for c in rules.functional for text, x in zip(texts, labels) if not (c.body & ~x[0] or c.head & ~x[1])
     ]
     if not in_force:
-        return _NONE, _NONE
+        return NONE, NONE
     may_fill = [(text, c.index) for c in rules.functional for text, x in zip(texts, labels) if not c.branch_body & ~x[0]]
     below = [(r, c.index) for c in rules.functional for r in rules.below(c)]
 

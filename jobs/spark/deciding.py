@@ -21,6 +21,7 @@ from jobs.spark.kernel import DRAWN, SHAPE
 from jobs.spark.reasoners import Asking, reasoner_of
 from jobs.spark.worker import kept
 from shiq.clause import ClausalTBox
+from shiq.deadline import seconds_left
 from shiq.reasoner.protocol import Answer
 from shiq.verdict import Verdict
 
@@ -143,8 +144,7 @@ def _decide(clauses: bytes, asking: Asking, batches: Iterator[pa.RecordBatch]) -
             tbox = kept("clauses", clauses, lambda: cast(ClausalTBox, pickle.loads(clauses)))
         reasoner = reasoner_of(asking)
         modules = [pickle.loads(body) for body in batch.column("body").to_pylist()]
-        left = None if deadline is None else max(0.01, deadline - time.monotonic())
-        answers = reasoner.decide(tbox, modules, left)
+        answers = reasoner.decide(tbox, modules, seconds_left(deadline))
         columns = [
             batch.column("shape"),
             batch.column("modules"),

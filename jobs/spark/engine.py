@@ -32,6 +32,7 @@ from jobs.store import Store
 from jobs.store.upkeep import write_store
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
+from shiq.deadline import is_past, seconds_left
 from shiq.errors import OperationalError
 from shiq.lazily import Lazily
 from shiq.model import Assertion, TBox
@@ -178,7 +179,7 @@ class SparkKnowledgeBase:
         answers, bad = decided(batch, closed)
         clock.stage("deciding")
         if answers.drawn is not None:
-            examine(answers.drawn, decider, None if deadline is None else max(0.01, deadline - time.monotonic()))
+            examine(answers.drawn, decider, seconds_left(deadline))
             clock.stage("auditing")
         self.figures = Figures(
             closed.rounds,
@@ -321,20 +322,14 @@ class _Explaining:
         deletions = abox_of([]) if removed is None else deletions_of(removed)
         quiet = replace(decider, progress=None, audit=None)
 
-        def left() -> float | None:
-            return None if deadline is None else max(0.01, deadline - time.monotonic())
-
-        def is_over() -> bool:
-            return deadline is not None and time.monotonic() > deadline
-
         def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
-            return quiet.decide(tbox, modules, left())
+            return quiet.decide(tbox, modules, seconds_left(deadline))
 
         def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
             found: AddSet
             answers: Sequence[Answer]
             if options.criterion == MODEL:
-                patch, answers = self.local.patched(part, deletions, Inquiry(decide, is_over))
+                patch, answers = self.local.patched(part, deletions, Inquiry(decide, partial(is_past, deadline)))
                 found = cast(AddSet, patch)
             else:
                 found = cast(AddSet, self.local.add_set(part, deletions, options.criterion))

@@ -6,11 +6,13 @@ import atexit
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from abox_ops.engine import Decide
 from abox_ops.modules.decide import Decider
 from jobs.spark.worker import kept
 from shiq.clause import ClausalTBox
+from shiq.deadline import is_past, seconds_left
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer, Module, Reasoner
 
@@ -42,9 +44,9 @@ def decided_in_time(decider: Decider, seconds: float | None) -> tuple[Decide, Ca
     deadline = None if seconds is None else time.monotonic() + seconds
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> Sequence[Answer]:
-        return decider.decide(tbox, modules, None if deadline is None else max(0.01, deadline - time.monotonic()))
+        return decider.decide(tbox, modules, seconds_left(deadline))
 
-    return decide, lambda: deadline is not None and time.monotonic() > deadline
+    return decide, partial(is_past, deadline)
 
 
 def _created(asking: Asking) -> Reasoner:

@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from shiq.columns.arrays import Ints, arrow_texts, distinct, least_by, numpy_ints
+from shiq.columns.arrays import Floats, Ints, arrow_texts, distinct, least_by, numpy_ints
 from shiq.columns.rows import literal_text, term_hash
 from shiq.model import Literal
 
@@ -99,13 +98,20 @@ def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
     count = len(hashes)
     cluster = np.empty(count, np.int64)
     cluster[np.argsort(hashes, kind="stable")] = np.arange(count)
-    levels = [cluster]
-    size = np.ones(count)
     subjects, objects = cluster[subjects], cluster[objects]
     loop = subjects == objects
     low, high = np.minimum(subjects, objects)[~loop], np.maximum(subjects, objects)[~loop]
-    weight = np.ones(len(low))
-    for _ in range(ROUNDS):
+    levels = clustered(cluster, low, high, np.ones(len(low)), np.ones(count), ROUNDS)
+    rank = np.empty(count, np.int64)
+    rank[np.lexsort(levels)] = np.arange(count, dtype=np.int64)
+    return rank
+
+
+def clustered(cluster: Ints, low: Ints, high: Ints, weight: Floats, size: Floats, rounds: int) -> list[Ints]:
+    """``cluster`` of each position, then what that has grown to after each round, until no ties are left. ``low`` and ``high``
+    are tied by ``weight``; ``size``: of each cluster."""
+    levels = [cluster]
+    for _ in range(rounds):
         low, high, weight = bundled(low, high, weight, len(size))
         if not len(low):
             break
@@ -116,20 +122,16 @@ def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
         apart = low != high
         low, high, weight = low[apart], high[apart], weight[apart]
         low, high = np.minimum(low, high), np.maximum(low, high)
-    rank = np.empty(count, np.int64)
-    rank[np.lexsort(levels)] = np.arange(count, dtype=np.int64)
-    return rank
+    return levels
 
 
-def bundled(low: Ints, high: Ints, weight: npt.NDArray[np.float64], count: int) -> tuple[Ints, Ints, npt.NDArray[np.float64]]:
+def bundled(low: Ints, high: Ints, weight: Floats, count: int) -> tuple[Ints, Ints, Floats]:
     """Parallel ties as one tie of their common weight."""
     ties, inverse = np.unique(low * count + high, return_inverse=True)
     return ties // count, ties % count, np.bincount(inverse, weight, minlength=len(ties)).astype(np.float64)
 
 
-def join(
-    low: Ints, high: Ints, weight: npt.NDArray[np.float64], size: npt.NDArray[np.float64]
-) -> tuple[Ints, npt.NDArray[np.float64]]:
+def join(low: Ints, high: Ints, weight: Floats, size: Floats) -> tuple[Ints, Floats]:
     """Each cluster with its closest neighbour; new numbers by old cluster, and the new sizes.
 
     Follows pointers by doubling; ties are broken by number, so that pointers form no cycle longer than two.

@@ -27,12 +27,10 @@ from abox_ops.patch.columns import Patch
 from abox_ops.patch.renewal import ElementRenames, Renewal, renewed
 from abox_ops.told.maintenance import insert
 from shiq.abox import ABox
-from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, come_and_go, is_in, least_by, unique, without
+from shiq.columns.arrays import NONE, ArrayTable, Columns, Ints, Table, come_and_go, is_in, least_by, unique, without
 from shiq.columns.rows import NODES, ROW_COLUMNS, SAME, Names
 from shiq.model import Assertion, Literal
 from shiq.roles import Role
-
-_NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ def told_of(after: LocalKnowledgeBase, whole: UnionView, *, counting: bool = Tru
     graph = Graph(whole, after.roles, index.equal, index.labels.of, index.merged if counting else None)
     touched = touched_by(whole, after.roles)
     insert(calculus, graph, touched.nodes)
-    vanished = whole.base.vanished if isinstance(whole.base, LessBase) else _NONE
+    vanished = whole.base.vanished if isinstance(whole.base, LessBase) else NONE
     detached = unique(graph.elements_of(without(index.detached, vanished)))
     graph.gather(detached)
     return ToldUnion(calculus, graph, touched, detached)
@@ -135,7 +133,7 @@ def counted_anew(told: ToldUnion) -> Counts:
     graph = told.graph
     graph.locate_nodes(graph.whole.nodes())
     counts = Counts(told.calculus, graph)
-    counts.of_batch(_NONE, _NONE, everywhere=True)
+    counts.of_batch(NONE, NONE, everywhere=True)
     return counts
 
 
@@ -156,7 +154,7 @@ class _Growth:
         self.graph = told.graph
         self.calculus = told.calculus
         base = whole.base
-        self.vanished = base.vanished if isinstance(base, LessBase) else _NONE
+        self.vanished = base.vanished if isinstance(base, LessBase) else NONE
         self.gone = base.removed if isinstance(base, LessBase) else {}
 
     def found(self) -> SnapshotDelta:
@@ -242,7 +240,7 @@ class _Growth:
         """The new labels, and the rows of ``elements`` that come and go. Those of ``renewal`` are numbered on the way."""
         reps = unique(self.element)
         label = self.graph.label[reps]
-        others = renewal.added["completed"]["label"] if renewal else _NONE
+        others = renewal.added["completed"]["label"] if renewal else NONE
         used = np.concatenate([label, others])
         new = unique(used[used >= self.free.label])
 
@@ -263,7 +261,7 @@ class _Growth:
     def _merged(self) -> tuple[Columns, Columns]:
         graph = self.graph
         if self.counts is None or not self.calculus.space.m_type:
-            return self._difference(self.merged, _NONE, _NONE, _NONE)
+            return self._difference(self.merged, NONE, NONE, NONE)
         reps = graph.reps()
         class_ = self.counts.classes(reps)
         alive = ~is_in(self.name[reps], self.vanished)

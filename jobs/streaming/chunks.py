@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -30,6 +30,7 @@ _HEAD: Final = pa.schema(
 #: A record that was not used wholly: its place in the chunk, the kind, why, and how it reads.
 Refused = tuple[int, str, str, str]
 Row = dict[str, Any]
+V = TypeVar("V")
 
 
 class Moment(NamedTuple):
@@ -84,6 +85,12 @@ class SparkSystem(Protocol):
 
     def finish(self, bucket: int, state: bytes, moment: Moment) -> list[Row]:
         """The rows that the end of the input brings; the state stays."""
+
+
+def taken(kept: dict[int, tuple[bytes, V]], bucket: int, state: bytes | None) -> V | None:
+    """What a worker has ``kept`` of the ``state`` of a bucket, to work on: it is kept no more. None if it has it of no such."""
+    before, value = kept.pop(bucket, (None, None))
+    return value if before == state else None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.streaming.chunks import EventLimits, Moment, Row, Split
+from jobs.streaming.chunks import EventLimits, Moment, Row, Split, taken
 from jobs.streaming.ordering import BatchTold
 from shiq import model as owl
 from shiq.bits import bits
@@ -98,10 +98,10 @@ class SnapshotEntailment:
         return []
 
     def _held(self, bucket: int, state: bytes | None) -> Texts:
-        kept = self._kept.pop(bucket, None)
-        if kept is not None and kept[0] == state:
-            return kept[1]
-        return {} if state is None else {t: dict.fromkeys(texts) for t, texts in json.loads(zlib.decompress(state))}
+        kept = taken(self._kept, bucket, state)
+        if kept is not None or state is None:
+            return kept or {}
+        return {t: dict.fromkeys(texts) for t, texts in json.loads(zlib.decompress(state))}
 
     def _word(self, held: Texts, new: Texts, changed: Sequence[int]) -> Row:
         """``told``: what is new of the snapshots that changed; ``out``: those that entail nothing usable, and why that is not

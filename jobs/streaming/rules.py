@@ -15,7 +15,7 @@ from time import perf_counter
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.streaming.chunks import EventLimits, Moment, Row, Split
+from jobs.streaming.chunks import EventLimits, Moment, Row, Split, taken
 from jobs.streaming.ordering import BatchTold
 from streams.front.event import Event
 from streams.front.rejects import AHEAD, LATE, MALFORMED, UNWRITABLE, RejectLog
@@ -110,9 +110,9 @@ class Rules:
         return [] if moment.newest is None else self._rows(self._session(bucket, state), moment.newest + 1, moment)
 
     def _session(self, bucket: int, state: bytes | None) -> RuleSession:
-        kept = self._kept.pop(bucket, None)
-        if kept is not None and kept[0] == state:
-            return kept[1]
+        kept = taken(self._kept, bucket, state)
+        if kept is not None:
+            return kept
         session = RuleSession(self._parts[bucket], self.options)
         if state is not None:
             session.put_back(state)

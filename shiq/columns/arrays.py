@@ -16,9 +16,13 @@ import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
 #: A column of integers, or of texts (an Arrow array).
 Column: TypeAlias = Any
 Columns: TypeAlias = dict[str, Column]
+
+#: A column without rows.
+NONE = np.zeros(0, np.int64)
 
 
 @dataclass

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from shiq.deadline import seconds_left
 from shiq.errors import ReasonerError
 from shiq.reasoner.hermit import Budget, HermitReasoner
 from shiq.reasoner.installed import Absent, InstalledPeer, find
@@ -122,7 +123,7 @@ class ExternalReasoner(HermitReasoner):
 
 def _output(command: Sequence[str], folder: Path, deadline: float | None) -> tuple[int, str]:
     """Exit code and output. The whole process group is killed at the ``deadline``. Raises _Unanswered, OSError."""
-    left = None if deadline is None else max(0.01, deadline - time.monotonic())
+    left = seconds_left(deadline)
     with (folder / "output").open("w+b") as output:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=folder, start_new_session=True

@@ -23,7 +23,7 @@ from jobs.spark.building.dictionary import Dictionary, rank_chunks
 from jobs.spark.building.exchange import Received, Sent, cut, exchange, look_up, sent
 from jobs.spark.building.files import Scratch, joined, load, run, save
 from jobs.spark.building.tables import Numbered, Ranges, by_hash, merge_edges, nearness_of, send_hashes
-from jobs.store.numbering import ROUNDS, bundled, join
+from jobs.store.numbering import ROUNDS, clustered
 from shiq.columns.arrays import Columns, Ints, unique
 from shiq.columns.rows import term_hash
 
@@ -329,19 +329,7 @@ def _finish(level: _Level, *, rounds: int) -> None:
     forward = rows["here"] < rows["there"]
     low, high, weight = rows["here"][forward], rows["there"][forward], rows["weight"][forward].astype(np.float64)
     cluster = np.arange(level.count, dtype=np.int64)
-    levels, sizes = [cluster], size.astype(np.float64)
-    for _ in range(rounds):
-        low, high, weight = bundled(low, high, weight, len(sizes))
-        if not len(low):
-            break
-        number, sizes = join(low, high, weight, sizes)
-        cluster = number[cluster]
-        levels.append(cluster)
-        low, high = number[low], number[high]
-        apart = low != high
-        low, high, weight = low[apart], high[apart], weight[apart]
-        low, high = np.minimum(low, high), np.maximum(low, high)
-    order = np.lexsort(levels)
+    order = np.lexsort(clustered(cluster, low, high, weight, size.astype(np.float64), rounds))
     begins = np.empty(level.count, np.int64)
     begins[order] = np.cumsum(size[order]) - size[order]
     for i in range(len(level)):

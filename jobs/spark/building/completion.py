@@ -44,10 +44,8 @@ from jobs.spark.building.tables import Ranges, rank_of
 from jobs.spark.reasoners import Asking
 from jobs.store.files import DataFile
 from jobs.store.schema import write_part
-from shiq.columns.arrays import Ints, come_and_go, unique
+from shiq.columns.arrays import NONE, Ints, come_and_go, unique
 from shiq.verdict import Verdict
-
-_NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -167,8 +165,8 @@ class _Completing:
     def _unite(self) -> None:
         """Merge classes, from what single elements make one on. Stops because classes only grow together."""
         pairs = [told.ties for told in self._certified.values()]
-        first, second = (np.concatenate([_NONE, *(pair[k] for pair in pairs)]) for k in (0, 1))
-        before = grouping(_NONE, _NONE)
+        first, second = (np.concatenate([NONE, *(pair[k] for pair in pairs)]) for k in (0, 1))
+        before = grouping(NONE, NONE)
         while len(first):
             classes = _united(before, first, second)
             self._turn += 1
@@ -180,7 +178,7 @@ class _Completing:
             parts = [names[owner == i] for i in unique(owner).tolist()]
             task = partial(class_ties, indexed=self.indexed, found=self._found)
             more = run(self.session, task, parts, "merge classes of the model")
-            first, second = (np.concatenate([_NONE, *(pair[k] for pair in more)]) for k in (0, 1))
+            first, second = (np.concatenate([NONE, *(pair[k] for pair in more)]) for k in (0, 1))
             before = classes
 
     # --- after a failure ---------------------------------------------------------------------------

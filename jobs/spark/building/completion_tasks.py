@@ -26,9 +26,7 @@ from jobs.spark.building.tables import Ranges, rank_of
 from jobs.store.files import DataFile
 from jobs.store.numbering import spread
 from jobs.store.schema import write_part
-from shiq.columns.arrays import Columns, Ints, array_table, come_and_go, distinct, is_in, positions, unique
-
-_NONE = np.zeros(0, np.int64)
+from shiq.columns.arrays import NONE, Columns, Ints, array_table, come_and_go, distinct, is_in, positions, unique
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class FoundCompletion:
 
     def labels_of(self, keys: Ints, calculus: Calculus) -> tuple[Ints, Ints]:
         """See `abox_ops.patch.range_columns.KnownOfOthers`."""
-        at, labels = [_NONE], [_NONE]
+        at, labels = [NONE], [NONE]
         owner = rank_of(keys) // self.ranges.width
         for i in unique(owner).tolist() if self.deviating else ():
             if i in self.deviating:
@@ -66,7 +64,7 @@ class FoundCompletion:
 
     def partition(self) -> StoredPartition:
         """The merge classes."""
-        rows = load(self.classes) if self.classes else {"member": _NONE, "group": _NONE}
+        rows = load(self.classes) if self.classes else {"member": NONE, "group": NONE}
         return grouping(rows["member"], rows["group"])
 
 
@@ -149,7 +147,7 @@ def _leave_labels(
 ) -> tuple[Scratch | None, Scratch | None]:
     """Leaves the labels that deviate, and the elements that have another one than ``before``; the files, where there are any."""
     now: Columns = {"element": told.other, "label": told.label}
-    old = _labelled(before, calculus) if before else {"element": _NONE, "label": _NONE}
+    old = _labelled(before, calculus) if before else {"element": NONE, "label": NONE}
     come, gone = come_and_go(old, now)
     changed = unique(np.concatenate([come["element"], gone["element"]]))
     if len(changed):
@@ -192,7 +190,7 @@ def give_up(
     """Leaves the elements of the ``wanted`` modules that are assumed to be more than they are told; where, and of which ranges
     they are."""
     base, index, _ = indexed.opened()
-    certifier, elements = _certifier(indexed, found), [_NONE]
+    certifier, elements = _certifier(indexed, found), [NONE]
     if any(not isinstance(name, str) for name in wanted):
         told = certifier.certified(elements_of(base, ranges, i))
         labels = index.calculus.table.labels
