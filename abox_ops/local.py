@@ -28,12 +28,13 @@ from abox_ops.engine import CRITERIA, MODEL, AddSet, Inquiry, NamedModule
 from abox_ops.index.calculi import Calculi
 from abox_ops.index.columns import Index, alone, build_index, stored_index
 from abox_ops.index.deletion import index_without
-from abox_ops.index.touched import TouchedNodes, touched_by
+from abox_ops.index.touched import touched_by
 from abox_ops.labels.columns import Calculus
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.found_columns import AddSetColumns
-from abox_ops.patch.columns import Named, Patch
+from abox_ops.patch.columns import Patch
 from abox_ops.patch.outside_columns import OutsideCompletion, stored_completion
+from abox_ops.patch.state_columns import Named, PatchInput
 from abox_ops.patch.widening import patched
 from shiq.abox import ABox
 from shiq.columns.arrays import Columns, Ints, array_table, contained
@@ -141,10 +142,15 @@ class LocalKnowledgeBase:
         return replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch), found.answers
 
     def _onto(
-        self, outside: OutsideCompletion, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class], **kind: bool
+        self,
+        outside: OutsideCompletion,
+        whole: UnionView,
+        calculus: Calculus,
+        added: Sequence[SubClassOf | Class],
+        *,
+        all_plain: bool = False,
     ) -> Patch:
-        """The patch of ``whole`` onto N, over the ``calculus`` of T with the vocabulary ``added``, not closed yet; ``kind``: see
-        `Patch`."""
+        """The patch of ``whole`` onto N, over the ``calculus`` of T with the vocabulary ``added``, not closed yet."""
         graph = Graph(whole, self.roles, self.index.equal, self.index.labels.of, outside.classes)
         known = self.index.simplified.clauses.atom_ids
         brought = {x.iri if isinstance(x, Class) else name_of(x.sub) for x in added}
@@ -153,19 +159,11 @@ class LocalKnowledgeBase:
         def name(found: AddSetColumns) -> Sequence[NamedModule]:
             return self.add_set_on(calculus, whole, found).modules
 
-        return self._new_patch(calculus, graph, touched_by(whole, self.roles), outside, name, absent, **kind)
+        touched = touched_by(whole, self.roles)
+        return self._new_patch(PatchInput(self.index, calculus, graph, touched, outside, name, absent, all_plain))
 
-    def _new_patch(
-        self,
-        calculus: Calculus,
-        graph: Graph,
-        touched: TouchedNodes,
-        outside: OutsideCompletion,
-        name: Named,
-        absent: int,
-        **kind: bool,
-    ) -> Patch:
-        return Patch(self.index, calculus, graph, touched, outside, name, absent, **kind)
+    def _new_patch(self, given: PatchInput) -> Patch:
+        return Patch(given)
 
     def add_set_on(self, calculus: Calculus, whole: UnionView, found: AddSetColumns) -> LocalAddSet:
         """What was ``found`` in ``whole`` under ``calculus``."""

@@ -13,6 +13,12 @@ def visible(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
 
 
+def shortened(text: str, most: int) -> str:
+    """``text`` made visible, of ``most`` characters at the most."""
+    shown = visible(text)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
 def _escape(character: str) -> str:
     code = ord(character)
     return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"

@@ -18,9 +18,12 @@ from array import array
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from shiq import model as owl
+
+if TYPE_CHECKING:
+    from shiq.columns.arrays import Ints
 
 V = TypeVar("V", bound=Hashable)
 
@@ -89,6 +92,11 @@ class Pairs(Sequence[tuple[int, int]]):
     def without(self, gone: Collection[tuple[int, int]]) -> Pairs:
         """The pairs that are not ``gone``."""
         return Pairs(*_left(gone, self.first, self.second)) if gone else self
+
+
+def int_array(values: Ints) -> array[int]:
+    """A column of numpy as an `ABox` has it."""
+    return array("q", values.astype("q", copy=False).tobytes())
 
 
 @dataclass

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from shiq.abox import ABox, abox_of
+from shiq.abox import ABox, abox_of, int_array
 from shiq.columns.arrays import Ints
 from shiq.model import Assertion
 
@@ -48,7 +47,7 @@ def rows_on(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
 def chosen(abox: ABox, masks: Sequence[_Mask], rare: Mapping[str, Any] | None = None) -> ABox:
     """The assertions that ``masks`` choose, one for each family; ``rare``: the other ones, as they are by default."""
     columns: dict[str, Any] = {
-        name: array("q", _column(abox, name)[mask].tobytes()) for mask, family in zip(masks, _COLUMNS) for name in family
+        name: int_array(_column(abox, name)[mask]) for mask, family in zip(masks, _COLUMNS) for name in family
     }
     return replace(abox, **columns, **(rare or {}))
 

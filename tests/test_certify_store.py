@@ -22,6 +22,7 @@ from jobs.checking.deciding import OpenedDecider
 from jobs.checking.options import Clock, Options
 from jobs.store import open_store
 from jobs.store.upkeep import certify, write_store
+from shiq import deadline
 from shiq.abox import abox_of
 from shiq.check import certify_store, index
 from shiq.check import open_store as open_session
@@ -254,7 +255,7 @@ def test_what_is_asked_after_the_model_has_the_time_that_is_left(monkeypatch: py
             nonlocal now
             now += 7.0
 
-    for module in (deciding, options):
+    for module in (deadline, options):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now, perf_counter=lambda: now))
     monkeypatch.setattr("jobs.store.upkeep.prepare", lambda tbox, abox, width: Prepared())
     left = lambda question: deciding.deadline_of(question.options, question.clock.begun)[1]()  # noqa: E731

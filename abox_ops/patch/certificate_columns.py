@@ -16,8 +16,9 @@ from abox_ops.index.columns import Index, alone
 from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
-from abox_ops.patch.columns import Named, Patch
+from abox_ops.patch.columns import Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
+from abox_ops.patch.state_columns import Named, PatchInput
 from abox_ops.patch.widening import PatchOutcome, patched
 from shiq.columns.arrays import NONE, Ints, array_table, least_by, unique
 from shiq.roles import RoleBox
@@ -61,12 +62,12 @@ def certified(
     inquiry: Inquiry,
 ) -> BaseCertificate:
     """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be inconsistent, or is left undecided under an
-    assumption, N says nothing beyond told. ``named``: see `Patch`."""
+    assumption, N says nothing beyond told. ``named``: see `PatchInput`."""
     calculus = index.calculus
     graph = Graph(alone(base), roles, index.equal, index.labels.of)
     everyone = graph.locate(unique(graph.keys_of(base.nodes())))
     graph.expand(everyone)
-    patch = Certification(index, calculus, graph, NOTHING_TOUCHED, of_told(calculus), named(graph))
+    patch = Certification(PatchInput(index, calculus, graph, NOTHING_TOUCHED, of_told(calculus), named(graph)))
     refuted: list[bool] = []
     found = patched(patch, replace(inquiry, certain=lambda: refuted.append(True)))
     if index.contradictory or refuted or not found.is_consistent:

@@ -7,47 +7,30 @@ distinct combination of labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from abox_ops.counting.fine_columns import FineCounts
-from abox_ops.elements.columns import Graph, flags
+from abox_ops.elements.columns import flags
 from abox_ops.engine import Certain, NamedModule, unheard
-from abox_ops.index.columns import Index
-from abox_ops.index.touched import TouchedNodes
-from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID, Bools
 from abox_ops.modules.found_columns import ROLES, AddSetColumns, code_of
 from abox_ops.patch.border_columns import Border
 from abox_ops.patch.frontier import Frontier
-from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.start_columns import started, uncovered
-from abox_ops.patch.state_columns import PatchState
+from abox_ops.patch.state_columns import PatchInput, PatchState
 from abox_ops.told.columns import combine, saturate
 from shiq.clause import ClausalTBox
 from shiq.columns.arrays import NONE, Columns, Ints, contained, is_in, row_codes, unique
 
-#: Names the individuals of the modules of a closure.
-Named = Callable[[AddSetColumns], Sequence[NamedModule]]
-
 
 class Patch(PatchState):
-    """I of one batch, growing. ``name``: gives the modules of what is kept."""
+    """I of one batch, growing."""
 
-    def __init__(
-        self,
-        index: Index,
-        calculus: Calculus,
-        graph: Graph,
-        touched: TouchedNodes,
-        outside: OutsideCompletion,
-        name: Named,
-        absent: int = 0,
-        **kind: bool,
-    ) -> None:
-        super().__init__(index, calculus, graph, touched, outside, absent, **kind)
-        self._name = name
+    def __init__(self, given: PatchInput) -> None:
+        super().__init__(given)
+        self._name = given.name
         self._asked: Sequence[NamedModule] | None = None
         self._frontier = Frontier()
         #: What of the residuals each role assertion that is kept out asserts: element inside and outside, residual, clause.

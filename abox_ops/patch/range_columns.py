@@ -21,6 +21,7 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools, by_distinct
 from abox_ops.modules.found_columns import AddSetColumns
 from abox_ops.patch.certificate_columns import NOTHING_TOUCHED, Certification, of_told
+from abox_ops.patch.state_columns import PatchInput
 from shiq.columns.arrays import NONE, Columns, Ints, unique
 from shiq.roles import RoleBox
 
@@ -143,7 +144,8 @@ class RangeCertification(Certification):
     counts: RangeCounts
 
     def __init__(self, index: Index, graph: Graph, own: Ints, known: KnownOfOthers) -> None:
-        super().__init__(index, index.calculus, graph, NOTHING_TOUCHED, of_told(index.calculus), lambda found: [])
+        calculus = index.calculus
+        super().__init__(PatchInput(index, calculus, graph, NOTHING_TOUCHED, of_told(calculus), lambda found: []))
         self.own, self.known, self._is_settled = own, known, False
         self.inside = self.active = flags(len(graph), own)
         self.plain = flags(len(graph), own[known.are_plain(graph.key[own])])

@@ -5,25 +5,47 @@ The labels are those of `abox_ops.patch.reference`, worked out once per distinct
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from abox_ops.counting.fine_columns import FineCounts
 from abox_ops.counting.remembered import ElementAnswers
 from abox_ops.elements.columns import ElementFlags, Graph, flags
+from abox_ops.engine import NamedModule
 from abox_ops.index.columns import Index
 from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID, Bools, by_distinct, combinations
+from abox_ops.modules.found_columns import AddSetColumns
 from abox_ops.modules.open_assertions import OpenAssertions
 from abox_ops.patch.frontier import Frontier
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.pairs_columns import are_violated
 from shiq.columns.arrays import NONE, Ints
 
+#: Names the individuals of the modules of a closure.
+Named = Callable[[AddSetColumns], Sequence[NamedModule]]
+
+
+@dataclass(frozen=True, eq=False)
+class PatchInput:
+    """What a patch is made of: (T, A) as ``index`` and N as ``outside`` have it, A ∪ A⁺ as ``graph`` has it. ``name``: gives the
+    modules of what is kept; ``absent``: names that T has not without the batch; ``all_plain``: see `abox_ops.patch.state`."""
+
+    index: Index
+    calculus: Calculus
+    graph: Graph
+    touched: TouchedNodes
+    outside: OutsideCompletion
+    name: Named
+    absent: int = 0
+    all_plain: bool = False
+
 
 class PatchState(OpenAssertions):
-    """I of one batch, growing; ``mu`` is the label of each element in its part, ``certified`` told_N. ``all_plain``: see
-    `abox_ops.patch.reference.Patch`."""
+    """I of one batch, growing; ``mu`` is the label of each element in its part, ``certified`` told_N."""
 
     counts: FineCounts
     inside, plain, active = ElementFlags(), ElementFlags(), ElementFlags()
@@ -33,20 +55,9 @@ class PatchState(OpenAssertions):
     #: looked at.
     stale, uncertain = ElementFlags(), ElementFlags()
 
-    def __init__(
-        self,
-        index: Index,
-        calculus: Calculus,
-        graph: Graph,
-        touched: TouchedNodes,
-        outside: OutsideCompletion,
-        absent: int = 0,
-        *,
-        all_plain: bool = False,
-    ) -> None:
-        super().__init__(index, calculus, graph, touched)
-        self.outside, self.absent = outside, absent
-        self.all_plain = all_plain
+    def __init__(self, given: PatchInput) -> None:
+        super().__init__(given.index, given.calculus, given.graph, given.touched)
+        self.outside, self.absent, self.all_plain = given.outside, given.absent, given.all_plain
         self.inside = np.zeros(0, np.bool_)
         self.plain = np.zeros(0, np.bool_)
         self.active = np.zeros(0, np.bool_)

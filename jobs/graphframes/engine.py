@@ -19,13 +19,13 @@ from abox_ops.elements.columns import Graph
 from abox_ops.elements.union_view import UnionView
 from abox_ops.engine import Inquiry
 from abox_ops.index.columns import Index, alone, stored_index
-from abox_ops.index.touched import TouchedNodes, touched_by
+from abox_ops.index.touched import touched_by
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
-from abox_ops.patch.columns import Named, Patch
-from abox_ops.patch.outside_columns import OutsideCompletion
+from abox_ops.patch.columns import Patch
+from abox_ops.patch.state_columns import PatchInput
 from abox_ops.published.columns import PublishedProcedure, everything
 from jobs.graphframes.core import running, session
 from jobs.graphframes.frames import labelled, lookup
@@ -111,19 +111,9 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         with running(self.spark, len(self) + whole.insertions):
             return super().plain_patch(whole, calculus, added)
 
-    def _new_patch(
-        self,
-        calculus: Calculus,
-        graph: Graph,
-        touched: TouchedNodes,
-        outside: OutsideCompletion,
-        name: Named,
-        absent: int,
-        **kind: bool,
-    ) -> Patch:
-        grown = len(calculus.tbox.clauses) > len(self.index.simplified.clauses.clauses)
-        world = self._world(graph.whole, calculus, grown=grown)
-        return MessagePatch(self.index, calculus, graph, touched, outside, name, absent, world, **kind)
+    def _new_patch(self, given: PatchInput) -> Patch:
+        grown = len(given.calculus.tbox.clauses) > len(self.index.simplified.clauses.clauses)
+        return MessagePatch(given, self._world(given.graph.whole, given.calculus, grown=grown))
 
     def _world(self, whole: UnionView, calculus: Calculus, *, grown: bool) -> World:
         """A ∪ A⁺ with the told literals of A."""

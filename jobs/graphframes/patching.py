@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from abox_ops.elements.columns import Graph, flags
-from abox_ops.index.columns import Index
-from abox_ops.index.touched import TouchedNodes
-from abox_ops.labels.columns import Calculus
-from abox_ops.patch.columns import Named, Patch
-from abox_ops.patch.outside_columns import OutsideCompletion
+from abox_ops.elements.columns import flags
+from abox_ops.patch.columns import Patch
+from abox_ops.patch.state_columns import PatchInput
 from jobs.graphframes.frames import collected
 from jobs.graphframes.rules import label_of
 from jobs.graphframes.world import World
@@ -23,19 +20,8 @@ from shiq.columns.arrays import is_in, unique
 class MessagePatch(Patch):
     """I of one batch, growing; ``world`` is A ∪ A⁺, whose active elements are those that have told⁺ here."""
 
-    def __init__(
-        self,
-        index: Index,
-        calculus: Calculus,
-        graph: Graph,
-        touched: TouchedNodes,
-        outside: OutsideCompletion,
-        name: Named,
-        absent: int,
-        world: World,
-        **kind: bool,
-    ) -> None:
-        super().__init__(index, calculus, graph, touched, outside, name, absent, **kind)
+    def __init__(self, given: PatchInput, world: World) -> None:
+        super().__init__(given)
         self.world = world
 
     def _saturate(self) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from jobs.reports.report import Report, ReportedConflict, StatedFact
 from jobs.reports.words import headline, inputs, lead, reasons, steps, tone, word
-from jobs.visible import visible
+from jobs.visible import shortened
 from shiq.amounts import count
 from shiq.explanation import Labels, manchester
 
@@ -104,19 +104,14 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {' | '.join(row)} |" for row in rows)]
 
 
-def _short(text: str) -> str:
-    shown = visible(text)
-    return shown if len(shown) <= CHARACTERS else f"{shown[: CHARACTERS - 1]}…"
-
-
 def _text(text: str) -> str:
     """Text that stays text. Signs that could begin something are written as entities, since some hosts pass a backslash by."""
-    return _SPECIAL.sub(lambda match: match[0] if match[0] in "-:()=+" else f"&#{ord(match[0])};", _short(text))
+    return _SPECIAL.sub(lambda match: match[0] if match[0] in "-:()=+" else f"&#{ord(match[0])};", shortened(text, CHARACTERS))
 
 
 def _code(text: str) -> str:
     """A code span, also within a table: the fence is longer than any within, and a bar would end the cell."""
-    shown = _short(text).replace("|", "¦")
+    shown = shortened(text, CHARACTERS).replace("|", "¦")
     fence = "`" * (max((len(ticks) for ticks in _TICKS.findall(shown)), default=0) + 1)
     space = " " if "`" in shown[:1] + shown[-1:] else ""
     return f"{fence}{space}{shown}{space}{fence}"

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from jobs.reports.report import FilePlace, Leftovers, Report, ReportedConflict, StatedFact
 from jobs.reports.words import RULES, bucket, headline, lead
-from jobs.visible import visible
+from jobs.visible import shortened, visible
 from shiq.explanation import ConflictGroup
 from shiq.verdict import KINDS, Verdict
 
@@ -175,5 +175,4 @@ def _name(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    shown = visible(text)
-    return shown if len(shown) <= _CHARACTERS else f"{shown[: _CHARACTERS - 1]}…"
+    return shortened(text, _CHARACTERS)

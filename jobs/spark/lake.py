@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.checking.options import Options
 from jobs.spark.engine import session_of
 from shiq.errors import InputError
-from shiq.rdf.tables import COLUMNS, check_columns, hidden_in
+from shiq.rdf.tables import COLUMNS, check_columns, first_line, hidden_in
 from shiq.sources import TABLE, TableKind, TableSource, table_kind
 
 _SNAPSHOT = re.compile(r"\bcurrent-snapshot-id=(\d+)")
@@ -77,9 +77,8 @@ def triples_in(name: str, frame: DataFrame, taken: str) -> TableSource:
 
 def unreadable(name: str, error: Exception) -> InputError:
     """What to make of what Spark says of a table that it does not read."""
-    said = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     return InputError(
-        f"{name}: Spark's session cannot read it: {said[:300]}",
+        f"{name}: Spark's session cannot read it: {first_line(error)}",
         "Does the session have the catalog and the jars of the table? docs/OPERATING.md has the settings for Delta and Iceberg.",
     )
 

@@ -157,7 +157,7 @@ class Versions:
             begun = len(triples)
             read_rows([[row[c]] if c in row else [None] for c in COLUMNS], 0, triples, "b", rejects)
             if len(triples) > begun:
-                ids[number] = _triple(triples, begun)
+                ids[number] = triples.row(begun)
         wanted, left = {*ids.values()}, set[tuple[int, int, int]]()
         spelt = {row["s"] for row in rows} - {None} | {shown(triples.terms[s]) for s, _, _ in wanted}
         subjects = self.session.createDataFrame([(s,) for s in sorted(spelt)], "s string")
@@ -167,7 +167,7 @@ class Versions:
             begun, none = len(triples), [None] * batch.num_rows
             columns = [batch.column(c).to_pylist() if c in batch.schema.names else none for c in COLUMNS]
             read_rows(columns, 0, triples, "b", rejects)
-            left |= wanted & {_triple(triples, row) for row in range(begun, len(triples))}
+            left |= wanted & {triples.row(row) for row in range(begun, len(triples))}
             triples.cut(begun)
         return [row for number, row in enumerate(rows) if ids.get(number) not in left]
 
@@ -183,10 +183,6 @@ def _net(signed: DataFrame) -> list[Any]:
     row = [column for column in _ROW if column in signed.columns]
     keys = [F.max("key").alias("key")] if "key" in signed.columns else []
     return signed.groupBy(*row).agg(F.sum("n").alias("n"), *keys).where("n <> 0").sort(*row).collect()
-
-
-def _triple(triples: Triples, row: int) -> tuple[int, int, int]:
-    return triples.subject[row], triples.predicate[row], triples.object[row]
 
 
 def _source(name: str, rows: Sequence[Any]) -> TableSource:

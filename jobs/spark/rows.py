@@ -20,7 +20,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from jobs.spark.worker import StoreKey, opened_store
 from shiq import model as owl
-from shiq.abox import ABox, ABoxBuilder, Pairs, individuals_of
+from shiq.abox import ABox, ABoxBuilder, Pairs, individuals_of, int_array
 from shiq.columns.arrays import Ints
 from shiq.model_json import decode, encode
 from shiq.rdf.assertion_rows import CLASS, DATA, ROLE
@@ -132,7 +132,7 @@ def abox_of_rows(rows: pa.Table) -> ABox:
         builder.add(assertion)
     rest = builder.build()
     place_of = [place[name] for name in rest.individuals]
-    made = [_array(column) for column in (*class_rows, *role_rows, *data_rows)]
+    made = [int_array(column) for column in (*class_rows, *role_rows, *data_rows)]
     return ABox(
         names,
         classes.to_pylist(),
@@ -166,12 +166,6 @@ def _distinct(*columns: Ints) -> tuple[Ints, ...]:
     if not len(columns[0]):
         return columns
     return tuple(np.unique(np.stack(columns), axis=1))
-
-
-def _array(values: Ints) -> array[int]:
-    made = array("q")
-    made.frombytes(np.ascontiguousarray(values, np.int64).tobytes())
-    return made
 
 
 #: By split: the name of its source, and how many lines of that stand before it.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 
 import numpy as np
 
 from jobs.store.read import Store, complex_assertions
-from shiq.abox import ABox, Interner, Pairs
+from shiq.abox import ABox, Interner, Pairs, int_array
 from shiq.columns.arrays import Ints
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.model import Literal
@@ -39,7 +38,7 @@ def stored_abox(store: Store) -> ABox:
 
     def pairs_of(kind: int) -> Pairs:
         told = pairs["kind"] == kind
-        return Pairs(_array(place(pairs["node"][told])), _array(place(pairs["neighbour"][told])))
+        return Pairs(int_array(place(pairs["node"][told])), int_array(place(pairs["neighbour"][told])))
 
     return ABox(
         individuals=list(map(str, individuals["term"].to_pylist())),
@@ -47,14 +46,14 @@ def stored_abox(store: Store) -> ABox:
         object_properties=roles,
         data_properties=properties,
         literals=literals,
-        class_subject=_array(place(classes["node"])),
-        class_name=_array(class_name),
-        role_subject=_array(place(edges["node"][forward])),
-        role_name=_array(role),
-        role_object=_array(place(edges["neighbour"][forward])),
-        data_subject=_array(place(data["node"])),
-        data_name=_array(property_),
-        data_literal=_array(literal),
+        class_subject=int_array(place(classes["node"])),
+        class_name=int_array(class_name),
+        role_subject=int_array(place(edges["node"][forward])),
+        role_name=int_array(role),
+        role_object=int_array(place(edges["neighbour"][forward])),
+        data_subject=int_array(place(data["node"])),
+        data_name=int_array(property_),
+        data_literal=int_array(literal),
         same=tuple(pairs_of(SAME)),
         different=pairs_of(DIFFERENT),
         complex=tuple(complex_assertions(store.table("complex").all()).values()),
@@ -74,7 +73,3 @@ def _literals(store: Store, column: Ints) -> tuple[list[Literal], Ints]:
     known: Interner[Literal] = Interner()
     number = np.fromiter(map(known.id, store.literals_of(used)), np.int64, len(used))
     return known.values, number[place]
-
-
-def _array(numbers: Ints) -> array[int]:
-    return array("q", np.ascontiguousarray(numbers, np.int64).tobytes())

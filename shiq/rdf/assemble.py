@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq import model as owl
-from shiq.abox import ABox, Pairs, individuals_of
+from shiq.abox import ABox, Pairs, individuals_of, int_array
 from shiq.rdf.bulk import Rows
 from shiq.rdf.triples import Triples, column
 
@@ -113,10 +113,4 @@ def _distinct(*columns: Ids) -> list[array[int]]:
             # Sorting is stable: of equal rows the first comes first.
             kept = np.sort(order[np.concatenate([[True], ~again])])
             columns = tuple(ids[kept] for ids in columns)
-    return [_array(ids) for ids in columns]
-
-
-def _array(ids: Ids) -> array[int]:
-    made = array("q")
-    made.frombytes(np.ascontiguousarray(ids, dtype=np.int64).tobytes())
-    return made
+    return [int_array(ids) for ids in columns]

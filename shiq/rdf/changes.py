@@ -203,7 +203,7 @@ def _gone(path: Path, version: int, rows: list[Row]) -> list[Row]:
         begun = len(triples)
         read_rows([[term] for term in (*row, None)], 0, triples, "b", rejects)
         if len(triples) > begun:
-            ids[number] = _triple(triples, begun)
+            ids[number] = triples.row(begun)
     left = {*ids.values()} & {*_said(path, version, triples, {*(row[0] for row in rows)}, {*ids.values()})}
     return [row for number, row in enumerate(rows) if ids.get(number) not in left]
 
@@ -230,12 +230,8 @@ def _said(
                 columns = [part[c].to_pylist() if c in there else [file.values[c]] * size for c in COLUMNS[:3]]
                 begun, none = len(triples), [None] * size
                 read_rows([*columns, none, none], 0, triples, "b", Rejects(file.path))
-                yield from (_triple(triples, row) for row in range(begun, len(triples)))
+                yield from (triples.row(row) for row in range(begun, len(triples)))
                 triples.cut(begun)
-
-
-def _triple(triples: Triples, row: int) -> tuple[int, int, int]:
-    return triples.subject[row], triples.predicate[row], triples.object[row]
 
 
 def _source(name: str, rows: Iterable[Row], keys: dict[Row, Any]) -> TableSource:

@@ -72,7 +72,7 @@ class ReadPlaces:
         subjects = np.array(sorted({ids[0] for ids in wanted}), np.int64)
         rows = np.flatnonzero(np.isin(column(triples.subject)[: self.count], subjects)) if wanted else ()
         for row in map(int, rows):
-            for assertion in wanted.get((triples.subject[row], triples.predicate[row], triples.object[row]), ()):
+            for assertion in wanted.get(triples.row(row), ()):
                 place = Place(*triples.place(row), triples.graph_of(row), triples.keys.get(row, ""))
                 if place not in found[assertion]:
                     found[assertion].append(place)

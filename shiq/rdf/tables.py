@@ -132,11 +132,15 @@ def _collected(source: TableSource) -> Any:
         # Nothing here imports Spark.
         if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
             raise
-        said = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise OperationalError(
-            f"{source.name}: Spark failed to read it: {said[:300]}",
+            f"{source.name}: Spark failed to read it: {first_line(error)}",
             "Look into Spark's log; can the driver hold the table's rows?",
         ) from error
+
+
+def first_line(error: Exception) -> str:
+    """The first line that an error says, or else its name."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
 
 
 def _pandas(source: TableSource) -> Iterator[Rows]:

@@ -107,6 +107,10 @@ class Triples:
         graph = self.graph[row] if row < len(self.graph) else -1
         return shown(self.terms[graph]) if graph >= 0 else ""
 
+    def row(self, row: int) -> tuple[int, int, int]:
+        """The terms of a row, by id."""
+        return self.subject[row], self.predicate[row], self.object[row]
+
     def cut(self, length: int) -> None:
         """Takes back the rows from ``length`` on."""
         for column in (self.subject, self.predicate, self.object, self.line, self.graph):

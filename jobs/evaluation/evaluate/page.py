@@ -309,7 +309,7 @@ def _not_asked(runs: Sequence[Run], documents: Sequence[Mapping[str, Any]]) -> l
 
 
 def _timed(run: Run) -> Bar:
-    colour = COLOUR.get(str(run.criterion if run.is_own else run.system), 7)
+    colour = colour_of(run)
     if run.step_cpu_seconds is None or run.outcome != "answered":
         return Bar(run.label, None, "", colour, outcome_text(run))
     before = run.prepare_cpu_seconds or 0.0

@@ -15,7 +15,7 @@ from abox_ops.labels.documents import clauses_hash, complex_text, label_rows, la
 from abox_ops.patch.outside_columns import OutsideCompletion
 from jobs.store.numbering import literal_ids, local_rank, spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
-from shiq.abox import ABox
+from shiq.abox import ABox, int_array
 from shiq.columns.arrays import Column, Columns, Ints, Table, arrow_texts
 from shiq.columns.rows import NODES, literal_hash, mentioned, term_hash
 from shiq.model_json import encode
@@ -45,7 +45,7 @@ def numbered(abox: ABox, width: int | None = None) -> ArrayBase:
         data_properties=properties,
         data_name=data_name,
         literals=[abox.literals[i] for i in value.tolist()],
-        data_literal=_array(literal),
+        data_literal=int_array(literal),
         complex=tuple(sorted(abox.complex, key=complex_text)),
     )
     return array_base(ordered, known[np.argsort(rank)])
@@ -56,11 +56,7 @@ def _in_order(names: list[str], column: array[int]) -> tuple[list[str], array[in
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), np.int64)
     rank[order] = np.arange(len(names))
-    return [names[i] for i in order], _array(rank[np.asarray(column)])
-
-
-def _array(numbers: Ints) -> array[int]:
-    return array("q", np.ascontiguousarray(numbers, np.int64).tobytes())
+    return [names[i] for i in order], int_array(rank[np.asarray(column)])
 
 
 # --- assertions ------------------------------------------------------------------------------------

@@ -108,11 +108,7 @@ class ClassRules(Facts):
         rule: str,
     ) -> Iterator[Step]:
         for x in individuals:
-            found: dict[str, tuple[Fact, ...]] = {}
-            for link, _, other in self._links(property, x):
-                premises = self._satisfied(other, filler)
-                if premises is not None:
-                    found.setdefault(other, (link, *premises))
+            found = self._fillers(x, property, filler)
             if len(found) <= n:
                 continue
             if n == 0:
@@ -123,10 +119,9 @@ class ClassRules(Facts):
                     yield Step(owl.SameIndividual(first, second), rule, (*because, *found[first], *found[second]), axiom)
             else:
                 for several in combinations(found, n + 1):
-                    apart = [self._different(a, b) for a, b in combinations(several, 2)]
-                    if all(apart):
+                    if (apart := self._apart(several)) is not None:
                         links = [fact for other in several for fact in found[other]]
-                        facts = tuple(dict.fromkeys([*because, *links, *(d for d in apart if d)]))
+                        facts = tuple(dict.fromkeys([*because, *links, *apart]))
                         yield Step(Clash((*because, *(found[o][0] for o in several))), rule, facts, axiom)
                         return
 

@@ -98,15 +98,24 @@ class Facts:
         return None
 
     def _linked(self, n: int, x: str, property: Any, filler: owl.ClassExpression) -> tuple[Fact, ...] | None:
+        found = self._fillers(x, property, filler)
+        if n > 4:
+            return None
+        for several in combinations(found, n):
+            if (apart := self._apart(several)) is not None:
+                return (*(f for other in several for f in found[other]), *apart)
+        return None
+
+    def _fillers(self, x: str, property: Any, filler: owl.ClassExpression) -> dict[str, tuple[Fact, ...]]:
+        """The ``property``-neighbours of x that are known to be in ``filler``, each with why."""
         found: dict[str, tuple[Fact, ...]] = {}
         for link, _, other in self._links(property, x):
             premises = self._satisfied(other, filler)
             if premises is not None:
                 found.setdefault(other, (link, *premises))
-        if n > 4:
-            return None
-        for several in combinations(found, n):
-            apart = [self._different(a, b) for a, b in combinations(several, 2)]
-            if all(apart):
-                return (*(f for other in several for f in found[other]), *(d for d in apart if d))
-        return None
+        return found
+
+    def _apart(self, several: Sequence[str]) -> list[Fact] | None:
+        """Why ``several`` are different from each other; None where two of them may be equal."""
+        apart = [self._different(a, b) for a, b in combinations(several, 2)]
+        return [fact for fact in apart if fact] if all(apart) else None
