@@ -1,4 +1,4 @@
-"""Stores in an object store, built and checked by Spark: the same store and the same answers."""
+"""Stores in an object store or Hadoop's file system, built and checked by Spark: the same store and the same answers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from jobs.spark import worker
 from jobs.spark.building.build import BuildSettings
 from jobs.store import open_store
 from jobs.store.bucket import Bucket
+from jobs.store.hdfs import Hdfs
 from jobs.store.verify import verified
 
 OUT = ("--reasoner", "own", "-q", "--allow", "undeclared")
@@ -41,6 +42,13 @@ def test_a_build_comes_to_the_store_of_a_folder(
     assert not [name for name, _ in bucket.names() if name.startswith("building")]
 
 
+@pytest.fixture(params=["bucket", pytest.param("hdfs", marks=pytest.mark.hdfs)])
+def place(request: pytest.FixtureRequest) -> Bucket | Hdfs:
+    """A place for a store in an object store, or in Hadoop's file system."""
+    found: Bucket | Hdfs = request.getfixturevalue(request.param)
+    return found
+
+
 def inputs(folder: Path) -> None:
     (folder / "t.ofn").write_text(TEXT)
     (folder / "a.nt").write_text(
@@ -54,7 +62,7 @@ def inputs(folder: Path) -> None:
 
 @pytest.mark.scale
 @pytest.mark.spark
-def test_commands_on_spark(bucket: Bucket, tmp_path: Path, spark: object) -> None:
+def test_commands_on_spark(place: Bucket | Hdfs, tmp_path: Path, spark: object) -> None:
     """Index, check and commit; workers read copies of their own, which some of them have and some have not."""
     inputs(tmp_path)
     calls = [
@@ -70,29 +78,29 @@ def test_commands_on_spark(bucket: Bucket, tmp_path: Path, spark: object) -> Non
         if turn % 2:
             forgotten()
             worker._kept.clear()
-        there = shiq(*arguments, *engine, "--store", bucket, cwd=tmp_path)
+        there = shiq(*arguments, *engine, "--store", place, cwd=tmp_path)
         here = shiq(*arguments, "--store", "kg", cwd=tmp_path)
         assert (there.returncode, here.returncode) == (code, code), there.stderr
         if not engine:
             assert there.stdout == here.stdout
-    assert verified(bucket).files > 40
+    assert verified(place).files > 40
 
 
 @pytest.mark.scale
 @pytest.mark.spark
 @pytest.mark.slow
-def test_a_worker_that_is_killed_changes_nothing(bucket: Bucket, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_changes_nothing(place: Bucket | Hdfs, tmp_path: Path) -> None:
     """On a cluster of two workers, each with copies of its own, and no folder that both see but the inputs'."""
     inputs(tmp_path)
     files = ("--tbox", str(tmp_path / "t.ofn"), str(tmp_path / "a.nt"), "--range", "64")
-    on_two_workers("cli.py", "index", *files, "--engine", "spark", "--store", str(bucket))
+    on_two_workers("cli.py", "index", *files, "--engine", "spark", "--store", str(place))
     made = shiq("index", *files, "--store", "kg", *OUT, cwd=tmp_path)
     assert made.returncode == 0, made.stderr
-    with open_store(bucket) as ours, open_store(tmp_path / "kg") as theirs:
+    with open_store(place) as ours, open_store(tmp_path / "kg") as theirs:
         assert_equal(ours, theirs)
-    assert not [name for name, _ in bucket.names() if name.startswith("building")]
+    assert not [name for name, _ in place.names() if name.startswith("building")]
     for batch, code in (("good.nt", 0), ("bad.nt", 1)):
-        there = ("--store", str(bucket), "--insert", str(tmp_path / batch), "--json", str(tmp_path / "out.json"))
+        there = ("--store", str(place), "--insert", str(tmp_path / batch), "--json", str(tmp_path / "out.json"))
         on_two_workers("nightly.py", *there, code=code)
 
 
