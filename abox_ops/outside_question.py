@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from abox_ops.elements.normal import normalise
@@ -79,6 +79,8 @@ class _Writer:
             self._require_simple(property, use, axiom)
         if isinstance(axiom, (*ROLE_AXIOMS.__args__, owl.SubObjectPropertyChain)) and _uses_stand_in(axiom):
             raise Irregular(f"a top or bottom property in an axiom on roles is not decided: {_text(axiom)}")
+        if isinstance(axiom, owl.HasKey) and _uses_stand_in(replace(axiom, expression=owl.THING)):
+            raise Irregular(f"a key of a top property alone is not decided: {_text(axiom)}")
         match axiom:
             case owl.SubObjectPropertyChain():
                 pass

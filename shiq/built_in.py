@@ -199,7 +199,18 @@ def _about_properties(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
             return (_CONTRADICTION,) if _is_bottom(property) else ()
         case owl.AsymmetricObjectProperty(property) | owl.IrreflexiveObjectProperty(property):
             return () if _is_bottom(property) else (_CONTRADICTION,)
+        case owl.HasKey(_, roles, properties):
+            return _keyed(axiom, roles, properties)
     return (axiom,)
+
+
+def _keyed(axiom: owl.HasKey, roles: tuple[Any, ...], properties: tuple[Any, ...]) -> tuple[owl.Axiom, ...]:
+    """A key: all share the values of a top property, themselves among them, and none those of a bottom property."""
+    if any(map(_is_bottom, (*roles, *properties))):
+        return ()
+    telling = (tuple(p for p in some if not _is_top(p)) for some in (roles, properties))
+    less = owl.HasKey(axiom.expression, *telling)
+    return (less if less.object_properties or less.data_properties else axiom,)
 
 
 def _included(axiom: owl.Axiom, chain: tuple[Any, ...], sup: Any) -> tuple[owl.Axiom, ...]:

@@ -252,6 +252,24 @@ def test_what_was_allowed_of_the_base_is_not_allowed_of_what_comes_later(tmp_pat
         assert certify_store(store).verdict.value == "consistent"
 
 
+@pytest.mark.parametrize(
+    ("properties", "verdict"),
+    [
+        ("(owl:topObjectProperty) (:id)", "inconsistent"),
+        ("(ObjectInverseOf(owl:topObjectProperty)) (owl:topDataProperty :id)", "inconsistent"),
+        ("(owl:bottomObjectProperty) (:id)", "consistent"),
+        ("() (owl:bottomDataProperty :id)", "consistent"),
+        ("(owl:topObjectProperty) ()", "undetermined"),
+        ("() (owl:topDataProperty)", "undetermined"),
+    ],
+)
+def test_all_share_the_values_of_a_top_property(tmp_path: Path, properties: str, verdict: str) -> None:
+    """HermiT does not see them; a key of nothing else makes all named members of its class one."""
+    tbox = f"Declaration(DataProperty(:id)) DisjointClasses(:C :D) HasKey(:C {properties})"
+    base = 'ClassAssertion(:C :a) DataPropertyAssertion(:id :a "1") DataPropertyAssertion(:id :b "1") DifferentIndividuals(:a :b)'
+    assert checked(tmp_path, tbox, base, "ClassAssertion(:C :b)").verdict.value == verdict
+
+
 def test_a_key_speaks_of_named_individuals_only(tmp_path: Path) -> None:
     tbox = "Declaration(DataProperty(:id)) HasKey(:C () (:id)) DisjointClasses(:D :E) SubClassOf(:D :C) SubClassOf(:E :C)"
     base = 'ClassAssertion(:D :a) DataPropertyAssertion(:id :a "1")'
