@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import compress
+from dataclasses import dataclass, field
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from shiq import model as owl
@@ -99,6 +99,19 @@ def int_array(values: Ints) -> array[int]:
     return array("q", values.astype("q", copy=False).tobytes())
 
 
+#: The columns of an `ABox`, by what they are of.
+COLUMNS = (
+    ("class_subject", "class_name"),
+    ("role_subject", "role_name", "role_object"),
+    ("data_subject", "data_name", "data_literal"),
+)
+
+
+def columns_of(columns: Iterable[array[int]]) -> dict[str, array[int]]:
+    """All `COLUMNS`, in order, by name."""
+    return dict(zip(chain.from_iterable(COLUMNS), columns))
+
+
 @dataclass
 class ABoxBuilder:
     """Grows the columns of an `ABox`; repeated assertions are kept once, by `build`."""
@@ -161,20 +174,15 @@ class ABoxBuilder:
         classes = dict.fromkeys(zip(self.class_subject, self.class_name))
         roles = dict.fromkeys(zip(self.role_subject, self.role_name, self.role_object))
         data = dict.fromkeys(zip(self.data_subject, self.data_name, self.data_literal))
+        families: tuple[tuple[Iterable[tuple[int, ...]], int], ...] = ((classes, 2), (roles, 3), (data, 3))
+        columns = [array("q", (row[i] for row in rows)) for rows, width in families for i in range(width)]
         return ABox(
             individuals=self.individuals.values,
             classes=self.classes.values,
             object_properties=self.object_properties.values,
             data_properties=self.data_properties.values,
             literals=self.literals.values,
-            class_subject=array("q", (k[0] for k in classes)),
-            class_name=array("q", (k[1] for k in classes)),
-            role_subject=array("q", (k[0] for k in roles)),
-            role_name=array("q", (k[1] for k in roles)),
-            role_object=array("q", (k[2] for k in roles)),
-            data_subject=array("q", (k[0] for k in data)),
-            data_name=array("q", (k[1] for k in data)),
-            data_literal=array("q", (k[2] for k in data)),
+            **columns_of(columns),
             same=tuple(dict.fromkeys(self.same)),
             different=Pairs.of(self.different),
             complex=tuple(dict.fromkeys(self.complex)),
@@ -208,14 +216,8 @@ class ABox:
     complex: tuple[owl.Assertion, ...] = ()
 
     def __len__(self) -> int:
-        return (
-            len(self.class_subject)
-            + len(self.role_subject)
-            + len(self.data_subject)
-            + len(self.same)
-            + len(self.different)
-            + len(self.complex)
-        )
+        families = (self.class_subject, self.role_subject, self.data_subject, self.same, self.different, self.complex)
+        return sum(map(len, families))
 
     def __iter__(self) -> Iterator[owl.Assertion]:
         """Every assertion as a model value: class, role, data, same, different, complex, each in order."""
@@ -232,55 +234,11 @@ class ABox:
             yield owl.DifferentIndividuals(names[a], names[b])
         yield from self.complex
 
-    def without(self, assertions: Collection[owl.Assertion]) -> ABox:
-        """This ABox less ``assertions``; individuals and names keep their ids."""
-        gone = abox_of(assertions)
-        at = _ids(self.individuals, gone.individuals)
-        classes, roles, data = (
-            _ids(*both)
-            for both in (
-                (self.classes, gone.classes),
-                (self.object_properties, gone.object_properties),
-                (self.data_properties, gone.data_properties),
-            )
-        )
-        values = _ids(self.literals, gone.literals)
-        class_rows = {(at[s], classes[c]) for s, c in zip(gone.class_subject, gone.class_name)}
-        role_rows = {(at[s], roles[p], at[o]) for s, p, o in zip(gone.role_subject, gone.role_name, gone.role_object)}
-        data_rows = {(at[s], data[p], values[v]) for s, p, v in zip(gone.data_subject, gone.data_name, gone.data_literal)}
-        class_subject, class_name = _left(class_rows, self.class_subject, self.class_name)
-        role_subject, role_name, role_object = _left(role_rows, self.role_subject, self.role_name, self.role_object)
-        data_subject, data_name, data_literal = _left(data_rows, self.data_subject, self.data_name, self.data_literal)
-        same = {(at[a], at[b]) for a, b in gone.same}
-        different = {(at[a], at[b]) for a, b in gone.different}
-        complex_ = set(gone.complex)
-        return replace(
-            self,
-            class_subject=class_subject,
-            class_name=class_name,
-            role_subject=role_subject,
-            role_name=role_name,
-            role_object=role_object,
-            data_subject=data_subject,
-            data_name=data_name,
-            data_literal=data_literal,
-            same=tuple(pair for pair in self.same if pair not in same),
-            different=self.different.without(different),
-            complex=tuple(a for a in self.complex if a not in complex_),
-        )
-
 
 def _left(gone: Collection[tuple[int, ...]], *columns: array[int]) -> list[array[int]]:
     """``columns`` without the rows that are ``gone``."""
     kept = [row not in gone for row in zip(*columns)]
     return [array("q", compress(column, kept)) for column in columns]
-
-
-def _ids(values: Sequence[V], wanted: Sequence[V]) -> list[int]:
-    """The place in ``values`` of each of ``wanted``, -1 where there is none."""
-    asked = set(wanted)
-    places = {value: i for i, value in enumerate(values) if value in asked}
-    return [places.get(value, -1) for value in wanted]
 
 
 def abox_of(assertions: Iterable[owl.Assertion]) -> ABox:

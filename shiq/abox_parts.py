@@ -8,17 +8,11 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from shiq.abox import ABox, abox_of, int_array
+from shiq.abox import COLUMNS, ABox, abox_of, int_array
 from shiq.columns.arrays import Ints
 from shiq.model import Assertion
 
 _Mask: TypeAlias = Any  # numpy array of bool
-#: The columns of an ABox, of one kind of assertions each.
-_COLUMNS: Final = (
-    ("class_subject", "class_name"),
-    ("role_subject", "role_name", "role_object"),
-    ("data_subject", "data_name", "data_literal"),
-)
 _VALUES: Final = {"name": "", "subject": "individuals", "object": "individuals", "literal": "literals"}
 #: The kinds of assertions that have columns, and what they are about.
 FAMILIES: Final = {"class": "classes", "role": "object_properties", "data": "data_properties"}
@@ -47,7 +41,7 @@ def rows_on(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
 def chosen(abox: ABox, masks: Sequence[_Mask], rare: Mapping[str, Any] | None = None) -> ABox:
     """The assertions that ``masks`` choose, one for each family; ``rare``: the other ones, as they are by default."""
     columns: dict[str, Any] = {
-        name: int_array(_column(abox, name)[mask]) for mask, family in zip(masks, _COLUMNS) for name in family
+        name: int_array(_column(abox, name)[mask]) for mask, family in zip(masks, COLUMNS) for name in family
     }
     return replace(abox, **columns, **(rare or {}))
 
@@ -63,7 +57,7 @@ def without(abox: ABox, gone: Collection[Assertion]) -> ABox:
             if value in wanted:
                 ids[values][wanted[value]] = i
     masks = []
-    for family in _COLUMNS:
+    for family in COLUMNS:
         places = [ids[_VALUES[name.split("_")[1]] or FAMILIES[name.split("_")[0]]] for name in family]
         rows = {tuple(place[i] for place, i in zip(places, row)) for row in zip(*(getattr(less, name) for name in family))}
         columns = [_column(abox, name) for name in family]

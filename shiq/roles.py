@@ -247,6 +247,11 @@ def role_box(axioms: Iterable[owl.Axiom]) -> RoleBox:
     )
 
 
+#: Axioms that say that roles lie below others.
+ROLE_INCLUSIONS = (
+    owl.SubObjectPropertyOf | owl.EquivalentObjectProperties | owl.InverseObjectProperties | owl.SymmetricObjectProperty
+)
+
 #: What a class expression may stand in; no axiom on roles or data is among them.
 _HOLDERS = (
     owl.SubClassOf,

@@ -14,7 +14,7 @@ from itertools import combinations
 
 from shiq import model as owl
 from shiq.errors import UsageError
-from shiq.roles import Role, RoleBox, expression_of, loop_name, role_of
+from shiq.roles import ROLE_INCLUSIONS, Role, RoleBox, expression_of, loop_name, role_of
 from shiq.signature import entities
 from simplify.inclusion import Context, FreshNames, Inclusion, at_least
 
@@ -26,10 +26,7 @@ _BUILT_IN_PROPERTIES = _TOP | _BOTTOM
 
 #: Axioms that speak of roles, data properties or datatypes alone.
 ROLE_AXIOMS = (
-    owl.SubObjectPropertyOf
-    | owl.EquivalentObjectProperties
-    | owl.InverseObjectProperties
-    | owl.SymmetricObjectProperty
+    ROLE_INCLUSIONS
     | owl.TransitiveObjectProperty
     | owl.DisjointObjectProperties
     | owl.AsymmetricObjectProperty

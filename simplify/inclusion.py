@@ -14,7 +14,7 @@ from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 from shiq import model as owl
-from shiq.roles import LOOPS, Role, RoleBox, role_box, role_of
+from shiq.roles import LOOPS, ROLE_INCLUSIONS, Role, RoleBox, role_box, role_of
 from shiq.signature import parts
 
 if TYPE_CHECKING:
@@ -40,11 +40,6 @@ class Inclusion:
     def disjuncts(self) -> tuple[owl.ClassExpression, ...]:
         """The operands of ``sup`` seen as a disjunction; none for ⊥."""
         return disjuncts(self.sup)
-
-
-_ROLE_INCLUSIONS = (
-    owl.SubObjectPropertyOf | owl.EquivalentObjectProperties | owl.InverseObjectProperties | owl.SymmetricObjectProperty
-)
 
 
 @dataclass(frozen=True)
@@ -103,7 +98,7 @@ def role_origins(axioms: Sequence[owl.Axiom]) -> RoleOrigins:
     into: dict[str, list[tuple[int, frozenset[str]]]] = {}
     about: dict[str, list[int]] = {}
     for index, axiom in enumerate(axioms):
-        if isinstance(axiom, _ROLE_INCLUSIONS):
+        if isinstance(axiom, ROLE_INCLUSIONS):
             for r, s in sorted(role_box((axiom,)).inclusions):
                 steps.setdefault(r, []).append((s, index))
                 steps.setdefault(r.inverse, []).append((s.inverse, index))

@@ -20,6 +20,7 @@ from abox_ops.conflicts.support import Supports
 from abox_ops.engine import AddSet
 from shiq import model as owl
 from shiq.abox import ABox, abox_of
+from shiq.abox_parts import without
 from shiq.clause import ClausalTBox
 from shiq.deadline import is_past, seconds_left
 
@@ -229,7 +230,7 @@ class Explainer(Justifier):
             blamed = frozenset[owl.Assertion]().union(*self.found)
             if blamed != laid and self._is_worth_a_layer(insertions, blamed, tried):
                 before, self.unsure = self.unsure, False
-                add_set, groups = self.check(insertions.without(blamed))
+                add_set, groups = self.check(without(insertions, blamed))
                 laid, onto = blamed, None if groups or self.unsure else self.above(add_set)
                 self.unsure = before
                 if groups and self._explain_groups(add_set, groups):
@@ -240,7 +241,7 @@ class Explainer(Justifier):
                 tried |= paths
                 continue
             before, self.unsure = self.unsure, False
-            add_set, groups = self.check(insertions.without(removed))
+            add_set, groups = self.check(without(insertions, removed))
             # What stayed undecided may hide conflicts.
             self.complete, self.unsure = self.complete and not self.unsure, before
             if groups:

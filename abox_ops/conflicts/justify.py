@@ -29,6 +29,7 @@ from shiq.roles import role_box
 from shiq.signature import parts
 from shiq.verdict import Verdict
 from simplify import simplify
+from simplify.desugar import ROLE_AXIOMS
 from simplify.locality import relevant
 
 V = TypeVar("V")
@@ -208,22 +209,4 @@ def _is_about_values(said: owl.Axiom | owl.Assertion) -> bool:
 
 
 def _is_about_roles(axiom: owl.Axiom) -> bool:
-    return isinstance(axiom, _ROLE_AXIOMS)
-
-
-_ROLE_AXIOMS = (
-    owl.AsymmetricObjectProperty,
-    owl.DatatypeDefinition,
-    owl.DisjointDataProperties,
-    owl.DisjointObjectProperties,
-    owl.EquivalentDataProperties,
-    owl.EquivalentObjectProperties,
-    owl.InverseObjectProperties,
-    owl.IrreflexiveObjectProperty,
-    owl.ReflexiveObjectProperty,
-    owl.SubDataPropertyOf,
-    owl.SubObjectPropertyChain,
-    owl.SubObjectPropertyOf,
-    owl.SymmetricObjectProperty,
-    owl.TransitiveObjectProperty,
-)
+    return isinstance(axiom, ROLE_AXIOMS | owl.DatatypeDefinition | owl.ReflexiveObjectProperty)

@@ -15,25 +15,6 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class GenerationReport:
-    """What a generator wrote. Counts are of distinct triples; the ``culprits`` are among the ``insertions``."""
-
-    out: Path
-    universities: int
-    seed: int
-    departments: int
-    triples: int
-    class_assertions: int
-    role_assertions: int
-    data_assertions: int
-    insertions: int
-    faults: int
-    culprits: int
-    files: tuple[str, ...]
-    seconds: float
-
-
-@dataclass
 class TripleCounts:
     """Triples by kind, of N-Triples lines whose literals are plain strings."""
 
@@ -45,10 +26,23 @@ class TripleCounts:
     def role_assertions(self) -> int:
         return self.triples - self.class_assertions - self.data_assertions
 
-    def add(self, lines: list[str]) -> None:
-        self.triples += len(lines)
-        self.class_assertions += sum(RDF_TYPE in line for line in lines)
-        self.data_assertions += sum(line.endswith('" .\n') for line in lines)
+    def plus(self, lines: list[str]) -> TripleCounts:
+        """With what ``lines`` say."""
+        classes, data = (sum(RDF_TYPE in line for line in lines), sum(line.endswith('" .\n') for line in lines))
+        return TripleCounts(self.triples + len(lines), self.class_assertions + classes, self.data_assertions + data)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationReport(TripleCounts):
+    """What a generator wrote. Counts are of distinct triples; the ``culprits`` are among the ``insertions``."""
+
+    out: Path
+    departments: int
+    files: tuple[str, ...]
+    seconds: float
+    insertions: int = 0
+    faults: int = 0
+    culprits: int = 0
 
 
 def write_triples(path: Path, parts: Iterable[list[str]], total: int, progress: Progress | None) -> TripleCounts:
@@ -57,7 +51,7 @@ def write_triples(path: Path, parts: Iterable[list[str]], total: int, progress: 
     with path.open("wb") as raw, gzip.GzipFile(filename="", mode="wb", compresslevel=5, fileobj=raw, mtime=0) as file:
         for done, lines in enumerate(parts, 1):
             file.write("".join(lines).encode())
-            counts.add(lines)
+            counts = counts.plus(lines)
             if progress is not None:
                 progress(done, total)
     return counts

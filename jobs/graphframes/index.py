@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -15,7 +17,7 @@ from jobs.graphframes.equalities import asserted_equal
 from jobs.graphframes.frames import collected, connected, members, nodes, renamed
 from jobs.graphframes.rules import NOTHING_TOLD, label_of
 from jobs.graphframes.world import World
-from shiq.columns.arrays import array_table, unique
+from shiq.columns.arrays import NONE, array_table, unique
 from shiq.model import TBox
 from shiq.roles import RoleBox
 from simplify import simplify
@@ -28,24 +30,11 @@ def build_index(spark: SparkSession, tbox: TBox, roles: RoleBox, base: Base) -> 
     extra = vocabulary_of(base.names, np.flatnonzero(base.class_counts()), complex_, roles)
     simplified = simplify(tbox, extra)
     calculus = Calculus(simplified.clauses, base.names)
+    told = partial(Index, extra, simplified, calculus)
     negated_roles, negated_properties = negated(complex_, roles)
-    none = np.zeros(0, np.int64)
-    nobody = grouping(none, none)
     if not len(base):
-        labels = ElementLabels(array_table("element", {"element": none, "label": none}))
-        return Index(
-            extra,
-            simplified,
-            calculus,
-            nobody,
-            nobody,
-            nobody,
-            labels,
-            negated_roles,
-            negated_properties,
-            contradictory=False,
-            stored_labels=len(calculus.table.labels),
-        )
+        nobody, labels = grouping(NONE, NONE), ElementLabels(array_table("element", {"element": NONE, "label": NONE}))
+        return told(nobody, nobody, nobody, labels, negated_roles, negated_properties, False, len(calculus.table.labels))
     same = asserted_equal(spark, base)
     whole = alone(base)
     elements = renamed(nodes(spark, whole), members(same), "id").distinct()
@@ -60,16 +49,5 @@ def build_index(spark: SparkSession, tbox: TBox, roles: RoleBox, base: Base) -> 
     labels = ElementLabels(array_table("element", {"element": found["id"][order], "label": label}))
     graph = Graph(whole, roles, equal, labels.of)
     graph.expand(np.sort(graph.locate(unique(graph.keys_of(base.nodes())))))
-    return Index(
-        extra,
-        simplified,
-        calculus,
-        same,
-        equal,
-        merge_classes(calculus, graph),
-        labels,
-        negated_roles,
-        negated_properties,
-        bool(calculus.table.clashes(label).any()),
-        len(calculus.table.labels),
-    )
+    merged, contradictory = merge_classes(calculus, graph), bool(calculus.table.clashes(label).any())
+    return told(same, equal, merged, labels, negated_roles, negated_properties, contradictory, len(calculus.table.labels))

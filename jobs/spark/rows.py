@@ -20,7 +20,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from jobs.spark.worker import StoreKey, opened_store
 from shiq import model as owl
-from shiq.abox import ABox, ABoxBuilder, Pairs, individuals_of, int_array
+from shiq.abox import ABox, ABoxBuilder, Pairs, columns_of, individuals_of, int_array
 from shiq.columns.arrays import Ints
 from shiq.model_json import decode, encode
 from shiq.rdf.assertion_rows import CLASS, DATA, ROLE
@@ -132,17 +132,16 @@ def abox_of_rows(rows: pa.Table) -> ABox:
         builder.add(assertion)
     rest = builder.build()
     place_of = [place[name] for name in rest.individuals]
-    made = [int_array(column) for column in (*class_rows, *role_rows, *data_rows)]
     return ABox(
         names,
         classes.to_pylist(),
         roles.to_pylist(),
         properties.to_pylist(),
         literals,
-        *(made[0], made[1], made[2], made[3], made[4], made[5], made[6], made[7]),
-        tuple((place_of[a], place_of[b]) for a, b in rest.same),
-        Pairs.of((place_of[a], place_of[b]) for a, b in rest.different),
-        rest.complex,
+        **columns_of(int_array(column) for column in (*class_rows, *role_rows, *data_rows)),
+        same=tuple((place_of[a], place_of[b]) for a, b in rest.same),
+        different=Pairs.of((place_of[a], place_of[b]) for a, b in rest.different),
+        complex=rest.complex,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jobs.store.read import Store, complex_assertions
-from shiq.abox import ABox, Interner, Pairs, int_array
+from shiq.abox import ABox, Interner, Pairs, columns_of, int_array
 from shiq.columns.arrays import Ints
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.model import Literal
@@ -36,6 +36,10 @@ def stored_abox(store: Store) -> ABox:
     properties, property_ = _used(store.data_properties, data["property"])
     literals, literal = _literals(store, data["literal"])
 
+    class_rows = place(classes["node"]), class_name
+    role_rows = place(edges["node"][forward]), role, place(edges["neighbour"][forward])
+    data_rows = place(data["node"]), property_, literal
+
     def pairs_of(kind: int) -> Pairs:
         told = pairs["kind"] == kind
         return Pairs(int_array(place(pairs["node"][told])), int_array(place(pairs["neighbour"][told])))
@@ -46,14 +50,7 @@ def stored_abox(store: Store) -> ABox:
         object_properties=roles,
         data_properties=properties,
         literals=literals,
-        class_subject=int_array(place(classes["node"])),
-        class_name=int_array(class_name),
-        role_subject=int_array(place(edges["node"][forward])),
-        role_name=int_array(role),
-        role_object=int_array(place(edges["neighbour"][forward])),
-        data_subject=int_array(place(data["node"])),
-        data_name=int_array(property_),
-        data_literal=int_array(literal),
+        **columns_of(map(int_array, (*class_rows, *role_rows, *data_rows))),
         same=tuple(pairs_of(SAME)),
         different=pairs_of(DIFFERENT),
         complex=tuple(complex_assertions(store.table("complex").all()).values()),

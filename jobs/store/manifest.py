@@ -149,16 +149,16 @@ def tbox_hash(tbox: TBox) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+#: What stands in the JSON of a manifest as it is.
+_PLAIN = ("identity", "snapshot", "created", "assertions", "tbox_hash")
+
+
 def manifest_json(manifest: Manifest) -> dict[str, Any]:
     """``manifest`` as JSON; `manifest_of` reads it."""
     return {
         "format": FORMAT,
         "version": VERSION,
-        "identity": manifest.identity,
-        "snapshot": manifest.snapshot,
-        "created": manifest.created,
-        "assertions": manifest.assertions,
-        "tbox_hash": manifest.tbox_hash,
+        **{name: getattr(manifest, name) for name in _PLAIN},
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "tables": {
             name: {
@@ -246,10 +246,7 @@ def manifest_of(value: Mapping[str, Any], stamp: str = "") -> Manifest:
     """The manifest that ``value`` is the JSON of; the place has it by a ``stamp``. Raises: ValueError, KeyError, TypeError for
     anything else."""
     return Manifest(
-        snapshot=value["snapshot"],
-        created=value["created"],
-        assertions=value["assertions"],
-        tbox_hash=value["tbox_hash"],
+        **{name: value[name] for name in _PLAIN},
         tables={
             name: TableVersion(
                 table["version"],
@@ -262,7 +259,6 @@ def manifest_of(value: Mapping[str, Any], stamp: str = "") -> Manifest:
         documents={name: DataFile(**file) for name, file in value["documents"].items()},
         certificate=Certificate.from_dict(value["certificate"]) if value["certificate"] else None,
         facts=value["facts"],
-        identity=value["identity"],
         before=DataFile(**value["before"]) if "before" in value else None,
         stamp=stamp,
     )

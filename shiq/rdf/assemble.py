@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq import model as owl
-from shiq.abox import ABox, Pairs, individuals_of, int_array
+from shiq.abox import ABox, Pairs, columns_of, individuals_of, int_array
 from shiq.rdf.bulk import Rows
 from shiq.rdf.triples import Triples, column
 
@@ -53,12 +53,10 @@ def build_abox(
     individuals = _Dense(triples, subjects[classes], subjects[roles], values[roles], subjects[data], others_ids, *unequal)
     class_names, role_names = _Dense(triples, values[classes]), _Dense(triples, predicates[roles])
     data_names, literals = _Dense(triples, predicates[data]), _Dense(triples, values[data])
-    class_subject, class_name = _distinct(individuals[subjects[classes]], class_names[values[classes]])
-    role_subject, role_name, role_object = _distinct(
-        individuals[subjects[roles]], role_names[predicates[roles]], individuals[values[roles]]
-    )
-    data_subject, data_name, data_literal = _distinct(
-        individuals[subjects[data]], data_names[predicates[data]], literals[values[data]]
+    columns = (
+        *_distinct(individuals[subjects[classes]], class_names[values[classes]]),
+        *_distinct(individuals[subjects[roles]], role_names[predicates[roles]], individuals[values[roles]]),
+        *_distinct(individuals[subjects[data]], data_names[predicates[data]], literals[values[data]]),
     )
     return ABox(
         individuals=individuals.names(),
@@ -66,14 +64,7 @@ def build_abox(
         object_properties=role_names.names(),
         data_properties=data_names.names(),
         literals=[value for i in literals.listed if isinstance(value := triples.terms[i], owl.Literal)],
-        class_subject=class_subject,
-        class_name=class_name,
-        role_subject=role_subject,
-        role_name=role_name,
-        role_object=role_object,
-        data_subject=data_subject,
-        data_name=data_name,
-        data_literal=data_literal,
+        **columns_of(columns),
         same=tuple(dict.fromkeys((individuals.one(a), individuals.one(b)) for a, b in same)),
         different=Pairs(*_distinct(*individuals[unequal])),
         complex=tuple(dict.fromkeys(complex)),

@@ -20,13 +20,11 @@ from shiq.bits import bits
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause
 from shiq.reasoner.definitions import PREFIX, Literal, Property, acyclic_definitions, existence_names, literal_of
 from shiq.reasoner.protocol import Module
+from shiq.roles import ROLE_INCLUSIONS
 
 #: Axioms that say nothing of classes: a clause that one definition made may rest on some of them besides.
 _NO_CLASS_AXIOMS = (
-    owl.SubObjectPropertyOf
-    | owl.EquivalentObjectProperties
-    | owl.InverseObjectProperties
-    | owl.SymmetricObjectProperty
+    ROLE_INCLUSIONS
     | owl.TransitiveObjectProperty
     | owl.SubObjectPropertyChain
     | owl.ReflexiveObjectProperty

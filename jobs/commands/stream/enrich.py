@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import click
 
@@ -39,21 +40,13 @@ def enrich(
     tbox: tuple[str, ...],
     static: tuple[str, ...],
     store: str | None,
-    policy: str,
-    capacity: str,
-    most_bytes: int | None,
     mapping: str | None,
     stream: str | None,
-    entries: str | None,
     prefill: bool,
-    static_types: bool,
     window: int | None,
     slide: int,
     only: tuple[str, ...],
-    reasoner: str,
-    timeout: float,
-    heap: str,
-    catalog: str | None,
+    **options: Any,
 ) -> int:
     """Which types follow of each event, by the whole of an OWL 2 ontology? One row a line of the source.
 
@@ -76,13 +69,8 @@ def enrich(
         raise UsageError("windows are of one process", "Leave out --engine spark, or --window.")
     if (store is None) == (not tbox):
         raise UsageError("name the ontology by --tbox, or a store by --store", "One of the two.")
-    settings = {
-        "policy": policy,
-        "capacity": capacity,
-        "most-bytes": str(most_bytes),
-        "static-types": str(static_types),
-        "only": ", ".join(only),
-    }
+    told = {name.replace("_", "-"): str(options[name]) for name in ("policy", "capacity", "most_bytes", "static_types")}
+    settings = {**told, "only": ", ".join(only)}
     if prefill and mapping is None:
         raise UsageError("--prefill needs a mapping, which says what events there can be", "Give it by --mapping.")
     if mapping is not None and feed.format == "jsonld":
@@ -97,18 +85,10 @@ def enrich(
         open_enricher(
             list(tbox) or None,
             given,
-            policy=policy,
-            capacity=capacity,
-            most_bytes=most_bytes,
             mapping=mapping,
             stream=stream,
-            entries=entries,
-            static_types=static_types,
-            reasoner=reasoner,
             allow=feed.allow,
-            timeout=timeout,
-            heap=heap,
-            catalog=catalog,
+            **options,
         ) as enricher,
     ):
         for name in only:  # no row would have it, mostly for a typo

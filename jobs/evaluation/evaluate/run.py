@@ -149,18 +149,7 @@ class _Evaluation:
         return store, run
 
     def _check(self, dataset: Dataset, batch: BatchFile, store: Path, base: Run, criterion: str, engine: str) -> Run:
-        blank = Run(
-            dataset.name,
-            OWN,
-            criterion,
-            engine,
-            batch.name,
-            assertions=batch.assertions,
-            insertions=batch.insertions,
-            expected=batch.expected,
-            base_verdict=base.verdict,
-            universities=dataset.universities,
-        )
+        blank = replace(_blank(dataset, batch, OWN, criterion, engine), base_verdict=base.verdict)
         if base.outcome != "answered":
             return replace(blank, outcome="skipped", note=f"the base could not be built: {base.outcome} {base.note}")
         key = (batch.base, OWN, criterion, engine)
@@ -207,17 +196,7 @@ class _Evaluation:
     def _peer_run(self, dataset: Dataset, batch: BatchFile, name: str) -> Run:
         peer = PEERS[name]
         self._say(dataset, batch, peer.title)
-        blank = Run(
-            dataset.name,
-            name,
-            None,
-            peer.engine,
-            batch.name,
-            assertions=batch.assertions,
-            insertions=batch.insertions,
-            expected=batch.expected,
-            universities=dataset.universities,
-        )
+        blank = _blank(dataset, batch, name, None, peer.engine)
         found = find(name)
         if isinstance(found, Absent):
             return replace(blank, outcome="absent", note=found.reason)
@@ -339,6 +318,12 @@ def document(
     if wrong:
         raise OperationalError(f"the evaluation does not fit its schema: {'; '.join(wrong[:3])}", "Please report this.")
     return made
+
+
+def _blank(dataset: Dataset, batch: BatchFile, system: str, criterion: str | None, engine: str) -> Run:
+    """A run over ``batch`` of which nothing is known yet."""
+    run = Run(dataset.name, system, criterion, engine, batch.name, universities=dataset.universities)
+    return replace(run, assertions=batch.assertions, insertions=batch.insertions, expected=batch.expected)
 
 
 def _file_name(name: str) -> str:

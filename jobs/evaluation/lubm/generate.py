@@ -16,6 +16,7 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
@@ -75,21 +76,9 @@ def generate(
             batch = _BatchFiles(out, stack, BatchDealer(random.Random(f"lubm batch {seed}")), planting)
             files += batch.names
         counts = write_triples(out / "abox.nt.gz", _lines(universities, seed, batch), total, progress)
-    return GenerationReport(
-        out,
-        universities,
-        seed,
-        total,
-        counts.triples,
-        counts.class_assertions,
-        counts.role_assertions,
-        counts.data_assertions,
-        batch.lines if batch else 0,
-        faults or 0,
-        batch.culprits if batch else 0,
-        tuple(files),
-        time.perf_counter() - started,
-    )
+    seconds = time.perf_counter() - started
+    report = GenerationReport(**asdict(counts), out=out, departments=total, files=tuple(files), seconds=seconds)
+    return replace(report, insertions=batch.lines, faults=faults or 0, culprits=batch.culprits) if batch else report
 
 
 def _lines(universities: int, seed: int, batch: _BatchFiles | None) -> Iterator[list[str]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
@@ -65,18 +66,5 @@ def generate(
     out.mkdir(parents=True, exist_ok=True)
     (out / "tbox.owl").write_text(tbox_file(), encoding="utf-8")
     counts = write_triples(out / "abox.nt.gz", parts(plans, seed, misspelt=misspelt), departments + universities, progress)
-    return GenerationReport(
-        out,
-        universities,
-        seed,
-        departments,
-        counts.triples,
-        counts.class_assertions,
-        counts.role_assertions,
-        counts.data_assertions,
-        insertions=0,
-        faults=0,
-        culprits=0,
-        files=("tbox.owl", "abox.nt.gz"),
-        seconds=time.perf_counter() - started,
-    )
+    files, seconds = ("tbox.owl", "abox.nt.gz"), time.perf_counter() - started
+    return GenerationReport(**asdict(counts), out=out, departments=departments, files=files, seconds=seconds)
