@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiq.reading import Place
+from shiq.verdict import filled
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,6 @@ class Conflict:
             "base": list(self.base),
             "axioms": list(self.axioms),
             "minimal": self.is_minimal,
-            **({"keys": list(self.keys)} if self.keys else {}),
-            **({"graphs": list(self.graphs)} if self.graphs else {}),
+            **filled(keys=list(self.keys), graphs=list(self.graphs)),
             **({"places": [[place.to_dict() for place in places] for places in self.places]} if any(self.places) else {}),
         }

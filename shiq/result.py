@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shiq.model import Assertion, Axiom
-from shiq.verdict import LEAVING_OUT, UNREAD, Leftover, Verdict, known_counts
+from shiq.verdict import LEAVING_OUT, UNREAD, Leftover, Verdict, filled, known_counts
 
 if TYPE_CHECKING:
     from shiq.conflict import Conflict
@@ -45,16 +45,11 @@ class Statistics:
     spark: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
+        counts = ("assertions", "insertions", "add_set", "pulled_in", "modules", "shapes", "reasoner_calls")
         return {
-            "assertions": self.assertions,
-            "insertions": self.insertions,
-            "add_set": self.add_set,
-            "pulled_in": self.pulled_in,
-            "modules": self.modules,
-            "shapes": self.shapes,
-            "reasoner_calls": self.reasoner_calls,
+            **{name: getattr(self, name) for name in counts},
             "seconds": {stage: round(s, 4) for stage, s in self.seconds.items()},
-            **({"spark": dict(self.spark)} if self.spark else {}),
+            **filled(spark=dict(self.spark)),
         }
 
 
@@ -119,29 +114,17 @@ class Evidence:
             "ledger": dict(self.ledger),
             "leftovers": [
                 {
-                    "kind": x.kind,
-                    "message": x.message,
-                    "source": x.source,
-                    "line": x.line,
-                    "text": x.text,
-                    "hint": x.hint,
-                    "count": x.count,
-                    **({"agreed": True} if x.agreed else {}),
-                    **({"known": x.known} if x.known else {}),
-                    **({"lapsed": x.lapsed} if x.lapsed else {}),
-                    **({"items": x.items} if x.items else {}),
+                    **{name: getattr(x, name) for name in ("kind", "message", "source", "line", "text", "hint", "count")},
+                    **filled(agreed=x.agreed, known=x.known, lapsed=x.lapsed, items=x.items),
                 }
                 for x in self.leftovers
             ],
-            **({"known": dict(known)} if (known := known_counts(self.leftovers)) else {}),
+            **filled(known=dict(known_counts(self.leftovers))),
             "allowed": list(self.allowed),
             "certificate": dict(self.certificate),
             "decided": dict(self.decided),
             "undecided": list(self.undecided),
-            **({"run": self.run} if self.run else {}),
-            **({"fail_on": list(self.fail_on)} if self.fail_on else {}),
-            **({"sent": dict(self.sent)} if self.sent else {}),
-            **({"notes": list(self.notes)} if self.notes else {}),
+            **filled(run=self.run, fail_on=list(self.fail_on), sent=dict(self.sent), notes=list(self.notes)),
         }
 
 
@@ -219,7 +202,7 @@ class Result:
             "verdict": self.verdict.value,
             "complete": self.ended,
             "reason": self.reason,
-            **({"without": self.without} if self.without else {}),
+            **filled(without=self.without),
             "statistics": self.statistics.to_dict(),
             "conflicts": [
                 {**conflict.to_dict(), "pattern": explained.pattern(i).id, "sentence": explained.sentence(i)}
@@ -229,7 +212,7 @@ class Result:
             "more_conflicts": self.more_conflicts,
             "conflicts_complete": self.complete,
             "evidence": self.evidence.to_dict(),
-            **({"snapshot": self.snapshot} if self.snapshot else {}),
+            **filled(snapshot=self.snapshot),
             "committed": self.committed,
             **({} if self.why_pulled is None else {"why_pulled": [found.to_dict() for found in self.why_pulled]}),
         }

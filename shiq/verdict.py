@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from shiq.model import Assertion, Axiom
 
@@ -182,6 +183,11 @@ def counted(what: str, leftovers: Iterable[Leftover]) -> str:
     for leftover in leftovers:
         number, triples = number + leftover.number, triples + leftover.count
     return f"{number:,} {what}{f' ({triples:,} triples)' if triples != number else ''}"
+
+
+def filled(**values: Any) -> dict[str, Any]:
+    """Those of ``values`` that are not empty: JSON leaves the others out."""
+    return {name: value for name, value in values.items() if value}
 
 
 def known_counts(leftovers: Iterable[Leftover]) -> dict[str, int]:

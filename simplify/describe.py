@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from shiq import model as owl
@@ -23,23 +23,6 @@ if TYPE_CHECKING:
 Shortener: TypeAlias = Callable[[str], str]
 
 _FACETS = {"minInclusive": "≥", "maxInclusive": "≤", "minExclusive": ">", "maxExclusive": "<"}
-
-
-def shortener(prefixes: Mapping[str, str]) -> Shortener:
-    """Writes an IRI with the longest of ``prefixes`` (prefix → namespace) that fits, or in full.
-
-    >>> shortener({"": "urn:", "x": "urn:x:"})("urn:x:A")
-    'x:A'
-    """
-    longest_first = sorted(prefixes.items(), key=lambda item: len(item[1]), reverse=True)
-
-    def short(iri: str) -> str:
-        for prefix, namespace in longest_first:
-            if iri.startswith(namespace):
-                return f"{prefix}:{iri[len(namespace) :]}" if prefix else iri[len(namespace) :]
-        return iri
-
-    return short
 
 
 def clause_text(clause: Clause, short: Shortener = str) -> str:

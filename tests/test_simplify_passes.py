@@ -6,7 +6,7 @@ empty list if nothing). In a case whose title begins with ``noop:`` the pass han
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from shiq.functional import parse_functional
 from shiq.model import OWL, RDFS, XSD, Axiom, SubClassOf
 from shiq.roles import role_box
 from simplify.clauses import clausal_tbox
-from simplify.describe import axiom_text, clause_text, shortener
+from simplify.describe import axiom_text, clause_text
 from simplify.desugar import desugar
 from simplify.inclusion import PREFIX, Context, Inclusion, role_origins
 from simplify.nnf import to_nnf
@@ -26,6 +26,21 @@ from simplify.transitivity import eliminate_transitivity
 
 PASSES = Path(__file__).resolve().parent.parent / "data" / "passes"
 PROLOGUE = f"Prefix(:=<urn:t:>) Prefix(owl:=<{OWL}>) Prefix(rdfs:=<{RDFS}>) Prefix(xsd:=<{XSD}>) Ontology("
+
+
+def shortener(prefixes: Mapping[str, str]) -> Callable[[str], str]:
+    """Writes an IRI with the longest of ``prefixes`` (prefix → namespace) that fits, or in full."""
+    longest_first = sorted(prefixes.items(), key=lambda item: len(item[1]), reverse=True)
+
+    def short(iri: str) -> str:
+        for prefix, namespace in longest_first:
+            if iri.startswith(namespace):
+                return f"{prefix}:{iri[len(namespace) :]}" if prefix else iri[len(namespace) :]
+        return iri
+
+    return short
+
+
 SHORT = shortener({"": "urn:t:", "fresh": PREFIX})
 
 #: What runs before each pass, and the pass itself.

@@ -228,15 +228,9 @@ def plain_literal(literal: owl.Literal) -> str:
     return f"“{text}”" if is_text else text
 
 
-def _kind(literal: owl.Literal, labels: Labels) -> str:
-    if literal.language:
-        return "a text in a language"
-    return range_noun(owl.Datatype(literal.datatype), labels)
-
-
 def literal_kind(literal: owl.Literal, labels: Labels) -> str:
     """What sort of value a literal is, with article: "a text", "a value of type wktLiteral"."""
-    return _kind(literal, labels)
+    return "a text in a language" if literal.language else range_noun(owl.Datatype(literal.datatype), labels)
 
 
 # --- facts ------------------------------------------------------------------------------------------

@@ -150,12 +150,6 @@ def _fetched(jar: Jar, source: str) -> bytes:
     return content
 
 
-def miners_python(folder: Path | None = None) -> Path | None:
-    """The Python that has the itemset miners; None if they are not installed."""
-    program = (folder or home()) / MINERS / "bin" / "python"
-    return program if program.is_file() else None
-
-
 def install_miners(folder: Path) -> None:
     """The itemset miners, in an environment of their own. Raises: OperationalError."""
     own = folder / MINERS

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from jobs.evaluation.peers.install import miners_python
+from jobs.evaluation.peers.install import MINERS, home
 from jobs.evaluation.streams.dublin import generate
 from jobs.evaluation.streams.dublin_city import RATES
 from streams.discovery import RuleMiner
@@ -96,8 +96,8 @@ def _ground(repeat: Repeat, city: Path) -> None:
 
 def _itemset_miners(miner: RuleMiner) -> dict[str, float]:
     """The CPU seconds in which itemset miners mine the last window, and tell its rules."""
-    program = miners_python()
-    if program is None:
+    program = home() / MINERS / "bin" / "python"
+    if not program.is_file():
         raise NotMeasured("mlxtend and pyfim are not installed (make peers)")
     windows, last = miner.windows, miner.windows.last_end()
     assert last is not None
