@@ -189,7 +189,7 @@ def test_faults_are_counted_listed_and_apart(tmp_path: Path) -> None:
     culprits = (tmp_path / "culprits.nt").read_text().splitlines()
     faults = json.loads((tmp_path / "faults.json").read_text())
     assert len(faults) == report.faults == 60 and Counter(f["kind"] for f in faults) == dict.fromkeys(FORMS, 10)
-    assert {f["form"] for f in faults} == {form.__name__.strip("_") for forms in FORMS.values() for form in forms}
+    assert {f["form"] for f in faults} == {form for forms in FORMS.values() for form in forms}
     assert all([insert[i - 1] for i in f["lines"]] == f["insertions"] for f in faults)
     listed = [line for f in faults for line in f["insertions"]]
     assert sorted(listed) == sorted(culprits) and len(set(culprits)) == len(culprits) == report.culprits
