@@ -128,11 +128,7 @@ class LocalKnowledgeBase:
         return self.patch_with(whole, calculus, added, inquiry)
 
     def patch_with(
-        self,
-        whole: UnionView,
-        calculus: Calculus,
-        added: Sequence[SubClassOf | Class],
-        inquiry: Inquiry,
+        self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class], inquiry: Inquiry
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``."""
         outside = self._outside(inquiry)

@@ -28,12 +28,7 @@ from shiq.abox import ABox, abox_of, individuals_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.errors import UsageError
-from shiq.model import (
-    Assertion,
-    Class,
-    SubClassOf,
-    TBox,
-)
+from shiq.model import Assertion, Class, SubClassOf, TBox
 from shiq.reasoner.protocol import Answer
 from shiq.roles import RoleBox, role_box
 from simplify import SimplifiedTBox, simplify

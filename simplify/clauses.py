@@ -17,10 +17,7 @@ from simplify.inclusion import Context, Inclusion, disjuncts, is_reserved
 
 
 def clausal_tbox(
-    inclusions: Sequence[Inclusion],
-    context: Context,
-    axioms: tuple[owl.Axiom, ...],
-    names: Sequence[tuple[int, str]] = (),
+    inclusions: Sequence[Inclusion], context: Context, axioms: tuple[owl.Axiom, ...], names: Sequence[tuple[int, str]] = ()
 ) -> ClausalTBox:
     """``inclusions`` (in normal form, transitivity eliminated) as a clausal TBox over ``axioms``.
 

@@ -83,12 +83,7 @@ class ModuleQuestions:
             self._reasoners.asked += max(1, questions.number)
 
     def _one_by_one(
-        self,
-        tbox: ClausalTBox,
-        module: Module,
-        wanted: Mapping[int, int],
-        roles: Sequence[AskedRole],
-        deadline: float | None,
+        self, tbox: ClausalTBox, module: Module, wanted: Mapping[int, int], roles: Sequence[AskedRole], deadline: float | None
     ) -> ModuleAnswer:
         """The same, each denial a module of its own, for whoever can decide it."""
         if self._is_refuted(tbox, module, deadline):
@@ -115,13 +110,7 @@ class PairQuestions(Questions):
     """Questions about ``roles`` between ``nodes`` too: after `entailed`, ``candidates`` are the pairs that one model has."""
 
     def __init__(
-        self,
-        tables: Tables,
-        module: Module,
-        steps: int,
-        deadline: float | None,
-        roles: Sequence[AskedRole],
-        nodes: Sequence[int],
+        self, tables: Tables, module: Module, steps: int, deadline: float | None, roles: Sequence[AskedRole], nodes: Sequence[int]
     ) -> None:
         super().__init__(tables, module, steps, deadline)
         self._asked_roles, self._nodes = roles, nodes

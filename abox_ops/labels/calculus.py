@@ -155,10 +155,7 @@ class LabelSpace:
         if found is None:
             to_subject, to_object = self._one_way(self.clauses_of(role), subject, object)
             back_object, back_subject = self._one_way(self.clauses_of(role.inverse), object, subject)
-            found = SentLiterals(
-                _beyond(join(to_subject, back_subject), subject),
-                _beyond(join(to_object, back_object), object),
-            )
+            found = SentLiterals(_beyond(join(to_subject, back_subject), subject), _beyond(join(to_object, back_object), object))
             if found == NOTHING_SENT:
                 found = NOTHING_SENT
             self._sent[key] = found
@@ -195,10 +192,5 @@ def _compile(index: int, clause: Clause, ids: Mapping[Atom, int]) -> CompiledCla
         return found
 
     return CompiledClause(
-        index,
-        mask(clause.body),
-        mask(clause.head),
-        mask(clause.branch_body),
-        mask(clause.branch_head),
-        clause.at_most,
+        index, mask(clause.body), mask(clause.head), mask(clause.branch_body), mask(clause.branch_head), clause.at_most
     )

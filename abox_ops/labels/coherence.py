@@ -14,9 +14,7 @@ LOT = 50
 
 
 def unsatisfiable_classes(
-    tbox: ClausalTBox,
-    decide: Callable[[Sequence[Module]], Sequence[Answer]],
-    is_over: Callable[[], bool] = lambda: False,
+    tbox: ClausalTBox, decide: Callable[[Sequence[Module]], Sequence[Answer]], is_over: Callable[[], bool] = lambda: False
 ) -> tuple[list[str], int]:
     """The named classes, sorted, that have no member in any model of ``tbox``, and how many were left undecided.
 

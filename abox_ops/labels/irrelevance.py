@@ -38,9 +38,7 @@ class Irrelevance:
             forward = self.undecided(role, subject, object)
             backward = self.undecided(role.inverse, object, subject)
             found = self._open[key] = OpenClauses(
-                any(not c.n for c in forward + backward),
-                tuple(c for c in forward if c.n),
-                tuple(c for c in backward if c.n),
+                any(not c.n for c in forward + backward), tuple(c for c in forward if c.n), tuple(c for c in backward if c.n)
             )
         return found
 

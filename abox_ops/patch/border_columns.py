@@ -34,12 +34,7 @@ class Border:
     """The rules for one I and one assignment of labels, those of a patch."""
 
     def __init__(
-        self,
-        calculus: Calculus,
-        graph: Graph,
-        outside: OutsideCompletion,
-        counts: FineCounts,
-        labels: PatchLabels,
+        self, calculus: Calculus, graph: Graph, outside: OutsideCompletion, counts: FineCounts, labels: PatchLabels
     ) -> None:
         self.calculus, self.graph, self.outside, self.counts, self.labels = calculus, graph, outside, counts, labels
 

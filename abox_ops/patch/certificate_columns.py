@@ -54,13 +54,7 @@ class BaseCertificate:
     patched: PatchOutcome
 
 
-def certified(
-    index: Index,
-    base: Base,
-    roles: RoleBox,
-    named: Callable[[Graph], Named],
-    inquiry: Inquiry,
-) -> BaseCertificate:
+def certified(index: Index, base: Base, roles: RoleBox, named: Callable[[Graph], Named], inquiry: Inquiry) -> BaseCertificate:
     """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be inconsistent, or is left undecided under an
     assumption, N says nothing beyond told. ``named``: see `PatchInput`."""
     calculus = index.calculus

@@ -50,14 +50,7 @@ class Patch(PatchState):
             inside = frozenset(self.inside)
             self.counts = Counts(self.space, self.whole, self.label, self.means.needs, inside, fine=True)
             self.border = Border(
-                self.space,
-                self.whole,
-                self.outside,
-                self.label,
-                inside,
-                self.changed,
-                self.counts,
-                self.means.needs,
+                self.space, self.whole, self.outside, self.label, inside, self.changed, self.counts, self.means.needs
             )
             grown, unassumed = self._crossings()
             grown |= self._start()

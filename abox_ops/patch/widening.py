@@ -109,8 +109,7 @@ def patched(patch: Patch, inquiry: Inquiry) -> PatchOutcome:
         return PatchOutcome(open_, ModuleAnswers(open_, list(map(_undecided, answers.distinct))))
     left = [i for i in range(len(open_)) if i not in settled]
     return PatchOutcome(
-        [*refuted.modules, *(open_[i] for i in left)],
-        [*refuted.answers, *(_undecided(answers[i]) for i in left)],
+        [*refuted.modules, *(open_[i] for i in left)], [*refuted.answers, *(_undecided(answers[i]) for i in left)]
     )
 
 

@@ -40,12 +40,7 @@ def saturate(
 
 class _Saturation:
     def __init__(
-        self,
-        space: LabelSpace,
-        data: DataView,
-        graph: ElementGraph,
-        labels: dict[str, Label],
-        otherwise: Callable[[str], Label],
+        self, space: LabelSpace, data: DataView, graph: ElementGraph, labels: dict[str, Label], otherwise: Callable[[str], Label]
     ) -> None:
         self.space, self.data, self.graph, self.labels, self.otherwise = space, data, graph, labels, otherwise
         self.functional = [c for c in space.m_type if c.n == 1]

@@ -17,12 +17,7 @@ class ToldPlus:
     """``old`` with its told labels is A less the deletions, ``whole`` that with A⁺; ``labels``: told⁺ of the active elements."""
 
     def __init__(
-        self,
-        space: LabelSpace,
-        data: DataView,
-        old: ElementGraph,
-        old_labels: Mapping[str, Label],
-        whole: ElementGraph,
+        self, space: LabelSpace, data: DataView, old: ElementGraph, old_labels: Mapping[str, Label], whole: ElementGraph
     ) -> None:
         self.space, self.data, self.old, self.old_labels, self.whole = space, data, old, old_labels, whole
         self.labels: dict[str, Label] = {}

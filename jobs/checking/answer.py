@@ -97,10 +97,7 @@ def refuted_result(
         complete=False,
         statistics=Statistics(len(base.knowledge_base), seconds=dict(clock.seconds)),
         evidence=_evidence(
-            options,
-            ledger=ledger,
-            leftovers=options.known.marked((*base.leftovers, *leftovers)),
-            certificate=base.certificate,
+            options, ledger=ledger, leftovers=options.known.marked((*base.leftovers, *leftovers)), certificate=base.certificate
         ),
         ended=False,
         snapshot=base.snapshot,

@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 @takes_settings
 def check_insertions(
-    tbox: object,
-    abox: object = None,
-    insertions: object = None,
-    deletions: object = None,
-    **settings: Any,
+    tbox: object, abox: object = None, insertions: object = None, deletions: object = None, **settings: Any
 ) -> Result:
     """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
 

@@ -14,12 +14,7 @@ from jobs.checking.options import ASK, SPARK_TABLES, Options, load
 from shiq.abox import ABox, abox_of
 from shiq.errors import InputError
 from shiq.left_out import Spool, of_data
-from shiq.model import (
-    Assertion,
-    DataPropertyAssertion,
-    NegativeDataPropertyAssertion,
-    TBox,
-)
+from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion, TBox
 from shiq.model.axioms import READ_BY_FORM
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Place, Reading, nothing_left, nowhere

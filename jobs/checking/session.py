@@ -13,13 +13,7 @@ from abox_ops.engine import KnowledgeBase
 from abox_ops.modules.decide import Decider
 from jobs.checking.answer import in_time
 from jobs.checking.base import DistributedEngine, InputBatch, OpenBase, agreed
-from jobs.checking.deciding import (
-    check_batch,
-    close_decider,
-    has_disagreed,
-    new_decider,
-    timed_batch,
-)
+from jobs.checking.deciding import check_batch, close_decider, has_disagreed, new_decider, timed_batch
 from jobs.checking.inputs import (
     OUTSIDE,
     is_outside,
@@ -30,16 +24,7 @@ from jobs.checking.inputs import (
     spark_sources,
     stands_whatever_hermit_says,
 )
-from jobs.checking.options import (
-    ELSEWHERE,
-    STORE,
-    Clock,
-    Options,
-    begun,
-    engine_named,
-    load,
-    settings_of,
-)
+from jobs.checking.options import ELSEWHERE, STORE, Clock, Options, begun, engine_named, load, settings_of
 from shiq.errors import StoreError
 from shiq.left_out import Spool, of_data
 from shiq.model import TBox

@@ -31,10 +31,7 @@ from shiq.sources import TABLE, source_of
 @click.option("--abox", "-a", multiple=True, help="ABox file, instead of a store; repeatable. The base is certified first.")
 @click.option("--insert", "-i", "insertions", multiple=True, help="File of insertions; repeatable.")
 @click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
-@click.option(
-    "--changes",
-    help="A Delta table of triples (with --engine spark table:NAME too): its changes are the batch.",
-)
+@click.option("--changes", help="A Delta table of triples (with --engine spark table:NAME too): its changes are the batch.")
 @click.option("--from-version", type=click.IntRange(0), help="The first version of --changes whose changes count.")
 @click.option("--after-version", type=click.IntRange(0), help="Instead: the last version whose changes were taken before.")
 @click.option("--to-version", type=click.IntRange(0), help="The last one.  [default: the newest]")

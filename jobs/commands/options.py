@@ -188,9 +188,7 @@ engine_option = click.option(
     "or graphframes (by message passing over the whole graph).",
 )
 lineage_option = click.option(
-    "--lineage",
-    metavar="FILE",
-    help="Append what is read, written and found to FILE as OpenLineage events, a line each.",
+    "--lineage", metavar="FILE", help="Append what is read, written and found to FILE as OpenLineage events, a line each."
 )
 snapshot_option = click.option(
     "--snapshot",

@@ -96,11 +96,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         return self.add_set_on(calculus, whole, found)
 
     def patch_with(
-        self,
-        whole: UnionView,
-        calculus: Calculus,
-        added: Sequence[SubClassOf | Class],
-        inquiry: Inquiry,
+        self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class], inquiry: Inquiry
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """See `LocalKnowledgeBase.patch_with`."""
         with running(self.spark, len(self) + whole.insertions):

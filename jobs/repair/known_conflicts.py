@@ -108,11 +108,7 @@ def set_aside_known(ontology: Reading, abox: ABox, decider: Decider, progress: P
 
 
 def nearby(
-    ontology: Reading,
-    decider: Decider,
-    add_set: AddSet,
-    refuted: Sequence[tuple[str, ...]],
-    undecided: Sequence[tuple[str, ...]],
+    ontology: Reading, decider: Decider, add_set: AddSet, refuted: Sequence[tuple[str, ...]], undecided: Sequence[tuple[str, ...]]
 ) -> list[owl.Assertion]:
     """What is said of groups of individuals, and around those that are ``refuted`` as much as makes them so. ``add_set``: of A as
     it stands, to look it up."""

@@ -340,13 +340,7 @@ class _Explaining:
             return found, inconsistent_groups(found, answers)
 
         explainer = FarExplainer(
-            self.base.tbox,
-            quiet,
-            check,
-            options.max_conflicts,
-            deadline,
-            options.progress,
-            elsewhere=self._elsewhere,
+            self.base.tbox, quiet, check, options.max_conflicts, deadline, options.progress, elsewhere=self._elsewhere
         )
         fetched = abox_of(here)
         add_set, groups = check(fetched)

@@ -377,10 +377,7 @@ def come_and_go(old: Columns, new: Columns) -> tuple[Columns, Columns]:
     names = list(new)
     kept = contained([new[n] for n in names], [old[n] for n in names])
     left = contained([old[n] for n in names], [new[n] for n in names])
-    return (
-        {n: take(new[n], (~kept).nonzero()[0]) for n in names},
-        {n: take(old[n], (~left).nonzero()[0]) for n in names},
-    )
+    return ({n: take(new[n], (~kept).nonzero()[0]) for n in names}, {n: take(old[n], (~left).nonzero()[0]) for n in names})
 
 
 def distinct_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:

@@ -30,17 +30,7 @@ from shiq.datatypes.lexical import (
     tagged,
 )
 from shiq.datatypes.patterns import PatternError, UndecidedPatternError, read_pattern
-from shiq.datatypes.reals import (
-    BINARY64,
-    DECIMAL,
-    INTEGER,
-    RATIONAL,
-    SINGLE,
-    all_floats,
-    bounded,
-    floats_bounded,
-    reals_in,
-)
+from shiq.datatypes.reals import BINARY64, DECIMAL, INTEGER, RATIONAL, SINGLE, all_floats, bounded, floats_bounded, reals_in
 from shiq.datatypes.regular import Regex
 from shiq.datatypes.strings import (
     OCTETS,

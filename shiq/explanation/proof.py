@@ -14,12 +14,7 @@ from itertools import combinations
 from shiq import model as owl
 from shiq.datatypes import DataTheory
 from shiq.explanation.proving.axiom_rules import AxiomRules
-from shiq.explanation.proving.steps import (
-    Clash,
-    Fact,
-    Proof,
-    Step,
-)
+from shiq.explanation.proving.steps import Clash, Fact, Proof, Step
 
 #: More facts than this are not derived, and no deeper cases or witnesses looked at.
 MOST_FACTS = 600

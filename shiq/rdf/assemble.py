@@ -18,12 +18,7 @@ Ids = npt.NDArray[Any]
 
 
 def build_abox(
-    triples: Triples,
-    classes: Rows,
-    roles: Rows,
-    data: Rows,
-    others: Iterable[owl.Assertion],
-    apart: Iterable[Sequence[str]] = (),
+    triples: Triples, classes: Rows, roles: Rows, data: Rows, others: Iterable[owl.Assertion], apart: Iterable[Sequence[str]] = ()
 ) -> ABox:
     """The ABox of the rows (class, object property and data property assertions), of ``others``, which are about sameness,
     negative or complex, and of the pairs of each list of ``apart``, which are different. Each assertion is there once; names

@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from shiq import model as owl
 from shiq.rdf.triples import Term, Triples, shown
-from shiq.rdf.vocabulary import (
-    FIRST,
-    NIL,
-    REST,
-    TYPE,
-)
+from shiq.rdf.vocabulary import FIRST, NIL, REST, TYPE
 
 if TYPE_CHECKING:
     from shiq.rdf.expression_loop import Key

@@ -9,9 +9,7 @@ from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import AllDifferent, GraphMapping, MappedValue, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import Kinds
 from shiq.rdf.triples import Term, shown
-from shiq.rdf.vocabulary import (
-    is_reserved,
-)
+from shiq.rdf.vocabulary import is_reserved
 from shiq.signature import MOST_DIFFERENT
 
 

@@ -9,12 +9,7 @@ from shiq.model import OWL, RDFS, Literal
 from shiq.rdf.graph import UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds, kinds_of
 from shiq.rdf.triples import Term
-from shiq.rdf.vocabulary import (
-    ANNOTATIONS,
-    BUILT_IN_DATA,
-    BUILT_IN_OBJECT,
-    is_reserved,
-)
+from shiq.rdf.vocabulary import ANNOTATIONS, BUILT_IN_DATA, BUILT_IN_OBJECT, is_reserved
 
 _BOTH_CLASSES = (RDFS + "subClassOf", OWL + "disjointWith")
 _OBJECT_CLASS = (RDFS + "domain", OWL + "onClass")

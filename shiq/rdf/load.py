@@ -186,12 +186,7 @@ def _file(source: FileSource, scope: str, loaded: LoadedSources, progress: Progr
 
 
 def _triples(
-    source: FileSource,
-    triples: Triples,
-    scope: str,
-    rejects: Rejects,
-    progress: Progress | None,
-    catalog: Catalog | None = None,
+    source: FileSource, triples: Triples, scope: str, rejects: Rejects, progress: Progress | None, catalog: Catalog | None = None
 ) -> None:
     # What reads the other formats is loaded where a source is in one: most batches are lines.
     if source.format in LINE_FORMATS:

@@ -15,14 +15,7 @@ from shiq.rdf.graph import Failure, GraphMapping, MappedValue, UnmappedError, Vo
 from shiq.rdf.individuals import IndividualMapper
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
-from shiq.rdf.vocabulary import (
-    CHARACTERISTICS,
-    DATATYPES,
-    FILLERS,
-    FUNCTIONAL,
-    OPERATORS,
-    TYPE,
-)
+from shiq.rdf.vocabulary import CHARACTERISTICS, DATATYPES, FILLERS, FUNCTIONAL, OPERATORS, TYPE
 
 _CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], owl.Axiom]] = {
     owl.OWL + "InverseFunctionalProperty": owl.InverseFunctionalObjectProperty,

@@ -210,12 +210,7 @@ class _Reader:
         """The reading, with ``known`` as the vocabulary that data may use."""
         graph, accounts, mapping = self.graph, self.accounts, self.mapping
         bulk = resolve(
-            self.triples,
-            known,
-            headers=self.around.headers,
-            nodes=self.around.nodes,
-            individuals=self._typed,
-            counted=self.read,
+            self.triples, known, headers=self.around.headers, nodes=self.around.nodes, individuals=self._typed, counted=self.read
         )
         stated = [*self.loaded.assertions, *_built_in(self.triples, bulk)]
         values = dict.fromkeys([*(item.value for item in stated), *(item.value for item in mapping.assertions)])

@@ -140,15 +140,7 @@ class Triples:
         return " ".join((*parts, graph, ".") if graph else (*parts, "."))
 
     def leftover(
-        self,
-        kind: str,
-        message: str,
-        row: int,
-        *,
-        hint: str = "",
-        count: int = 1,
-        items: int = 0,
-        rows: Sequence[int] = (),
+        self, kind: str, message: str, row: int, *, hint: str = "", count: int = 1, items: int = 0, rows: Sequence[int] = ()
     ) -> Leftover:
         """A leftover at ``row``; ``rows``: all that it stands for, if not this one alone."""
         source, line = self.place(row)

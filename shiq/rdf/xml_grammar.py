@@ -142,11 +142,7 @@ class Grammar:
         self._triples.add(frame.subject, frame.predicate, value, frame.line)
         if frame.statement:
             self._triples.add(frame.statement, TYPE, RDF + "Statement", frame.line)
-            parts: tuple[tuple[str, Term], ...] = (
-                ("subject", frame.subject),
-                ("predicate", frame.predicate),
-                ("object", value),
-            )
+            parts: tuple[tuple[str, Term], ...] = (("subject", frame.subject), ("predicate", frame.predicate), ("object", value))
             for part, term in parts:
                 self._triples.add(frame.statement, RDF + part, term, frame.line)
 

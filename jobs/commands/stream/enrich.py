@@ -82,14 +82,7 @@ def enrich(
     settings |= {"prefill": str(prefill), "window": str(window), "slide": str(slide), "mapping": str(mapping)}
     with (
         open_store(store) if store is not None else nullcontext(list(static) or None) as given,
-        open_enricher(
-            list(tbox) or None,
-            given,
-            mapping=mapping,
-            stream=stream,
-            allow=feed.allow,
-            **options,
-        ) as enricher,
+        open_enricher(list(tbox) or None, given, mapping=mapping, stream=stream, allow=feed.allow, **options) as enricher,
     ):
         for name in only:  # no row would have it, mostly for a typo
             keep_known(

@@ -80,11 +80,7 @@ class _Evaluation:
 
     def run(self) -> dict[str, Any]:
         found = data.datasets(
-            self.settings.family,
-            self.settings.universities,
-            self.settings.data,
-            self.settings.seed,
-            self.folder / "generated",
+            self.settings.family, self.settings.universities, self.settings.data, self.settings.seed, self.folder / "generated"
         )
         for dataset in found:
             if _named(dataset.name, self.settings.variants):

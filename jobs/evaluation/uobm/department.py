@@ -198,11 +198,7 @@ class Writer:
                     lines.append(f"{person}{_RESEARCH}{term[:-1]}/Research29> .\n")
                 for course in (*islice(courses, next(many_courses)), *islice(graduate_courses, next(many_graduate_courses))):
                     title = course[course.rfind("/") + 1 : -1]
-                    lines += (
-                        f"{person}{_TEACHER_OF}{course} .\n",
-                        course + _TYPE["Course"],
-                        f'{course}{_NAME}"{title}" .\n',
-                    )
+                    lines += (f"{person}{_TEACHER_OF}{course} .\n", course + _TYPE["Course"], f'{course}{_NAME}"{title}" .\n')
                     if next(self._renamed) == 1:
                         alias = f"{term[:-1]}/SameIndividual{aliases}>"
                         aliases += 1

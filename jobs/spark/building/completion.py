@@ -31,13 +31,7 @@ from jobs.spark.building.completion_tasks import (
     kept_elements,
     write_range,
 )
-from jobs.spark.building.components import (
-    ModuleShape,
-    decide_shapes,
-    found_shapes,
-    join_components,
-    label_shapes,
-)
+from jobs.spark.building.components import ModuleShape, decide_shapes, found_shapes, join_components, label_shapes
 from jobs.spark.building.files import Scratch, load, run, save
 from jobs.spark.building.merging import IndexedStore, grouping_tables
 from jobs.spark.building.tables import Ranges, rank_of
@@ -187,14 +181,7 @@ class _Completing:
         """Makes the elements of the modules of these shapes plain; gives, by range, where those are that had a guess."""
         wanted = frozenset(shape.name for shape in failed)
         self._turn += 1
-        task = partial(
-            give_up,
-            ranges=self.ranges,
-            indexed=self.indexed,
-            found=self._found,
-            wanted=wanted,
-            turn=self._turn,
-        )
+        task = partial(give_up, ranges=self.ranges, indexed=self.indexed, found=self._found, wanted=wanted, turn=self._turn)
         new: dict[int, list[Scratch]] = {}
         for path, owners in run(self.session, task, self._everyone, "elements without a guess"):
             if path is not None:

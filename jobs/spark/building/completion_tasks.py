@@ -16,10 +16,7 @@ from abox_ops.labels.documents import label_rows, labels_in_order, read_labels
 from abox_ops.labels.numbered import Bools
 from abox_ops.modules.found_columns import FoundModules
 from abox_ops.patch.range_columns import CertifiedRange, RangeCertifier
-from jobs.spark.building.components import (
-    leave_open,
-    members_of_modules,
-)
+from jobs.spark.building.components import leave_open, members_of_modules
 from jobs.spark.building.files import Scratch, load, save
 from jobs.spark.building.merging import IndexedStore, elements_of
 from jobs.spark.building.tables import Ranges, rank_of
@@ -179,13 +176,7 @@ def kept_elements(members: Ints, *, indexed: IndexedStore, found: FoundCompletio
 
 
 def give_up(
-    i: int,
-    *,
-    ranges: Ranges,
-    indexed: IndexedStore,
-    found: FoundCompletion,
-    wanted: frozenset[str | Label],
-    turn: int,
+    i: int, *, ranges: Ranges, indexed: IndexedStore, found: FoundCompletion, wanted: frozenset[str | Label], turn: int
 ) -> tuple[Scratch | None, Sequence[int]]:
     """Leaves the elements of the ``wanted`` modules that are assumed to be more than they are told; where, and of which ranges
     they are."""

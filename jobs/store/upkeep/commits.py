@@ -19,16 +19,7 @@ from abox_ops.patch.columns import Patch
 from jobs.store.files import DataFile, damaged, verify
 from jobs.store.left_out import add_left_out, compacted
 from jobs.store.lock import writing
-from jobs.store.manifest import (
-    ASIDE,
-    LEFT_OUT,
-    TAKEN,
-    Certificate,
-    Manifest,
-    TableVersion,
-    read_manifest,
-    write_manifest,
-)
+from jobs.store.manifest import ASIDE, LEFT_OUT, TAKEN, Certificate, Manifest, TableVersion, read_manifest, write_manifest
 from jobs.store.place import Place, file_at
 from jobs.store.read import Store, open_store
 from jobs.store.schema import (

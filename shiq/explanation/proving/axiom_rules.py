@@ -9,15 +9,7 @@ from typing import Any
 from shiq import model as owl
 from shiq.datatypes import IllTyped
 from shiq.explanation.proving.class_rules import ClassRules
-from shiq.explanation.proving.steps import (
-    Clash,
-    Step,
-    inclusion_rule,
-    inverse_of,
-    is_positive,
-    negated,
-    role_assertion,
-)
+from shiq.explanation.proving.steps import Clash, Step, inclusion_rule, inverse_of, is_positive, negated, role_assertion
 
 
 class AxiomRules(ClassRules):

@@ -8,17 +8,7 @@ from typing import Any
 
 from shiq import model as owl
 from shiq.explanation.proving.facts import Facts
-from shiq.explanation.proving.steps import (
-    WITNESS,
-    Clash,
-    Fact,
-    Step,
-    individuals_of,
-    max_rule,
-    negated,
-    replaced,
-    role_assertion,
-)
+from shiq.explanation.proving.steps import WITNESS, Clash, Fact, Step, individuals_of, max_rule, negated, replaced, role_assertion
 
 
 class ClassRules(Facts):

@@ -9,11 +9,7 @@ from typing import Any
 
 from shiq import model as owl
 from shiq.datatypes import DataTheory
-from shiq.explanation.proving.steps import (
-    Fact,
-    Step,
-    inclusions_of,
-)
+from shiq.explanation.proving.steps import Fact, Step, inclusions_of
 
 
 class Facts:
