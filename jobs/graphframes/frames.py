@@ -63,12 +63,12 @@ def rows_of(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFr
         wanted = dict.fromkeys((*columns, *(table.identity if table.version.removed else ())))
         rows = spark.read.parquet(*table.paths).select(*(F.col(f"`{name}`").cast("bigint").alias(name) for name in wanted))
         if table.version.removed:
-            rows = rows.join(frame(spark, table.removed), list(table.identity), "left_anti")
+            rows = rows.join(lookup(spark, table.removed), list(table.identity), "left_anti")
         return rows.select(*columns)
     if isinstance(table, LessTable):
         removed = {name: table.removed[name] for name in table.columns}
         kept = rows_of(spark, table.table, list(dict.fromkeys((*columns, *table.columns))))
-        return kept.join(frame(spark, removed).distinct(), list(table.columns), "left_anti").select(*columns)
+        return kept.join(lookup(spark, removed), list(table.columns), "left_anti").select(*columns)
     return frame(spark, scanned(table, columns))
 
 

@@ -39,9 +39,9 @@ def build_index(spark: SparkSession, tbox: TBox, roles: RoleBox, base: Base) -> 
     whole = alone(base)
     elements = renamed(nodes(spark, whole), members(same), "id").distinct()
     world = World(spark, whole, roles, calculus, same, elements.withColumn("label", F.lit(NOTHING_TOLD)), all_said=True)
-    world.vertices = world.vertices.withColumn("active", F.lit(True))
+    world.activate(None)
     world.saturate()
-    found = collected(world.vertices.select("id", "label"))
+    found = collected(world.active)
     numbers = {text: calculus.table.id(label_of(text)) for text in sorted(set(found["label"]))}
     order = np.argsort(found["id"])
     label = np.fromiter((numbers[text] for text in found["label"]), np.int64, len(order))[order]

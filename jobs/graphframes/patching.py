@@ -45,7 +45,7 @@ class MessagePatch(Patch):
     def _adopt(self) -> None:
         """Takes over the active elements of the world, with their labels."""
         graph, world, table = self.graph, self.world, self.calculus.table
-        rows = collected(world.vertices.filter("active").select("id", "label"))
+        rows = collected(world.active)
         elements = rows["id"]
         node, name = world.names
         merged = is_in(name, unique(elements))

@@ -131,6 +131,7 @@ class Memory:
     def __init__(self, tbox: ClausalTBox, roles: Sequence[Role]) -> None:
         self.space, self.roles = LabelSpace(tbox), roles
         self._known: dict[tuple[Any, ...], Any] = {}
+        self._branches = {c.index: c.branch_body for c in self.space.m_type}
 
     def _once(self, key: tuple[Any, ...], work: Callable[[], Any]) -> Any:
         if key not in self._known:
@@ -161,6 +162,10 @@ class Memory:
     def grow(self, label: str, received: str) -> str:
         """A label with what was received joined in, closed."""
         return self.close(_joined(label + AND + received)) if received else label
+
+    def fills(self, clause: int, label: str) -> bool:
+        """Whether what has this label is a told branch of a ≤1 S.C, by the index of its clause."""
+        return not self._branches[clause] & ~label_of(label)[0]
 
     # --- for certificates --------------------------------------------------------------------------
 

@@ -10,20 +10,24 @@ from abox_ops.elements.base import FRESH
 from abox_ops.elements.partition import StoredPartition
 from abox_ops.elements.union_view import UnionView
 from abox_ops.labels.columns import Calculus
+from jobs.graphframes.core import running
 from jobs.graphframes.equalities import entailed_equal
 from jobs.graphframes.frames import connected, frame, lookup, members, renamed, role_assertions, settled
 from jobs.graphframes.rules import NOTHING_TOLD, WorkerCalculus, joined, label_text
 from jobs.graphframes.said import apart, said
 from jobs.graphframes.told import told
-from shiq.columns.arrays import Ints, unique
+from shiq.columns.arrays import Ints, unique, without
 from shiq.columns.rows import SAME
 from shiq.roles import RoleBox
 
 
 class World:
-    """``vertices``: id, label (told⁺ where active, else told), said (asserted or refuted by data beyond that; null if nothing),
-    active. ``edges``: src, dst, role (not inverted), each once, of the roles that told⁺ and equality go by. An element is
-    named by its least node; ``names``: (node, element) of those that do not name their own.
+    """``active``: id, label (told⁺) of the active elements. ``near``: src, dst, role (not inverted), the role assertions at them
+    of the roles that told⁺ and equality go by. An element is named by its least node; ``names``: (node, element) of those that
+    do not name their own.
+
+    Nothing that is written is of the size of A, unless all elements are active: the others, and their role assertions, are read
+    where they are.
     """
 
     def __init__(
@@ -42,17 +46,22 @@ class World:
         self.spark, self.calculus = spark, calculus
         self.rules = WorkerCalculus(calculus.tbox, tuple(calculus.roles))
         self.names = members(equal)
-        rows = said(spark, whole, roles, calculus, all_said=all_said, by_data=True)
-        asserted = renamed(rows, self.names, "id").groupBy("id").agg(joined(F.collect_set("said")).alias("said"))
         fresh = inserted_nodes(whole)
         new = frame(spark, {"id": fresh[fresh >= FRESH]}).withColumn("label", F.lit(NOTHING_TOLD))
-        everyone = vertices.select("id", "label").unionByName(new).join(asserted, "id", "left")
-        self.vertices = settled(everyone.withColumn("active", F.lit(False)))
+        #: Those of every element before any was active; the parts of what was merged since are never asked for.
+        self._told = vertices.select("id", "label").unionByName(new)
+        rows = said(spark, whole, roles, calculus, all_said=all_said, by_data=True)
+        self._said = renamed(rows, self.names, "id").select("id", F.col("said").alias("label"))
         used = {r - r % 2 for c in self.rules.functional for r in self.rules.below(c)}.union(self.rules.sending)
-        edges = role_assertions(spark, whole, used).select("src", "dst", "role")
-        self.edges = settled(renamed(edges, self.names, "src", "dst").distinct())
+        self._edges = role_assertions(spark, whole, used).select("src", "dst", "role")
         different = apart(spark, whole)
         self._apart = None if different is None else settled(different)
+        #: About how many rows `active` and `near` have.
+        self._size, self._whole_size = 0, len(whole.base) + whole.insertions
+        #: The active elements, ascending; None: all.
+        self._active: Ints | None = np.zeros(0, np.int64)
+        self.active = frame(spark, {"id": self._active}).withColumn("label", F.lit(NOTHING_TOLD))
+        self.near = frame(spark, dict.fromkeys(("src", "dst", "role"), self._active))
         pairs = whole.inserted["pairs"].columns
         same = pairs["kind"] == SAME
         self.merge(*connected(self.of(pairs["node"][same]), self.of(pairs["neighbour"][same])))
@@ -66,27 +75,46 @@ class World:
 
     def merge(self, element: Ints, name: Ints) -> None:
         """Makes each of ``element`` and ``name`` one, under that name; the whole is active."""
-        if np.array_equal(element, name):
+        moved = element != name
+        if not moved.any():
             return
+        self.activate(np.concatenate([element[moved], name[moved]]))
         new = element, name
         self.names = connected(*map(np.concatenate, zip(self.names, new)))
-        together = renamed(self.vertices, new, "id").groupBy("id")
-        self.vertices = settled(
-            together.agg(
-                joined(F.collect_set("label")).alias("label"),
-                joined(F.collect_set("said")).alias("said"),
-                (F.max("active") | (F.count("*") > 1)).alias("active"),
-            )
-        )
-        self.edges = settled(renamed(self.edges, new, "src", "dst").distinct())
+        with running(self.spark, self._size):
+            self.active = _grouped(renamed(self.active, new, "id"))
+            self.near = settled(renamed(self.near, new, "src", "dst"))
+
+    def activate(self, elements: Ints | None) -> None:
+        """Makes ``elements`` active too; None: all."""
+        before = self._active
+        if before is None:
+            return
+        told, asserted, edges = self._told, self._said, renamed(self._edges, self.names, "src", "dst")
+        if elements is not None:
+            fresh = without(unique(elements), before)
+            if not len(fresh):
+                return
+            chosen = lookup(self.spark, {"id": fresh})
+            told, asserted = (rows.join(chosen, "id", "left_semi") for rows in (told, asserted))
+            edges = self._newly_near(edges, before, fresh)
+            elements = np.sort(np.concatenate([before, fresh]))
+        self._active = elements
+        near, labels = settled(edges), told.unionByName(asserted)
+        self._size = self._whole_size if elements is None else self._size + len(elements) - len(before) + near.count()
+        with running(self.spark, self._size):
+            self.near = settled(self.near.unionByName(near))
+            self.active = _grouped(self.active.unionByName(labels))
+
+    def _newly_near(self, edges: DataFrame, before: Ints, fresh: Ints) -> DataFrame:
+        """Those of ``edges`` at ``fresh`` elements that are not near for what was active before."""
+        ids, is_fresh = np.concatenate([before, fresh]), np.repeat([False, True], [len(before), len(fresh)])
+        for end in ("src", "dst"):
+            edges = edges.join(lookup(self.spark, {end: ids, f"fresh_{end}": is_fresh}), end, "left")
+        either = F.coalesce("fresh_src", "fresh_dst") & F.coalesce("fresh_dst", "fresh_src")
+        return edges.filter(either).select("src", "dst", "role")
 
     # --- told⁺ -------------------------------------------------------------------------------------
-
-    def activate(self, elements: Ints) -> None:
-        """Makes ``elements`` active too."""
-        chosen = lookup(self.spark, {"id": unique(elements), "chosen": np.ones(len(unique(elements)), np.bool_)})
-        active = F.col("active") | F.coalesce("chosen", F.lit(False))
-        self.vertices = settled(self.vertices.join(chosen, "id", "left").withColumn("active", active).drop("chosen"))
 
     def saturate(self) -> None:
         """Brings the labels of the active elements to the fixpoint, with the equalities that they entail:
@@ -95,24 +123,33 @@ class World:
         Stops because labels grow within finitely many literals and elements only merge.
         """
         while True:
-            found = told(self.rules, self._taken_in(), self.edges)
-            after = self.vertices.join(found.withColumnRenamed("label", "now"), "id", "left")
-            self.vertices = settled(after.withColumn("label", F.coalesce("now", "label")).drop("now"))
-            element, name = entailed_equal(self.spark, self.rules, self.vertices, self.edges)
+            with running(self.spark, self._size):
+                self.active = told(self.rules, self._taken_in(), self.near)
+                element, name = entailed_equal(self.spark, self.rules, self.active, self.near, self._labels)
             if np.array_equal(element, name):
                 return
             self.merge(element, name)
 
     def _taken_in(self) -> DataFrame:
-        """(id, label) of the active elements with what is asserted of them; a clash where two members are different."""
-        active = self.vertices.filter("active")
-        found = active.select("id", F.array_compact(F.array("label", "said")).alias("labels"))
-        if self._apart is not None:
-            rows = renamed(self._apart, self.names, "first", "second").filter("first = second")
-            clash = F.lit(label_text(self.calculus.space.clash))
-            found = found.join(rows.select(F.col("first").alias("id"), clash.alias("clash")).distinct(), "id", "left")
-            found = found.select("id", F.array_compact(F.array_append("labels", F.col("clash"))).alias("labels"))
-        return found.select("id", joined(F.col("labels")).alias("label"))
+        """(id, label) of the active elements; a clash where two members are different."""
+        if self._apart is None:
+            return self.active
+        rows = renamed(self._apart, self.names, "first", "second").filter("first = second")
+        clash = F.lit(label_text(self.calculus.space.clash))
+        found = self.active.join(rows.select(F.col("first").alias("id"), clash.alias("clash")).distinct(), "id", "left")
+        return found.select("id", joined(F.array_compact(F.array("label", "clash"))).alias("label"))
+
+    def _labels(self, ids: DataFrame) -> DataFrame:
+        """(id, label) of the active elements, and of the others among ``ids`` (few)."""
+        if self._active is None:
+            return self.active
+        others = self._told.join(F.broadcast(ids), "id", "left_semi")
+        return self.active.unionByName(others.join(lookup(self.spark, {"id": self._active}), "id", "left_anti"))
+
+
+def _grouped(rows: DataFrame) -> DataFrame:
+    """(id, label): the join of the labels of each id in ``rows``."""
+    return settled(rows.groupBy("id").agg(joined(F.collect_set("label")).alias("label")))
 
 
 def inserted_nodes(whole: UnionView) -> Ints:
