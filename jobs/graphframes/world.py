@@ -97,14 +97,13 @@ class World:
                 return
             chosen = lookup(self.spark, {"id": fresh})
             told, asserted = (rows.join(chosen, "id", "left_semi") for rows in (told, asserted))
-            edges = self._newly_near(edges, before, fresh)
+            edges = settled(self._newly_near(edges, before, fresh))
             elements = np.sort(np.concatenate([before, fresh]))
+        self._size = self._whole_size if elements is None else self._size + len(fresh) + edges.count()
         self._active = elements
-        near, labels = settled(edges), told.unionByName(asserted)
-        self._size = self._whole_size if elements is None else self._size + len(elements) - len(before) + near.count()
         with running(self.spark, self._size):
-            self.near = settled(self.near.unionByName(near))
-            self.active = _grouped(self.active.unionByName(labels))
+            self.near = settled(self.near.unionByName(edges))
+            self.active = _grouped(self.active.unionByName(told.unionByName(asserted)))
 
     def _newly_near(self, edges: DataFrame, before: Ints, fresh: Ints) -> DataFrame:
         """Those of ``edges`` at ``fresh`` elements that are not near for what was active before."""

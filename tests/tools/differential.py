@@ -315,7 +315,13 @@ def _names(*known: str) -> Callable[[click.Context, click.Parameter, str], tuple
     default="",
     help="chains,loops: with property chains, Self and reflexive roles.",
 )
-@click.option("--engines", callback=_names("memory", "local"), default="memory,local", show_default=True)
+@click.option(
+    "--engines",
+    callback=_names("memory", "local", "spark", "graphframes"),
+    default="memory,local",
+    show_default=True,
+    help="Also spark, graphframes (with SHIQ_GRAPHFRAMES_JAR): seconds a check.",
+)
 @click.option("--reasoners", callback=_names("own", "hermit", "auto"), default="own,hermit", show_default=True)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes, each with a JVM of its own.")
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Where failing inputs go, shrunk.")
