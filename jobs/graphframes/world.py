@@ -16,7 +16,7 @@ from jobs.graphframes.frames import connected, frame, lookup, members, renamed, 
 from jobs.graphframes.rules import NOTHING_TOLD, WorkerCalculus, joined, label_text
 from jobs.graphframes.said import apart, said
 from jobs.graphframes.told import told
-from shiq.columns.arrays import Ints, unique, without
+from shiq.columns.arrays import NONE, Ints, unique, without
 from shiq.columns.rows import SAME
 from shiq.roles import RoleBox
 
@@ -59,9 +59,9 @@ class World:
         #: About how many rows `active` and `near` have.
         self._size, self._whole_size = 0, len(whole.base) + whole.insertions
         #: The active elements, ascending; None: all.
-        self._active: Ints | None = np.zeros(0, np.int64)
-        self.active = frame(spark, {"id": self._active}).withColumn("label", F.lit(NOTHING_TOLD))
-        self.near = frame(spark, dict.fromkeys(("src", "dst", "role"), self._active))
+        self._active: Ints | None = NONE
+        self.active = frame(spark, {"id": NONE}).withColumn("label", F.lit(NOTHING_TOLD))
+        self.near = frame(spark, dict.fromkeys(("src", "dst", "role"), NONE))
         pairs = whole.inserted["pairs"].columns
         same = pairs["kind"] == SAME
         self.merge(*connected(self.of(pairs["node"][same]), self.of(pairs["neighbour"][same])))
