@@ -84,9 +84,7 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
 
     def announce() -> None:
         if clock.certain is None:
-            clock.certain = refuted_result(base, batch.ledger, batch.leftovers, options, clock)
-            if options.certain is not None:
-                options.certain(clock.certain)
+            _announce(base, batch.ledger, batch.leftovers, options, clock)
 
     # What an audit has yet to see is not certain.
     certain = announce if decider.audit is None else unheard
@@ -175,16 +173,19 @@ def answered_outside(
         # Loaded where something is outside: most TBoxes have nothing there.
         from jobs.checking.outside import with_outside
 
-        def announce() -> None:
-            clock.certain = refuted_result(base, batch.ledger, leftovers, options, clock)
-            if options.certain is not None:
-                options.certain(clock.certain)
-
+        announce = partial(_announce, base, batch.ledger, leftovers, options, clock)
         clock.doing = "asking HermiT about the whole"
         told = with_outside(base, batch, found, leftovers, options, decider, left, announce)
         base, found, leftovers = replace(base, leftovers=told.base), told.found, told.batch
         clock.stage("what is outside SHIQ(D)")
     return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places)
+
+
+def _announce(base: OpenBase, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock) -> None:
+    """Tells that the batch is inconsistent for certain, to whoever asked to hear it at once."""
+    clock.certain = refuted_result(base, ledger, leftovers, options, clock)
+    if options.certain is not None:
+        options.certain(clock.certain)
 
 
 _STOPPED = "verdict only: A_add, modules and counts are of what was looked at until the contradiction was certain"

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from shiq.model import RDF
+from shiq.functional import parse_functional
+from shiq.model import RDF, XSD, Axiom
 
 RDF_TYPE = f"<{RDF}type>"
 #: Called with the parts (departments and the like) written and the parts in all.
@@ -55,3 +56,9 @@ def write_triples(path: Path, parts: Iterable[list[str]], total: int, progress: 
             if progress is not None:
                 progress(done, total)
     return counts
+
+
+def stated(namespace: str, axioms: Iterable[str]) -> tuple[Axiom, ...]:
+    """``axioms`` in functional syntax, in which ``:`` stands for ``namespace``."""
+    text = f"Prefix(:=<{namespace}>) Prefix(xsd:=<{XSD}>) Ontology({' '.join(axioms)})"
+    return parse_functional(text, namespace, "").tbox.axioms

@@ -11,7 +11,6 @@ from typing import Any
 from jobs.evaluation.evaluate.compare import wrong_counts
 from jobs.evaluation.evaluate.pieces import (
     COLOUR,
-    Column,
     colour_of,
     comparison_of,
     counted,
@@ -19,6 +18,7 @@ from jobs.evaluation.evaluate.pieces import (
     is_random,
     key_of,
     merged,
+    numbers,
     outcome_text,
     own_runs,
     percentage,
@@ -27,6 +27,7 @@ from jobs.evaluation.evaluate.pieces import (
     seconds_cell,
     series_of,
     table_of,
+    texts,
     tip_of,
     verdict_cell,
 )
@@ -116,15 +117,8 @@ def _data(datasets: Mapping[str, Mapping[str, Any]], runs: Sequence[Run]) -> str
                 counted(base.peak_mb) if base else "",
             ]
         )
-    columns = [
-        Column("data"),
-        Column("what it is"),
-        Column("facts", True),
-        Column("by itself"),
-        Column("index and certify, s", True),
-        Column("CPU s", True),
-        Column("peak MB", True),
-    ]
+    columns = texts("data", "what it is") + numbers("facts") + texts("by itself")
+    columns += numbers("index and certify, s", "CPU s", "peak MB")
     return (
         "<h2>The data</h2><p>Before any batch, each base is indexed and certified: its facts must not contradict the rules.</p>"
         + table_of(columns, rows)
@@ -244,9 +238,7 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
         title="time of each system",
     )
     counts = wrong_counts([comparison_of(c) for c in comparisons], runs)
-    columns = [Column("system")] + [
-        Column(title, True) for title in ("asked", "answered", "known wrong", "crashed", "time limit", "not tried")
-    ]
+    columns = texts("system") + numbers("asked", "answered", "known wrong", "crashed", "time limit", "not tried")
     rows = []
     for label, row in counts.items():
         if row["absent"]:
@@ -274,7 +266,7 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
     disagreed = [c for c in comparisons if not c["agreed"] or c["wrong"]]
     if disagreed:
         text += "<h3>Where the answers differ</h3>" + table_of(
-            [Column("data"), Column("batch"), Column("consistent"), Column("inconsistent"), Column("right")],
+            texts("data", "batch", "consistent", "inconsistent", "right"),
             [
                 [
                     escaped(c["dataset"]),
@@ -288,7 +280,7 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
     failed = [r for r in runs if r.outcome in ("crash", "limit")]
     if failed:
         text += "<h3>Runs without an answer</h3>" + table_of(
-            [Column("data"), Column("batch"), Column("system"), Column("what happened")],
+            texts("data", "batch", "system", "what happened"),
             [[escaped(r.dataset), escaped(r.batch), escaped(r.label), escaped(f"{r.outcome}: {r.note}")] for r in failed],
         )
     if absent:
@@ -319,10 +311,9 @@ def _timed(run: Run) -> Bar:
 
 
 def _all_runs(runs: Sequence[Run]) -> str:
-    columns = [Column("data"), Column("batch"), Column("system")]
-    columns += [Column(t, True) for t in ("facts", "inserted", "looked at", "of base", "pulled in", "modules", "shapes")]
-    columns += [Column("answer")]
-    columns += [Column(t, True) for t in ("before, CPU s", "step, CPU s", "step, wall s", "CPU s in all", "peak MB")]
+    columns = texts("data", "batch", "system")
+    columns += numbers("facts", "inserted", "looked at", "of base", "pulled in", "modules", "shapes") + texts("answer")
+    columns += numbers("before, CPU s", "step, CPU s", "step, wall s", "CPU s in all", "peak MB")
     rows = [
         [
             escaped(r.dataset),
@@ -374,8 +365,5 @@ def _method(documents: Sequence[Mapping[str, Any]]) -> str:
         "<li>A slice is a part of the data itself, inserted into the rest of it.</li>"
         "<li>Ours is timed until the verdict is there and conflicts are counted; they are not explained.</li>"
         "<li>What was not understood or not decided is never counted as consistent: the answer is then “undetermined”.</li></ul>"
-        + table_of([Column("made"), Column("machine"), Column("load"), Column("settings")], rows)
+        + table_of(texts("made", "machine", "load", "settings"), rows)
     )
-
-
-# --- pieces -----------------------------------------------------------------------------------------

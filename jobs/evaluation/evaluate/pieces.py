@@ -40,6 +40,14 @@ class Column:
     number: bool = False
 
 
+def texts(*titles: str) -> list[Column]:
+    return [Column(title) for title in titles]
+
+
+def numbers(*titles: str) -> list[Column]:
+    return [Column(title, True) for title in titles]
+
+
 def questions(runs: Iterable[Run]) -> list[tuple[str, str]]:
     return list(dict.fromkeys((r.dataset, r.batch) for r in runs if not r.batch.startswith(BASE)))
 

@@ -9,6 +9,9 @@ the data with objects exchanged between assertions of one predicate: see data/lu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from jobs.evaluation.generation import stated
 from shiq import model as owl
 
 NAMESPACE = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"
@@ -111,78 +114,48 @@ _DATA = {
 }
 
 
-def _class(name: str) -> owl.Class:
-    return owl.Class(NAMESPACE + name)
+#: The axioms of the variant.
+_VARIANT = (
+    "DisjointClasses(:Person :Organization :Work :Publication)",
+    "SubClassOf(:ResearchGroup ObjectAllValuesFrom(:subOrganizationOf ObjectComplementOf(:ResearchGroup)))",
+    "SubClassOf(:Institute ObjectAllValuesFrom(:subOrganizationOf ObjectComplementOf(:University)))",
+    "SubClassOf(:VisitingProfessor ObjectAllValuesFrom(ObjectInverseOf(:advisor) ObjectComplementOf(:UndergraduateStudent)))",
+    "DisjointObjectProperties(:takesCourse :teacherOf)",
+    "AsymmetricObjectProperty(:advisor)",
+    "FunctionalObjectProperty(:headOf)",
+    "InverseFunctionalObjectProperty(:headOf)",
+    "InverseFunctionalObjectProperty(:teacherOf)",
+    "SubClassOf(:Person ObjectMaxCardinality(2 :advisor))",
+    "SubClassOf(:TeachingAssistant ObjectMaxCardinality(2 :teachingAssistantOf))",
+    "SubClassOf(:UndergraduateStudent ObjectMaxCardinality(1 :takesCourse :GraduateCourse))",
+    "FunctionalDataProperty(:age)",
+    'DataPropertyRange(:age DatatypeRestriction(xsd:integer xsd:minInclusive "0"^^xsd:integer '
+    'xsd:maxInclusive "150"^^xsd:integer))',
+    'SubClassOf(:GraduateStudent DataAllValuesFrom(:age DatatypeRestriction(xsd:integer xsd:minInclusive "16"^^xsd:integer)))',
+    "DataPropertyRange(:telephone xsd:string)",
+)
 
 
-def _role(name: str) -> owl.ObjectProperty:
-    return owl.ObjectProperty(NAMESPACE + name)
-
-
-def _some(role: str, filler: str) -> owl.ObjectSomeValuesFrom:
-    return owl.ObjectSomeValuesFrom(_role(role), _class(filler))
-
-
-def _integers(*facets: tuple[str, int]) -> owl.DatatypeRestriction:
-    integer = owl.Datatype(owl.XSD + "integer")
-    return owl.DatatypeRestriction(integer, tuple((owl.XSD + facet, owl.Literal(str(n), integer.iri)) for facet, n in facets))
-
-
-def _univ_bench() -> list[owl.Axiom]:
-    axioms: list[owl.Axiom] = []
+def _univ_bench() -> Iterator[str]:
     for name, supers in _SUPERCLASSES.items():
-        axioms += (owl.SubClassOf(_class(name), _class(sup)) for sup in supers)
+        yield from (f"SubClassOf(:{name} :{sup})" for sup in supers)
         if name in _NECESSARY:
-            axioms.append(owl.SubClassOf(_class(name), _some(*_NECESSARY[name])))
+            role, filler = _NECESSARY[name]
+            yield f"SubClassOf(:{name} ObjectSomeValuesFrom(:{role} :{filler}))"
         if name in _DEFINED:
             operand, role, filler = _DEFINED[name]
-            some = _some(role, filler)
-            axioms.append(
-                owl.EquivalentClasses((_class(name), owl.ObjectIntersectionOf((_class(operand), some)) if operand else some))
-            )
+            some = f"ObjectSomeValuesFrom(:{role} :{filler})"
+            yield f"EquivalentClasses(:{name} {f'ObjectIntersectionOf(:{operand} {some})' if operand else some})"
     for name, (domain, range, sup) in _OBJECT.items():
         if domain:
-            axioms.append(owl.ObjectPropertyDomain(_role(name), _class(domain)))
+            yield f"ObjectPropertyDomain(:{name} :{domain})"
         if range:
-            axioms.append(owl.ObjectPropertyRange(_role(name), _class(range)))
+            yield f"ObjectPropertyRange(:{name} :{range})"
         if sup:
-            axioms.append(owl.SubObjectPropertyOf(_role(name), _role(sup)))
-    axioms += (owl.InverseObjectProperties(_role(first), _role(second)) for first, second in _INVERSES)
-    axioms.append(owl.TransitiveObjectProperty(_role("subOrganizationOf")))
-    axioms += (
-        owl.DataPropertyDomain(owl.DataProperty(NAMESPACE + name), _class(domain)) for name, domain in _DATA.items() if domain
-    )
-    return axioms
-
-
-def _variant() -> list[owl.Axiom]:
-    age = owl.DataProperty(NAMESPACE + "age")
-    inside = _role("subOrganizationOf")
-    return [
-        owl.DisjointClasses(tuple(map(_class, ("Person", "Organization", "Work", "Publication")))),
-        owl.SubClassOf(_class("ResearchGroup"), owl.ObjectAllValuesFrom(inside, owl.ObjectComplementOf(_class("ResearchGroup")))),
-        owl.SubClassOf(_class("Institute"), owl.ObjectAllValuesFrom(inside, owl.ObjectComplementOf(_class("University")))),
-        owl.SubClassOf(
-            _class("VisitingProfessor"),
-            owl.ObjectAllValuesFrom(
-                owl.ObjectInverseOf(_role("advisor")), owl.ObjectComplementOf(_class("UndergraduateStudent"))
-            ),
-        ),
-        owl.DisjointObjectProperties((_role("takesCourse"), _role("teacherOf"))),
-        owl.AsymmetricObjectProperty(_role("advisor")),
-        owl.FunctionalObjectProperty(_role("headOf")),
-        owl.InverseFunctionalObjectProperty(_role("headOf")),
-        owl.InverseFunctionalObjectProperty(_role("teacherOf")),
-        owl.SubClassOf(_class("Person"), owl.ObjectMaxCardinality(2, _role("advisor"))),
-        owl.SubClassOf(_class("TeachingAssistant"), owl.ObjectMaxCardinality(2, _role("teachingAssistantOf"))),
-        owl.SubClassOf(
-            _class("UndergraduateStudent"), owl.ObjectMaxCardinality(1, _role("takesCourse"), _class("GraduateCourse"))
-        ),
-        owl.FunctionalDataProperty(age),
-        owl.DataPropertyRange(age, _integers(("minInclusive", 0), ("maxInclusive", 150))),
-        owl.SubClassOf(_class("GraduateStudent"), owl.DataAllValuesFrom(age, _integers(("minInclusive", 16)))),
-        owl.DataPropertyRange(owl.DataProperty(NAMESPACE + "telephone"), owl.Datatype(owl.XSD + "string")),
-    ]
+            yield f"SubObjectPropertyOf(:{name} :{sup})"
+    yield from (f"InverseObjectProperties(:{first} :{second})" for first, second in _INVERSES)
+    yield "TransitiveObjectProperty(:subOrganizationOf)"
+    yield from (f"DataPropertyDomain(:{name} :{domain})" for name, domain in _DATA.items() if domain)
 
 
 def lubm_tbox(disjointness: bool = False) -> owl.TBox:
@@ -192,4 +165,4 @@ def lubm_tbox(disjointness: bool = False) -> owl.TBox:
         object_properties=frozenset(NAMESPACE + name for name in _OBJECT),
         data_properties=frozenset(NAMESPACE + name for name in _DATA),
     )
-    return owl.TBox(tuple(_univ_bench() + (_variant() if disjointness else [])), signature)
+    return owl.TBox(stated(NAMESPACE, (*_univ_bench(), *(_VARIANT if disjointness else ()))), signature)

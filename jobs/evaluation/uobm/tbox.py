@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from jobs.evaluation.generation import stated
 from shiq import model as owl
 
 NAMESPACE = "http://semantics.crl.ibm.com/univ-bench-dl.owl#"
@@ -154,78 +155,56 @@ _DATA = {
 }
 
 
-def _class(name: str) -> owl.Class:
-    return owl.Class(NAMESPACE + name)
+#: What some classes are, beside `_PEOPLE_WITH`.
+_DEFINITIONS = {
+    "Person": "ObjectUnionOf(:Man :Woman)",
+    "Dean": "ObjectSomeValuesFrom(:isHeadOf :College)",
+    "GraduateStudent": "ObjectIntersectionOf(ObjectMinCardinality(1 :takesCourse) "
+    "ObjectAllValuesFrom(:takesCourse :GraduateCourse))",
+    "ScienceStudent": "ObjectIntersectionOf(:Student ObjectSomeValuesFrom(:hasMajor :Science))",
+    "NonScienceStudent": "ObjectIntersectionOf(:Student ObjectComplementOf(ObjectSomeValuesFrom(:hasMajor :Science)))",
+    "PeopleWithHobby": "ObjectIntersectionOf(:Person ObjectMinCardinality(1 :like))",
+    "PeopleWithManyHobbies": "ObjectMinCardinality(3 :like)",
+    "WomanCollege": "ObjectIntersectionOf(:College ObjectAllValuesFrom(:hasStudent :UndergraduateStudent) "
+    "ObjectAllValuesFrom(:hasStudent ObjectComplementOf(:Man)))",
+}
+_CLASS_AXIOMS = (
+    "SubClassOf(:ResearchAssistant ObjectSomeValuesFrom(:worksFor :ResearchGroup))",
+    "SubClassOf(:LeisureStudent ObjectMaxCardinality(3 :takesCourse))",
+    "DisjointClasses(:Woman :Man)",
+)
+_ROLE_AXIOMS = (
+    "EquivalentObjectProperties(:like :love)",
+    "TransitiveObjectProperty(:subOrganizationOf)",
+    "TransitiveObjectProperty(:hasSameHomeTownWith)",
+    "SymmetricObjectProperty(:hasSameHomeTownWith)",
+    "SymmetricObjectProperty(:isFriendOf)",
+    "FunctionalObjectProperty(:isTaughtBy)",
+    "InverseFunctionalObjectProperty(:isHeadOf)",
+)
 
 
-def _role(name: str) -> owl.ObjectProperty:
-    return owl.ObjectProperty(NAMESPACE + name)
-
-
-def _some(role: str, filler: str) -> owl.ObjectSomeValuesFrom:
-    return owl.ObjectSomeValuesFrom(_role(role), _class(filler))
-
-
-def _and(*operands: owl.ClassExpression) -> owl.ObjectIntersectionOf:
-    return owl.ObjectIntersectionOf(operands)
-
-
-def _at_least(n: int, role: str) -> owl.ObjectMinCardinality:
-    return owl.ObjectMinCardinality(n, _role(role), owl.THING)
-
-
-def _definitions() -> dict[str, owl.ClassExpression]:
-    person, student = _class("Person"), _class("Student")
-    takes, has_student = _role("takesCourse"), _role("hasStudent")
-    major = _some("hasMajor", "Science")
-    return {
-        **{name: _and(person, _some(*neighbour)) for name, neighbour in _PEOPLE_WITH.items()},
-        "Person": owl.ObjectUnionOf((_class("Man"), _class("Woman"))),
-        "Dean": _some("isHeadOf", "College"),
-        "GraduateStudent": _and(_at_least(1, "takesCourse"), owl.ObjectAllValuesFrom(takes, _class("GraduateCourse"))),
-        "ScienceStudent": _and(student, major),
-        "NonScienceStudent": _and(student, owl.ObjectComplementOf(major)),
-        "PeopleWithHobby": _and(person, _at_least(1, "like")),
-        "PeopleWithManyHobbies": _at_least(3, "like"),
-        "WomanCollege": _and(
-            _class("College"),
-            owl.ObjectAllValuesFrom(has_student, _class("UndergraduateStudent")),
-            owl.ObjectAllValuesFrom(has_student, owl.ObjectComplementOf(_class("Man"))),
-        ),
-    }
-
-
-def _class_axioms() -> Iterator[owl.Axiom]:
+def _axioms() -> Iterator[str]:
     for above, below in _SUBCLASSES.items():
-        yield from (owl.SubClassOf(_class(name), _class(above)) for name in below)
-    for name, definition in _definitions().items():
-        yield owl.EquivalentClasses((_class(name), definition))
-    yield owl.SubClassOf(_class("ResearchAssistant"), _some("worksFor", "ResearchGroup"))
-    yield owl.SubClassOf(_class("LeisureStudent"), owl.ObjectMaxCardinality(3, _role("takesCourse"), owl.THING))
-    yield owl.DisjointClasses((_class("Woman"), _class("Man")))
-
-
-def _role_axioms() -> Iterator[owl.Axiom]:
+        yield from (f"SubClassOf(:{name} :{above})" for name in below)
+    for name, (role, filler) in _PEOPLE_WITH.items():
+        yield f"EquivalentClasses(:{name} ObjectIntersectionOf(:Person ObjectSomeValuesFrom(:{role} :{filler})))"
+    yield from (f"EquivalentClasses(:{name} {definition})" for name, definition in _DEFINITIONS.items())
+    yield from _CLASS_AXIOMS
     for name, (domain, range) in _OBJECT.items():
         if domain:
-            yield owl.ObjectPropertyDomain(_role(name), _class(domain))
+            yield f"ObjectPropertyDomain(:{name} :{domain})"
         if range:
-            yield owl.ObjectPropertyRange(_role(name), _class(range))
+            yield f"ObjectPropertyRange(:{name} :{range})"
     for above, below in _SUBPROPERTIES.items():
-        yield from (owl.SubObjectPropertyOf(_role(name), _role(above)) for name in below)
-    yield from (owl.InverseObjectProperties(_role(first), _role(second)) for first, second in _INVERSES)
-    yield owl.EquivalentObjectProperties((_role("like"), _role("love")))
-    yield owl.TransitiveObjectProperty(_role("subOrganizationOf"))
-    yield owl.TransitiveObjectProperty(_role("hasSameHomeTownWith"))
-    yield owl.SymmetricObjectProperty(_role("hasSameHomeTownWith"))
-    yield owl.SymmetricObjectProperty(_role("isFriendOf"))
-    yield owl.FunctionalObjectProperty(_role("isTaughtBy"))
-    yield owl.InverseFunctionalObjectProperty(_role("isHeadOf"))
+        yield from (f"SubObjectPropertyOf(:{name} :{above})" for name in below)
+    yield from (f"InverseObjectProperties(:{first} :{second})" for first, second in _INVERSES)
+    yield from _ROLE_AXIOMS
     for name, (domain, is_string) in _DATA.items():
         if domain:
-            yield owl.DataPropertyDomain(owl.DataProperty(NAMESPACE + name), _class(domain))
+            yield f"DataPropertyDomain(:{name} :{domain})"
         if is_string:
-            yield owl.DataPropertyRange(owl.DataProperty(NAMESPACE + name), owl.Datatype(owl.XSD + "string"))
+            yield f"DataPropertyRange(:{name} xsd:string)"
 
 
 def uobm_tbox() -> owl.TBox:
@@ -236,11 +215,13 @@ def uobm_tbox() -> owl.TBox:
         object_properties=frozenset(NAMESPACE + name for name in _OBJECT),
         data_properties=frozenset(NAMESPACE + name for name in _DATA),
     )
-    return owl.TBox((*_class_axioms(), *_role_axioms()), signature)
+    return owl.TBox(stated(NAMESPACE, _axioms()), signature)
 
 
 def uobm_individuals() -> tuple[owl.ClassAssertion, ...]:
     """The classes of the subjects and interests that the file of UOBM's TBox names: without them nobody likes sports."""
     subjects = ((subject, subject + "Class") for subjects in SUBJECTS.values() for subject in subjects)
     interests = ((interest, name) for name, interests in INTERESTS.items() for interest in interests)
-    return tuple(owl.ClassAssertion(_class(name), NAMESPACE + individual) for individual, name in (*subjects, *interests))
+    return tuple(
+        owl.ClassAssertion(owl.Class(NAMESPACE + name), NAMESPACE + individual) for individual, name in (*subjects, *interests)
+    )
