@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -145,16 +145,25 @@ def test_equal_on_many_random_knowledge_bases() -> None:
         check(Case(kb.tbox, kb.abox, kb.insertions, kb.deletions))
 
 
-def counting_case(seed: int) -> Case:
-    """Much of what `random_kb` is too broad to hit often: bounds that are just met, merge classes that come and go."""
-    dice = random.Random(seed)
+def small_vocabulary(
+    dice: random.Random, least: int, most: int, straight: float
+) -> tuple[list[Class], list[ObjectProperty], list[str], Callable[[], ObjectPropertyExpression]]:
+    """Classes, properties, from ``least`` to ``most`` individuals, and what draws a role, which is no inverse as often as
+    ``straight``."""
     names = [Class(f"urn:C{i}") for i in range(4)]
     properties = [ObjectProperty(f"urn:r{i}") for i in range(3)]
-    individuals = [f"urn:i{i}" for i in range(dice.randint(4, 8))]
 
     def role() -> ObjectPropertyExpression:
         chosen = dice.choice(properties)
-        return chosen if dice.random() < 0.7 else ObjectInverseOf(chosen)
+        return chosen if dice.random() < straight else ObjectInverseOf(chosen)
+
+    return names, properties, [f"urn:i{i}" for i in range(dice.randint(least, most))], role
+
+
+def counting_case(seed: int) -> Case:
+    """Much of what `random_kb` is too broad to hit often: bounds that are just met, merge classes that come and go."""
+    dice = random.Random(seed)
+    names, properties, individuals, role = small_vocabulary(dice, 4, 8, 0.7)
 
     def class_assertion() -> Assertion:
         name = dice.choice(names)

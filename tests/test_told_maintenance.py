@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from store_content import said
-from test_local import Case, counting_case, deletion_case
+from test_local import Case, counting_case, deletion_case, small_vocabulary
 from test_model_columns import _SETTINGS, is_plain, scratch, steps
 
 from abox_ops.local import LocalKnowledgeBase
@@ -32,7 +32,6 @@ from shiq.model import (
     NegativeObjectPropertyAssertion,
     ObjectAllValuesFrom,
     ObjectIntersectionOf,
-    ObjectInverseOf,
     ObjectMaxCardinality,
     ObjectProperty,
     ObjectPropertyAssertion,
@@ -90,14 +89,7 @@ def random_case(seed: int) -> Case:
 def joining_case(seed: int) -> Case:
     """Functional roles that come into force, or find a filler, by what travels to them over hubs."""
     dice = random.Random(seed)
-    names = [Class(f"urn:C{i}") for i in range(4)]
-    properties = [ObjectProperty(f"urn:r{i}") for i in range(3)]
-    individuals = [f"urn:i{i}" for i in range(dice.randint(5, 12))]
-
-    def role() -> Any:
-        chosen = dice.choice(properties)
-        return chosen if dice.random() < 0.6 else ObjectInverseOf(chosen)
-
+    names, properties, individuals, role = small_vocabulary(dice, 5, 12, 0.6)
     axioms = [SubClassOf(dice.choice(names), ObjectMaxCardinality(1, role(), dice.choice([THING, *names]))) for _ in range(2)]
     axioms += [SubClassOf(dice.choice(names), ObjectAllValuesFrom(role(), dice.choice(names))) for _ in range(3)]
     axioms.append(SubClassOf(ObjectIntersectionOf((names[0], ObjectSomeValuesFrom(role(), names[1]))), names[2]))

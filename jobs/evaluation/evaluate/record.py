@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 #: Version of the JSON form; it changes when a field changes its meaning or goes.
@@ -109,32 +109,17 @@ def what_users_get(run: Run) -> str:
     return f"what a check does unless it is told otherwise: the criterion {run.used} here" if run.used else ""
 
 
-_COUNT, _NUMBER, _TEXT = (int, type(None)), (int, float, type(None)), (str,)
-_OPTIONAL_TEXT = (str, type(None))
-_REQUIRED: dict[str, tuple[type, ...]] = {
-    "dataset": _TEXT,
-    "system": _TEXT,
-    "criterion": _OPTIONAL_TEXT,
-    "engine": _TEXT,
-    "batch": _TEXT,
-    "assertions": _COUNT,
-    "insertions": _COUNT,
-    "add_set": _COUNT,
-    "pulled_in": _COUNT,
-    "modules": _COUNT,
-    "shapes": _COUNT,
-    "outcome": _TEXT,
-    "verdict": _TEXT,
-    "expected": _OPTIONAL_TEXT,
-    "seconds": (dict,),
-    "prepare_seconds": _NUMBER,
-    "step_seconds": _NUMBER,
-    "prepare_cpu_seconds": _NUMBER,
-    "step_cpu_seconds": _NUMBER,
-    "cpu_seconds": _NUMBER,
-    "peak_mb": _NUMBER,
-    "note": _TEXT,
+#: What the JSON of a field is, by the type of the field.
+_JSON: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "str | None": (str, type(None)),
+    "int | None": (int, type(None)),
+    "float | None": (int, float, type(None)),
+    "Mapping[str, float]": (dict,),
 }
+#: Fields that came later: records from before do without.
+_LATER = ("contradictory", "base_verdict", "universities", "used")
+_REQUIRED = {field.name: _JSON[str(field.type)] for field in fields(Run) if field.name not in _LATER}
 _PARTS: dict[str, type] = {"machine": dict, "datasets": list, "batches": list, "runs": list, "comparisons": list}
 
 
