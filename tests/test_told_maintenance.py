@@ -164,7 +164,7 @@ PLANTED: dict[str, tuple[str, object, str, Callable[..., Any]]] = {
         lambda literals, label: min(1, _OPEN(literals, label)),
     ),
     "equalities of insertions bring no labels": ("counting", maintenance, "combine", lambda *arguments: None),
-    "nobody is made equal": ("joining", _Outward, "_forced_equal", lambda self, clause: (maintenance._NONE,) * 2),
+    "nobody is made equal": ("joining", _Outward, "_forced_equal", lambda self, clause: (maintenance.NONE,) * 2),
 }
 _OPEN = maintenance._open
 

@@ -206,8 +206,6 @@ class Explainer(Justifier):
                 return self._smaller(kept, wider, smaller_set)
         return [(key, base)]
 
-    # --- local questions ---------------------------------------------------------------------------
-
     # --- all conflicts -----------------------------------------------------------------------------
 
     def _search(self, insertions: ABox) -> None:

@@ -16,7 +16,7 @@ from abox_ops.labels.calculus import CompiledClause
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from shiq.clause import AtLeast
-from shiq.columns.arrays import Ints, distinct, distinct_pairs, unique
+from shiq.columns.arrays import NONE, Ints, distinct, distinct_pairs, unique
 from shiq.roles import Role
 
 
@@ -39,8 +39,8 @@ class Counts:
 
     def __init__(self, calculus: Calculus, graph: Graph) -> None:
         self.calculus, self.graph = calculus, graph
-        self.class_of = np.zeros(0, np.int64)
-        self._label = np.zeros(0, np.int64)
+        self.class_of = NONE
+        self._label = NONE
         self._within: dict[int, dict[int, bool]] = {}
         self._sync()
 
@@ -142,7 +142,7 @@ class Counts:
         while len(queue):
             self.graph.expand(self.members(queue))
             self._sync()
-            first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+            first, second = [NONE], [NONE]
             for clause in self.calculus.space.m_type:
                 a, b = self._together(clause, queue)
                 first.append(a)

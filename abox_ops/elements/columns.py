@@ -19,14 +19,14 @@ from abox_ops.elements.partition import StoredPartition, components
 from abox_ops.elements.union_view import UnionView
 from abox_ops.labels.numbered import EMPTY_ID, Bools
 from shiq import model as owl
-from shiq.columns.arrays import Columns, Ints, grown, positions, ranges, unique
+from shiq.columns.arrays import NONE, Columns, Ints, grown, positions, ranges, unique
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.roles import Role, RoleBox, role_of
 
 #: A literal that a complex assertion comes to: (class name, whether positive); ⊥ as (owl:Nothing, True).
 NameLiteral = tuple[str, bool]
 
-_NONE, _NO_FLAGS = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+_NO_FLAGS = np.zeros(0, np.bool_)
 _EDGE, _ENDS = ("source", "role", "target", "inserted"), ("source_node", "target_node")
 
 
@@ -74,11 +74,11 @@ class Graph:
         by_node: bool = False,
     ) -> None:
         self.whole, self.roles, self.equal, self.old_labels, self.merged = whole, roles, equal, old_labels, merged
-        self._keys = self._numbers = self.key = self.old = self.label = self.rep = self.group = _NONE
-        self.member_node = self.member_element = _NONE
+        self._keys = self._numbers = self.key = self.old = self.label = self.rep = self.group = NONE
+        self.member_node = self.member_element = NONE
         self.gathered = self.expanded = _NO_FLAGS
         columns = (*_EDGE, *_ENDS) if by_node else _EDGE
-        self.edges: Columns = {name: _NO_FLAGS if name == "inserted" else _NONE for name in columns}
+        self.edges: Columns = {name: _NO_FLAGS if name == "inserted" else NONE for name in columns}
         self.different: Columns = {name: self.edges[name] for name in _EDGE if name != "role"}
         self.rare = Rare([], [], [])
         self._by_source = _BySource()
@@ -108,7 +108,7 @@ class Graph:
     def locate(self, keys: Ints) -> Ints:
         """The numbers of elements given by the base's number of them; those not met before are met now."""
         if not len(keys):
-            return _NONE
+            return NONE
         at, is_known = self._places(keys)
         if not is_known.all():
             new = group = unique(keys[~is_known])
@@ -296,7 +296,7 @@ class Graph:
     def contradicted(self) -> Ints:
         """The gathered elements of which two members are asserted to be different."""
         if not len(self.different["source"]):
-            return _NONE
+            return NONE
         source, target = self.rep[self.different["source"]], self.rep[self.different["target"]]
         return unique(source[source == target])
 

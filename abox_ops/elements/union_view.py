@@ -12,7 +12,7 @@ from abox_ops.elements.base import FRESH, Base
 from abox_ops.labels.numbered import Bools
 from shiq import model as owl
 from shiq.abox import ABox
-from shiq.columns.arrays import ArrayTable, Columns, Ints, array_table, contained, positions, unique
+from shiq.columns.arrays import NONE, ArrayTable, Columns, Ints, array_table, contained, positions, unique
 from shiq.columns.rows import ROW_COLUMNS, SAME, Names, abox_rows, complex_rows, literal_hash, mentioned, positions_of
 from shiq.columns.strings import are_strings
 
@@ -226,7 +226,7 @@ class UnionView:
         return unique(np.concatenate([self.base.nodes(), *new]))
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
-        found = self.base.nodes_of(terms) if terms else np.zeros(0, np.int64)
+        found = self.base.nodes_of(terms) if terms else NONE
         if (found < 0).any():
             fresh = {term: FRESH + i for i, term in enumerate(self.batch.terms)}
             for i in (found < 0).nonzero()[0].tolist():

@@ -170,9 +170,8 @@ def same_grouping(base: Base, nodes: Ints) -> StoredPartition:
 
 def alone(base: Base) -> UnionView:
     """``base`` with an empty batch."""
-    none = np.zeros(0, np.int64)
     tables: dict[str, ArrayTable] = {
-        name: array_table("node", dict.fromkeys(columns, none)) for name, columns in ROW_COLUMNS.items()
+        name: array_table("node", dict.fromkeys(columns, NONE)) for name, columns in ROW_COLUMNS.items()
     }
     return UnionView(base, Batch(base.names, [], [], (), tables), tables)
 

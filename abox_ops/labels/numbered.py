@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, clashes, join
 from abox_ops.labels.irrelevance import Irrelevance, OpenClauses
-from shiq.columns.arrays import TINY, Ints, distinct, ranked, row_codes, unique
+from shiq.columns.arrays import NONE, TINY, Ints, distinct, ranked, row_codes, unique
 from shiq.roles import Role
 
 Bools = npt.NDArray[np.bool_]
@@ -36,8 +36,8 @@ class Memo:
     """Memory of a function of numbers: what was worked out for them, each once; asked of many at once."""
 
     def __init__(self) -> None:
-        self._keys = np.zeros(0, np.int64)
-        self._values = np.zeros(0, np.int64)
+        self._keys = NONE
+        self._values = NONE
 
     def of(self, keys: Ints, value: Callable[[int], int]) -> Ints:
         """``value`` of each of the distinct ``keys``, ascending."""
@@ -63,7 +63,7 @@ class LabelMemo:
     """Memory of a function of label numbers, which are not many."""
 
     def __init__(self) -> None:
-        self._values = np.zeros(0, np.int64)
+        self._values = NONE
 
     def of(self, ids: Ints, value: Callable[[int], int]) -> Ints:
         """``value`` (never negative) of each of ``ids``, asked once per distinct one."""

@@ -19,7 +19,7 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from abox_ops.modules.named import NamedModules
 from shiq import model as owl
-from shiq.columns.arrays import Columns, Ints, distinct, is_in, row_codes, without
+from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, row_codes, without
 from shiq.reasoner.protocol import Module
 from shiq.roles import RoleBox
 
@@ -42,7 +42,7 @@ class PulledInReasons:
     """Reasons of elements that came in, by element number: what asked for each first."""
 
     def __init__(self) -> None:
-        self._codes = np.zeros(0, np.int64)
+        self._codes = NONE
 
     def note(self, elements: Ints, codes: Ints | int) -> None:
         """Says what asked for ``elements``, where nothing has been noted; of an element that stands twice, one code."""

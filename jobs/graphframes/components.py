@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.graphframes.certificate import certified_components
 from jobs.graphframes.frames import settled
-from shiq.columns.arrays import Ints
+from shiq.columns.arrays import NONE, Ints
 
 #: Up to so many edges one superstep a hop is cheaper than contracting the graph, which has a high fixed cost.
 _SMALL = 200_000
@@ -19,7 +18,7 @@ def components(edges: DataFrame) -> tuple[Ints, Ints]:
     edges = settled(edges.select("src", "dst").distinct())
     size = edges.count()
     if not size:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        return NONE, NONE
     return certified_components(edges, run(edges, size))
 
 

@@ -15,7 +15,7 @@ from abox_ops.elements.partition import StoredPartition, components
 from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import ElementLabels
 from jobs.store.table import ParquetTable
-from shiq.columns.arrays import Columns, Ints, Table, concatenate, is_in, positions, unique
+from shiq.columns.arrays import NONE, Columns, Ints, Table, concatenate, is_in, positions, unique
 
 
 def frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
@@ -74,9 +74,8 @@ def rows_of(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFr
 
 def scanned(table: Table, columns: Sequence[str]) -> Columns:
     """``columns`` of all rows, on the driver."""
-    none = np.zeros(0, np.int64)
     parts = [{name: chunk[name] for name in columns} for chunk in table.scan()]
-    return concatenate(parts, dict.fromkeys(columns, none))
+    return concatenate(parts, dict.fromkeys(columns, NONE))
 
 
 def with_inserted(

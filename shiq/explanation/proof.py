@@ -91,10 +91,6 @@ class _Chain(AxiomRules):
             given.update(dict.fromkeys(case.given))
         return Proof((*steps, clash), tuple(given), assumed)
 
-    # --- one round ---------------------------------------------------------------------------------
-
-    # --- what holds --------------------------------------------------------------------------------
-
     # --- cases -------------------------------------------------------------------------------------
 
     def _by_cases(self, assumed: owl.Assertion | None) -> Proof | None:
@@ -129,6 +125,3 @@ class _Chain(AxiomRules):
                     pairs = [(a, b) for a, b in combinations(several, 2) if self._different(a, b) is None]
                     return [owl.SameIndividual(a, b) for a, b in pairs]
         return []
-
-
-# --- values -----------------------------------------------------------------------------------------

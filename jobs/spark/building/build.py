@@ -61,7 +61,7 @@ from jobs.store.write import AssertionCounts, Rebuild, rebuilding
 from shiq.abox import ABox, Interner, individuals_of
 from shiq.aside import Aside
 from shiq.catalog import Catalog
-from shiq.columns.arrays import Columns, array_table
+from shiq.columns.arrays import NONE, Columns, array_table
 from shiq.columns.rows import DIFFERENT, SAME, Names, both_ends, complex_rows
 from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
 from shiq.model_json import encode
@@ -202,7 +202,7 @@ class _Build:
         tables["elements"] = write_elements(session, ranges, told, labels)
         small = {"names": name_rows(names), "labels": label_rows(labels), **rare.tables()}
         small |= grouping_tables("same", _by_id(rare.told())) | grouping_tables("equal", _by_id(told))
-        small |= grouping_tables("merged", grouping(np.zeros(0, np.int64), np.zeros(0, np.int64)))
+        small |= grouping_tables("merged", grouping(NONE, NONE))
         tables |= self._small(small, ranges)
         stages.begin("certifying")
         indexed = IndexedStore(self._key(tables, counts), rules, "told", *rare.negated())

@@ -24,7 +24,7 @@ from jobs.spark.building.exchange import Received, Sent, cut, exchange, look_up,
 from jobs.spark.building.files import Scratch, joined, load, run, save
 from jobs.spark.building.tables import Numbered, Ranges, by_hash, merge_edges, nearness_of, send_hashes
 from jobs.store.numbering import ROUNDS, clustered
-from shiq.columns.arrays import Columns, Ints, unique
+from shiq.columns.arrays import NONE, Columns, Ints, unique
 from shiq.columns.rows import term_hash
 
 R = TypeVar("R")
@@ -186,7 +186,7 @@ def _first_ties(i: int, place: Callable[[Ints], Ints], *, ranges: Ranges) -> Non
     here = _places(i, ranges=ranges)[rows["node"][apart] - ranges.bounds(i)[0]]
     there = place(rows["neighbour"][apart])
     _leave_ties(ranges.folder(i), here, there, np.ones(len(here), np.int64))
-    save(ranges.folder(i) / "children", dict.fromkeys(("parent", "child", "size"), np.zeros(0, np.int64)))
+    save(ranges.folder(i) / "children", dict.fromkeys(("parent", "child", "size"), NONE))
 
 
 def _leave_ties(folder: Scratch, here: Ints, there: Ints, weight: Ints) -> None:

@@ -29,7 +29,7 @@ from jobs.spark.session import hand_on, width_of
 from jobs.store.files import placed
 from jobs.store.place import Place, file_at
 from jobs.store.write import BUILDING
-from shiq.columns.arrays import Columns, Ints
+from shiq.columns.arrays import NONE, Columns, Ints
 from shiq.errors import OperationalError
 
 T = TypeVar("T")
@@ -147,9 +147,7 @@ def _column(column: pa.ChunkedArray) -> Any:
 
 def joined(parts: Sequence[Mapping[str, Ints]], names: Sequence[str]) -> Columns:
     """The rows of all ``parts``, integers as 64 bits."""
-    return {
-        name: np.concatenate([np.zeros(0, np.int64), *(np.asarray(part[name], np.int64) for part in parts)]) for name in names
-    }
+    return {name: np.concatenate([NONE, *(np.asarray(part[name], np.int64) for part in parts)]) for name in names}
 
 
 def distinct_rows(columns: Columns) -> Columns:

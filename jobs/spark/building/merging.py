@@ -29,7 +29,7 @@ from jobs.spark.building.told import TaskRules
 from jobs.spark.worker import StoreKey, kept
 from jobs.store import Store
 from jobs.store.place import file_at, place_of
-from shiq.columns.arrays import Columns, Ints, distinct, least_by
+from shiq.columns.arrays import NONE, Columns, Ints, distinct, least_by
 from shiq.roles import Role, RoleBox, role_box
 from simplify import simplify
 
@@ -84,7 +84,7 @@ def elements_of(base: StoreBase, ranges: Ranges, i: int) -> Ints:
         if file.path.endswith(name):
             found: Ints = pq.read_table(file_at(store.path, file.path), columns=["element"])["element"].to_numpy()
             return found
-    return np.zeros(0, np.int64)
+    return NONE
 
 
 class _Asked(Counts):
@@ -95,7 +95,7 @@ class _Asked(Counts):
         self.graph.expand(self.members(classes))
         self._sync()
         found = [self._together(clause, classes) for clause in self.calculus.space.m_type]
-        first, second = (np.concatenate([np.zeros(0, np.int64), *(pair[k] for pair in found)]) for k in (0, 1))
+        first, second = (np.concatenate([NONE, *(pair[k] for pair in found)]) for k in (0, 1))
         return self.graph.key[first], self.graph.key[second]
 
     def close(self, first: Ints, second: Ints) -> StoredPartition:
@@ -112,13 +112,12 @@ class _Asked(Counts):
 def merge_classes(session: SparkSession, ranges: Ranges, indexed: IndexedStore) -> StoredPartition:
     """The merge classes that have several elements."""
     calculus = indexed.rules.calculus()
-    nothing = np.zeros(0, np.int64)
     if not calculus.space.m_type:
-        return grouping(nothing, nothing)
+        return grouping(NONE, NONE)
     found = run(session, partial(_overfull, ranges=ranges, indexed=indexed), range(len(ranges)), "merge classes")
     first, second = (np.concatenate([pair[k] for pair in found]) for k in (0, 1))
     if not len(first):
-        return grouping(nothing, nothing)
+        return grouping(NONE, NONE)
     base, index, roles = indexed.opened()
     return _Asked(index.calculus, _graph(base, index, roles)).close(first, second)
 

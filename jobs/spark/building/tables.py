@@ -21,7 +21,7 @@ from jobs.store.files import DataFile
 from jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
 from jobs.store.place import Place
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
-from shiq.columns.arrays import Columns, Ints, distinct, is_in, least_by, row_codes
+from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, least_by, row_codes
 from shiq.columns.rows import both_ends, term_hash
 
 #: Hashes are cut into as many intervals as there are ranges of ids.
@@ -241,7 +241,7 @@ def _literals(ranges: Ranges, i: int, received: Received) -> tuple[int, int]:
     codes = [_codes(column) for column in columns.values()]
     _, value, example = distinct(row_codes(*codes)) if count else (codes[0],) * 3
     rows = joined(parts, ("node", "property"))
-    rows["literal"] = value[np.concatenate([np.zeros(0, np.int64), *values])]
+    rows["literal"] = value[np.concatenate([NONE, *values])]
     least = least_by(rows["literal"], rows["node"], len(example))
     found = {name: column.take(pa.array(example)) for name, column in columns.items()}
     key = pc.binary_join_element_wise(*found.values(), pa.scalar("\0", pa.large_string()))

@@ -36,7 +36,7 @@ from jobs.store.files import DataFile
 from jobs.store.numbering import spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.abox import Interner
-from shiq.columns.arrays import Ints, distinct, is_in, take, unique
+from shiq.columns.arrays import NONE, Ints, distinct, is_in, take, unique
 from shiq.columns.rows import Names
 from shiq.model import Literal, TBox
 from simplify import simplify
@@ -70,8 +70,8 @@ class ToldState:
     files: tuple[Scratch, ...]
     literals: tuple[tuple[int, NameLiteral], ...] = ()
     different: Ints = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    member: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    group: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    member: Ints = field(default_factory=lambda: NONE)
+    group: Ints = field(default_factory=lambda: NONE)
 
     def element_of(self, nodes: Ints) -> Ints:
         """The least member of the element of each node."""

@@ -21,7 +21,7 @@ from jobs.store.numbering import RANGE, spread
 from jobs.store.read import Store
 from jobs.store.schema import exchange_parts, key_of, write_ranges, write_removed
 from jobs.store.table import ParquetTable
-from shiq.columns.arrays import Columns, Ints, concatenate
+from shiq.columns.arrays import NONE, Columns, Ints, concatenate
 from shiq.columns.rows import NODES
 
 #: A range is written anew once this share of its rows, and no fewer than `_FEW`, came or went.
@@ -37,7 +37,7 @@ def starts_of(table: str, keys: Ints, nodes: int, width: int) -> Ints:
     range: by node, or, where the key is no node, by as many ranges of about the same size. A table of few rows is one range."""
     count = -(-nodes // width)
     if len(keys) <= width or count < 2:
-        return np.zeros(0, np.int64)
+        return NONE
     return spread(np.arange(width, nodes, width, dtype=np.int64)) if key_of(table) in NODES else _even(keys, count)
 
 

@@ -16,7 +16,7 @@ from abox_ops.patch.outside_columns import OutsideCompletion
 from jobs.store.numbering import literal_ids, local_rank, spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.abox import ABox, int_array
-from shiq.columns.arrays import Column, Columns, Ints, Table, arrow_texts
+from shiq.columns.arrays import NONE, Column, Columns, Ints, Table, arrow_texts
 from shiq.columns.rows import NODES, literal_hash, mentioned, term_hash
 from shiq.model_json import encode
 
@@ -122,8 +122,7 @@ def index_tables(index: Index, completion: OutsideCompletion | None = None) -> d
     groupings: dict[str, StoredPartition] = {name: getattr(index, name) for name in GROUPINGS}
     if completion:
         # Those of N serve both while there is one.
-        nobody = np.zeros(0, np.int64)
-        groupings |= {"merged": grouping(nobody, nobody), "outside": completion.classes, "certified": completion.modules}
+        groupings |= {"merged": grouping(NONE, NONE), "outside": completion.classes, "certified": completion.modules}
     for name, groups in groupings.items():
         tables[name], tables[f"{name}_members"] = _spread(groups.by_member), _spread(groups.by_group)
     return tables

@@ -74,8 +74,6 @@ class State(Trail):
         """What an assertion of the module rests on: itself, where that is traced."""
         return 0
 
-    # --- the trail --------------------------------------------------------------------------------
-
     # --- facts ------------------------------------------------------------------------------------
 
     def add(self, x: int, atom: int, rest: int) -> None:
@@ -184,8 +182,6 @@ class State(Trail):
                 self._add_all(x, self.tables.supplied(fact.property), rest)
             elif isinstance(fact, tuple) and fact[2]:
                 self._add_all(x, self.tables.supplied(fact[0]), rest)
-
-    # --- what facts rest on -----------------------------------------------------------------------
 
     # --- nodes ------------------------------------------------------------------------------------
 
