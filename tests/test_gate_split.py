@@ -304,7 +304,8 @@ def test_what_is_not_decided_is_set_aside(units: Path, tmp_path: Path) -> None:
         assert (gated.exit_code, gated.verdict.value) == (1, "undetermined")
 
 
-def test_spark_sets_the_same_aside(units: Path, tmp_path: Path) -> None:
+@pytest.mark.spark
+def test_spark_sets_the_same_aside(spark: object, units: Path, tmp_path: Path) -> None:
     """What is not decided, what contradicts, and the line to write instead of a misspelt one."""
     hour, misspelt = t("ann", "lasts", f'"2"^^<{PREFIX}hour>'), a("ann", "Kat")
     local, on_spark = (split(units, tmp_path, [hour, a("tom", "Dog"), misspelt, *GOOD], engine=e) for e in ("local", "spark"))

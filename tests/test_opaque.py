@@ -89,6 +89,24 @@ def test_allowed_units_are_told_apart_by_lexical_form(tmp_path: Path, line: str,
             assert session.check(tmp_path / "batch.nt", allow=allow).verdict is expected
 
 
+@pytest.mark.spark
+def test_spark_tells_allowed_units_apart_too(spark: object, tmp_path: Path) -> None:
+    lines = [f'<urn:d#a> <urn:o#runtime> "21{i}.0"{UNIT}' for i in (4, 5)]
+    for line, expected in zip(lines, (CONSISTENT, INCONSISTENT)):
+        result = check(tmp_path, line, allow=["unknown-datatype"], engine="spark")
+        assert (result.verdict, result.reason) == (expected, "")
+    for allow, in_the_store in ((["unknown-datatype"], []), ([], ["unknown-datatype"])):
+        store = tmp_path / f"kg{len(allow)}"
+        index(tmp_path / "tbox.ofn", tmp_path / "base.nt", store, allow=in_the_store)
+        with open_store(store) as session:
+            result = session.check(tmp_path / "batch.nt", allow=allow, engine="spark")
+            assert result.verdict is INCONSISTENT and any("by your decision" in note for note in result.evidence.notes)
+            asked = session.check(tmp_path / "batch.nt", engine="spark")
+            assert (asked.verdict, "--allow unknown-datatype" in asked.reason) == ((UNDETERMINED, True), (INCONSISTENT, False))[
+                not allow
+            ]
+
+
 def test_the_way_out_is_told_where_it_is_one(tmp_path: Path) -> None:
     told = "--allow unknown-datatype"
     assert told in check(tmp_path, f'<urn:d#a> <urn:o#runtime> "215.0"{UNIT}').reason

@@ -210,6 +210,22 @@ def test_what_is_outside_lives_with_the_store(tmp_path: Path) -> None:
     assert certify_store(store).verdict.value == "consistent"
 
 
+@pytest.mark.spark
+def test_spark_takes_deletions_of_what_is_outside_away(spark: object, tmp_path: Path) -> None:
+    """What a deletion names is not taken for asserted; nor is an axiom of the TBox that the batch says again a leftover."""
+    tbox, base, _, _ = CONTRADICTIONS["nominals"]
+    files = written(tmp_path, "t", tbox), written(tmp_path, "a", base)
+    one_of = written(tmp_path, "j", "ClassAssertion(ObjectOneOf(:c :d) :e)")
+    against = written(tmp_path, "k", "DifferentIndividuals(:e :c) DifferentIndividuals(:e :d)")
+    index(*files, tmp_path / "kg")
+    with open_store(tmp_path / "kg") as session:
+        assert session.check(one_of, commit=True).committed == 2
+        for deletions, verdict in ((None, "inconsistent"), (one_of, "consistent")):
+            assert session.check(against, deletions, engine="spark").verdict.value == verdict
+        told, alike = (session.check(files[0], engine=engine) for engine in ("spark", "local"))
+        assert (told.verdict, told.evidence.leftovers) == (alike.verdict, alike.evidence.leftovers)
+
+
 def test_a_certificate_that_left_it_out_answers_for_nothing_there(tmp_path: Path) -> None:
     """What was allowed, or known, when a store was certified is asked about once it is not any more: by deletions alone too."""
     tbox, base, batch, _ = CONTRADICTIONS["nominals"]

@@ -170,8 +170,7 @@ def _verdict(
             way_out = f"--outside {ASK} puts the whole question to HermiT"
         reasons.append(f"{counted(f'× {kind}', found)}, first: {first.told} ({way_out})")
     reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
-    is_open = any(reason.startswith(OPAQUE) for reason in undecided) and not is_read_by_form(base.tbox)
-    if is_open and options.engine not in ELSEWHERE:
+    if any(reason.startswith(OPAQUE) for reason in undecided) and not is_read_by_form(base.tbox):
         reasons.append(f"--allow {UNKNOWN_DATATYPE} tells the values of such a datatype apart by lexical form, if that is meant")
     return (Verdict.UNDETERMINED, "; ".join(reasons)) if reasons else (Verdict.CONSISTENT, "")
 

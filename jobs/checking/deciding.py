@@ -43,15 +43,15 @@ def check_batch(
     if offers(engine, DistributedEngine):
         if read is not None:
             far, _, _ = engine.check(base, _given(read.insertions), _given(read.deletions), options, decider, clock)
-            told = (*read.leftovers, *unmatched_deletions(base.knowledge_base, read.deletions, read.deleted_at))
-            return answered_outside(base, read, far, told, options, decider, clock, options.timeout)
-        added, removed = sources_of(insertions), sources_of(deletions)
-        far, counts, told = engine.check(base, added, removed, options, decider, clock)
-        refuse_nothing(counts, options)
-        if any(map(is_outside, (*base.leftovers, *told))):
-            batch = read_batch(base, insertions, deletions, options)
-            return answered_outside(base, batch, far, told, options, decider, clock, options.timeout)
-        return result_of(base, far, counts, told, options, clock)
+        else:
+            far, counts, told = engine.check(base, sources_of(insertions), sources_of(deletions), options, decider, clock)
+            refuse_nothing(counts, options)
+            if not any(map(is_outside, (*base.leftovers, *told))):
+                return result_of(base, far, counts, told, options, clock)
+            # What lies outside takes all of the batch: which of it is deleted, or the TBox's own, too.
+            read = read_batch(base, insertions, deletions, options)
+        told = (*read.leftovers, *unmatched_deletions(base.knowledge_base, read.deletions, read.deleted_at))
+        return answered_outside(base, read, far, told, options, decider, clock, options.timeout)
     batch = timed_batch(base, insertions, deletions, options, clock) if read is None else read
     return decided(base, batch, options, decider, clock)
 

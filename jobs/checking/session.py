@@ -24,7 +24,7 @@ from jobs.checking.inputs import (
     spark_sources,
     stands_whatever_hermit_says,
 )
-from jobs.checking.options import ELSEWHERE, STORE, Clock, Options, begun, engine_named, load, settings_of
+from jobs.checking.options import STORE, Clock, Options, begun, engine_named, load, settings_of
 from shiq.errors import StoreError
 from shiq.left_out import Spool, of_data
 from shiq.model import TBox
@@ -269,9 +269,7 @@ class Session:
     def _base_for(self, options: Options) -> OpenBase:
         held = self._store.certificate
         certificate = held.to_dict() if held else {}
-        tbox: TBox = self._store.tbox
-        if options.engine not in ELSEWHERE:
-            tbox = read_by_form(tbox, options.allow.union(certificate.get("allowed", ())))
+        tbox: TBox = read_by_form(self._store.tbox, options.allow.union(certificate.get("allowed", ())))
         told: tuple[Leftover, ...] = ()
         if asides := self._store.asides:
             from shiq.aside import told_aside

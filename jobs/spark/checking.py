@@ -345,7 +345,8 @@ def run_name(plan: Plan, given: GroupSummary) -> str:
     """What names a run by its question: the store and the content of the batch."""
     told = plan.store.manifest
     text = (shiq.__version__, told.tbox_hash, told.snapshot, told.created, plan.criterion, given.content, given.given)
-    return hashlib.sha256("\n".join(map(str, text)).encode()).hexdigest()[:32]
+    decided = ("by form",) if plan.store.by_form else ()
+    return hashlib.sha256("\n".join(map(str, (*text, *decided))).encode()).hexdigest()[:32]
 
 
 # --- deciding -------------------------------------------------------------------------------------

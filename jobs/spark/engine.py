@@ -25,7 +25,7 @@ from abox_ops.modules.shapes import Shapes
 from jobs.checking.answer import refuted_result
 from jobs.checking.base import Findings, OpenBase
 from jobs.checking.deciding import has_disagreed, unmatched_deletions
-from jobs.checking.inputs import catalog_of
+from jobs.checking.inputs import catalog_of, is_read_by_form
 from jobs.checking.options import Clock, Options, resolved
 from jobs.spark.add_set import SparkAddSet, deletions_of
 from jobs.store import Store
@@ -75,9 +75,9 @@ class SparkKnowledgeBase:
         return cls(LocalKnowledgeBase.build(tbox, abox), None, abox)
 
     @classmethod
-    def from_store(cls, store: Store) -> SparkKnowledgeBase:
-        """Opens the snapshot of ``store``."""
-        return cls(LocalKnowledgeBase.from_store(store), store)
+    def from_store(cls, store: Store, tbox: TBox | None = None) -> SparkKnowledgeBase:
+        """Opens the snapshot of ``store``; ``tbox``: see `LocalKnowledgeBase.from_store`."""
+        return cls(LocalKnowledgeBase.from_store(store, tbox), store)
 
     def __len__(self) -> int:
         return len(self.local)
@@ -151,7 +151,7 @@ class SparkKnowledgeBase:
 
         store, session = self._stored(base), jobs.spark
         clock.stage("starting Spark")
-        key = StoreKey(str(store.path.absolute()), store.manifest)
+        key = StoreKey(str(store.path.absolute()), store.manifest, is_read_by_form(base.tbox))
         hand_on(session, store.path)
         told = options.progress or (lambda stage, done, total: None)
         told("reading the batch", 0, 0)

@@ -12,11 +12,13 @@ from abox_ops.elements.union_view import UnionView, batch_of, split
 from abox_ops.index.columns import Extra, Index
 from abox_ops.labels.columns import Calculus
 from abox_ops.local import LocalKnowledgeBase
+from jobs.checking.inputs import read_by_form
 from jobs.spark.reasoners import Asking
 from jobs.spark.worker import StoreKey, kept, opened_store
 from shiq.abox import ABox, Interner
 from shiq.columns.arrays import Ints, array_table
 from shiq.columns.rows import Names
+from shiq.verdict import UNKNOWN_DATATYPE
 from simplify import SimplifiedTBox, simplify
 
 
@@ -35,7 +37,13 @@ class Plan:
 
 def knowledge_base(plan: Plan) -> LocalKnowledgeBase:
     """The store of ``plan`` as the engine `local` opens it, once per worker."""
-    return kept("base", plan.store.identity, lambda: LocalKnowledgeBase.from_store(opened_store(plan.store)))
+
+    def opened() -> LocalKnowledgeBase:
+        store = opened_store(plan.store)
+        allowed = {UNKNOWN_DATATYPE} if plan.store.by_form else ()
+        return LocalKnowledgeBase.from_store(store, read_by_form(store.tbox, allowed))
+
+    return kept("base", plan.store.identity, opened)
 
 
 @dataclass(frozen=True, eq=False)

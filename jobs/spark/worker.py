@@ -22,14 +22,16 @@ _asked: Counter[bool] = Counter()
 
 @dataclass(frozen=True)
 class StoreKey:
-    """A snapshot of a store that every executor can open: its path, and the manifest that the driver read."""
+    """A snapshot of a store that every executor can open: its path, and the manifest that the driver read. ``by_form``: its TBox
+    is read as `jobs.checking.inputs.read_by_form` has it."""
 
     path: str
     manifest: Manifest
+    by_form: bool = False
 
     @property
     def identity(self) -> Hashable:
-        return self.path, self.manifest.snapshot, self.manifest.created, self.manifest.tbox_hash
+        return self.path, self.manifest.snapshot, self.manifest.created, self.manifest.tbox_hash, self.by_form
 
 
 def kept(kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None) -> V:
