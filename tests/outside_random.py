@@ -6,6 +6,7 @@ Roles `s` are simple. Class `Z` and the property `unused` occur in few assertion
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 from shiq import model as m
 
@@ -24,6 +25,22 @@ def random_owl(seed: int) -> tuple[list[m.Axiom], list[m.Assertion], list[m.Asse
     axioms = made.axioms()
     facts = made.rng.randrange(2, 12)
     return axioms, [made.fact() for _ in range(facts)], [made.fact() for _ in range(made.rng.randrange(1, 4))]
+
+
+def random_life(seed: int, batches: int) -> tuple[list[list[m.Axiom]], list[list[m.Assertion]]]:
+    """A TBox and one that takes its place; and A with as many ``batches``. What they say of nominals lies outside SHIQ(D)."""
+    made = _Made(random.Random(f"life {seed}"))
+    one_of = [m.ObjectOneOf(pair) for pair in pairwise(_INDIVIDUALS)]
+
+    def fact() -> m.Assertion:
+        if made.rng.random() < 0.8:
+            return made.fact()
+        return m.ClassAssertion(made.rng.choice(one_of), made.rng.choice(_INDIVIDUALS))
+
+    first = list(dict.fromkeys((*made.axioms(), *made.axioms())))
+    second = [axiom for axiom in first if made.rng.random() < 0.8] + made.axioms()[:1]
+    sizes = [made.rng.randrange(2, 7), *(made.rng.randrange(5) for _ in range(batches))]
+    return [first, list(dict.fromkeys(second))], [[fact() for _ in range(size)] for size in sizes]
 
 
 class _Made:
