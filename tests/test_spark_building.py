@@ -25,6 +25,7 @@ from pyspark import cloudpickle
 
 from abox_ops.modules.decide import Decider
 from jobs.spark import worker
+from jobs.spark.building import files as building_files
 from jobs.spark.building.build import BuildSettings, BuiltStore, build
 from jobs.spark.building.reading import Chunks
 from jobs.store import Certificate, Store, numbering, open_store
@@ -82,8 +83,13 @@ class Here:
     def setLocalProperty(self, name: str, value: str | None) -> None:
         pass
 
+    tasks: type[Tasks]
+
     def range(self, start: int, end: int, step: int, count: int) -> Tasks:
-        return Tasks(_numbers(range(start, end, step)))
+        return self.tasks(_numbers(range(start, end, step)))
+
+    def createDataFrame(self, rows: pa.Table) -> Tasks:
+        return self.tasks([rows])
 
 
 @dataclass
@@ -117,6 +123,9 @@ class Tasks:
         return pa.concat_tables(self.made())
 
 
+Here.tasks = Tasks
+
+
 def _numbers(numbers: Sequence[int]) -> list[pa.Table]:
     return [pa.table({"id": pa.array([i], pa.int64())}) for i in numbers]
 
@@ -136,8 +145,7 @@ class Twice(Tasks):
 
 
 class HereTwice(Here):
-    def range(self, start: int, end: int, step: int, count: int) -> Tasks:
-        return Twice(_numbers(range(start, end, step)))
+    tasks = Twice
 
 
 class Older(Tasks):
@@ -155,8 +163,7 @@ class Older(Tasks):
 
 
 class HereOlder(Here):
-    def range(self, start: int, end: int, step: int, count: int) -> Tasks:
-        return Older(_numbers(range(start, end, step)))
+    tasks = Older
 
 
 class Weighed(Here):
@@ -352,6 +359,16 @@ def test_parts_that_meet_in_one_task_change_nothing(seed: int, tmp_path: Path, m
     one_random(cast("SparkSession", HereOlder()), seed, tmp_path, monkeypatch)
 
 
+@pytest.mark.parametrize("session", [Here(), HereTwice(), HereOlder()], ids=lambda session: type(session).__name__)
+def test_many_parts_go_to_their_own_tasks_alone(session: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What each task is sent does not grow with the parts, and the store is the same."""
+    monkeypatch.setattr(building_files, "MOST_ALONG", 0)
+    one_random(cast("SparkSession", session), 11, tmp_path, monkeypatch)
+    rows, along = building_files.tasks_of(cast("SparkSession", session), ["a", "b", "c"])
+    given = [*building_files.parts_of(along, iter(rows.toArrow().to_batches()))]
+    assert along == () and sorted(set(given)) == [(0, "a"), (1, "b"), (2, "c")]
+
+
 def test_nothing(tmp_path: Path) -> None:
     """No source, and a TBox without axioms."""
     compare(HERE, tmp_path, read_ontology([TBox()]), [], width=4)
@@ -442,6 +459,7 @@ def test_on_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(numbering, "RANGE", 3)
     ontology, files = random_base(3, tmp_path)
     compare(spark, tmp_path, ontology, files, width=3, chunk_bytes=800)
+    monkeypatch.setattr(building_files, "MOST_ALONG", 0)
     again, _ = built(spark, tmp_path / "spark", ontology, files, BuildSettings(width=3, reasoner="own"))
     assert again.snapshot == 2
     with open_store(tmp_path / "local") as theirs:

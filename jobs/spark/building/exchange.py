@@ -15,9 +15,9 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from jobs.spark.building.files import columns_of, joined, parts_of, table_of
+from jobs.spark.building.files import by_part, columns_of, joined, parts_of, table_of, tasks_of
 from jobs.spark.costs import described
 from jobs.spark.imports import spare_imports
 from shiq.columns.arrays import Ints, unique
@@ -51,11 +51,11 @@ def exchange(
     ``answer``: the parts send on what they make of what came, and that is received. All may run twice, and have to come to the
     same each time.
     """
-    sending = partial(_sent, send, [pickle.dumps(sender) for sender in senders], count)
+    rows, along = tasks_of(session, senders)
     with described(session, f"shiq index: {what}"):
-        rows = _by_part(session.range(0, len(senders), 1, len(senders)).mapInArrow(sending, _SENT_DDL), count)
+        rows = by_part(rows.mapInArrow(partial(_sent, send, along, count), _SENT_DDL), count)
         if answer is not None:
-            rows = _by_part(rows.mapInArrow(partial(_answered, answer, count), _SENT_DDL), count)
+            rows = by_part(rows.mapInArrow(partial(_answered, answer, count), _SENT_DDL), count)
         told = rows.mapInArrow(partial(_received, receive), _TOLD_DDL).toArrow()
     found = dict(zip(told["part"].to_pylist(), told["body"].to_pylist()))
     return [pickle.loads(found[part]) for part in range(count)]
@@ -94,16 +94,10 @@ def _taken(receive: Callable[[int, Callable[[Ints], Ints]], R], i: int, received
     return receive(i, lambda ids: rows["value"][np.searchsorted(rows["id"], ids)])
 
 
-def _by_part(rows: DataFrame, count: int) -> DataFrame:
-    # Spark 4.0 has but the second, by which several parts may meet in one task.
-    split = rows.repartitionById(count, "part") if hasattr(rows, "repartitionById") else rows.repartition(count, "part")
-    return split.sortWithinPartitions("part")
-
-
 def _sent(
-    send: Callable[[T], Iterable[Sent]], senders: Sequence[bytes], count: int, batches: Iterator[pa.RecordBatch]
+    send: Callable[[T], Iterable[Sent]], along: Sequence[bytes], count: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    for number, sender in parts_of(senders, batches):
+    for number, sender in parts_of(along, batches):
         yield from _rows_of(number, send(sender), count)
 
 

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from jobs.spark.costs import described
 from jobs.spark.imports import spare_imports
@@ -35,14 +35,17 @@ from shiq.errors import OperationalError
 T = TypeVar("T")
 R = TypeVar("R")
 
+#: Bytes of pickled parts that go along with every task of a step, however many tasks there are.
+MOST_ALONG = 1 << 20
+
 
 def run(session: SparkSession, task: Callable[[T], R], parts: Sequence[T], what: str) -> list[R]:
     """``task`` of each part, in order, one Spark task each."""
     if not parts:
         return []
-    work = partial(_told, task, [pickle.dumps(part) for part in parts])
+    rows, along = tasks_of(session, parts)
     with described(session, f"shiq index: {what}"):
-        told = session.range(0, len(parts), 1, len(parts)).mapInArrow(work, "number bigint, body binary").toArrow()
+        told = rows.mapInArrow(partial(_told, task, along), "number bigint, body binary").toArrow()
     bodies = dict(zip(told["number"].to_pylist(), told["body"].to_pylist()))
     return [pickle.loads(bodies[i]) for i in range(len(parts))]
 
@@ -53,12 +56,29 @@ def _told(task: Callable[[T], R], parts: Sequence[bytes], batches: Iterator[pa.R
         yield pa.record_batch([pa.array([number], pa.int64()), pa.array([body], pa.binary())], names=["number", "body"])
 
 
-def parts_of(parts: Sequence[bytes], batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, Any]]:
-    """The numbers in ``batches``, which a task was given, with the part of each, unpickled."""
+def tasks_of(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame, Sequence[bytes]]:
+    """Rows by the numbers of ``parts``, a Spark task each, and the pickled parts that go along with every task; where these are
+    many, none does, and each row has its own (`parts_of`)."""
+    count, pickled = len(parts), [pickle.dumps(part) for part in parts]
+    if sum(map(len, pickled)) <= MOST_ALONG:
+        return session.range(0, count, 1, count), pickled
+    return by_part(session.createDataFrame(pa.table({"part": pa.array(range(count), pa.int32()), "body": pickled})), count), ()
+
+
+def by_part(rows: DataFrame, count: int) -> DataFrame:
+    """``rows`` in a task for each of ``count`` parts, by their column `part`."""
+    # Spark 4.0 has but the second, by which several parts may meet in one task.
+    split = rows.repartitionById(count, "part") if hasattr(rows, "repartitionById") else rows.repartition(count, "part")
+    return split.sortWithinPartitions("part")
+
+
+def parts_of(along: Sequence[bytes], batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, Any]]:
+    """The numbers in ``batches``, which a task was given, with the part of each, unpickled; ``along``: see `tasks_of`."""
     spare_imports()
     for batch in batches:
-        for number in batch.column(0).to_pylist():
-            yield number, pickle.loads(parts[number])
+        numbers = batch.column(0).to_pylist()
+        own = [along[number] for number in numbers] if along else batch.column(1).to_pylist()
+        yield from ((number, pickle.loads(part)) for number, part in zip(numbers, own))
 
 
 @dataclass(frozen=True, order=True)
