@@ -89,7 +89,7 @@ LEAVING_OUT = frozenset({"outside-shiq", "non-simple-role"})
 
 #: Kinds by which something stays unread, so that a `consistent` which allows them is one without it.
 UNREAD = frozenset(
-    {"broken-list", "lossy-input", "malformed", "missing-import", "tbox-axiom", "unattached", "unknown-vocabulary"}
+    {"broken-list", "ill-typed", "lossy-input", "malformed", "missing-import", "tbox-axiom", "unattached", "unknown-vocabulary"}
 )
 
 #: For ``--fail-on``: every kind.

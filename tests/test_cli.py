@@ -155,6 +155,17 @@ def test_an_axiom_outside_shiq(folder: Path) -> None:
     assert (allowed.returncode, allowed.stdout.splitlines()[0]) == (0, "CONSISTENT without 1 axiom (1 outside-shiq)")
 
 
+def test_the_headline_names_what_an_ill_typed_literal_takes_along(folder: Path) -> None:
+    """The axiom is left out as a whole, and what else it says with it."""
+    ill = '[ a owl:Restriction ; owl:onProperty :age ; owl:hasValue "old"^^<http://www.w3.org/2001/XMLSchema#integer> ]'
+    (folder / "o.ttl").write_text(
+        f"{TBOX}:age a owl:DatatypeProperty . :Cat rdfs:subClassOf [ owl:intersectionOf ( :Dog {ill} ) ] ."
+    )
+    assert shiq("certify", "o.ttl", "base.nt", cwd=folder).returncode == 3
+    allowed = shiq("certify", "o.ttl", "base.nt", "--allow", "ill-typed", cwd=folder)
+    assert (allowed.returncode, allowed.stdout.splitlines()[0]) == (0, "CONSISTENT without what is 1 ill-typed")
+
+
 def test_an_axiom_in_a_batch(folder: Path) -> None:
     found = insert(folder, "<urn:t#Cat> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:t#Dog> .\n")
     assert found.returncode == 3
