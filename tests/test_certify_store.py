@@ -34,14 +34,17 @@ from shiq.model import (
     ClassAssertion,
     DataProperty,
     DataPropertyAssertion,
+    DifferentIndividuals,
     DisjointClasses,
     Literal,
+    ObjectMaxCardinality,
     ObjectProperty,
     ObjectPropertyAssertion,
     ObjectPropertyDomain,
     Signature,
     SubClassOf,
     TBox,
+    TransitiveObjectProperty,
 )
 from shiq.reading import Reading
 from shiq.verdict import Verdict
@@ -114,6 +117,31 @@ def test_a_new_tbox_leaves_what_a_store_built_anew_holds(seed: int, tmp_path: Pa
         assert (store.snapshot, store.certificate.verdict if store.certificate else None) == (2, anew.verdict)
     with open_store(tmp_path / "kg", 1) as old:
         assert (old.tbox, old.certificate.verdict if old.certificate else None) == (kb.tbox, before.verdict)
+
+
+@pytest.mark.parametrize("simple_first", [False, True])
+def test_what_a_role_left_out_is_read_again_with_a_new_tbox(tmp_path: Path, simple_first: bool) -> None:
+    """What was allowed is that a role which is not simple has a bound; it is by now, or it was before."""
+    data = [
+        ClassAssertion(ObjectMaxCardinality(1, CHASES), "urn:t#tom"),
+        ObjectPropertyAssertion(CHASES, "urn:t#tom", "urn:t#rex"),
+        ObjectPropertyAssertion(CHASES, "urn:t#tom", "urn:t#kit"),
+        DifferentIndividuals("urn:t#rex", "urn:t#kit"),
+    ]
+    simple, other = OLD, TBox((*OLD.axioms, TransitiveObjectProperty(CHASES)), WORDS)
+    path, allow = tmp_path / "kg", ["non-simple-role"]
+    if simple_first:
+        index(simple, abox_of(data[:3]), path, reasoner="own")
+    else:
+        assert index(other, abox_of(data), path, reasoner="own", allow=allow).without["assertions"] == 1
+    for tbox, verdict, without in ((other, "consistent", 1), (simple, "inconsistent", 0), (other, "consistent", 1)):
+        found = certify_store(path, tbox, reasoner="own", allow=allow if tbox is other else [])
+        if simple_first and tbox is simple:
+            verdict = "consistent"
+        assert (found.verdict.value, found.without.get("assertions", 0)) == (verdict, without), found.reason
+        with open_session(path) as session:
+            more = session.check(abox_of(data[3:]), reasoner="own")
+            assert (more.verdict is Verdict.CONSISTENT) == (tbox is other), more.reason
 
 
 def test_a_new_tbox_that_contradicts(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from jobs.checking.answer import crowds, in_time, out_of_time, result_of
 from jobs.checking.base import Findings, InputBatch, OpenBase
 from jobs.checking.deciding import OpenedDecider, answered_outside, deadline_of, decided, found_of, sent_by, sent_since
 from jobs.checking.inputs import (
+    NON_SIMPLE,
     OUT_OF_REACH,
     OUTSIDE,
     assertions_of,
@@ -37,7 +38,7 @@ from shiq.clause import ClausalTBox
 from shiq.conflict import Conflict
 from shiq.deadline import TimeIsOver, until
 from shiq.errors import InputError
-from shiq.model import Class, ClassAssertion, Signature
+from shiq.model import Assertion, Class, ClassAssertion, Signature
 from shiq.rdf import read_ontology
 from shiq.reading import Reading
 from shiq.reasoner.own import OwnReasoner
@@ -294,7 +295,18 @@ def read_again(store: Any, tbox: list[object], options: Options) -> StoreContent
         )
     unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
     ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology), *unsaid))
-    return StoreContent(ontology, assertions_of([own_reading(store).data], ontology, options, "a", keeps_left_out=True))
+    data = _said_again(own_reading(store).data)
+    return StoreContent(ontology, assertions_of([data], ontology, options, "a", keeps_left_out=True))
+
+
+def _said_again(data: Reading) -> Reading:
+    """``data`` with the assertions that roles of the TBox before left out, which may be simple by now."""
+    left = [x for x in data.leftovers if x.kind == NON_SIMPLE and x.said]
+    if not left:
+        return data
+    abox = abox_of([*data.abox, *(v for x in left for v in x.said if isinstance(v, Assertion))])
+    leftovers = tuple(x for x in data.leftovers if x not in left)
+    return replace(data, abox=abox, leftovers=leftovers, ledger={"assertion": len(abox)})
 
 
 def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:

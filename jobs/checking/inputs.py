@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from shiq.result import Result
 
 
+#: The kind of what is said of a role that would have to be simple.
+NON_SIMPLE = "non-simple-role"
 #: The kind of what SHIQ(D) cannot say.
 OUTSIDE = "outside-shiq"
 #: The kind of what of that no data can reach.
