@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from jobs.store import open_store as open_stored
@@ -64,6 +65,24 @@ def test_the_verdict_goes_without_it(store: Path, tmp_path: Path) -> None:
         insertions = [ClassAssertion(PERSON, "_:a1.b")]
         assert session.check(abox_of(insertions), reasoner="own").verdict is Verdict.INCONSISTENT
         assert session.check(abox_of(insertions), tmp_path / "old.nt", reasoner="own").verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.spark
+def test_on_spark_too(spark: object, store: Path, tmp_path: Path) -> None:
+    """In tables as in lines; deletions without such a label are read in tasks, and told with their places all the same."""
+    deletions = {"old.nt": f"_:a1.b <{TYPE}> <{COMPANY.iri}> .\n", "nobody.nt": f"# nobody\n_:c <{TYPE}> <{PERSON.iri}> .\n"}
+    deletions["named.nt"] = f"\n<urn:t#n> <{TYPE}> <{PERSON.iri}> .\n"
+    for name, text in deletions.items():
+        (tmp_path / name).write_text(text)
+    table = pa.table({"s": ["_:a1.b"], "p": [f"<{TYPE}>"], "o": [f"<{COMPANY.iri}>"]})
+    insertions = abox_of([ClassAssertion(PERSON, "_:a1.b")])
+    with open_store(store) as session:
+        for gone in (tmp_path / "old.nt", table):
+            assert session.check(insertions, gone, reasoner="own", engine="spark").verdict is Verdict.CONSISTENT
+        for name in ("nobody.nt", "named.nt"):
+            told, alike = (session.check(None, tmp_path / name, reasoner="own", engine=e) for e in ("spark", "local"))
+            assert told.evidence.leftovers == alike.evidence.leftovers != ()
+            assert [(x.kind, x.line) for x in told.evidence.leftovers] == [("unmatched-deletion", 2)]
 
 
 @pytest.mark.parametrize("label", ["b", "a0.c", "a7.b", "i1.0.b", "q_xd800_"])

@@ -11,7 +11,7 @@ import atexit
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -159,7 +159,7 @@ class SparkKnowledgeBase:
         read = partial(read_batch, session, tbox=base.tbox, store=key, catalog=catalog_of(options), ontologies=base.ontologies)
         added = read(insertions, scope=f"i{base.scope}", aside=aside)
         self._held.append(added)
-        removed = read(deletions, scope=f"d{base.scope}", aside=False) if deletions else None
+        removed = read(deletions, scope=f"d{base.scope}", aside=False, by_label=True) if deletions else None
         if removed is not None:
             self._held.append(removed)
         gone = None if removed is None or removed.is_empty else removed
@@ -230,10 +230,18 @@ class SparkKnowledgeBase:
 
     def _unmatched(self, gone: Any) -> tuple[Leftover, ...]:
         """What to say of deletions that match nothing; nothing where there are too many to look at here."""
-        from jobs.spark.rows import SCHEMA, abox_of_rows
+        from jobs.spark.rows import SCHEMA, abox_of_rows, assertions_of
 
         rows = gone.frame.select(SCHEMA.names).limit(MOST_DELETIONS + 1).toArrow()
-        return unmatched_deletions(self.local, abox_of_rows(rows)) if len(rows) <= MOST_DELETIONS else ()
+        if len(rows) > MOST_DELETIONS:
+            return ()
+
+        def places(some: Iterable[Assertion]) -> Mapping[Assertion, tuple[Place, ...]]:
+            wanted = {*some}
+            by_tasks = {a: (place,) for a, place in [*assertions_of(rows, gone.origins)][::-1] if a in wanted}
+            return {**by_tasks, **gone.places(wanted)}
+
+        return unmatched_deletions(self.local, abox_of_rows(rows), places)
 
     def _stored(self, base: OpenBase) -> Store:
         if self.store is None:

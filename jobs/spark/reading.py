@@ -19,6 +19,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from jobs.checking.inputs import told_by_label, without_ill_typed
 from jobs.spark import rows as rows_
 from jobs.spark.rows import ASSERTIONS, DDL, Origins
 from jobs.spark.session import width_of
@@ -94,21 +95,23 @@ def read_batch(
     *,
     scope: str,
     aside: bool,
+    by_label: bool = False,
     catalog: Catalog | None = None,
     ontologies: Collection[str] = (),
 ) -> BatchRows:
-    """Reads ``sources``. ``scope`` begins the names of blank nodes; ``aside``: ill-typed data assertions are set aside;
-    ``catalog``, ``ontologies``: see `shiq.rdf.read_assertions`.
+    """Reads ``sources``. ``scope`` begins the names of blank nodes, unless they go ``by_label`` (`told_by_label`); ``aside``:
+    ill-typed data assertions are set aside; ``catalog``, ``ontologies``: see `shiq.rdf.read_assertions`.
 
     Raises: InputError, UsageError.
     """
     parts = _parts(spark, sources, scope)
     if not parts.driver:
-        found = _parallel(spark, parts, Judging(tbox.signature, asked=entities_of(tbox.signature), aside=aside), store)
+        judging = Judging(tbox.signature, asked=entities_of(tbox.signature), aside=aside, by_label=by_label)
+        found = _parallel(spark, parts, judging, store)
         if found is not None:
             return found
     reading = read_assertions(sources, tbox.signature, axioms=tbox.axioms, scope=scope, catalog=catalog, ontologies=ontologies)
-    return _by_driver(spark, reading, store, aside)
+    return _by_driver(spark, told_by_label(reading, scope) if by_label else reading, store, aside)
 
 
 # --- what the sources are -------------------------------------------------------------------------
@@ -311,8 +314,6 @@ def account(ranges: dict[int, Range], reports: Sequence[RangeReport]) -> tuple[l
 
 def _by_driver(spark: SparkSession, reading: Reading, store: StoreKey, aside: bool) -> BatchRows:
     """The batch as the other engines read it."""
-    from jobs.checking.inputs import without_ill_typed
-
     abox, set_aside = without_ill_typed(reading.abox) if aside else (reading.abox, ())
     leftovers, ledger = (*reading.leftovers, *set_aside), Counter(reading.ledger)
     return replace(rows_of_abox(spark, abox, store), leftovers=leftovers, ledger=ledger, places=reading.places)

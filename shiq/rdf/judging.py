@@ -30,7 +30,8 @@ def entities_of(known: Signature) -> frozenset[str]:
 @dataclass(frozen=True)
 class Judging:
     """What a range is judged by: the vocabulary; names of ontologies, and of axioms that are nodes (see `resolve`); the names
-    that are ``asked`` for as individuals, and those of them that are; whether ill-typed data assertions are set ``aside``."""
+    that are ``asked`` for as individuals, and those of them that are; whether ill-typed data assertions are set ``aside``;
+    ``by_label``: blank nodes are those of the base with these labels, so a source that has any is read as a whole."""
 
     known: Signature
     headers: frozenset[str] = frozenset()
@@ -38,13 +39,15 @@ class Judging:
     asked: frozenset[str] = frozenset()
     typed: frozenset[str] = frozenset()
     aside: bool = False
+    by_label: bool = False
 
 
 @dataclass
 class RangeReport:
     """What is told of a range: its lines and triples; how many lines were rejected (``unsure``: those that do not even look like
     a triple), of which some are shown; the other leftovers; the ledger of its triples; ``rare``: triples that speak of others,
-    with their lines and graphs; ``typed``: the names that were asked for and are individuals here; ``error``: why the source
+    with their lines and graphs; ``typed``: the names that were asked for and are individuals here; ``labelled``: whether it has
+    blank nodes that go by their labels; ``error``: why the source
     cannot be used at all, and what to do. Lines are those of the range until `located`."""
 
     source: str
@@ -59,12 +62,13 @@ class RangeReport:
     ledger: Counter[str] = field(default_factory=Counter)
     rare: list[tuple[str, str, Term, int, str]] = field(default_factory=list)
     typed: set[str] = field(default_factory=set)
+    labelled: bool = False
     error: tuple[str, str] | None = None
 
     @property
     def needs_whole(self) -> bool:
         """Whether something in it can only be judged by what other ranges say."""
-        return bool(self.rare or self.typed)
+        return bool(self.rare or self.typed or self.labelled)
 
 
 # --- one range ------------------------------------------------------------------------------------
@@ -76,6 +80,7 @@ def survey(parsed: ParsedRange, judging: Judging, report: RangeReport) -> None:
     report.lines, report.triples = parsed.lines, len(triples)
     report.rejected, report.unsure, report.rejects = rejects.total, rejects.unsure, rejects.shown
     report.typed = _typed(triples, judging.asked)
+    report.labelled = judging.by_label and any(isinstance(term, str) and term.startswith("_:") for term in triples.terms)
     built_in = [i for name in BUILT_IN_OBJECT | BUILT_IN_DATA if (i := triples.ids.get(name)) is not None]
     rows = np.union1d(graph_rows(triples), np.flatnonzero(np.isin(column(triples.predicate), built_in)))
     for row in rows.tolist():
