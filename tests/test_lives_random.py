@@ -108,6 +108,7 @@ class Life:
             step = self.rng.choice(STEPS)
             held = self.then[number] if step == "snapshot" and (number := max(self.then, default=0)) else self.now
             gone = self.rng.sample(sorted(held, key=repr), min(len(held), self.rng.choice((0, 0, 1, 2))))
+            gone += self.rng.choice(self.batches)[:1]  # as a rule nothing of the store
             self.done.append(f"{step}: {batch} less {gone}")
             self.step(step, batch, gone, (held - said(gone, self.axioms)) | said(batch, self.axioms))
 

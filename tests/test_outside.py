@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -238,6 +239,40 @@ def test_a_certificate_that_left_it_out_answers_for_nothing_there(tmp_path: Path
         with open_store(tmp_path / name) as session:
             found = session.check(None, gone, fail_on=["outside-shiq"] if name == "allowed" else [])
         assert found.verdict.value == "inconsistent", (name, found.reason, found.evidence.notes)
+
+
+def test_to_delete_what_is_not_there_does_not_say_it(tmp_path: Path) -> None:
+    tbox, store = "DisjointClasses(:B :C) SubClassOf(:A :B)", tmp_path / "kg"
+    base = written(tmp_path, "a", "ClassAssertion(:B :p) ClassAssertion(:B :q) ClassAssertion(:C :x)")
+    index(written(tmp_path, "t", tbox), base, store)
+    for individual in ("x", "y"):
+        gone = written(tmp_path, "d", f"ClassAssertion(ObjectOneOf(:p :q) :{individual})")
+        with open_store(store) as session:
+            found = session.check(None, gone, commit=True)
+            assert (found.verdict.value, [x.kind for x in found.evidence.leftovers]) == ("consistent", ["unmatched-deletion"])
+            assert session.check(written(tmp_path, "i", "ClassAssertion(:C :y)")).verdict.value == "consistent"
+
+
+def test_what_a_role_leaves_out_of_a_batch_is_kept_and_goes_again(tmp_path: Path) -> None:
+    """It was committed by consent, and was nowhere from then on."""
+    tbox, store, allow = "DisjointClasses(:B :C) TransitiveObjectProperty(:r)", tmp_path / "kg", ["non-simple-role"]
+    links = "ObjectPropertyAssertion(:r :x :y) ObjectPropertyAssertion(:r :x :z) DifferentIndividuals(:y :z)"
+    bound, other = (written(tmp_path, n, f"ClassAssertion(ObjectMaxCardinality(1 :r) :{n})") for n in "xy")
+    simple = written(tmp_path, "s", "DisjointClasses(:B :C) Declaration(ObjectProperty(:r))")
+    harmless = written(tmp_path, "h", "ClassAssertion(:B :z)")
+    index(written(tmp_path, "t", tbox), written(tmp_path, "a", links), store)
+    with open_store(store) as session:
+        assert session.check(bound).verdict.value == "undetermined"
+        assert session.check(bound, commit=True, allow=allow).verdict.value == "consistent"
+        assert session.check(harmless).without["kinds"] == {"non-simple-role": 1}
+        assert session.check(None, other, commit=True).verdict.value == "consistent"
+        assert session.check(harmless).without["kinds"] == {"non-simple-role": 1}
+    shutil.copytree(store, tmp_path / "copy")
+    assert certify_store(tmp_path / "copy", simple).verdict.value == "inconsistent"
+    with open_store(store) as session:
+        assert session.check(None, bound, commit=True).verdict.value == "consistent"
+        assert not session.check(harmless).without
+    assert certify_store(store, simple).verdict.value == "consistent"
 
 
 def test_what_was_allowed_of_the_base_is_not_allowed_of_what_comes_later(tmp_path: Path) -> None:

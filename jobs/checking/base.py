@@ -70,8 +70,8 @@ class AddSetSize(Protocol):
 @dataclass(frozen=True)
 class InputBatch:
     """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand, and ``deleted_at`` its
-    deletions; ``left_at``: where what was not interpreted of its insertions stands; ``unsaid``: what is deleted and lies outside
-    SHIQ(D); ``left_out``: each line, triple or assertion that is left out, as it stands."""
+    deletions; ``left_at``: where what was not interpreted of its insertions stands; ``unsaid``: what is deleted of what A
+    leaves out; ``left_out``: each line, triple or assertion that is left out, as it stands."""
 
     insertions: ABox
     deletions: ABox

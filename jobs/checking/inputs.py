@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,12 @@ from jobs.checking.options import ASK, SPARK_TABLES, Options, load
 from shiq.abox import ABox, abox_of
 from shiq.errors import InputError
 from shiq.left_out import Spool, of_data
-from shiq.model import Assertion, DataPropertyAssertion, NegativeDataPropertyAssertion, TBox
+from shiq.model import Assertion, Axiom, DataPropertyAssertion, NegativeDataPropertyAssertion, TBox
 from shiq.model.axioms import READ_BY_FORM
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Place, Reading, nothing_left, nowhere
 from shiq.sources import TableSource
-from shiq.verdict import UNKNOWN_DATATYPE, Leftover, blocks
+from shiq.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, Leftover, blocks
 
 if TYPE_CHECKING:
     from shiq.catalog import Catalog
@@ -111,12 +111,12 @@ def read_batch(base: OpenBase, insertions: object, deletions: object, options: O
     ledger = Counter(added.ledger) + Counter(removed.ledger)
     refuse_nothing(ledger, options)
     abox, aside = well_typed(added.abox, options)
-    unsaid = frozenset(v for x in removed.leftovers if is_outside(x) for v in x.said if isinstance(v, Assertion))
-    held = frozenset(v for x in base.leftovers if is_outside(x) for v in x.said)
+    unsaid = frozenset(v for x in removed.leftovers if leaves_out(x) for v in x.said if isinstance(v, Assertion))
+    held = frozenset(v for x in base.leftovers if leaves_out(x) for v in x.said)
     return InputBatch(
         abox,
         removed.abox,
-        (*added.leftovers, *(x for x in removed.leftovers if not is_outside(x) or not held.issuperset(x.said)), *aside),
+        (*added.leftovers, *(y for x in removed.leftovers for y in _of_deletion(x, held)), *aside),
         ledger,
         added.places,
         removed.places,
@@ -124,6 +124,20 @@ def read_batch(base: OpenBase, insertions: object, deletions: object, options: O
         unsaid & held,
         (added.left_out, (replace(x, message=f"a deletion: {x.message}") for x in removed.left_out), aside),
     )
+
+
+def _of_deletion(leftover: Leftover, held: frozenset[Axiom | Assertion]) -> Iterator[Leftover]:
+    """What is left of a ``leftover`` of deletions where the base leaves out what is ``held``: to delete something else that is
+    left out deletes nothing, and says nothing."""
+    if not leaves_out(leftover) or any(isinstance(v, Axiom) for v in leftover.said):
+        yield leftover
+    elif not held.issuperset(leftover.said):
+        yield replace(leftover, kind="unmatched-deletion", message="the base does not assert this", hint="", said=())
+
+
+def leaves_out(leftover: Leftover) -> bool:
+    """Whether it keeps axioms or assertions that it leaves out."""
+    return leftover.kind in LEAVING_OUT and bool(leftover.said)
 
 
 def is_outside(leftover: Leftover) -> bool:
@@ -139,7 +153,7 @@ def stands_whatever_hermit_says(leftover: Leftover, options: Options) -> bool:
 
 def less(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:
     """``leftover`` without what is deleted; None if that is all."""
-    if not unsaid or not is_outside(leftover):
+    if not unsaid or not leaves_out(leftover):
         return leftover
     kept = tuple(v for v in leftover.said if v not in unsaid)
     return replace(leftover, said=kept) if kept else None

@@ -15,8 +15,8 @@ from jobs.checking.answer import in_time
 from jobs.checking.base import DistributedEngine, InputBatch, OpenBase, agreed
 from jobs.checking.deciding import check_batch, close_decider, has_disagreed, new_decider, timed_batch
 from jobs.checking.inputs import (
-    OUTSIDE,
     is_outside,
+    leaves_out,
     less,
     noted,
     read_batch,
@@ -291,11 +291,18 @@ class Session:
 
 
 def _outside_now(held: tuple[Leftover, ...], batch: InputBatch, options: Options) -> tuple[Leftover, ...]:
-    """``held``, the leftovers of A, with what ``batch`` adds outside SHIQ(D), and without what it deletes there."""
+    """``held``, the leftovers of A, with what ``batch`` says that A leaves out, and without what it deletes there."""
     kept = [x for x in (less(x, batch.unsaid) for x in held) if x is not None]
     said = {v for x in kept for v in x.said}
-    new = (x for x in batch.leftovers if is_outside(x) and not said.issuperset(x.said))
-    return (*kept, *(replace(x, known="", lapsed="", asked=OUTSIDE not in options.allow) for x in new))
+    new = (x for x in batch.leftovers if leaves_out(x) and not said.issuperset(x.said))
+    return (*kept, *(_taken_in(x, options) for x in new))
+
+
+def _taken_in(leftover: Leftover, options: Options) -> Leftover:
+    """``leftover`` as a store keeps it: what is asked about stays so; for the rest somebody has answered who committed it."""
+    asked = leftover.kind not in options.allow
+    who = "" if is_outside(leftover) or not asked else options.known.marked((leftover,))[0].known
+    return replace(leftover, known=who, lapsed="", asked=asked)
 
 
 def _told(held: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Options) -> tuple[Leftover, ...]:
