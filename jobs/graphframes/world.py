@@ -12,7 +12,7 @@ from abox_ops.elements.union_view import UnionView
 from abox_ops.labels.columns import Calculus
 from jobs.graphframes.core import running
 from jobs.graphframes.equalities import entailed_equal
-from jobs.graphframes.frames import connected, frame, lookup, members, renamed, role_assertions, settled
+from jobs.graphframes.frames import collected, connected, frame, lookup, members, renamed, role_assertions, settled
 from jobs.graphframes.rules import NOTHING_TOLD, WorkerCalculus, joined, label_text
 from jobs.graphframes.said import apart, said
 from jobs.graphframes.told import told
@@ -60,6 +60,8 @@ class World:
         self._size, self._whole_size = 0, len(whole.base) + whole.insertions
         #: The active elements, ascending; None: all.
         self._active: Ints | None = NONE
+        #: Those of them that were made so, or merged, since the last fixpoint.
+        self._fresh = NONE
         self.active = frame(spark, {"id": NONE}).withColumn("label", F.lit(NOTHING_TOLD))
         self.near = frame(spark, dict.fromkeys(("src", "dst", "role"), NONE))
         pairs = whole.inserted["pairs"].columns
@@ -80,6 +82,7 @@ class World:
             return
         self.activate(np.concatenate([element[moved], name[moved]]))
         new = element, name
+        self._fresh = unique(np.concatenate([self._fresh, name[moved]]))
         self.names = connected(*map(np.concatenate, zip(self.names, new)))
         with running(self.spark, self._size):
             self.active = _grouped(renamed(self.active, new, "id"))
@@ -98,6 +101,7 @@ class World:
             chosen = lookup(self.spark, {"id": fresh})
             told, asserted = (rows.join(chosen, "id", "left_semi") for rows in (told, asserted))
             edges = settled(self._newly_near(edges, before, fresh))
+            self._fresh = np.concatenate([self._fresh, fresh])
             elements = np.sort(np.concatenate([before, fresh]))
         self._size = self._whole_size if elements is None else self._size + len(fresh) + edges.count()
         self._active = elements
@@ -123,11 +127,29 @@ class World:
         """
         while True:
             with running(self.spark, self._size):
-                self.active = told(self.rules, self._taken_in(), self.near)
+                self._pass_on()
                 element, name = entailed_equal(self.spark, self.rules, self.active, self.near, self._labels)
             if np.array_equal(element, name):
                 return
             self.merge(element, name)
+
+    def _pass_on(self) -> None:
+        """Brings the labels to the fixpoint along the role assertions: from what is new to its neighbours, from those that this
+        changes to theirs, and so on. Between two that did not change since, nothing is left to send.
+
+        Stops because labels grow within finitely many literals.
+        """
+        if self._active is None or 2 * len(self._fresh) > len(self._active):
+            self.active, self._fresh = told(self.rules, self._taken_in(), self.near), NONE
+        while len(self._fresh):
+            at_src, at_dst = (self.near.join(lookup(self.spark, {end: self._fresh}), end, "left_semi") for end in ("src", "dst"))
+            edges = settled(at_src.unionByName(at_dst))
+            ids = edges.select(F.explode(F.array("src", "dst")).alias("id")).union(lookup(self.spark, {"id": self._fresh}))
+            before = settled(self._taken_in().join(ids.distinct(), "id", "left_semi"))
+            now = told(self.rules, before, edges)
+            grown = now.join(before.withColumnRenamed("label", "before"), "id").filter("label != before")
+            self._fresh = without(collected(grown.select("id"))["id"], self._fresh)
+            self.active = settled(self.active.join(before.select("id"), "id", "left_anti").unionByName(now))
 
     def _taken_in(self) -> DataFrame:
         """(id, label) of the active elements; a clash where two members are different."""
