@@ -42,7 +42,7 @@ def test_a_build_comes_to_the_store_of_a_folder(
     assert not [name for name, _ in bucket.names() if name.startswith("building")]
 
 
-@pytest.fixture(params=["bucket", pytest.param("hdfs", marks=pytest.mark.hdfs)])
+@pytest.fixture(params=["bucket", pytest.param("hdfs", marks=[pytest.mark.hdfs, pytest.mark.slow])])
 def place(request: pytest.FixtureRequest) -> Bucket | Hdfs:
     """A place for a store in an object store, or in Hadoop's file system."""
     found: Bucket | Hdfs = request.getfixturevalue(request.param)
