@@ -160,18 +160,20 @@ def _parallel(repeat: Repeat, large: Scaled) -> None:
     middle = scaled(repeat, 50)
     index(repeat, middle)
     cut = {"spark.default.parallelism": str(CORES)}
-    wall = []
+    wall, cpu = [], []
     for of in (scaled(repeat, LITTLE), middle, large):
         ran = check(repeat, of, of.many, **cut)
         assert ran.logged is not None
-        wall.append((float(of.universities), modelled(ran.logged, CORES)))
+        wall.append(modelled(ran.logged, CORES))
+        cpu.append((float(of.universities), ran.used.cpu_seconds))
     told = ran.spark
     repeat.values["100 cores: joint groups"] = float(told["joint_groups"])
     repeat.values["100 cores: insertions in the largest"] = 100 * told["largest_group"] / MANY
-    repeat.values["100 cores: model, LUBM-100"] = wall[-1][1]
-    fit = fitted(wall, 8000)
-    repeat.values["100 cores: model, LUBM-8000 by a fit"] = fit.value
-    repeat.notes.append(f"LUBM-8000: lines through two sizes each say {fit.least:.0f} to {fit.most:.0f} s")
+    repeat.values["100 cores: model, LUBM-100"] = wall[-1]
+    # The longest path gets shorter where the same batch falls into more groups; what grows is the work.
+    fit = fitted(cpu, 8000)
+    repeat.values["100 cores: longest model, and CPU of LUBM-8000 by a fit"] = max(wall) + fit.value / CORES
+    repeat.notes.append(f"CPU of LUBM-8000: lines through two sizes each say {fit.least:.0f} to {fit.most:.0f} s")
     one, two = (check(repeat, large, large.many, cores=cores, **cut).logged for cores in (1, 2))
     assert one is not None and two is not None
     repeat.values["model of 2 cores by a log of 1, over 2"] = modelled(one, 2) / (two.wall - two.before)
@@ -189,7 +191,7 @@ FIGURES = (
     Figure("100 cores: joint groups", "", 8.0, 1),
     Figure("100 cores: insertions in the largest", "%", 25.0),
     Figure("100 cores: model, LUBM-100", "s", 60.0),
-    Figure("100 cores: model, LUBM-8000 by a fit", "s"),
+    Figure("100 cores: longest model, and CPU of LUBM-8000 by a fit", "s"),
     Figure("model of 2 cores by a log of 1, over 2", "×", better=0),
 )
 
