@@ -17,7 +17,7 @@ from abox_ops.labels.irrelevance import Irrelevance
 from abox_ops.labels.needs import Needs
 from abox_ops.modules.components import KeptAssertions, modules
 from abox_ops.modules.shapes import Shapes
-from abox_ops.published.part_of import Definition7, Outcome, Remedy, m_part, remedies, u_part
+from abox_ops.published.definitions import Definition7, Outcome, Remedy, m_part, remedies, u_part
 from shiq.bits import bits
 from shiq.functional import parse_functional
 from shiq.model import (

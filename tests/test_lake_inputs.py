@@ -17,6 +17,7 @@ from jobs.gate import gate
 from jobs.spark import lake as lake_tables
 from shiq.check import index
 from shiq.errors import InputError, OperationalError, UsageError
+from shiq.rdf.changes import feeds_of
 from tests.command_line import shiq as command
 from tests.tools.lake_jars import absent
 
@@ -110,6 +111,8 @@ def test_columns_mapped_by_an_older_protocol_are_refused(tbox: Path, tmp_path: P
         {"add": {"path": "f.parquet", "partitionValues": {}, "size": 1, "modificationTime": 0, "dataChange": True}},
     ]
     (log / f"{0:020}.json").write_text("\n".join(map(json.dumps, actions)))
+    # Which version an index takes is in its log, whoever reads the rows.
+    assert [*feeds_of([tmp_path / "t"]).values()] == [0]
     refused_by_files(tbox, tmp_path / "t", "local")
     monkeypatch.setattr(lake_tables, "session_of", lambda *_, **__: NoDelta())
     refused_by_files(tbox, tmp_path / "t", "spark")

@@ -12,7 +12,7 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID, Bools, combinations
 from abox_ops.modules.found_columns import AddSetColumns
 from abox_ops.modules.open_assertions import data_rows
-from abox_ops.published.part_of import Definition7, Outcome
+from abox_ops.published.definitions import Definition7, Outcome
 from abox_ops.told.columns import asserted_labels
 from shiq.columns.arrays import Columns, Ints, concatenate, distinct, unique
 from simplify import SimplifiedTBox

@@ -17,7 +17,7 @@ from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import Label, clashes, contradiction, join
 from abox_ops.modules.closure import Closure
 from abox_ops.modules.components import KeptAssertions
-from abox_ops.published.part_of import Definition7
+from abox_ops.published.definitions import Definition7
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory, IllTyped

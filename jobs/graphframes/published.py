@@ -14,7 +14,7 @@ from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import Index
 from abox_ops.labels.columns import Calculus
 from abox_ops.published.columns import PublishedProcedure
-from abox_ops.published.part_of import Definition7
+from abox_ops.published.definitions import Definition7
 from jobs.graphframes.frames import collected, connected, frame, members, nodes, renamed, role_assertions, settled
 from jobs.graphframes.reach import reached
 from jobs.graphframes.rules import AND, arrow_udf, join_of, label_text

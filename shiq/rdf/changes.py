@@ -17,7 +17,7 @@ from typing import Any
 
 from shiq.amounts import count
 from shiq.errors import InputError
-from shiq.rdf.tables import COLUMNS, check_columns, delta_table, files_of_delta, opened, read_rows, rows_of
+from shiq.rdf.tables import COLUMNS, check_columns, delta_log, delta_table, files_of_delta, opened, read_rows, rows_of
 from shiq.rdf.triples import Rejects, Triples, shown
 from shiq.sources import TableKind, TableSource, path_of, table_kind
 
@@ -85,7 +85,7 @@ def feeds_of(sources: Iterable[object]) -> dict[str, int]:
     for source in sources:
         if isinstance(source, str | PathLike) and table_kind(name := str(fspath(source))) is TableKind.DELTA:
             path = path_of(name)
-            table = delta_table(path)
+            table, _ = delta_log(path)
             found[f"{abspath(path)}#{table.metadata().id}"] = int(table.version())
     return found
 

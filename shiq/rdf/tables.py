@@ -349,21 +349,27 @@ def files_of_delta(path: Path, version: int | None = None) -> list[TableFile]:
 
 def delta_table(path: Path, version: int | None = None) -> Any:
     """A version of the Delta table at ``path``. Raises: InputError where it cannot be read, or its files alone do not show it."""
+    table, hidden = delta_log(path, version)
+    if hidden:
+        raise InputError(
+            f"{path}: a Delta table with {', '.join(hidden)}, which its files alone do not show",
+            "Read it with --engine spark and delta-spark on the session (docs/INPUTS.md), or write it without.",
+        )
+    return table
+
+
+def delta_log(path: Path, version: int | None = None) -> tuple[Any, list[str]]:
+    """A version of the Delta table at ``path`` as its log tells it, and what is `hidden_in` it. Raises: InputError for one that
+    cannot be read."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
     try:
         table = DeltaTable(str(path.absolute()), version)
-        refused = hidden_in(table)
+        return table, hidden_in(table)
     except (DeltaError, OSError, ValueError) as error:
         of_version = "" if version is None else f" of version {version}"
         raise InputError(f"{path}: not a readable Delta table{of_version} ({error})", "Check the path.") from error
-    if refused:
-        raise InputError(
-            f"{path}: a Delta table with {', '.join(refused)}, which its files alone do not show",
-            "Read it with --engine spark and delta-spark on the session (docs/INPUTS.md), or write it without.",
-        )
-    return table
 
 
 def hidden_in(table: Any) -> list[str]:

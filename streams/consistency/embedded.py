@@ -9,8 +9,8 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from shiq.errors import UsageError
-from streams.consistency.event_sides import EventSides
 from streams.consistency.plan import StreamPlan
+from streams.consistency.set_aside import EventSides
 from streams.consistency.store_checks import StoreChecks
 from streams.consistency.verdicts import Row, StreamResult
 from streams.consistency.watch import BATCH, Watch
