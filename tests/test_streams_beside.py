@@ -14,7 +14,7 @@ from shiq.abox import abox_of
 from shiq.check import check_insertions, open_store
 from shiq.verdict import Verdict
 from streams.consistency import check_stream, plan, spans
-from streams.consistency import event_sides as module
+from streams.consistency import set_aside as module
 from streams.consistency.embedded import StreamQuestion, watch_run
 from streams.front.arrivals import Arrivals
 from streams.front.lateness import EventClock

@@ -1,4 +1,4 @@
 """A_add as published (THEORY, "The published method"), and the criterion that leaves nothing out.
 
-`definitions` has them (part-of, remedies, irrelevance), `reference` and `columns` the procedure.
+`definitions` has part-of, remedies and irrelevance, `reference` and `columns` the procedure.
 """
