@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import itertools
 import random
@@ -38,7 +39,7 @@ from jobs.store.manifest import Manifest
 from jobs.store.schema import COMPLETION
 from jobs.store.upkeep import write_store
 from shiq.abox import ABox, abox_of
-from shiq.check import index, open_store
+from shiq.check import check_insertions, index, open_store
 from shiq.model import (
     THING,
     Assertion,
@@ -731,3 +732,16 @@ def test_real_data(spark: SparkSession, data_path: Path, tmp_path: Path, tbox: s
             assert Counter(results[0].a_add) == Counter(results[1].a_add)
     finally:
         spark.conf.unset("spark.shiq.range")
+
+
+@pytest.mark.spark
+def test_a_temporary_store_stays_for_who_reads_the_add_set_later(spark: SparkSession, tmp_path: Path) -> None:
+    """Without a store one is made for the check; tasks of workers that have not opened it read it when A_add is asked for."""
+    case = chains(2)
+    result = check_insertions(case.tbox, abox_of(case.abox), abox_of(case.insertions), engine="spark", reasoner="own")
+    gc.collect()
+    store = Path(result.a_add.add_set.batch.plan.store.path)  # type: ignore[attr-defined]
+    assert store.is_dir() and len([*result.a_add]) == len(result.a_add)
+    del result
+    gc.collect()
+    assert not store.exists()

@@ -22,16 +22,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from jobs.spark.checking import BatchGroups, ClosedBatch
+    from jobs.spark.engine import SparkKnowledgeBase
     from jobs.spark.reading import BatchRows
 
 
 @dataclass(frozen=True, eq=False)
 class SparkAddSet:
-    """A_add, group by group in executors; written out when it is asked for. Individuals are looked up by the engine `local`."""
+    """A_add, group by group in executors; written out when it is asked for. Individuals are looked up by the engine `local`.
+    ``owner``: whose store is read then; a temporary one goes with it, so it is held on to here though nothing asks it."""
 
     batch: BatchGroups
     closed: ClosedBatch
     local: LocalKnowledgeBase
+    owner: SparkKnowledgeBase
     decider: Decider
     gone: BatchRows | None
 
