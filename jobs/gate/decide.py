@@ -66,11 +66,10 @@ def gate(
     **settings: Any,
 ) -> GateAnswer:
     """Accepts the batch of ``insertions`` (files that `read_lines` knows; with the engine spark tables, which are read once) and
-    ``deletions``; with ``mode`` ``split`` the part of
-    the insertions that is left when what was not understood or not decided is set aside, and of conflicts what ``aside`` says,
-    each line with its ``unit``. ``commit``: what is accepted goes into the store, and what is tolerated into its ledger;
-    ``deliver`` is called once before that, to write what was decided down. ``dry_run``: neither. Settings as in
-    `check_insertions`.
+    ``deletions``; with ``mode`` ``split`` the part of the insertions that is left when what was not understood or not decided is
+    set aside, and of conflicts what ``aside`` says, each line with its ``unit``. ``commit``: what is accepted goes into the
+    store, and what is tolerated into its ledger; ``deliver`` is called once before that, to write what was decided down.
+    ``dry_run``: neither. Settings as in `check_insertions`.
 
     Refused as a whole where a check stays undetermined by what is not in the batch, where a contradiction has no line of the
     batch to blame, and with ``mode`` ``reject``. Stops because each round takes a line out, or meets a conflict for the first

@@ -18,7 +18,7 @@ from shiq.errors import InputError, UsageError
 from shiq.ntriples import blank_term
 from shiq.rdf.statements import Statement, read_statements
 from shiq.rdf.terms import RefusedTermError, refuse_new_terms
-from shiq.sources import TABLE, FileSource, TableKind, TableSource, source_of, table_kind
+from shiq.sources import TABLE, FileSource, TableSource, source_of, table_kind
 from shiq.verdict import Leftover
 
 #: What a line says: (subject, predicate, object) in one spelling.
@@ -222,7 +222,7 @@ def _of_table(source: str | TableSource, file: int) -> list[Line]:
     for x in rows:
         if isinstance(x, Leftover) and not x.line:
             raise InputError(f"{x.source}: {x.message}", "Is it a table of triples? Its columns s, p, o hold N-Triples terms.")
-    if isinstance(source, TableSource) and (source.kind is TableKind.SPARK or source.name.startswith(TABLE)):
+    if isinstance(source, TableSource):
         rows = [replace(x, line=i) for i, x in enumerate(sorted(rows, key=_text_and_key), 1)]
     renamed = _numbering()
     return [_row(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)]
