@@ -1,7 +1,7 @@
 """Leftovers that somebody answers for: told as a number, and in nobody's way, until a day.
 
->>> entry = Entry("undeclared", "ann@example.org", date(2030, 1, 31), term="urn:t#purs")
->>> known = Known((entry,), date(2030, 1, 1))
+>>> entry = KnownEntry("undeclared", "ann@example.org", date(2030, 1, 31), term="urn:t#purs")
+>>> known = KnownLeftovers((entry,), date(2030, 1, 1))
 >>> met = [Leftover("undeclared", f"the TBox does not know the class <urn:t#{name}>") for name in ("purs", "prus")]
 >>> [leftover.known for leftover in known.marked(met)]
 ['ann@example.org until 2030-01-31', '']

@@ -12,7 +12,7 @@ class EventClock:
     """The newest time that was accepted, and what it lets in: t from newest - ``lateness`` to newest + ``max_ahead``. Where the
     lateness is None nothing is late: a finite source may be read in any order.
 
-    >>> clock = Clock(lateness=2, max_ahead=100)
+    >>> clock = EventClock(lateness=2, max_ahead=100)
     >>> [clock.judge(t) for t in (10, 8, 7, 200, 11)], clock.newest, clock.watermark
     (['', '', 'late', 'ahead', ''], 11, 9)
     """

@@ -3,8 +3,7 @@
 An IRI is the constant <IRI>. Integers stay; decimals and floats are scaled, and refused where that is not exact; date-times
 become units of the timeline; other literals, and blank nodes, strings.
 
->>> from streams.rules.syntax import Mapped
->>> mapping = Mapping([Mapped("temp/2", "urn:temp", 10), Mapped("room/1", "urn:Room")], "sec")
+>>> mapping = Mapping([PredicateMapping("temp/2", "urn:temp", 10), PredicateMapping("room/1", "urn:Room")], "sec")
 >>> mapping.atom('<urn:r1> <urn:temp> "21.5"^^<http://www.w3.org/2001/XMLSchema#decimal> .')
 'temp(<urn:r1>,215)'
 >>> mapping.quad("temp/2", ("<urn:r1>", 215), 7)
