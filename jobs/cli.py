@@ -53,9 +53,12 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command line and exits. No exception gets out: Python's own exit code 1 would read as `inconsistent`."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    if instruction := os.environ.get("_SHIQ_COMPLETE"):  # a shell asks what may stand at the cursor
+        # Loaded where it is asked for.
+        from jobs.commands.completion import answer_shell
+
+        sys.exit(answer_shell(cli, instruction))
     try:
-        if "_SHIQ_COMPLETE" in os.environ:  # a shell asks what may stand here
-            cli.main(prog_name="shiq")
         # Not by click's own main: it makes an exit with 1 of a closed pipe, as of nothing else.
         with cli.make_context("shiq", list(arguments)) as context:
             code = cli.invoke(context)

@@ -50,13 +50,18 @@ class Commands(click.Group):
         return sorted({*super().list_commands(ctx), *self._modules})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self._modules:
-            return super().get_command(ctx, cmd_name)
-        found: click.Command = getattr(import_module(self._modules[cmd_name]), cmd_name)
+        found = super().get_command(ctx, cmd_name)
+        if cmd_name in self._modules:
+            found = getattr(import_module(self._modules[cmd_name]), cmd_name)
+        if found is not None and ctx.resilient_parsing:  # a shell completes
+            # Loaded where it is asked for.
+            from jobs.commands.completion import complete_paths
+
+            complete_paths(found)
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+        if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1, 0)
             ctx.fail(f"No command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
