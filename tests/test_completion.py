@@ -1,0 +1,85 @@
+"""Shell completion, as a bash that somebody types into sees it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from shiq import __main__ as entry
+
+ROOT = Path(entry.__file__).resolve().parent.parent
+
+
+def ask(words: str, *, last: bool = True) -> list[str]:
+    """What bash is given for ``words``, of which the last is completed, or one that begins after them."""
+    position = len(words.split()) - last
+    settings = {"COMP_WORDS": words, "COMP_CWORD": str(position), "_SHIQ_COMPLETE": "bash_complete", "PYTHONPATH": str(ROOT)}
+    found = subprocess.run(
+        [sys.executable, "-m", "shiq"], env={**os.environ, **settings}, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (found.returncode, found.stderr) == (0, "")
+    return found.stdout.split()
+
+
+def test_commands_options_and_values() -> None:
+    assert ask("shiq che") == ["plain,check"]
+    assert ask("shiq stream r") == ["plain,rules"]
+    assert ask("shiq check --crit") == ["plain,--criterion"]
+    assert ask("shiq check --criterion cl") == ["plain,clausal"]
+    assert {"plain,gate", "plain,index", "plain,stream"} <= set(ask("shiq", last=False))
+    assert ask("shiq nothing x") == []
+
+
+def test_files_and_folders() -> None:
+    assert ask("shiq check --insert ba") == ["file,ba"]
+    assert ask("shiq index ba") == ["file,ba"]
+    assert ask("shiq stream rules p") == ["file,p"]
+    assert ask("shiq stream consistency --checkpoint d") == ["dir,d"]
+    assert ask("shiq lint --owner a") == []
+
+
+def test_an_unknown_shell_is_refused() -> None:
+    settings = {**os.environ, "_SHIQ_COMPLETE": "csh_source", "PYTHONPATH": str(ROOT)}
+    found = subprocess.run(
+        [sys.executable, "-m", "shiq"], env=settings, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert found.returncode == 2
+    assert "bash_source, zsh_source, fish_source" in found.stderr
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_tabs_in_bash(tmp_path: Path) -> None:
+    """The program on the path completes; a function of its name, which Enter calls, prints what the line became."""
+    (tmp_path / "batch.nt").write_text("")
+    (tmp_path / "shiq").write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m shiq "$@"\n')
+    (tmp_path / "shiq").chmod(0o755)
+    setup = 'eval "$(_SHIQ_COMPLETE=bash_source shiq)"; shiq() { printf "[%s]" "$@"; echo; }; cd ~; echo rea""dy\n'
+    settings = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path), "TERM": "dumb"}
+    shown, typed = "", ["ready", "[check][--insert][batch.nt]"]
+    terminal, inside = pty.openpty()
+    process = subprocess.Popen(
+        ["bash", "--norc", "--noprofile", "-i"], env=settings, stdin=inside, stdout=inside, stderr=inside, start_new_session=True
+    )
+    os.close(inside)
+    try:
+        os.write(terminal, setup.encode())
+        end = time.monotonic() + 120
+        while typed and time.monotonic() < end:
+            if not select.select([terminal], [], [], 1)[0]:
+                continue
+            shown += os.read(terminal, 65536).decode(errors="replace")
+            if typed[0] in shown and typed.pop(0) == "ready":
+                os.write(terminal, b"shiq che\t--ins\tba\t\n")
+    finally:
+        process.kill()
+        process.wait(60)
+        os.close(terminal)
+    assert not typed, shown
