@@ -16,6 +16,7 @@ import click
 from jobs.commands.options import Commands
 from jobs.files import NO_ROOM
 from shiq.errors import OperationalError, UsageError
+from shiq.extras import missing_package
 
 USAGE, OPERATIONAL, INTERRUPTED = 2, 4, 130
 
@@ -90,6 +91,8 @@ def main(arguments: list[str] | None = None) -> None:
     except MemoryError:
         click.echo("shiq: out of memory\n  Give the process more, or check a smaller batch.", err=True)
         code = OPERATIONAL
+    except ImportError as error:
+        code = _complain(missing_package(error) or error, OPERATIONAL, arguments)
     except BaseException as error:  # a panic of a library in Rust is no Exception
         code = _complain(error, OPERATIONAL, arguments)
     sys.stdout.flush()

@@ -48,9 +48,7 @@ def test_files_and_folders() -> None:
 
 def test_an_unknown_shell_is_refused() -> None:
     settings = {**os.environ, "_SHIQ_COMPLETE": "csh_source", "PYTHONPATH": str(ROOT)}
-    found = subprocess.run(
-        [sys.executable, "-m", "shiq"], env=settings, capture_output=True, text=True, timeout=120, check=False
-    )
+    found = subprocess.run([sys.executable, "-m", "shiq"], env=settings, capture_output=True, text=True, timeout=120, check=False)
     assert found.returncode == 2
     assert "bash_source, zsh_source, fish_source" in found.stderr
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
 from shiq.abox import ABox
 from shiq.errors import UsageError
+from shiq.extras import missing_package
 from shiq.known import KnownLeftovers
 from shiq.offers import offers
 from shiq.shadowing import refuse_others
@@ -160,11 +161,17 @@ def _known(value: str, among: Iterable[str], what: str) -> None:
 
 
 def load(target: str) -> Any:
-    """The object named ``module:attribute``, or a module; engines and stores are loaded only when they are asked for."""
+    """The object named ``module:attribute``, or a module; engines and stores are loaded only when they are asked for.
+
+    Raises: OperationalError where a package is missing that an extra brings.
+    """
     module, _, attribute = target.partition(":")
     if module not in sys.modules:
         refuse_others()
-    found = importlib.import_module(module)
+    try:
+        found = importlib.import_module(module)
+    except ImportError as error:
+        raise missing_package(error) or error from error
     return getattr(found, attribute) if attribute else found
 
 

@@ -28,7 +28,9 @@ from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 )
 @known_option
 @click.option("--write-known", metavar="FILE", help="Draft such a file: what it says, and what stands in the way and is new.")
-@click.option("--owner", default="", metavar="NAME", help="Who answers for what is new in the draft. Without one, write it in by hand.")
+@click.option(
+    "--owner", default="", metavar="NAME", help="Who answers for what is new in the draft. Without one, write it in by hand."
+)
 @click.option("--classes/--no-classes", default=True, show_default=True, help="Look for classes that can have no member.")
 @click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - for stdout.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")

@@ -34,6 +34,7 @@ from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
 from shiq.deadline import is_past, seconds_left
 from shiq.errors import OperationalError
+from shiq.extras import missing_package
 from shiq.lazily import Lazily
 from shiq.model import Assertion, TBox
 from shiq.reading import Place
@@ -269,9 +270,7 @@ def session_of(options: Options, *, brief: bool = True) -> SparkSession:
     try:
         from jobs.spark.session import spark_session, stop
     except ImportError as error:
-        raise OperationalError(
-            f"the engine spark needs pyspark, which is not installed ({error})", "Install it: pip install 'shiq[spark]'."
-        ) from error
+        raise missing_package(error) or error from error
     session, started = spark_session(master=options.master, brief=brief)
     if started:
         atexit.register(stop, session)

@@ -27,6 +27,7 @@ import shiq
 from jobs.spark.archive import java_options
 from jobs.store.place import Place
 from shiq.errors import OperationalError
+from shiq.extras import missing_package
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -83,7 +84,7 @@ def spark_session(
         with _silent_stderr():
             session = builder.getOrCreate()
     except Exception as error:  # pyspark raises many kinds where Java is missing, too old, or cannot resolve a package
-        raise OperationalError(
+        raise missing_package(error) or OperationalError(
             f"no Spark session could be started: {str(error).splitlines()[0]}",
             "Spark needs Java 17 or 21 on the path, and every package named in spark.jars.packages within reach.",
         ) from error
