@@ -87,7 +87,7 @@ BAD = [a("rex", "Cat"), t("ann", "likes", "rex")]
 
 def test_a_good_batch_is_accepted_whole(kg: Path) -> None:
     code, good, bad, said = gate(kg, GOOD, "--mode", "split")
-    assert (code, lines_of(good), bad, said["decision"]) == (0, GOOD, b"", "accepted")
+    assert (code, lines_of(good), bad, said["outcome"]) == (0, GOOD, b"", "accepted")
 
 
 def test_what_was_allowed_of_the_base_is_not_asked_about_again(kg: Path) -> None:
@@ -116,13 +116,13 @@ def test_what_was_allowed_of_the_base_is_not_asked_about_again(kg: Path) -> None
 
 def test_a_bad_batch_is_rejected_whole(kg: Path) -> None:
     code, good, bad, said = gate(kg, [*GOOD, *BAD])
-    assert (code, good, lines_of(bad), said["decision"]) == (1, b"", [*GOOD, *BAD], "refused")
+    assert (code, good, lines_of(bad), said["outcome"]) == (1, b"", [*GOOD, *BAD], "refused")
     assert len(said["conflicts"]) == 2  # type: ignore[arg-type]
 
 
 def test_a_bad_batch_is_split(kg: Path) -> None:
     code, good, bad, said = gate(kg, [BAD[0], *GOOD, BAD[1]], "--mode", "split")
-    assert (code, lines_of(good), lines_of(bad), said["decision"]) == (1, GOOD, BAD, "split")
+    assert (code, lines_of(good), lines_of(bad), said["outcome"]) == (5, GOOD, BAD, "split")
     aside = said["set_aside"]
     assert [(x["line"], len(x["conflicts"])) for x in aside] == [(1, 1), (5, 1)]  # type: ignore[attr-defined]
     assert said["result"]["verdict"] == "consistent"  # type: ignore[index]
@@ -132,13 +132,13 @@ def test_all_insertions_of_a_conflict_are_set_aside(kg: Path) -> None:
     """Nothing tells which of the two is wrong."""
     both = [a("new", "Cat"), a("new", "Dog")]
     code, good, bad, _ = gate(kg, [*both, *GOOD], "--mode", "split")
-    assert (code, lines_of(good), lines_of(bad)) == (1, GOOD, both)
+    assert (code, lines_of(good), lines_of(bad)) == (5, GOOD, both)
 
 
 def test_lines_that_are_no_triples_are_set_aside(kg: Path) -> None:
     broken = [f"<{PREFIX}x> <{PREFIX}likes> .", "no triple at all"]
     code, good, bad, said = gate(kg, [broken[0], *GOOD, broken[1]], "--mode", "split")
-    assert (code, lines_of(good), lines_of(bad)) == (1, GOOD, broken)
+    assert (code, lines_of(good), lines_of(bad)) == (5, GOOD, broken)
     reasons = [x["reason"] for x in said["set_aside"]]  # type: ignore[attr-defined]
     assert all(reason.startswith("not a triple: ") and "line 1" not in reason for reason in reasons)
     assert gate(kg, [*GOOD, *broken])[0] == 3
@@ -147,10 +147,10 @@ def test_lines_that_are_no_triples_are_set_aside(kg: Path) -> None:
 def test_what_is_not_understood_refuses_the_batch_or_is_set_aside(kg: Path) -> None:
     batch = [*GOOD, t("ann", "lieks", "tom")]
     code, good, _, said = gate(kg, batch)
-    assert (code, good, said["decision"], said["verdict"]) == (3, b"", "refused", "undetermined")
+    assert (code, good, said["outcome"], said["verdict"]) == (3, b"", "refused", "undetermined")
     code, good, bad, said = gate(kg, batch, "--mode", "split")
-    assert (code, lines_of(good), lines_of(bad), said["decision"], said["verdict"]) == (
-        1,
+    assert (code, lines_of(good), lines_of(bad), said["outcome"], said["verdict"]) == (
+        5,
         GOOD,
         batch[3:],
         "split",
@@ -172,7 +172,7 @@ def test_spelling_and_blank_nodes(kg: Path) -> None:
         f"<{PREFIX}ann> <{PREFIX}likes> _:i1.b .",
     ]
     code, good, bad, _ = gate(kg, odd, "--mode", "split")
-    assert (code, lines_of(good), lines_of(bad)) == (1, odd[4:], odd[:4])
+    assert (code, lines_of(good), lines_of(bad)) == (5, odd[4:], odd[:4])
 
 
 @pytest.mark.parametrize(("unit", "aside"), [("subject", {0, 1, 2}), ("document", {0, 1, 2, 3, 4})])
@@ -192,7 +192,7 @@ def test_bytes_are_kept(kg: Path) -> None:
 
 def test_commit_takes_the_accepted_part(kg: Path) -> None:
     code, _, bad, said = gate(kg, [*GOOD, *BAD], "--mode", "split", "--commit")
-    assert code == 1 and said["result"]["committed"] == 2  # type: ignore[index]
+    assert code == 5 and said["result"]["committed"] == 2  # type: ignore[index]
     kept = run("export", "--store", kg).output.splitlines()
     assert set(kept) == {*BASE, *GOOD[:2]}
     assert gate(kg, bad, "--mode", "split", "--commit")[1:3] == (b"", bad)
@@ -207,7 +207,7 @@ def test_several_files(kg: Path) -> None:
         (folder / name).write_text(f"_:x {TYPE} <{PREFIX}{kind}> .\n{a('rex', kind)}\n")
     sides = ["--accepted", folder / "good", "--quarantine", folder / "bad"]
     result = run("gate", "-s", kg, "-i", folder / "one.nt", "-i", folder / "two.nt", "--mode", "split", *sides, "-q")
-    assert result.return_value == 1
+    assert result.return_value == 5
     assert (folder / "good" / "0-one.nt").read_text() == f"_:x {TYPE} <{PREFIX}Cat> .\n"
     assert (folder / "bad" / "0-one.nt").read_text() == a("rex", "Cat") + "\n"
     assert (folder / "good" / "1-two.nt").read_text() == (folder / "two.nt").read_text()
@@ -225,7 +225,7 @@ def test_an_assertion_of_several_triples_goes_whole(kg: Path) -> None:
     base.write_text(t("ann", "likes", "ann") + "\n")
     assert run("check", "--store", kg, "--insert", base, "--commit", "-q").return_value == 0
     code, good, bad, said = gate(kg, [*GOOD, *negative], "--mode", "split")
-    assert (code, lines_of(good), lines_of(bad), said["decision"]) == (1, GOOD, negative, "split")
+    assert (code, lines_of(good), lines_of(bad), said["outcome"]) == (5, GOOD, negative, "split")
 
 
 def test_a_graph_goes_as_a_whole(kg: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_graph_goes_as_a_whole(kg: Path) -> None:
     for unit, aside in (("triple", {1, 3}), ("graph", {0, 1, 3})):
         for name in ("batch.nq", "batch.nq.gz"):
             code, good, bad, said = gate(kg, batch, "--mode", "split", "--unit", unit, name=name)
-            assert code == 1
+            assert code == 5
             assert lines_of(bad) == [line for i, line in enumerate(batch) if i in aside]
             assert lines_of(good) == [line for i, line in enumerate(batch) if i not in aside]
             assert said["conflicts"][0]["graphs"] == ["<urn:g1>", "_:i1.0.g"]  # type: ignore[index]
@@ -276,7 +276,7 @@ def test_documents_come_out_as_n_quads(kg: Path, name: str) -> None:
     graph = f" <{PREFIX}g>" if name == "batch.trig" else ""
     said = [f"{line[:-2]}{graph} ." for line in (a("ann", "Cat"), t("ann", "likes", "_:b1"), a("_:b1", "Cat"))]
     code, good, bad, _ = gate(kg, texts[name].encode(), "--mode", "split", name=name)
-    assert (code, lines_of(bad)) == (1, [f"{BAD[1][:-2]}{graph} ."])
+    assert (code, lines_of(bad)) == (5, [f"{BAD[1][:-2]}{graph} ."])
     assert sorted(lines_of(good)) == sorted(said)
     assert gate(kg, texts[name].encode(), "--mode", "split", name=name)[1] == good
 
@@ -287,7 +287,7 @@ def test_a_table_comes_out_as_n_quads(kg: Path) -> None:
     pq.write_table(table, kg.parent / "batch.parquet")
     content = (kg.parent / "batch.parquet").read_bytes()
     code, good, bad, said = gate(kg, content, "--mode", "split", name="batch.parquet")
-    assert (code, sorted(lines_of(good))) == (1, sorted(GOOD[:2]))
+    assert (code, sorted(lines_of(good))) == (5, sorted(GOOD[:2]))
     assert [line for line in lines_of(bad) if not line.startswith("? ")] == BAD
     assert f"a row without s (row key {len(rows) - 1})" in json.dumps(said)
 
@@ -304,9 +304,9 @@ def test_every_broken_row_of_a_table_comes_out_whole(kg: Path) -> None:
 def test_packed_lines_and_a_byte_order_mark(kg: Path) -> None:
     text = "\ufeff" + "".join(f"{line}\n" for line in (*GOOD, *BAD))
     code, good, bad, _ = gate(kg, lzma.compress(text.encode()), "--mode", "split", name="batch.nt.xz")
-    assert (code, sorted(lines_of(good)), sorted(lines_of(bad))) == (1, sorted(GOOD), sorted(BAD))
+    assert (code, sorted(lines_of(good)), sorted(lines_of(bad))) == (5, sorted(GOOD), sorted(BAD))
     code, good, bad, _ = gate(kg, text.encode(), "--mode", "split", name="batch.nt")
-    assert (code, len(lines_of(good)), len(lines_of(bad))) == (1, len(GOOD), len(BAD))
+    assert (code, len(lines_of(good)), len(lines_of(bad))) == (5, len(GOOD), len(BAD))
 
 
 def test_a_dry_run_writes_nothing(kg: Path) -> None:
@@ -314,7 +314,7 @@ def test_a_dry_run_writes_nothing(kg: Path) -> None:
     sides = ["--accepted", kg.parent / "good.nt", "--quarantine", kg.parent / "bad.nt"]
     before = sorted(kg.rglob("*"))
     said = run("gate", "-s", kg, "-i", kg.parent / "batch.nt", "--mode", "split", *sides, "--commit", "--dry-run", "-q")
-    assert said.return_value == 1 and said.output.startswith("SPLIT (dry run")
+    assert said.return_value == 5 and said.output.startswith("SPLIT (dry run")
     assert sorted(kg.rglob("*")) == before and not (kg.parent / "good.nt").exists() and not (kg.parent / "bad.nt").exists()
 
 
@@ -376,10 +376,10 @@ def test_a_killed_run_leaves_whole_files(kg: Path) -> None:
         assert kept in (set(BASE), {*BASE, *GOOD[:2]})
         assert not bad.exists() or lines_of(bad.read_bytes()) == BAD
         assert not good.exists() or lines_of(good.read_bytes()) == GOOD
-        if code == 1:
+        if code == 5:
             break
         assert code == -signal.SIGKILL
-        assert run(*asked, "--accepted", good, "--quarantine", bad).return_value == 1
+        assert run(*asked, "--accepted", good, "--quarantine", bad).return_value == 5
         assert (lines_of(bad.read_bytes()), lines_of(good.read_bytes())) == (BAD, GOOD)
     # Each thing comes after the one before it, and stays.
     assert moments == sorted(moments) and set(moments) == {(i > 0, i > 1, i > 2) for i in range(4)}
@@ -417,7 +417,7 @@ def test_planted_faults_of_lubm(tmp_path: Path, faults: int) -> None:
     for seed in range(3 if faults > 100 else 2):
         random.Random(seed).shuffle(batch)
         code, good, bad, _ = gate(tmp_path / "kg", batch, "--mode", "split")
-        assert code == 1
+        assert code == 5
         of_both = iter(batch)
         assert all(line in of_both for line in lines_of(good)), "the order of the batch is kept"
         assert Counter(lines_of(good)) + Counter(lines_of(bad)) == Counter(batch)

@@ -115,7 +115,7 @@ def test_all_lines_of_an_assertion_go(store: Path, tmp_path: Path, culprits: lis
     gated = split(store, tmp_path, lines, aside=aside)
     good, bad = texts(gated)
     least = {frozenset(culprits), frozenset(culprits[:-1]), frozenset(culprits[-1:])} if culprits is DIFFERENT else set()
-    assert gated.exit_code == 1 and {*good} >= {*GOOD}, gated.reason
+    assert gated.exit_code == 5 and {*good} >= {*GOOD}, gated.reason
     assert frozenset(bad) in (least if aside == "least" and least else {frozenset(culprits)})
     assert is_consistent(store, gated, tmp_path)
     assert {x.kind for x in gated.set_aside} == {"conflict"}
@@ -142,7 +142,7 @@ def test_a_carriage_return_ends_a_line(store: Path, tmp_path: Path) -> None:
     data = "\r".join([GOOD[0], bad, bad, f"# {bad}", odd, GOOD[1]]).encode() + f"\r\n{bad}\r\r\n{GOOD[0]}".encode()
     gated = split(store, tmp_path, data)
     good, aside = bytes_of(gated)
-    assert (gated.exit_code, aside.split()) == (1, f"{bad} {bad} {odd} {bad}".encode().split())
+    assert (gated.exit_code, aside.split()) == (5, f"{bad} {bad} {odd} {bad}".encode().split())
     assert Counter(good + aside) == Counter(data) and len(good) + len(aside) == len(data)
     assert is_consistent(store, gated, tmp_path)
 
@@ -233,7 +233,7 @@ def test_what_is_not_understood_is_set_aside(store: Path, tmp_path: Path, aside:
     gated = split(store, tmp_path, lines, aside=aside)
     assert reasons(gated) == {**NOT_UNDERSTOOD, a("rex", "Cat"): "conflict"}
     assert Counter(texts(gated)[0]) == Counter(GOOD) and is_consistent(store, gated, tmp_path)
-    assert (gated.exit_code, gated.verdict.value, gated.result.verdict.value) == (1, "inconsistent", "consistent")
+    assert (gated.exit_code, gated.verdict.value, gated.result.verdict.value) == (5, "inconsistent", "consistent")
     told = gated_text(gated, verbose=True)
     assert f"does not know the property <{PREFIX}lieks> (write {t('ann', 'likes', 'tom')} instead)" in told
 
@@ -301,7 +301,7 @@ def test_what_is_not_decided_is_set_aside(units: Path, tmp_path: Path) -> None:
         gated = split(units, tmp_path, lines)
         assert reasons(gated) == {hour: "undecided"}, gated.reason
         assert Counter(texts(gated)[0]) == Counter(GOOD)
-        assert (gated.exit_code, gated.verdict.value) == (1, "undetermined")
+        assert (gated.exit_code, gated.verdict.value) == (5, "undetermined")
 
 
 @pytest.mark.spark
@@ -353,7 +353,7 @@ def test_a_batch_of_five(units: Path, tmp_path: Path) -> None:
         gated = split(units, tmp_path, order, reasoner="auto")
         assert Counter(texts(gated)[0]) == Counter([unit, good]), gated.reason
         assert reasons(gated) == {conflict: "conflict", literal: "malformed", misspelt: "undeclared"}
-        assert (gated.exit_code, len({x.reason for x in gated.set_aside})) == (1, 3)
+        assert (gated.exit_code, len({x.reason for x in gated.set_aside})) == (5, 3)
 
 
 # --- the least --------------------------------------------------------------------------------------
@@ -396,7 +396,7 @@ def test_as_little_as_may_be_is_set_aside(store: Path, tmp_path: Path) -> None:
     assert texts(split(store, tmp_path, lines))[1] == lines[:4]
     for order in (lines, lines[::-1]):
         gated = split(store, tmp_path, order, aside="least")
-        assert (texts(gated)[1], gated.exit_code, gated.is_proven) == ([a("new", "Dog")], 1, True)
+        assert (texts(gated)[1], gated.exit_code, gated.is_proven) == ([a("new", "Dog")], 5, True)
         assert gated.to_dict()["proven_least"] is True and len(gated.conflicts) >= 3
 
 

@@ -31,7 +31,7 @@ def test_a_waived_conflict_does_not_block_and_is_not_certified(kg: Path) -> None
     assert rule == "cax-dw"
     code, good, bad, said = gate(kg, [*GOOD, BAD[0]], "--commit", *policy(kg.parent, {"rule": rule}))
     assert (code, lines_of(good), bad, lines_of(beside.read_bytes())) == (0, GOOD, b"", [BAD[0]])
-    assert (said["decision"], said["verdict"]) == ("accepted", "inconsistent")
+    assert (said["outcome"], said["verdict"]) == ("accepted", "inconsistent")
     judged = said["conflicts"][0]["judgement"]  # type: ignore[index]
     assert judged == {"effect": "waived", **OWNER}
     assert "waived by ann@example.org until 2030-01-31" in said["tolerated"][0]["reason"]  # type: ignore[index]
@@ -57,7 +57,7 @@ def test_what_else_contradicts_still_blocks(kg: Path) -> None:
     batch = [*GOOD, BAD[1], a("tom", "Dog"), t("joe", "likes", "rex")]
     exact = policy(kg.parent, {"triples": [BAD[1]]})
     code, good, bad, said = gate(kg, batch, "--mode", "split", *exact)
-    assert (code, lines_of(good), lines_of(bad)) == (1, GOOD, batch[4:])
+    assert (code, lines_of(good), lines_of(bad)) == (5, GOOD, batch[4:])
     assert lines_of((kg.parent / "beside.nt").read_bytes()) == [BAD[1]]
     assert said["result"]["verdict"] == "consistent"  # type: ignore[index]
     assert gate(kg, batch, *exact)[0] == 1

@@ -517,12 +517,12 @@ def test_66_scratch_is_private_removed_and_its_lack_is_told(
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     (tmp_path / "bad.nt").write_text(GOOD + CLASH)
-    code, _ = run("gate", "-s", kg, "-i", tmp_path / "bad.nt", "--mode", "split", "-q")
-    assert (code, list(scratch.iterdir())) == (1, [])
+    code, _ = run("gate", "-s", kg, "-i", tmp_path / "bad.nt", "--mode", "split", "--quarantine", tmp_path / "aside.nt", "-q")
+    assert (code, list(scratch.iterdir())) == (5, [])
     with tempfile.TemporaryDirectory() as made:
         assert stat.S_IMODE(os.stat(made).st_mode) == 0o700
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
-    code, said = run("gate", "-s", kg, "-i", tmp_path / "bad.nt", "--mode", "split", "-q")
+    code, said = run("gate", "-s", kg, "-i", tmp_path / "bad.nt", "--mode", "split", "--quarantine", tmp_path / "aside.nt", "-q")
     assert (code, "not there" in said) == (4, True)
     code, said = run("check", "-s", kg, "-i", tmp_path / "bad.nt", "--json", tmp_path / "none" / "v.json", "-q")
     assert (code, "cannot be written" in said) == (4, True)

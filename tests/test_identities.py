@@ -85,7 +85,7 @@ def test_what_makes_individuals_equal_can_be_set_aside(kg: Path) -> None:
     assert refused["decision"] == "refused" and "become equal" in refused["reason"]
     assert sorted(run("export", "-s", kg).output.splitlines()) == sorted(BASE)
     split = run(*asked, "--mode", "split", "--accepted", kg.parent / "good.nt", "--quarantine", kg.parent / "bad.nt")
-    assert split.return_value == 1
+    assert split.return_value == 5
     assert (kg.parent / "good.nt").read_text().splitlines() == [batch[1]]
     assert (kg.parent / "bad.nt").read_text().splitlines() == [batch[0], batch[2]]
     assert sorted(run("export", "-s", kg).output.splitlines()) == sorted([*BASE, batch[1]])

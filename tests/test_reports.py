@@ -131,7 +131,19 @@ def many(count: int, causes: int) -> dict[str, Any]:
 
 
 def test_answers_fit_the_schema(folder: Path) -> None:
-    shiq("gate", "--store", folder / "kg", "--insert", folder / "bad.nt", "-q", "--mode", "split", "--json", folder / "g.json")
+    gated = (
+        "gate",
+        "--store",
+        folder / "kg",
+        "--insert",
+        folder / "bad.nt",
+        "-q",
+        "--mode",
+        "split",
+        "--json",
+        folder / "g.json",
+    )
+    shiq(*gated, "--quarantine", folder / "aside.nt")
     shiq("certify", folder / "t.ttl", folder / "base.nt", folder / "bad.nt", "-q", "--json", folder / "c.json")
     documents = [answer(folder, name) for name in ("good.nt", "bad.nt", "open.nt")]
     documents += [json.loads((folder / name).read_text()) for name in ("g.json", "c.json")]
@@ -322,7 +334,7 @@ def test_the_page_says_what_happened_and_what_to_do(folder: Path) -> None:
 def test_the_page_of_a_gate(folder: Path) -> None:
     (folder / "mixed.nt").write_text(f"{GOOD}{BAD}this is no triple\n")
     gated = ("gate", "--store", folder / "kg", "--insert", folder / "mixed.nt", "-q", "--mode", "split")
-    assert shiq(*gated, "--report", folder / "gate.json")[0] == 1
+    assert shiq(*gated, "--quarantine", folder / "aside.nt", "--report", folder / "gate.json")[0] == 5
     _, said = read_page(page(report_of(json.loads((folder / "gate.json").read_text()))))
     assert "1 line accepted, 2 set aside" in said and f"{folder}/mixed.nt:2" in said and "this is no triple" in said
     assert "house cat" in said
@@ -349,7 +361,7 @@ def test_a_refused_batch_is_told_once_and_not_line_by_line(folder: Path) -> None
     assert shiq("index", "--tbox", folder / "rule.ttl", "--store", folder / "open", folder / "base.nt", "-q")[0] == 3
     (folder / "odd.nt").write_text(f"{GOOD}{GOOD.replace('rex', 'max')}this is no triple\n")
     gated = ("gate", "--store", folder / "open", "--insert", folder / "odd.nt", "-q", "--mode", "split")
-    code, text, _ = shiq(*gated, "--report", folder / "gate.json")
+    code, text, _ = shiq(*gated, "--quarantine", folder / "aside.nt", "--report", folder / "gate.json")
     assert code == 3 and "none of its 3 lines is accepted" in text and f"{folder}/odd.nt:3: not a triple" in text
     assert "the batch was refused" not in text and f"{folder}/odd.nt:1" not in text
     document = json.loads((folder / "gate.json").read_text())

@@ -11,11 +11,28 @@ import click
 
 from jobs.commands.options import Nearest, common, criterion_option, engine_option, jar_option, master_option
 from jobs.commands.running import Request, answering, level
-from jobs.gate import ASIDES, IDENTITIES, MODES, UNITS, Policy, Sides, read_policy, write_sides
+from jobs.gate import (
+    ASIDES,
+    IDENTITIES,
+    MODES,
+    UNITS,
+    Policy,
+    QuarantineLimit,
+    Sides,
+    parse_limit,
+    read_policy,
+    write_sides,
+)
 from jobs.gate import gate as run
 from jobs.known import read_known
 from jobs.progress import ProgressLine
 from jobs.text.gates import gated_text
+from shiq.errors import UsageError
+
+
+def _limit(context: click.Context, parameter: click.Parameter, value: str | None) -> QuarantineLimit | None:
+    """What ``--max-quarantine`` says. Raises: UsageError."""
+    return None if value is None else parse_limit(value)
 
 
 @click.command()
@@ -56,7 +73,13 @@ from jobs.text.gates import gated_text
     "--quarantine",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the lines set aside there, and why in FILE.why.json.",
+    help="Write the lines set aside there, and why in FILE.why.json. --mode split needs it, except with --dry-run.",
+)
+@click.option(
+    "--max-quarantine",
+    callback=_limit,
+    metavar="N|P%",
+    help="With --mode split: refuse the batch where more than N, or P per cent, of its assertions would be set aside.",
 )
 @click.option(
     "--tolerated",
@@ -103,13 +126,18 @@ def gate(
     reports: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Accept a batch, or the part of it that contradicts nothing; 0 all accepted, 1 something set aside or refused, 3 undecided.
+    """Accept a batch, or the part of it that contradicts nothing: 0 all accepted, 5 split, 1 refused, 3 left open.
 
     \b
     shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine bad.nt --commit
     """
     from shiq.check import open_store as opened
 
+    if options["mode"] == "split" and quarantine is None and not options["dry_run"]:
+        raise UsageError(
+            "--mode split sets lines aside, and no --quarantine says where they go",
+            "Add --quarantine aside.nq, or --dry-run to see what would happen.",
+        )
     answer = answering(reports, json_file)
     day = (today or datetime.now(timezone.utc)).date()
     said = read_policy(policy, day) if policy else Policy(today=day)
@@ -127,5 +155,6 @@ def gate(
         click.echo(gated_text(gated, verbose=verbose))
     inputs = {"store": store, "insertions": insertions, "deletions": deletions}
     inputs |= {"mode": options["mode"], "unit": options["unit"], "aside": options["aside"], "policy": str(policy or "")}
+    inputs |= {"quarantine": str(quarantine or ""), "max_quarantine": str(options["max_quarantine"] or "")}
     answer(gated.to_dict, Request("gate", inputs), labels)
     return gated.exit_code

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobs.gate.batch import UNITS
 from jobs.gate.decide import ASIDES, IDENTITIES, MODES, gate
 from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
+from jobs.gate.quarantine_limit import QuarantineLimit, parse_limit
 from jobs.gate.sides import Sides, write_sides
 from jobs.gate.waivers import Policy, read_policy
 
@@ -19,9 +20,11 @@ __all__ = [
     "WITH_THE_BATCH",
     "GateAnswer",
     "Policy",
+    "QuarantineLimit",
     "SetAsideLine",
     "Sides",
     "gate",
+    "parse_limit",
     "read_policy",
     "write_sides",
 ]

@@ -86,6 +86,10 @@ class GateBatch:
         """The lines at ``place``: several only where a file was given several times."""
         return set(self._by_place.get((place.source, place.line), ()))
 
+    def count_assertions(self, lines: Iterable[int]) -> int:
+        """How many assertions ``lines`` hold: what stays together is one, and so is a line that cannot be read."""
+        return len({self._blocks.first(i) for i in lines if self.lines[i].triple or self.lines[i].problem})
+
     def around(self, lines: Iterable[int], unit: str = "triple") -> frozenset[int]:
         """``lines``, with what stays together with them, and what is of the same ``unit``."""
         found = self._blocks.around(lines)

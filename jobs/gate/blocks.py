@@ -39,25 +39,26 @@ class LineBlocks:
                 self._join(i, first.setdefault(key, i))
         members: dict[int, list[int]] = {}
         for i in range(len(lines)):
-            members.setdefault(self._root(i), []).append(i)
+            members.setdefault(self.first(i), []).append(i)
         self._members = {root: frozenset(found) for root, found in members.items() if len(found) > 1}
 
     def of(self, line: int) -> frozenset[int]:
         """The lines that stay together with the one at this place."""
-        return self._members.get(self._root(line)) or frozenset((line,))
+        return self._members.get(self.first(line)) or frozenset((line,))
 
     def around(self, lines: Iterable[int]) -> frozenset[int]:
         """``lines``, and what stays together with one of them."""
         return frozenset().union(*map(self.of, lines))
 
-    def _root(self, i: int) -> int:
+    def first(self, i: int) -> int:
+        """The first of the lines that stay together with the one at this place."""
         parent = self._parent
         while parent[i] != i:
             parent[i] = i = parent[parent[i]]
         return i
 
     def _join(self, i: int, j: int) -> None:
-        i, j = self._root(i), self._root(j)
+        i, j = self.first(i), self.first(j)
         self._parent[max(i, j)] = min(i, j)
 
 

@@ -28,9 +28,11 @@ from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer
 from jobs.gate.identities import EqualIndividuals, identities_of
 from jobs.gate.lines import Line, read_lines, said_by
 from jobs.gate.mending import Mending, mended
+from jobs.gate.quarantine_limit import QuarantineLimit, parse_limit
 from jobs.gate.waivers import Policy
 from jobs.progress import renaming
 from jobs.repair.undecided import OfAnAddSet, undecided_insertions
+from shiq.amounts import count
 from shiq.aside import Aside
 from shiq.check import Session
 from shiq.conflict import Conflict
@@ -57,6 +59,7 @@ def gate(
     mode: str = "reject",
     unit: str = "triple",
     aside: str = ALL,
+    max_quarantine: QuarantineLimit | int | str | None = None,
     commit: bool = False,
     policy: Policy | None = None,
     identities: str = "warn",
@@ -72,8 +75,8 @@ def gate(
     ``dry_run``: neither. Settings as in `check_insertions`.
 
     Refused as a whole where a check stays undetermined by what is not in the batch, where a contradiction has no line of the
-    batch to blame, and with ``mode`` ``reject``. Stops because each round takes a line out, or meets a conflict for the first
-    time.
+    batch to blame, with ``mode`` ``reject``, where no line is left to accept, and where more would be set aside than
+    ``max_quarantine`` allows (`parse_limit`). Stops because each round takes a line out, or meets a conflict for the first time.
 
     Raises: UsageError for unknown names or syntaxes, InputError for files that cannot be read, or that ``require_nonempty`` and
     have no triple.
@@ -82,6 +85,11 @@ def gate(
     for what, value, known in names:
         if value not in known:
             raise UsageError(f"unknown {what} {value!r}", f"Known: {', '.join(known)}.")
+    if max_quarantine is not None and mode != "split":
+        raise UsageError(
+            "--max-quarantine bounds what --mode split sets aside", "Ask for --mode split, or leave --max-quarantine out."
+        )
+    limit = max_quarantine if isinstance(max_quarantine, QuarantineLimit | None) else parse_limit(max_quarantine)
     # Which lines go must not hang on time: every conflict is explained, however long it takes.
     asked_for = {"explain_seconds": None, **settings}
     options = Options(**settings_of(asked_for))
@@ -93,7 +101,7 @@ def gate(
     if require_nonempty:
         _require_triples(insertions, lines)
     policy = policy or Policy()
-    asked = repr((session.identity, mode, unit, aside, identities, policy.digest, [*map(_digest, going)]))
+    asked = repr((session.identity, mode, unit, aside, identities, policy.digest, [*map(_digest, going)], limit))
     run = hashlib.sha256(asked.encode())
     for line in lines:
         run.update(b"%d %d " % (line.file, line.number) + line.raw)
@@ -106,7 +114,7 @@ def gate(
 
     name = run.hexdigest()[:16]
     gating = _Gating(
-        batch, culprits, check, left, session.tbox.signature, settings.get("timeout"), mode, identities, name, dry_run
+        batch, culprits, check, left, session.tbox.signature, settings.get("timeout"), mode, identities, name, dry_run, limit
     )
     gating.progress = settings.get("progress")
     if session.asides:
@@ -147,6 +155,7 @@ class _Gating:
     merging: str
     run: str
     dry_run: bool
+    limit: QuarantineLimit | None = None
     taken: dict[int, SetAsideLine] = field(default_factory=dict)
     known: dict[int, SetAsideLine] = field(default_factory=dict)
     against: Callable[[list[Line]], tuple[Conflict, ...]] = lambda lines: ()
@@ -192,11 +201,12 @@ class _Gating:
         delivered: list[GateAnswer] = []
 
         def approve(result: Result) -> Collection[Aside] | None:
-            if self._blocked(result):
+            answer = None if self._blocked(result) else self._settled(result)
+            if answer is None or answer.decision == REFUSED:
                 return None
-            delivered.append(self._gated(result))
+            delivered.append(answer)
             if deliver:
-                deliver(delivered[0])
+                deliver(answer)
             return list(self.culprits.asides.values())
 
         while True:
@@ -230,7 +240,7 @@ class _Gating:
         if result.verdict is Verdict.CONSISTENT:
             blocked = self._blocked(result)
             if not blocked:
-                return self._gated(result)
+                return self._settled(result)
             if self.mode == "reject":
                 return self._refused(result, "individuals become equal, and --identities block was asked for")
             if not self._take_merging(blocked):
@@ -316,32 +326,42 @@ class _Gating:
 
     # --- the answer --------------------------------------------------------------------------------
 
-    def _gated(self, result: Result) -> GateAnswer:
-        outside = self._hinted(result)
-        decision = SPLIT if outside else ACCEPTED
-        verdict = (self.first or result).verdict
-        if self.culprits.conflicts:
-            verdict = Verdict.INCONSISTENT
-        elif any(x.kind not in ("identity", "unit") for x in outside.values()):
-            verdict = Verdict.UNDETERMINED
-        return self._answer(decision, verdict, result, self.inside, outside, self.beside, "")
+    def _settled(self, result: Result) -> GateAnswer:
+        """Decide about a batch of which the rest is consistent, as ``result`` says."""
+        if not self.outside:
+            return self._answer(ACCEPTED, result, self.inside, {}, self.beside, "")
+        if reason := self._too_much():
+            return self._refused(result, reason)
+        return self._answer(SPLIT, result, self.inside, self._hinted(result), self.beside, "")
+
+    def _too_much(self) -> str:
+        """Why what is set aside is too much of the batch; empty where it is not."""
+        if not any(self.batch.lines[i].triple for i in self.inside):
+            return "nothing of the batch is left to accept"
+        if self.limit is None:
+            return ""
+        quarantined, of = map(self.batch.count_assertions, (self.outside, range(len(self.batch.lines))))
+        if self.limit.allows(quarantined, of=of):
+            return ""
+        return f"{quarantined:,} of {count(of, 'assertion')} would be set aside, and --max-quarantine is {self.limit}"
 
     def _refused(self, result: Result, reason: str) -> GateAnswer:
         """Nothing is accepted; what is known of single lines is told all the same."""
-        first = self.first or result
         known = {**self.beside, **self.outside}
         rows = {i: known.get(i) or SetAsideLine(line, WITH_THE_BATCH, kind="batch") for i, line in enumerate(self.batch.lines)}
-        verdicts = (first.verdict, result.verdict)
-        found = self.culprits.conflicts
-        verdict = Verdict.INCONSISTENT if Verdict.INCONSISTENT in verdicts or found else Verdict.UNDETERMINED
-        if result.verdict is Verdict.CONSISTENT and not found:
-            verdict = Verdict.CONSISTENT
-        return self._answer(REFUSED, verdict, result, (), rows, {}, reason)
+        return self._answer(REFUSED, result, (), rows, {}, reason)
+
+    def _verdict(self, result: Result) -> Verdict:
+        """The verdict on the whole batch, of which ``result`` is the last check."""
+        verdicts = {result.verdict, (self.first or result).verdict}
+        if self.culprits.conflicts or Verdict.INCONSISTENT in verdicts:
+            return Verdict.INCONSISTENT
+        is_open = any(x.kind not in ("identity", "unit") for x in self.outside.values())
+        return Verdict.UNDETERMINED if is_open or Verdict.UNDETERMINED in verdicts else Verdict.CONSISTENT
 
     def _answer(
         self,
         decision: str,
-        verdict: Verdict,
         result: Result,
         accepted: Iterable[int],
         out: Mapping[int, SetAsideLine],
@@ -352,7 +372,7 @@ class _Gating:
         inside = [lines[i] for i in self.inside]
         return GateAnswer(
             decision,
-            verdict,
+            self._verdict(result),
             result,
             self.batch.names,
             tuple(lines[i] for i in accepted),

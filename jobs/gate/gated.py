@@ -65,16 +65,17 @@ class GateAnswer:
 
     @property
     def exit_code(self) -> int:
-        """0 everything accepted but what is tolerated; 1 something set aside, or refused for a contradiction; 3 refused because
-        not decided."""
-        if self.decision == ACCEPTED:
-            return 0
-        return 3 if self.decision == REFUSED and self.verdict is Verdict.UNDETERMINED else 1
+        """0 everything accepted but what is tolerated; 5 a part accepted; 1 refused; 3 refused because the last check left open
+        whether the rest is consistent, and no contradiction was found."""
+        if self.decision != REFUSED:
+            return 0 if self.decision == ACCEPTED else 5
+        return 3 if self.verdict is self.result.verdict is Verdict.UNDETERMINED else 1
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "schema_version": SCHEMA_VERSION,
             "run": self.run,
+            "outcome": self.decision,
             "decision": self.decision,
             "verdict": self.verdict.value,
             "reason": self.reason,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -73,7 +75,7 @@ def headline(report: Report) -> str:
     """The answer, in one sentence."""
     committed = report.result.get("committed", 0)
     if report.command == GATE:
-        if report.decision == "split" and not report.document.get("accepted"):
+        if report.set_aside and len(report.singled_out) == len(report.set_aside) and not report.document.get("accepted"):
             return "Nothing of the batch was left to accept: all of it was set aside."
         return {
             "accepted": "The whole batch was accepted.",
@@ -185,7 +187,6 @@ def steps(report: Report) -> tuple[NextStep, ...]:
             aside = shlex.join([*_called(report, INDEX), "--set-aside-known", "known.nt"])
             found.append(NextStep("Or set aside what contradicts, as little as may be, and begin with the rest:", aside))
         return tuple(found)
-    split = [*_called(report, GATE), "--mode", "split", "--accepted", "accepted.nt", "--quarantine", "quarantine.nt"]
     found = [
         NextStep(
             "Go through the causes below. In each, a new fact is wrong, or an old one is, or the rule is stricter than the world."
@@ -194,7 +195,7 @@ def steps(report: Report) -> tuple[NextStep, ...]:
         NextStep("If an old fact is wrong: put it into a file of deletions, which come first.", _deleting(report)),
     ]
     if report.about.get("store"):
-        found.append(NextStep("To take in tonight what contradicts nothing, and set the rest aside:", shlex.join(split)))
+        found.append(NextStep("To take in tonight what contradicts nothing, and set the rest aside:", _splitting(report)))
     return tuple(found)
 
 
@@ -230,19 +231,37 @@ def _after_gate(report: Report) -> tuple[NextStep, ...]:
     committed = report.result.get("committed", 0)
     if report.decision == "accepted":
         return (NextStep("Nothing. The batch is in the store." if committed else "Nothing. The batch can be loaded."),)
-    again = shlex.join([*_called(report, GATE, "corrected.nt"), "--mode", "split", "--commit"])
+    again = shlex.join([*_called(report, GATE, "corrected.nt"), *_split(report, "quarantine"), "--commit"])
     found = []
     if report.conflicts:
         found.append(NextStep("Go through the causes below, and correct the new fact, the old one, or the rule."))
-    if report.decision == "refused" and (report.verdict is Verdict.UNDETERMINED or report.about.get("mode") == "split"):
-        # Without its culprits the batch could still not be decided.
-        return (*found, *_after_nothing(report))
-    if report.decision == "refused":
-        split = shlex.join([*_called(report, GATE), "--mode", "split", "--accepted", "accepted.nt", "--quarantine", "aside.nt"])
-        found.append(NextStep("To take in what contradicts nothing, and set only the rest aside:", split))
+    if report.decision == "refused" and report.result["verdict"] != Verdict.CONSISTENT.value:
+        if report.verdict is Verdict.UNDETERMINED or report.about.get("mode") == "split":
+            # Without its culprits the batch could still not be decided.
+            return (*found, *_after_nothing(report))
+        found.append(NextStep("To take in what contradicts nothing, and set only the rest aside:", _splitting(report)))
     else:
-        found.append(NextStep("Then hand it in again:", again))
+        found.append(NextStep("Correct what was set aside, and hand it in again:", again))
     return tuple(found)
+
+
+def _splitting(report: Report) -> str:
+    """The command that takes in the part of the batch that contradicts nothing."""
+    return shlex.join([*_called(report, GATE), *_split(report, "accepted", "quarantine")])
+
+
+def _split(report: Report, *sides: str) -> list[str]:
+    """The options of a gate that splits, with a file for each of ``sides`` that this run neither read nor wrote; folders for a
+    batch of several files, which comes out as several."""
+    about = report.about
+    end = "" if len(about.get("insertions") or ()) > 1 and len(sides) > 1 else ".nq"
+    values = (value for known in about.values() for value in ([known] if isinstance(known, str) else known))
+    taken = {os.path.normpath(value) for value in values}
+    found = ["--mode", "split"]
+    for side in sides:
+        names = (f"{side}{i or ''}{end}" for i in itertools.count())
+        found += [f"--{side}", next(name for name in names if name not in taken)]
+    return found
 
 
 #: What description logic says, and what people say; in this order.

@@ -73,7 +73,7 @@ def _rows(gated: GateAnswer, rows: Sequence[SetAsideLine], verbose: bool) -> lis
         hint = f" ({safe(x.hint)})" if x.hint else ""
         lines += [f"  {safe(place)}: {safe(x.reason)}{numbers}{hint}", f"    {safe(x.line.text.strip())}"]
     if not verbose and len(rows) > SHOWN:
-        lines += [f"  … {len(rows) - SHOWN:,} more: --quarantine FILE writes them."]
+        lines += [f"  … {len(rows) - SHOWN:,} more: -v shows them, --json FILE writes them."]
     return lines
 
 
