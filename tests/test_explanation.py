@@ -150,6 +150,38 @@ def test_what_differs_from_itself_gets_a_whole_sentence(lines: tuple[str, ...], 
     assert (one.pattern.rule, "; but" in one.pattern.sentence) == ("eq-diff1", False)
 
 
+@pytest.mark.parametrize(
+    ("axiom", "fact", "told", "title"),
+    [
+        ("DisjointClasses({A} {A})", "{x} {type} {A} .", "x is an A. But nothing can be an A.", "A: nothing can be an A"),
+        (
+            "DisjointUnion({B} {A} {A})",
+            "{x} {type} {B} .",
+            "x is a B. Every B is an A; but nothing can be an A.",
+            "A: nothing can be an A",
+        ),
+        (
+            "DisjointObjectProperties({S} {S})",
+            "{x} {S} {x} .",
+            "x has x as its “advisor”. But nothing can have an “advisor” link to anything.",
+            "“advisor”: nothing can have one",
+        ),
+        (
+            "DisjointDataProperties({P} {P})",
+            '{x} {P} "1" .',
+            "x has “1” as its “age”. But nothing can have an “age”.",
+            "“age”: nothing can have one",
+        ),
+    ],
+)
+def test_what_is_disjoint_with_itself_gets_a_whole_sentence(axiom: str, fact: str, told: str, title: str) -> None:
+    """RDF can say it; the functional syntax of a document may not."""
+    names = {"A": A, "B": B, "S": S, "P": P, "x": "<urn:v#x>", "type": f"<{RDF}type>"}
+    found = Conflict((fact.format(**names),), (), (axiom.format(**names),))
+    assert sentence(found) == f"Tonight's data says that {told}"
+    assert [one.pattern.title for one in group([found])] == [title]
+
+
 def test_a_sentence_says_who_and_where_from() -> None:
     found = conflict("DisjointClasses(:Wellbore :Company)", "ClassAssertion(:Wellbore :w7)", "ClassAssertion(:Company :w7)")
     expected = "w7 is recorded as a Wellbore (tonight's data) and as a Company (already known), but nothing can be both."

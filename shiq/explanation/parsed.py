@@ -64,7 +64,7 @@ def assertion_of(line: TripleLine) -> owl.Assertion:
 def axiom_of(text: str) -> owl.Axiom | owl.Assertion | None:
     """The axiom, or assertion, that ``text`` in functional syntax says; None if it cannot be read."""
     try:
-        reading = parse_functional(f"Ontology({text})", "axiom", "")
+        reading = parse_functional(f"Ontology({text})", "axiom", "", verbatim=True)
     except ShiqError:
         return None
     found: list[owl.Axiom | owl.Assertion] = [*reading.tbox.axioms, *reading.abox]

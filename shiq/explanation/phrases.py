@@ -293,10 +293,14 @@ def axiom(value: owl.Axiom, labels: Labels) -> str:
         case owl.EquivalentClasses(members):
             first, *rest = sorted(members, key=lambda m: not isinstance(m, owl.Class))
             return f"{_list([noun(first, labels), *(noun(m, labels) for m in rest)], 'and')} are the same thing"
+        case owl.DisjointClasses(members) if len(set(members)) == 1:
+            return f"nothing can be {noun(members[0], labels)}"
         case owl.DisjointClasses(members):
             if len(members) == 2:
                 return f"nothing can be both {noun(members[0], labels)} and {noun(members[1], labels)}"
             return f"nothing can be two of these at once: {_list([noun(m, labels) for m in members], 'and')}"
+        case owl.DisjointUnion(cls, members) if len(set(members)) == 1:
+            return f"every {class_name(cls, labels)} is {noun(members[0], labels)}, and nothing can be {noun(members[0], labels)}"
         case owl.DisjointUnion(cls, members):
             return f"every {class_name(cls, labels)} is exactly one of these: {_list([noun(m, labels) for m in members], 'or')}"
         case owl.SubObjectPropertyOf(sub, sup):
@@ -307,6 +311,10 @@ def axiom(value: owl.Axiom, labels: Labels) -> str:
             return f"every {some_name(sub, labels)} is also {a(some_name(sup, labels))}"
         case owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
             return f"{_list([some_name(m, labels) for m in members], 'and')} mean the same"
+        case owl.DisjointObjectProperties(members) if len(set(members)) == 1:
+            return f"nothing can have {a(_link(members[0], labels))} to anything"
+        case owl.DisjointDataProperties(members) if len(set(members)) == 1:
+            return f"nothing can have {a(some_name(members[0], labels))}"
         case owl.DisjointObjectProperties(members):
             return f"two things can never be linked by more than one of {_list([some_name(m, labels) for m in members], 'and')}"
         case owl.DisjointDataProperties(members):

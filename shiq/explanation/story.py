@@ -43,7 +43,8 @@ class _Story:
             return short
         sentences = [*self._given(given)]
         if proof is None:
-            sentences.append(f"The ontology says: {'; '.join(axiom(a, self._labels) for a in axioms)}")
+            if axioms:
+                sentences.append(f"The ontology says: {'; '.join(axiom(a, self._labels) for a in axioms)}")
             sentences.append("All of this together is impossible")
         else:
             sentences += self._argument(proof)
@@ -128,6 +129,8 @@ class _Story:
         match step.axiom, step.fact:
             case owl.EquivalentClasses(members), owl.ClassAssertion(expression, _) if expression in members and len(members) == 2:
                 return inclusion(next(m for m in members if m != expression), expression, self._labels)
+            case owl.DisjointUnion(cls, members), owl.ClassAssertion(expression, _) if {*members} == {expression}:
+                return inclusion(cls, expression, self._labels)
             case owl.DisjointUnion(cls, _), owl.ClassAssertion(expression, _) if expression == cls:
                 own = next((p.expression for p in step.premises if isinstance(p, owl.ClassAssertion)), cls)
                 return inclusion(own, cls, self._labels)
@@ -144,6 +147,9 @@ class _Story:
         if last.cases:
             return [*([because] if because else []), *self._cases(last)]
         match last.rule, about:
+            case (("cax-dw" | "cax-adc"), (owl.ClassAssertion(first, _), second)) if about[0] == second:
+                clause = f"nothing can be {predicate(first, self._labels).removeprefix('is ')}"
+                return [f"{because}; but {clause}" if because else f"but {clause}"]
             case (("cax-dw" | "cax-adc"), (owl.ClassAssertion(first, x), owl.ClassAssertion(second, _))):
                 who = self._names.individual(x)
                 both = f"{who} would be both {predicate(first, self._labels).removeprefix('is ')} and "

@@ -61,6 +61,10 @@ def _what(proof: Proof, labels: Labels) -> str:
     classes = [f.expression for f in last.fact.about if isinstance(f, owl.ClassAssertion)]
     named = [labels.of(c.iri) for c in classes if isinstance(c, owl.Class)]
     match last.rule:
+        case "cax-dw" | "cax-adc" if len(named) == 2 and named[0] == named[1]:
+            return f"nothing can be {a(named[0])}"
+        case "prp-pdw" | "prp-adp" if len(names) == 1:
+            return f"{name}: nothing can have one"
         case "cax-dw" | "cax-adc":
             return f"both {named[0]} and {named[1]}" if len(named) == 2 else "two classes that exclude each other"
         case "cls-com":

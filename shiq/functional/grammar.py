@@ -47,7 +47,8 @@ _FEW = 8
 @dataclass(frozen=True)
 class ConstructRule:
     """``make`` gets the ``fixed`` arguments one by one, then either the ``optional`` one if it is there, or, as one tuple, all
-    further ones (``rest``, at least ``least`` of them). Axioms may begin with annotations."""
+    further ones (``rest``, at least ``least`` of them). Axioms may begin with annotations. ``verbatim`` makes of a text that was
+    written here what it was written of: a document may not say it."""
 
     make: Callable[..., Any]
     fixed: tuple[Coercion, ...] = ()
@@ -55,9 +56,11 @@ class ConstructRule:
     rest: Coercion | None = None
     least: int = 0
     annotated: bool = False
+    verbatim: Callable[..., Any] | None = None
 
-    def build(self, keyword: str, arguments: Sequence[object]) -> Any:
+    def build(self, keyword: str, arguments: Sequence[object], *, verbatim: bool = False) -> Any:
         """The value of ``keyword(arguments)``. Raises `RefusedConstruct`."""
+        make = self.verbatim if verbatim and self.verbatim else self.make
         if self.annotated:
             skipped = 0
             while skipped < len(arguments) and isinstance(arguments[skipped], Annotation):
@@ -70,25 +73,25 @@ class ConstructRule:
             raise RefusedConstruct(f"{keyword} takes {least} arguments, here are {count}")
         values = [coerce(argument) for coerce, argument in zip(self.fixed, arguments)]
         if self.rest is not None:
-            return self.make(*values, tuple(map(self.rest, arguments[fixed:])))
+            return make(*values, tuple(map(self.rest, arguments[fixed:])))
         if self.optional is not None:
             values += map(self.optional, arguments[fixed:])
-        return self.make(*values)
+        return make(*values)
 
 
 def _axiom(make: Callable[..., Any], *fixed: Coercion, rest: Coercion | None = None, least: int = 2) -> ConstructRule:
     return ConstructRule(make, fixed, rest=rest, least=least if rest else 0, annotated=True)
 
 
-def _distinct(make: Callable[..., Any]) -> Callable[..., Any]:
+def _disjoint(make: Callable[..., Any], *fixed: Coercion, rest: Coercion) -> ConstructRule:
     """Makes disjointness: duplicates are dropped, as section 2.1 asks; a single member is refused, since it may have been meant
-    to contradict itself."""
+    to contradict itself. RDF can say that it does, so a text written of RDF is taken as it stands."""
 
     def build(*arguments: Any) -> Any:
         *first, members = arguments
         return make(*first, _at_least_two(members))
 
-    return build
+    return ConstructRule(build, fixed, rest=rest, least=2, annotated=True, verbatim=make)
 
 
 def _at_least_two(members: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -202,11 +205,11 @@ AXIOMS: dict[str, ConstructRule] = {
     "Declaration": _axiom(lambda entity: entity, declared_entity),
     "SubClassOf": _axiom(m.SubClassOf, class_expression, class_expression),
     "EquivalentClasses": _axiom(m.EquivalentClasses, rest=class_expression),
-    "DisjointClasses": _axiom(_distinct(m.DisjointClasses), rest=class_expression),
-    "DisjointUnion": _axiom(_distinct(m.DisjointUnion), named_class, rest=class_expression),
+    "DisjointClasses": _disjoint(m.DisjointClasses, rest=class_expression),
+    "DisjointUnion": _disjoint(m.DisjointUnion, named_class, rest=class_expression),
     "SubObjectPropertyOf": _axiom(_object_inclusion, _chain_or_role, role),
     "EquivalentObjectProperties": _axiom(m.EquivalentObjectProperties, rest=role),
-    "DisjointObjectProperties": _axiom(_distinct(m.DisjointObjectProperties), rest=role),
+    "DisjointObjectProperties": _disjoint(m.DisjointObjectProperties, rest=role),
     "InverseObjectProperties": _axiom(m.InverseObjectProperties, role, role),
     "ObjectPropertyDomain": _axiom(m.ObjectPropertyDomain, role, class_expression),
     "ObjectPropertyRange": _axiom(m.ObjectPropertyRange, role, class_expression),
@@ -219,7 +222,7 @@ AXIOMS: dict[str, ConstructRule] = {
     "TransitiveObjectProperty": _axiom(m.TransitiveObjectProperty, role),
     "SubDataPropertyOf": _axiom(m.SubDataPropertyOf, data_property, data_property),
     "EquivalentDataProperties": _axiom(m.EquivalentDataProperties, rest=data_property),
-    "DisjointDataProperties": _axiom(_distinct(m.DisjointDataProperties), rest=data_property),
+    "DisjointDataProperties": _disjoint(m.DisjointDataProperties, rest=data_property),
     "DataPropertyDomain": _axiom(m.DataPropertyDomain, data_property, class_expression),
     "DataPropertyRange": _axiom(m.DataPropertyRange, data_property, data_range),
     "FunctionalDataProperty": _axiom(m.FunctionalDataProperty, data_property),
@@ -241,11 +244,11 @@ AXIOMS: dict[str, ConstructRule] = {
 }
 
 
-def build(keyword: str, arguments: Sequence[object]) -> Any:
-    """The value of ``keyword(arguments)``; "" is a group. Raises `RefusedConstruct`."""
+def build(keyword: str, arguments: Sequence[object], *, verbatim: bool = False) -> Any:
+    """The value of ``keyword(arguments)``; "" is a group. ``verbatim``: see `ConstructRule`. Raises `RefusedConstruct`."""
     if not keyword:
         return Group(tuple(arguments))
-    return (CONSTRUCTS.get(keyword) or AXIOMS[keyword]).build(keyword, arguments)
+    return (CONSTRUCTS.get(keyword) or AXIOMS[keyword]).build(keyword, arguments, verbatim=verbatim)
 
 
 def unknown(keyword: str, place: str) -> RefusedConstruct:

@@ -43,16 +43,16 @@ _SIGNATURE_FIELDS = {
 }
 
 
-def parse_functional(text: str, source: str, scope: str) -> Reading:
+def parse_functional(text: str, source: str, scope: str, *, verbatim: bool = False) -> Reading:
     """The axioms and assertions of an OWL 2 document in functional-style syntax.
 
     Axioms are handed on as they stand, those outside SHIQ(D) too: `shiq.profile.split_axioms` takes these out once all sources
     are together (whether a role is simple, or a datatype defined, may depend on another file). The ledger counts axioms, not
-    triples. A blank node ``_:x`` becomes ``_:{scope}.x`` (``_:x`` for an empty scope).
+    triples. A blank node ``_:x`` becomes ``_:{scope}.x`` (``_:x`` for an empty scope). ``verbatim``: the text was written here.
 
     Raises: InputError, naming ``source``, for a text that is not functional-style syntax at all.
     """
-    document = read_document(text, source, scope)
+    document = read_document(text, source, scope, verbatim=verbatim)
     pairs = (owl.DifferentIndividuals(*pair) for _, members in document.apart for pair in combinations(members, 2))
     return Reading(
         tbox=owl.TBox(tuple(dict.fromkeys(axiom for _, axiom in document.axioms)), document.signature),
@@ -65,9 +65,9 @@ def parse_functional(text: str, source: str, scope: str) -> Reading:
     )
 
 
-def read_document(text: str, source: str, scope: str) -> Document:
+def read_document(text: str, source: str, scope: str, *, verbatim: bool = False) -> Document:
     """Parses as `parse_functional` does, with the line of each axiom. Raises: InputError."""
-    reader = _Reader(text, source, scope)
+    reader = _Reader(text, source, scope, verbatim)
     position: int | None = 0
     while position is not None:
         position = reader.read_from(position)
@@ -89,9 +89,9 @@ class _Item:
 
 
 class _Reader:
-    def __init__(self, text: str, source: str, scope: str) -> None:
+    def __init__(self, text: str, source: str, scope: str, verbatim: bool) -> None:
         self.text = text.removeprefix("\ufeff")
-        self.source = source
+        self.source, self.verbatim = source, verbatim
         self.blank_prefix = f"_:{scope}." if scope else "_:"
         self.line_starts = [0, *(i + 1 for i, character in enumerate(self.text) if character == "\n")]
         self.prefixes = Prefixes()
@@ -213,12 +213,12 @@ class _Reader:
                 if keyword == "Prefix":
                     self.prefixes.declare(closed)
                 elif item.stack:
-                    made = build(keyword, closed)
+                    made = build(keyword, closed, verbatim=self.verbatim)
                     item.stack[-1][1].append(made)
                     if isinstance(made, Annotation):
                         self._property("annotation", made.property, self._line(item.start))
                 else:
-                    self._accept(build(keyword, closed), item)
+                    self._accept(build(keyword, closed, verbatim=self.verbatim), item)
             case "equals" if item.keyword == "Prefix":
                 arguments.append("=")
             case "name" if item.keyword == "Prefix":

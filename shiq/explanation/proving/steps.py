@@ -110,7 +110,8 @@ def inclusions_of(axiom: owl.Axiom) -> list[tuple[owl.ClassExpression, owl.Class
         case owl.EquivalentClasses(members):
             return [(a, b, axiom) for a in members for b in members if a != b]
         case owl.DisjointUnion(cls, members):
-            return [(cls, owl.ObjectUnionOf(members), axiom), *((member, cls, axiom) for member in members)]
+            union = owl.ObjectUnionOf(members) if len(set(members)) > 1 else members[0]
+            return [(cls, union, axiom), *((member, cls, axiom) for member in members)]
     return []
 
 
