@@ -36,7 +36,8 @@ class _Overfull:
 
 class FineCounts(GroupCounts):
     """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now); classes of the ``inside`` elements.
-    ``remembered``: what earlier counts of the graph have left."""
+    ``remembered``: what earlier counts of the graph have left. ``contradictory``: elements of I that are in no merge class, of I
+    or of the outside (THEORY, "Contradictory elements")."""
 
     def __init__(
         self,
@@ -45,9 +46,11 @@ class FineCounts(GroupCounts):
         labels: Callable[[], Ints],
         inside: Bools,
         remembered: ElementAnswers | None = None,
+        contradictory: Bools | None = None,
     ) -> None:
         super().__init__(calculus, graph, labels, remembered or ElementAnswers())
         self._inside = inside
+        self._contradictory = np.zeros(len(graph), np.bool_) if contradictory is None else contradictory
         self._class = np.arange(len(graph), dtype=np.int64)
         self._outside = NONE
         self._within: dict[int, dict[int, bool]] = {}
@@ -78,7 +81,8 @@ class FineCounts(GroupCounts):
         return found
 
     def pairs(self, classes: Ints) -> tuple[Ints, Ints]:
-        """(code, element) for every element of the classes; of those outside, elements that are in I now are among them."""
+        """(code, element) for every element of the classes; of those outside, elements that are in I now are among them, unless
+        they are contradictory."""
         rep, out = self.graph.rep, self.outside_classes()
         is_in = classes % 2 == 1
         own, others = (flags(len(rep), classes[chosen] // 2) for chosen in (is_in, ~is_in))
@@ -86,6 +90,7 @@ class FineCounts(GroupCounts):
         inner = inner[rep[inner] == inner]
         # By every number: an element of a class may be part of a larger one by now, which another of its parts stands for.
         outer = np.flatnonzero(others[out])
+        outer = outer[~flag_of(self._contradictory, rep[outer])]
         element, code = rep[outer], out[outer] * 2
         if (element != outer).any():
             once = distinct(row_codes(code, element))[2]
@@ -136,7 +141,7 @@ class FineCounts(GroupCounts):
 
         Stops because classes only grow together.
         """
-        members = self._inside.nonzero()[0]
+        members = (self._inside & ~self._contradictory).nonzero()[0]
         if not len(members):
             return
         states = {clause: self._overfull(clause, members) for clause in self.calculus.space.m_type}
@@ -193,7 +198,7 @@ class FineCounts(GroupCounts):
 
     def _may_be_tied(self, elements: Ints) -> Bools:
         """Which elements are of the classes that are made here."""
-        return self.inside(elements)
+        return self.inside(elements) & ~flag_of(self._contradictory, elements)
 
     def _union(self, pairs: list[tuple[Ints, Ints]]) -> Ints:
         """Unites; the classes that grew."""

@@ -32,7 +32,8 @@ class UnmetClause:
 class Border:
     """The rules between ``inside`` (I) and the rest, for one I and one assignment of labels.
 
-    ``label``: what holds at an element in the part that it belongs to, told_N outside. ``changed``: the elements of I that A does
+    ``label``: what holds at an element in the part that it belongs to, told_N outside. ``clash``: the elements of I that told⁺
+    contradicts, which are in no merge class. ``changed``: the elements of I that A does
     not have, or not as they are now. ``counts``: the counts and merge classes of I.
     """
 
@@ -41,6 +42,7 @@ class Border:
     outside: OutsideCompletion
     label: Callable[[str], Label]
     inside: frozenset[str]
+    clash: frozenset[str]
     changed: frozenset[str]
     counts: Counts
     needs: Needs
@@ -103,7 +105,7 @@ class Border:
     def _is_replaced(self, clause: CompiledClause, a: str, b: str) -> bool:
         """Rule R: ``clause`` is ≤n S.C at b outside; a stands where it stood among b's S-neighbours in the certified model."""
         return (
-            len(self.outside.classes.members(b)) == 1
+            sum(self.whole.elements.find(m) not in self.clash for m in self.outside.classes.members(b)) == 1
             and self._takes_nobody(clause, b)
             and self._filled(clause, a)
             and self._is_apart(clause, a, b)

@@ -87,7 +87,7 @@ class Patch(PatchState):
                     self.inside = clashing
                     return True
             self.assume()
-            self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._counted)
+            self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._counted, self.contradictory())
             self.stale = self._frontier.stale(self.graph, self.counts, *self._read())
             self.uncertain |= self.stale
             self.border = Border(self.calculus, self.graph, self.outside, self.counts, self)

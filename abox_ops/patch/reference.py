@@ -48,9 +48,10 @@ class Patch(PatchState):
             self._assume()
             self._classes.clear()
             inside = frozenset(self.inside)
-            self.counts = Counts(self.space, self.whole, self.label, self.means.needs, inside, fine=True)
+            self.clash = frozenset(self.contradictory())
+            self.counts = Counts(self.space, self.whole, self.label, self.means.needs, inside - self.clash, fine=True)
             self.border = Border(
-                self.space, self.whole, self.outside, self.label, inside, self.changed, self.counts, self.means.needs
+                self.space, self.whole, self.outside, self.label, inside, self.clash, self.changed, self.counts, self.means.needs
             )
             grown, unassumed = self._crossings()
             grown |= self._start()
@@ -81,13 +82,14 @@ class Patch(PatchState):
         return started
 
     def _uncovered(self) -> set[str]:
-        """The ends of inserted role assertions that no rule covers as things are."""
+        """The ends of inserted role assertions that no rule covers as things are. Those of contradictory elements ask for
+        nothing."""
         find = self.whole.elements.find
         found: set[str] = set()
         for assertion in self.inserted:
             if isinstance(assertion, owl.ObjectPropertyAssertion):
                 a, b, role = find(assertion.subject), find(assertion.object), role_of(assertion.property)
-                if not {a, b} <= self.inside and not self._is_covered(role, a, b):
+                if not {a, b} <= self.inside and self.clash.isdisjoint((a, b)) and not self._is_covered(role, a, b):
                     found |= {a, b}
         return found
 

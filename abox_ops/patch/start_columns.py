@@ -59,13 +59,16 @@ def _says_more(state: PatchState, elements: Ints) -> Bools:
 
 
 def uncovered(state: PatchState) -> Ints:
-    """The ends of inserted role assertions, of uncertain elements, that no rule covers as things are."""
+    """The ends of inserted role assertions, of uncertain elements, that no rule covers as things are. Those of contradictory
+    elements ask for nothing."""
     graph = state.graph
     if not len(graph.whole.inserted["half_edges"]):
         return NONE
     source, role, target = graph.half_edges()
     rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
     rows &= (state.uncertain[source] | state.uncertain[target]) & ~(state.inside[source] & state.inside[target])
+    clash = state.contradictory()
+    rows &= ~(clash[source] | clash[target])
     source, role, target = source[rows], role[rows], target[rows]
     open_ = np.zeros(len(source), np.bool_)
     seen = state.seen(source, role, target)

@@ -65,6 +65,8 @@ class PatchState:
             q for table in whole.negative_data.values() for p, _ in table for q in means.space.tbox.roles.data_subproperties(p)
         )
         self.inside: set[str] = set()
+        #: The elements of I that told⁺ contradicts, as this round has them: they are in no merge class.
+        self.clash: frozenset[str] = frozenset()
         self._plain: set[str] = set()
         self._assumed: dict[str, Label] = {}
         self._classes: dict[tuple[bool, str], frozenset[str]] = {}
@@ -148,13 +150,16 @@ class PatchState:
         )
 
     def _class(self, element: str) -> frozenset[str]:
-        """The elements that may be equal to an element in its part."""
+        """The elements that may be equal to an element in its part; none of the contradictory ones but itself."""
+        if element in self.clash:
+            return frozenset((element,))
         is_inside = element in self.inside
         classes = self.counts.classes if is_inside else self.outside.classes
         key = (is_inside, classes.find(element))
         found = self._classes.get(key)
         if found is None:
-            found = self._classes[key] = frozenset(classes.members(element))
+            find = self.whole.elements.find
+            found = self._classes[key] = frozenset(m for m in classes.members(element) if find(m) not in self.clash)
         return found
 
     def _may_clash(self, a: str, b: str) -> bool:

@@ -6,7 +6,8 @@ For every knowledge base whose base HermiT finds consistent, the verdict of `che
 compared with HermiT's on (A less deletions) ∪ insertions. A disagreement is shrunk, kept as functional-style files, and makes
 the command end with 1. Where HermiT is known to be wrong (`tests.tools.hermit_faults`) the combinations are held against the
 truth instead, and the seed is listed. What HermiT leaves undecided is counted, not compared; so is a combination that says
-`undetermined`.
+`undetermined`. With `--with clashes` batches contradict elements by themselves, beside bounds, and the conflicts are compared
+too, with the minimal sets of insertions that HermiT refutes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import click
@@ -30,10 +31,13 @@ from shiq.abox import abox_of
 from shiq.check import check_insertions
 from shiq.functional import ontology_text
 from shiq.model import Assertion
+from shiq.ntriples import assertion_lines
 from shiq.reasoner.hermit import HermitReasoner
+from shiq.result import Result
 from shiq.verdict import Verdict
 from tests.tools.hermit_faults import HERMIT_FAULTS
 from tests.tools.random_ontologies.chains import KINDS, random_chain_kb
+from tests.tools.random_ontologies.clashes import random_clash_kb
 from tests.tools.random_ontologies.features import FEATURES
 from tests.tools.random_ontologies.kb import RandomKB, random_kb, shrink
 
@@ -41,6 +45,10 @@ from tests.tools.random_ontologies.kb import RandomKB, random_kb, shrink
 ERROR = "error"
 #: The verdict of a combination that calls a consistent base inconsistent.
 BAD_BASE = "base inconsistent"
+#: The verdict of a combination that explains `inconsistent` by other conflicts than the minimal ones.
+BAD_CONFLICTS = "other conflicts"
+#: With batches that contradict elements by themselves.
+CLASHES = "clashes"
 _CHUNK = 10
 _SHRINKING_SECONDS = 120.0
 _CHAINS = "chains and negative assertions on roles that are not simple"
@@ -59,7 +67,7 @@ class Combination:
 @dataclass(frozen=True)
 class Settings:
     """``oracle_seconds`` limits each question to HermiT; ``seconds`` each check, by the check's own timeout; ``beyond``: what of
-    chains and loops the knowledge bases have."""
+    chains and loops the knowledge bases have, or `CLASHES`."""
 
     combinations: tuple[Combination, ...]
     keep: Path | None = None
@@ -68,7 +76,14 @@ class Settings:
     own_datatypes: bool = False
     beyond: tuple[str, ...] = ()
 
+    @property
+    def has_conflicts(self) -> bool:
+        """Whether conflicts are compared too."""
+        return CLASHES in self.beyond
+
     def knowledge_base(self, seed: int) -> RandomKB:
+        if self.has_conflicts:
+            return random_clash_kb(seed)
         return random_chain_kb(seed, self.beyond) if self.beyond else random_kb(seed)
 
 
@@ -120,6 +135,7 @@ class Oracle:
     def __init__(self, settings: Settings) -> None:
         self._reasoner = HermitReasoner(timeout=settings.oracle_seconds)
         self._proxies = not settings.own_datatypes
+        self._conflicts: dict[RandomKB, frozenset[frozenset[str]] | None] = {}
 
     def verdict(self, kb: RandomKB, assertions: Iterable[Assertion]) -> Verdict:
         return self._reasoner.consistent(kb.tbox.axioms, list(assertions), proxy_data=self._proxies).verdict
@@ -129,11 +145,33 @@ class Oracle:
         put = question(kb.tbox.axioms, list(assertions))
         return self._reasoner.consistent(put.axioms, put.assertions, is_normal=True).verdict
 
+    def minimal_conflicts(self, kb: RandomKB) -> frozenset[frozenset[str]] | None:
+        """The minimal sets of insertions that contradict the base less the deletions, as N-Triples lines: every subset is asked
+        about that has no smaller one in it. None where HermiT leaves one undecided. Those of one knowledge base are kept."""
+        if kb not in self._conflicts:
+            self._conflicts = {kb: self._minimal_conflicts(kb)}
+        return self._conflicts[kb]
+
+    def _minimal_conflicts(self, kb: RandomKB) -> frozenset[frozenset[str]] | None:
+        inserted = tuple(dict.fromkeys(kb.insertions))
+        left = [a for a in kb.union() if a in set(kb.abox) and (a not in inserted or a not in kb.deletions)]
+        new = [a for a in inserted if a not in left]
+        found: list[frozenset[Assertion]] = []
+        for part in (frozenset(part) for size in range(1, len(new) + 1) for part in combinations(new, size)):
+            if any(smaller <= part for smaller in found):
+                continue
+            answer = self.verdict(kb, [*left, *part])
+            if answer is Verdict.UNDETERMINED:
+                return None
+            if answer is Verdict.INCONSISTENT:
+                found.append(part)
+        return frozenset(frozenset(line for a in part for line in assertion_lines(a)) for part in found)
+
     def close(self) -> None:
         self._reasoner.close()
 
 
-def ours(kb: RandomKB, combination: Combination, settings: Settings) -> tuple[str, str]:
+def ours(kb: RandomKB, combination: Combination, settings: Settings, oracle: Oracle) -> tuple[str, str]:
     """What the combination says of the knowledge base, and for an error its traceback."""
     try:
         result = check_insertions(
@@ -145,13 +183,24 @@ def ours(kb: RandomKB, combination: Combination, settings: Settings) -> tuple[st
             engine=combination.engine,
             reasoner=combination.reasoner,
             timeout=settings.seconds,
-            max_conflicts=0,
+            max_conflicts=100 if settings.has_conflicts else 0,
         )
     except Exception:  # whatever goes wrong is a finding, to be reported with its seed
         return ERROR, traceback.format_exc(limit=-6)
     if result.verdict is Verdict.INCONSISTENT and result.reason:
         return BAD_BASE, result.reason
+    if settings.has_conflicts and result.verdict is Verdict.INCONSISTENT and (detail := _wrong_conflicts(result, kb, oracle)):
+        return BAD_CONFLICTS, detail
     return result.verdict.value, result.reason
+
+
+def _wrong_conflicts(result: Result, kb: RandomKB, oracle: Oracle) -> str:
+    """How the conflicts of ``result`` differ from all minimal ones; "" if they do not, or it does not claim to have all."""
+    found = {frozenset(conflict.insertions) for conflict in result.conflicts if conflict.is_minimal}
+    wanted = oracle.minimal_conflicts(kb)
+    if wanted is None or (found == wanted if result.complete and not result.more_conflicts else found <= wanted):
+        return ""
+    return "\n".join([f"too many: {sorted(c)}" for c in found - wanted] + [f"missing: {sorted(c)}" for c in wanted - found])
 
 
 def compare(seed: int, oracle: Oracle, settings: Settings) -> Tally:
@@ -170,7 +219,7 @@ def compare(seed: int, oracle: Oracle, settings: Settings) -> Tally:
     if not settings.beyond and seed in HERMIT_FAULTS and expected is Verdict.CONSISTENT:
         tally.faults.append(seed)
         expected, right = Verdict.INCONSISTENT, {Verdict.INCONSISTENT.value, BAD_BASE}
-    told = [(combination, *ours(kb, combination, settings)) for combination in settings.combinations]
+    told = [(combination, *ours(kb, combination, settings, oracle)) for combination in settings.combinations]
     if settings.beyond and any(got not in (*right, Verdict.UNDETERMINED.value) for _, got, _ in told):
         # HermiT errs on chains above inverses, and on negative assertions above them: asked without either it decides.
         if oracle.without_chains(kb, kb.abox) is not Verdict.CONSISTENT:
@@ -204,7 +253,7 @@ def _keep(kb: RandomKB, found: Disagreement, oracle: Oracle, settings: Settings,
     def failing(smaller: RandomKB) -> bool:
         return (
             time.monotonic() < deadline
-            and ours(smaller, found.combination, settings)[0] == found.got
+            and ours(smaller, found.combination, settings, oracle)[0] == found.got
             and oracle.verdict(smaller, smaller.abox) is Verdict.CONSISTENT
             and oracle.verdict(smaller, smaller.union()).value == found.expected
         )
@@ -311,9 +360,9 @@ def _names(*known: str) -> Callable[[click.Context, click.Parameter, str], tuple
 @click.option(
     "--with",
     "beyond",
-    callback=_names("", *KINDS),
+    callback=_names("", *KINDS, CLASHES),
     default="",
-    help="chains,loops: with property chains, Self and reflexive roles.",
+    help="chains,loops: with property chains, Self and reflexive roles. clashes: batches that contradict elements by themselves.",
 )
 @click.option(
     "--engines",
