@@ -167,12 +167,26 @@ def replay(packed: Reproducer, *, heap: str = "1g", timeout: float | None = None
 
 
 def module_of_batch(
-    store: str, insertions: Sequence[str], deletions: Sequence[str], *, number: int = 0, individual: str = ""
+    store: str,
+    insertions: Sequence[str],
+    deletions: Sequence[str],
+    criterion: str = "clausal",
+    *,
+    number: int = 0,
+    individual: str = "",
 ) -> tuple[ClausalTBox, Module]:
-    """The module of a check, by its number or by an ``individual`` in it. Raises UsageError where there is none."""
+    """The module of a check by ``criterion``, by its number or by an ``individual`` in it. Raises UsageError where there is
+    none."""
     with Session(store) as session:
         batch = session.read(list(insertions), list(deletions))
-        add_set = session.knowledge_base("local").add_set(batch.insertions, batch.deletions)
+        add_set = session.knowledge_base("local").add_set(batch.insertions, batch.deletions, criterion)
+        contradictory = [element for element in add_set.contradictory if not individual or individual in element]
+        if contradictory and (individual or not len(add_set.modules)):
+            files = " ".join(f"--insert {name}" for name in insertions) + "".join(f" --delete {name}" for name in deletions)
+            raise UsageError(
+                f"<{contradictory[0][0]}> contradicts the TBox before a reasoner is asked: it is in no module",
+                f"`shiq check --store {store} {files}` lists the facts and axioms of the conflict: report these.",
+            )
         found: NamedModule = _chosen(add_set.modules, number, individual)
         return add_set.tbox, found.module
 

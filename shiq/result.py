@@ -142,6 +142,10 @@ class Result:
     that were left undetermined, of engines of this process; ``why_pulled``: what pulled elements in, most first, if that was
     asked for; ``ended``: whether this is the last word: not so while conflicts are still looked for, or where that was
     interrupted. The verdict stands in either case.
+
+    ``a_add`` with the user's own TBox is not the question that was decided, so another reasoner may call the two consistent where
+    the batch is not. What was decided is the simplified TBox, with names of its own, over the modules, which also hold what was
+    inferred from the assertions that were left out (THEORY, 1.4 and 2.4).
     """
 
     verdict: Verdict

@@ -10,8 +10,10 @@ import re
 import stat
 import sys
 import time
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -36,6 +38,8 @@ from jobs.pages import STYLE
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.rdf import read_ontology
 from shiq.reasoner.installed import INCOMPLETE, PEERS, Absent, InstalledPeer, find
+from shiq.result import Evidence, Result
+from shiq.verdict import Verdict
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TBOX = """<?xml version="1.0"?>
@@ -665,6 +669,62 @@ def test_what_users_get_is_measured_first_and_named(npd: Path) -> None:
         del run["used"]
     assert problems(found) == []
     assert "our default method" not in page([found])
+
+
+def test_what_was_not_asked_for_is_not_named(npd: Path) -> None:
+    """The base is always built as `auto` has it."""
+    settings = Settings("npd", data=npd, criteria=("clausal",), engines=("local",), batches=("5 %",), slices=0)
+    found = evaluate(settings)
+    assert "auto" not in table(runs_of([found]), found["comparisons"])
+
+
+def test_where_nothing_is_left_to_be_measured(npd: Path) -> None:
+    asked = Settings("npd", data=npd, engines=("memory",), slices=0)
+    with pytest.raises(UsageError, match="no data set is left"):
+        evaluate(replace(asked, variants=("nothing",)))
+    with pytest.raises(UsageError, match="no batch is left") as caught:
+        evaluate(replace(asked, batches=("nothing",)))
+    assert "Known: 5 % random, 1." in caught.value.remedy
+    with pytest.raises(UsageError, match="nothing is left to be measured"):
+        evaluate(replace(asked, batches=("^1$",)))
+
+
+def test_a_run_that_ended_by_its_time_says_so_and_has_no_figures(npd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jobs.evaluation.evaluate import run as module
+
+    over = Result(Verdict.UNDETERMINED, "not decided: the time of 9 s was over while reading", evidence=Evidence("auto"))
+
+    def worked(_: str, task: dict[str, Any], limit: float, *more: Any) -> tuple[MeterReading, Any]:
+        assert task["timeout"] == 0.9 * limit
+        used, answer = real(_, task, limit, *more)
+        return used, over.to_dict() if task["action"] == "check" else answer
+
+    real = module.worked
+    monkeypatch.setattr(module, "worked", worked)
+    found = evaluate(Settings("npd", data=npd, criteria=("auto",), engines=("local",), batches=("5 %",), slices=0))
+    run = next(run for run in runs_of([found]) if run.batch != "base")
+    assert (run.assertions, run.insertions, run.add_set, run.used) == (200, 10, None, "")
+    text = table([run], [])
+    assert f"NPD, 5 % random: shiq auto, local: undetermined: {over.reason}" in text
+    assert "what a check does" not in text
+
+
+def test_what_stands_in_the_way_of_a_run_is_printed(npd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+    monkeypatch.setenv("SHIQ_GRAPHFRAMES_JAR", "/no/such.jar")
+    found = evaluate(Settings("npd", data=npd, criteria=("clausal",), engines=("graphframes",), batches=("5 %",), slices=0))
+    text = table(runs_of([found]), found["comparisons"])
+    assert "NPD, 5 % random: shiq clausal, graphframes: crash: /no/such.jar: there is no such jar" in text
+
+
+def test_an_engine_that_is_not_installed_is_absent(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pyspark.py").write_text("raise ModuleNotFoundError(\"No module named 'pyspark'\", name='pyspark')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = evaluate(Settings("npd", data=npd, criteria=("clausal",), engines=("spark",), batches=("5 %",), slices=0))
+    run = next(run for run in runs_of([found]) if run.batch != "base")
+    assert run.outcome == "absent"
+    text = table(runs_of([found]), found["comparisons"])
+    assert "not installed: shiq clausal, spark: this needs the package pyspark, which is not installed" in text
 
 
 def test_plots_have_their_colours_from_the_page_for_light_and_dark() -> None:

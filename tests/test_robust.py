@@ -212,6 +212,17 @@ def test_pack_and_run_again(hard: Path, tmp_path: Path, run: Run) -> None:
     assert run("repro", "pack", "-s", tmp_path / "kg", "-i", bad, "--individual", "urn:y", "-o", zipped)[0] == 2
 
 
+def test_pack_says_where_no_module_was_asked_about(hard: Path, tmp_path: Path, run: Run) -> None:
+    """What labels alone contradict is in no module; what is packed is of the criterion that is named."""
+    assert run("index", "-t", hard, "-s", tmp_path / "kg", batch(tmp_path / "base.nt", "A"), "-q")[0] == 0
+    bad, good, zipped = batch(tmp_path / "bad.nt", "B"), batch(tmp_path / "good.nt", "C"), tmp_path / "bug.zip"
+    code, _, errors = run("repro", "pack", "-s", tmp_path / "kg", "-i", bad, "-o", zipped)
+    assert (code, zipped.exists()) == (2, False)
+    assert "<urn:x> contradicts the TBox" in errors and f"`shiq check --store {tmp_path / 'kg'} --insert {bad}`" in errors
+    code, out, _ = run("repro", "pack", "-s", tmp_path / "kg", "-i", good, "--criterion", "none", "-o", zipped)
+    assert (code, "own consistent; hermit consistent" in out) == (0, True)
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x05\x06" + b"\0" * 18, b"\x80\x04\x95cposix\nsystem\n."])
 def test_what_is_no_reproducer_is_refused_and_never_unpickled(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "bug.zip"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from jobs.commands.options import Commands
+from abox_ops.engine import CRITERIA
+from jobs.commands.options import Commands, Nearest
 
 
 @click.group(cls=Commands)
@@ -20,6 +21,13 @@ def repro() -> None:
 @click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
 @click.option("--module", "number", type=click.IntRange(min=0), default=0, show_default=True, help="Which module of the check.")
 @click.option("--individual", default="", metavar="IRI", help="The module that this individual is in, instead.")
+@click.option(
+    "--criterion",
+    type=Nearest(list(CRITERIA)),
+    default="clausal",
+    show_default=True,
+    help="Which part of the data the modules are made of; none: all of it.",
+)
 @click.option("--output", "-o", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The zip to write.")
 @click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds for each reasoner.")
@@ -29,6 +37,7 @@ def pack(
     deletions: tuple[str, ...],
     number: int,
     individual: str,
+    criterion: str,
     output: Path,
     heap: str,
     timeout: float | None,
@@ -42,7 +51,7 @@ def pack(
 
     from jobs.repro import module_of_batch, replay, reproducer, write
 
-    tbox, module = module_of_batch(store, insertions, deletions, number=number, individual=individual.strip("<>"))
+    tbox, module = module_of_batch(store, insertions, deletions, criterion, number=number, individual=individual.strip("<>"))
     packed = reproducer(tbox, module, {}, {"heap": heap, "timeout": timeout})
     answers = replay(packed, heap=heap, timeout=timeout)
     packed = replace(packed, answers={name: (a.verdict.value, a.reason) for name, a in answers.items()})

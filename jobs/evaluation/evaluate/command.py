@@ -59,8 +59,13 @@ def table(runs: Sequence[Run], comparisons: Sequence[dict[str, Any]]) -> str:
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     used = dict.fromkeys(f"{run.criterion} is {what_users_get(run)}" for run in runs if what_users_get(run))
     lines += used
-    absent = dict.fromkeys((run.system, run.note) for run in runs if run.outcome == "absent")
+    absent = dict.fromkeys((run.label if run.is_own else run.system, run.note) for run in runs if run.outcome == "absent")
     lines += [f"not installed: {name}: {note}" for name, note in absent]
+    lines += [
+        f"{run.dataset}, {run.batch}: {row[2]}: {row[5]}: {run.note}"
+        for run, row in zip((run for run in runs if run.outcome != "absent"), rows[1:], strict=True)
+        if run.note and run.verdict == "undetermined"
+    ]
     disagreed = [c for c in comparisons if not c["agreed"] or c["wrong"]]
     lines.append(f"{len(comparisons)} questions compared, {len(disagreed)} with different or wrong answers")
     for c in disagreed:

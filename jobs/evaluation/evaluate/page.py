@@ -223,7 +223,7 @@ def _by_size(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]]) -> str:
-    absent = {r.system: r.note for r in runs if r.outcome == "absent"}
+    absent = {r.label if r.is_own else r.system: r.note for r in runs if r.outcome == "absent"}
     groups = []
     for dataset, batch in questions(runs):
         if not batch.startswith(_LARGE):

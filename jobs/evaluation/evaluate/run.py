@@ -30,8 +30,8 @@ from shiq.errors import OperationalError, UsageError
 from shiq.reading import Reading
 from shiq.reasoner.installed import INCREMENTAL, PEERS, Absent, find
 
-#: The share of a run's limit after which deciding gives up, so that A_add is known even where deciding takes too long.
-DECIDING_SHARE = 0.25
+#: The share of a run's limit by which a run of ours ends by itself, reading included, so that what it knows by then is told.
+SHARE_OF_LIMIT = 0.9
 
 #: Called with what is being done, runs done, and runs in all as far as they are known.
 Progress = Callable[[str, int, int], None]
@@ -73,6 +73,7 @@ class _Evaluation:
         self.began = time.time()
         self.runs: list[Run] = []
         self.batches: dict[tuple[str, str], BatchFile] = {}
+        self.known_batches: dict[str, None] = {}
         self.datasets: dict[str, Dataset] = {}
         self.tried = _Tried()
         self.stores: dict[Path, tuple[Path, Run]] = {}
@@ -87,6 +88,13 @@ class _Evaluation:
                 self._dataset(dataset)
         if not self.datasets:
             raise UsageError("no data set is left", "Name others by --variant, or none.")
+        if not self.batches:
+            raise UsageError("no batch is left", f"Name others by --batch, or none. Known: {', '.join(self.known_batches)}.")
+        if all(run.batch.startswith(BASE) for run in self.runs):
+            raise UsageError(
+                "nothing is left to be measured: with small batches, other engines and the criterion none are left out",
+                "Name others by --batch, --engines or --criteria: --batch '5 %' has all of them.",
+            )
         return self._document(compare(self.runs, self._arbitrate))
 
     def _document(self, comparisons: Sequence[Comparison]) -> dict[str, Any]:
@@ -97,6 +105,7 @@ class _Evaluation:
         self.progress(f"{dataset.name}: drawing batches", len(self.runs), 0)
         own = self.folder / _file_name(dataset.name)
         for batch in list(data.batches(dataset, own, self.settings.seed, self.settings.slices)):
+            self.known_batches[batch.name] = None
             if not _named(batch.name, self.settings.batches):
                 continue
             self.batches[(dataset.name, batch.name)] = batch
@@ -138,7 +147,7 @@ class _Evaluation:
         blank = Run(dataset.name, OWN, AUTO, "local", name, assertions=batch.assertions, universities=dataset.universities)
         run = self._worker(blank, dataset, task)
         run = replace(run, assertions=batch.assertions, insertions=0, prepare_seconds=run.step_seconds, step_seconds=None)
-        run = replace(run, prepare_cpu_seconds=run.step_cpu_seconds, step_cpu_seconds=None)
+        run = replace(run, prepare_cpu_seconds=run.step_cpu_seconds, step_cpu_seconds=None, used="")
         if not batch.is_slice:
             self._add(run)
         self.stores[batch.base] = (store, run)
@@ -166,13 +175,19 @@ class _Evaluation:
             return replace(used, outcome="limit", note=f"stopped after {self.settings.limit:g} s")
         if answer is None:
             return replace(used, outcome="crash", note=ran.complaint())
-        statistics = answer["statistics"]
+        if trouble := answer.get("trouble"):
+            return replace(used, outcome="absent" if answer["is_absent"] else "crash", note=trouble)
+        statistics, criterion = answer["statistics"], answer["evidence"]["criterion"]
         stages = {**statistics["seconds"], "start and end": max(0.0, ran.wall_seconds - sum(statistics["seconds"].values()))}
+        if statistics["assertions"]:  # else the time was over before anything was counted
+            used = replace(
+                used,
+                **{name: statistics[name] for name in ("assertions", "insertions", "add_set", "pulled_in", "modules", "shapes")},
+                contradictory=answer["evidence"]["decided"].get("contradictory", 0),
+            )
         return replace(
             used,
-            **{name: statistics[name] for name in ("assertions", "insertions", "add_set", "pulled_in", "modules", "shapes")},
-            used=answer["evidence"]["criterion"] if blank.criterion == AUTO else "",
-            contradictory=answer["evidence"]["decided"].get("contradictory", 0),
+            used=criterion if blank.criterion == AUTO and criterion != AUTO else "",
             verdict=answer["verdict"],
             note=answer["reason"][:500],
             seconds=stages,
@@ -181,7 +196,7 @@ class _Evaluation:
     def _work(self, dataset: Dataset, task: Mapping[str, Any]) -> tuple[MeterReading, dict[str, Any] | None]:
         settings = {
             "allow": list(dataset.allow),
-            "timeout": self.settings.limit * DECIDING_SHARE,
+            "timeout": self.settings.limit * SHARE_OF_LIMIT,
             "heap": self.settings.heap,
             "reasoner": self.settings.reasoner,
         }

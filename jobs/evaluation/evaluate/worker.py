@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from shiq.errors import ShiqError
+
 
 def index(task: Mapping[str, Any]) -> dict[str, Any]:
     """Builds the store ``store`` from ``tbox`` and ``abox``."""
@@ -69,10 +71,13 @@ ACTIONS = {"index": index, "check": check, "confirm": confirm}
 
 
 def main(arguments: list[str]) -> int:
-    """Does the task, and writes the answer; errors are left to Python."""
+    """Does the task, and writes the answer, or what stands in its way; other errors are left to Python."""
     task = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     began = time.perf_counter()
-    answer = ACTIONS[task["action"]](task)
+    try:
+        answer = ACTIONS[task["action"]](task)
+    except ShiqError as error:
+        answer = {"trouble": error.message, "is_absent": isinstance(error.__cause__, ImportError)}
     answer["worked_seconds"] = time.perf_counter() - began
     Path(arguments[1]).write_text(json.dumps(answer), encoding="utf-8")
     return 0
