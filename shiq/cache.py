@@ -72,6 +72,11 @@ class Cache(Generic[K, V]):
         self._note(key)
         return value
 
+    def clear(self) -> None:
+        """Drops all values; the counts stay."""
+        for part in (self._values, self._uses, self._by_uses):
+            part.clear()
+
     def _note(self, key: K) -> None:
         if self.policy in ("lru", "mru"):
             self._values.move_to_end(key)

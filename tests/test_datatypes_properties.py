@@ -13,13 +13,14 @@ import pytest
 
 from shiq.clause import DataAtLeast, DataAtMost
 from shiq.datatypes import DataTheory
+from shiq.datatypes.automaton import Automaton
 from shiq.datatypes.datatype_map import BY_FORM
 from shiq.datatypes.integer_program import feasible
 from shiq.datatypes.intervals import Intervals
 from shiq.datatypes.patterns import read_pattern
 from shiq.datatypes.ranges import And, Formula, Not, Or
 from shiq.datatypes.reals import BINARY64, SINGLE, rank
-from shiq.datatypes.regular import Automaton, both, choice, negation
+from shiq.datatypes.regular import both, choice, negation
 from shiq.model import (
     TOP_DATATYPE,
     XSD,
@@ -76,10 +77,10 @@ def test_ranks_follow_the_order_and_round_to_the_nearest(form: object, convert: 
             assert rank(False, x, kind) == rank(False, Fraction(value), kind)
 
 
-def _random_pattern(draw: random.Random, depth: int) -> str:
+def random_pattern(draw: random.Random, depth: int) -> str:
     if depth == 0:
         return draw.choice(["a", "b", "[ab]", "[^a]", "."])
-    left, right = (_random_pattern(draw, depth - 1) for _ in "lr")
+    left, right = (random_pattern(draw, depth - 1) for _ in "lr")
     return draw.choice([left + right, f"({left}|{right})", f"({left})*", f"({left})?", f"({left}){{1,2}}", f"({left})+"])
 
 
@@ -87,7 +88,7 @@ def test_patterns_agree_with_python_where_they_mean_the_same() -> None:
     draw = random.Random(3)
     words = ["".join(w) for n in range(5) for w in itertools.product("abc", repeat=n)]
     for _ in range(150):
-        first, second = (_random_pattern(draw, 3) for _ in "ab")
+        first, second = (random_pattern(draw, 3) for _ in "ab")
         a, b = read_pattern(first), read_pattern(second)
         plain_a, plain_b = re.compile(first), re.compile(second)
         combined = Automaton(both([a, negation(b)]))
@@ -103,7 +104,7 @@ def test_counts_of_regular_sets_agree_with_enumeration() -> None:
     short = read_pattern("[abc]{0,4}")
     words = ["".join(w) for n in range(5) for w in itertools.product("abc", repeat=n)]
     for _ in range(150):
-        first, second = (_random_pattern(draw, 3) for _ in "ab")
+        first, second = (random_pattern(draw, 3) for _ in "ab")
         node = both([short, read_pattern(first), negation(read_pattern(second))])
         expected = sum(bool(re.fullmatch(first, w)) and not re.fullmatch(second, w) for w in words)
         assert Automaton(node).count(math.inf) == expected

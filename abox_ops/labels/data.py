@@ -92,25 +92,30 @@ class DataView:
         property: str,
         literal: Literal,
         label: Label,
-        class_values: Callable[[], list[tuple[Label, set[tuple[str, Literal]]]]],
+        count: Callable[[DataAtMost], int],
         negated: frozenset[str],
     ) -> bool:
         """Whether ``property``(a, ``literal``) is decided at an element with ``label``.
 
-        ``class_values`` gives the label and the data of every member of a's merge class; ``negated`` the properties of negative
-        data assertions, closed downwards.
+        ``count`` gives |V| + G of a's merge class for a restriction; ``negated``: the properties of negative data assertions,
+        closed downwards.
         """
         if property in self.disjoint or property in negated:
             return False
         for i, atom in self._at_most.get(property, ()):
             if self.theory.contains(atom.range, literal) is False or not self.in_force(i, label):
                 continue
-            if atom.n == 0 or self._count(atom, class_values()) > atom.n:
+            if atom.n == 0 or count(atom) > atom.n:
                 return False
         return True
 
-    def _count(self, atom: DataAtMost, members: list[tuple[Label, set[tuple[str, Literal]]]]) -> int:
-        """|V| + G for ``atom``: distinct values in its range, and values that may have to be made."""
+    def needs_below(self, property: str) -> list[tuple[int, DataAtLeast]]:
+        """The ≥n g.D with g below ``property``, each with its place among the atoms."""
+        return [need for g in self.below(property) for need in self._at_least.get(g, ())]
+
+    def count(self, atom: DataAtMost, members: list[tuple[Label, set[tuple[str, Literal]]]]) -> int:
+        """|V| + G for ``atom``: distinct values in its range, and values that may have to be made. ``members``: the label and
+        the data of every member of a merge class."""
         below = self.below(atom.property)
         distinct: set[Hashable] = set()
         generated = 0
@@ -118,10 +123,9 @@ class DataView:
             for p, v in values:
                 if p in below and self.theory.contains(atom.range, v) is not False:
                     distinct.add(v if self.theory.is_ill_typed(v) else self.theory.value(v))
-            for g in below:
-                for i, need in self._at_least.get(g, ()):
-                    if self.in_force(i, label) and not (need.n == 1 and self._is_met(need, values)):
-                        generated += need.n
+            for i, need in self.needs_below(atom.property):
+                if self.in_force(i, label) and not (need.n == 1 and self._is_met(need, values)):
+                    generated += need.n
         return len(distinct) + generated
 
     def _is_met(self, need: DataAtLeast, values: set[tuple[str, Literal]]) -> bool:

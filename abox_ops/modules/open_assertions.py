@@ -5,25 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
 from abox_ops.elements.columns import Graph
 from abox_ops.index.columns import Index
 from abox_ops.index.touched import TouchedNodes
-from abox_ops.labels.calculus import CompiledClause, Label
+from abox_ops.labels.calculus import CompiledClause
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from abox_ops.labels.seen import below, seen_roles
+from abox_ops.modules.class_values import ClassValues
 from abox_ops.modules.found_columns import PulledInReasons
 from abox_ops.told.columns import asserted_labels, refuted_labels
+from shiq.clause import DataAtMost
 from shiq.columns.arrays import NONE, Columns, Ints, distinct, row_codes, unique
-from shiq.model import Literal
 from shiq.roles import Role
-
-#: Label and data of each member of a merge class.
-_Members: TypeAlias = list[tuple[Label, set[tuple[str, Literal]]]]
 
 
 class MergeClasses(Protocol):
@@ -150,41 +148,33 @@ class OpenAssertions:
         counts = np.fromiter((p in calculus.counted_properties for p in names), np.bool_, len(names))[property]
         class_ = np.where(counts, self.counts.classes(element), -1)
         _, question, example = distinct(row_codes(property, label, np.where(alike, -1, which), class_))
-        fetched: dict[int, _Members] = {}
+        fetched: list[ClassValues] = []
 
-        def class_values(i: int) -> _Members:
+        def count(i: int, atom: DataAtMost) -> int:
             if not fetched:
-                fetched.update(self._values_by_class(unique(class_[example])))
-            return fetched[int(class_[i])]
+                fetched.append(self._class_values(unique(class_[example])))
+            return fetched[0].count(atom, int(class_[i]))
 
         answers = [
             calculus.data.is_decided(
                 names[int(property[i])],
                 value,
                 calculus.table.labels[int(label[i])],
-                partial(class_values, i),
+                partial(count, i),
                 self.negated_properties,
             )
             for i, value in zip(example.tolist(), self.graph.whole.literals_of(literal[example]))
         ]
         return np.array(answers, np.bool_)[question]
 
-    def _values_by_class(self, classes: Ints) -> dict[int, _Members]:
-        """Label and data of every member of each of the merge ``classes``."""
-        class_, member = self.counts.pairs(classes[classes >= 0])
-        elements = unique(member)
+    def _class_values(self, classes: Ints) -> ClassValues:
+        """Labels and data of every member of the merge ``classes``; -1 is none."""
+        classes = classes[classes >= 0]
+        members = self.counts.pairs(classes)
+        elements = unique(members[1])
         self.graph.gather(elements)
         rows = data_rows(self.graph, elements)
-        names, labels = self.calculus.names.data_properties.values, self.calculus.table.labels
-        values: dict[int, set[tuple[str, Literal]]] = {m: set() for m in elements.tolist()}
-        literals = self.graph.whole.literals_of(rows["literal"])
-        for m, p, value in zip(rows["element"].tolist(), rows["property"].tolist(), literals):
-            values[m].add((names[p], value))
-        found: dict[int, _Members] = {}
-        of = self.labels()
-        for c, m in zip(class_.tolist(), member.tolist()):
-            found.setdefault(c, []).append((labels[int(of[m])], values[m]))
-        return found
+        return ClassValues(self.calculus, classes, members, self.labels()[members[1]], rows, self.graph.whole.literals_of)
 
     def kept_data(self, elements: Ints) -> Columns:
         seen = self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated_properties

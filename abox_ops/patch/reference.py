@@ -177,7 +177,7 @@ class Patch(PatchState):
             property,
             literal,
             self.label(element),
-            lambda: [(self.label(m), self.whole.values(m)) for m in self._class(element)],
+            lambda atom: self.means.data.count(atom, [(self.label(m), self.whole.values(m)) for m in self._class(element)]),
             self._negated_properties,
         )
 

@@ -4,7 +4,7 @@ They differ from Python's: they always match whole strings; ``^`` and ``$`` stan
 backreferences, lazy quantifiers or groups without capture; classes can be subtracted (``[a-z-[aeiou]]``).
 Source: XSD 1.1 part 2, appendix G.
 
->>> from shiq.datatypes.regular import Automaton
+>>> from shiq.datatypes.automaton import Automaton
 >>> [Automaton(read_pattern(r"[A-Z]{2}\\d+|x?")).accepts(s) for s in ("AB12", "x", "", "AB", "xAB1")]
 [True, True, True, False, False]
 """

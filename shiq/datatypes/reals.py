@@ -64,15 +64,17 @@ class RealSet:
         total: float = 0
         for layer, intervals in enumerate(self.layers):
             for segment in intervals.segments():
-                total += _count_in_layer(layer, segment)
-                if total >= limit:
+                # Bounds of thousands of digits are no floats, so nothing infinite is added to them.
+                found = _count_in_layer(layer, segment)
+                if found == math.inf or total + found >= limit:
                     return limit
+                total += found
         return total
 
 
 def _count_in_layer(layer: int, segment: Segment) -> float:
     if layer == INTEGER:
-        return max(0, last_integer(segment[1]) - first_integer(segment[0]) + 1)
+        return math.inf if None in segment else max(0, last_integer(segment[1]) - first_integer(segment[0]) + 1)
     if not is_point(segment):
         return math.inf  # decimals, rationals and irrationals are dense
     assert segment[0] is not None

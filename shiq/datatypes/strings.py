@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from shiq.datatypes.automaton import Automaton
 from shiq.datatypes.characters import (
     ASCII_DIGIT,
     CHAR,
@@ -23,7 +24,7 @@ from shiq.datatypes.characters import (
     single,
     union,
 )
-from shiq.datatypes.regular import EVERYTHING, Automaton, Regex, both, characters, negation, repeat, sequence, text
+from shiq.datatypes.regular import EVERYTHING, Regex, both, characters, negation, repeat, sequence, text
 
 _LOWER_OR_DIGIT: Final = union(LOWER, ASCII_DIGIT)
 _DASH: Final = text("-")

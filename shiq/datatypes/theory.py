@@ -13,12 +13,14 @@ when one is asked: membership, all that most checks need, goes without.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from shiq.cache import Cache
 from shiq.clause import DataAtLeast, DataAtMost
 from shiq.datatypes.datatype_map import denoted
+from shiq.datatypes.fuel import shared_fuel
 from shiq.datatypes.ranges import Formula, RangeFormula, holds, read_range
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.model import DataRange, Datatype, Literal
@@ -51,6 +53,8 @@ class DataTheory:
         self._sizes: Cache[tuple[DataRange, float], float | None] = Cache(_KEPT)
         self._calls: Cache[_Call, bool | None] = Cache(_KEPT)
         self._parts: Cache[_Call, bool | None] = Cache(_KEPT)
+        #: Data properties of questions whose automata took more steps than one question has.
+        self.exhausted: set[str] = set()
 
     # --- values -------------------------------------------------------------------------------
 
@@ -114,7 +118,8 @@ class DataTheory:
 
     def size_up_to(self, range: DataRange, limit: float) -> float | None:
         """min(size, limit): cheaper than `size`, and decided more often."""
-        return self._sizes.made((range, limit), lambda: self._count(self.formula(range), limit))
+        with self._fuelled(()):
+            return self._sizes.made((range, limit), lambda: self._count(self.formula(range), limit))
 
     def _count(self, formula: Formula, limit: float) -> float | None:
         from shiq.datatypes.setting import unanimous
@@ -180,7 +185,8 @@ class DataTheory:
         Source: THEORY, "Deciding a shape without a JVM": data.
         """
         key = (frozenset(at_least), frozenset(at_most), frozenset(values), frozenset(negative))
-        return self._calls.made(key, lambda: self._asked(*key).answer())
+        with self._fuelled(key):
+            return self._calls.made(key, lambda: self._asked(*key).answer())
 
     def culprits(
         self,
@@ -192,12 +198,26 @@ class DataTheory:
         """A part of a question that `satisfiable` answers with False or None, which by itself has that answer."""
         from shiq.datatypes.question import union
 
-        return union(self._asked(at_least, at_most, values, negative).verdict()[1])
+        key = (at_least, at_most, values, negative)
+        with self._fuelled(key):
+            return union(self._asked(*key).verdict()[1])
 
     def decided(self, part: Part) -> bool | None:
         """`satisfiable` for a part of a question, as `Question` takes it apart."""
         key = (frozenset(part[0]), frozenset(part[1]), frozenset(part[2]), frozenset(part[3]))
         return self._parts.made(key, lambda: self._asked(*key).decided())
+
+    @contextmanager
+    def _fuelled(self, parts: Collection[Collection[Any]]) -> Iterator[None]:
+        """Give a question about ``parts`` one budget for all its automata (`shared_fuel`). Where it is used up, what was found
+        meanwhile about smaller questions is forgotten: asked by themselves, they have a budget of their own."""
+        with shared_fuel() as fuel:
+            yield
+            if fuel.ran_out:
+                self.exhausted.update(x[0] if isinstance(x, tuple) else x.property for part in parts for x in part)
+            if fuel.is_spent:
+                for memo in (self._grounds, self._parts):
+                    memo.clear()
 
     def _asked(self, *part: Any) -> Question:
         from shiq.datatypes.question import Question
@@ -219,5 +239,6 @@ class DataTheory:
                 return None
             values[literal] = value
         formulas = {r: self.formula(r) for r in ranges}
-        setting = self.setting(formulas.values(), tuple(values.values()))
-        return None if setting is None else make_proxies(formulas, values, setting, largest)
+        with self._fuelled(()):
+            setting = self.setting(formulas.values(), tuple(values.values()))
+            return None if setting is None else make_proxies(formulas, values, setting, largest)

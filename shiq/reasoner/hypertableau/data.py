@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, TypeAlias
 
 from shiq.clause import ClausalTBox, DataAtLeast, DataAtMost
 from shiq.datatypes import DataTheory, is_known
+from shiq.datatypes.fuel import FUEL, shared_fuel
 from shiq.datatypes.question import Part
 from shiq.model import Literal
 from shiq.reasoner.protocol import OPAQUE
@@ -16,6 +18,9 @@ DataStatement: TypeAlias = DataAtLeast | DataAtMost | tuple[str, Literal, bool]
 
 #: Larger contradictions are taken as they stand.
 MOST_SHRUNK: Final = 64
+
+#: So many steps of an automaton take as long as a step of the calculus.
+STEPS_OF_AUTOMATA: Final = 50
 
 #: Answers kept before they are forgotten.
 _MEMO: Final = 200_000
@@ -27,6 +32,7 @@ class NodeData:
     def __init__(self, tbox: ClausalTBox, atoms: Sequence[object]) -> None:
         self._theory = DataTheory(definitions=tbox.definitions, roles=tbox.roles)
         self._atoms = atoms
+        self._effort = 0
         self._verdicts: dict[tuple[int, frozenset[DataStatement]], bool | None] = {}
         self._culprits: dict[tuple[int, frozenset[DataStatement]], frozenset[DataStatement]] = {}
 
@@ -37,7 +43,8 @@ class NodeData:
         if key not in self._verdicts:
             if len(self._verdicts) >= _MEMO:
                 self._verdicts.clear()
-            self._verdicts[key] = self._theory.satisfiable(*_sorted(self._statements(mask, facts)))
+            with self._charged():
+                self._verdicts[key] = self._theory.satisfiable(*_sorted(self._statements(mask, facts)))
         return self._verdicts[key]
 
     def culprits(self, mask: int, facts: frozenset[DataStatement]) -> frozenset[DataStatement]:
@@ -47,8 +54,20 @@ class NodeData:
         if key not in self._culprits:
             if len(self._culprits) >= _MEMO:
                 self._culprits.clear()
-            self._culprits[key] = frozenset(self._shrunk(self._statements(mask, facts)))
+            with self._charged():
+                self._culprits[key] = frozenset(self._shrunk(self._statements(mask, facts)))
         return self._culprits[key]
+
+    @contextmanager
+    def _charged(self) -> Iterator[None]:
+        with shared_fuel() as fuel:
+            yield
+            self._effort += fuel.used // STEPS_OF_AUTOMATA
+
+    def charge(self) -> int:
+        """Get the steps to charge for the automata walked since the last call."""
+        effort, self._effort = self._effort, 0
+        return effort
 
     def _shrunk(self, statements: Iterable[DataStatement]) -> list[DataStatement]:
         at_least, at_most, values, negative = self._theory.culprits(*_sorted(statements))
@@ -83,7 +102,11 @@ class NodeData:
             elif not is_known(statement[1].datatype):
                 opaque.add(statement[1].datatype)
         about = f"the restrictions and values of {_listed(properties)} are not decided"
-        return f"{OPAQUE} {_listed(opaque)}: {about}" if opaque else f"{about} by the datatype layer"
+        if opaque:
+            return f"{OPAQUE} {_listed(opaque)}: {about}"
+        if properties & self._theory.exhausted:
+            return f"{about}: comparing their patterns and lengths takes more than {FUEL:,} steps"
+        return f"{about} by the datatype layer"
 
 
 def _sorted(statements: Iterable[DataStatement]) -> Part:

@@ -90,6 +90,7 @@ class Saturation(NodeChecks):
                 self._settle_next()
             elif self.dirty:
                 self.check_data(self.dirty.popitem()[0])
+                self.steps += self.tables.data.charge()
             else:
                 return
 

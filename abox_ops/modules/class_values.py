@@ -1,0 +1,104 @@
+"""The values of merge classes, counted for data restrictions by label and by datatype region (THEORY, "The add set": data).
+
+A merge class may hold most of the graph. So its values are gathered once, each distinct value is put to the datatypes once for a
+range, each distinct label is asked once what it needs, and the sums are those of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from abox_ops.labels.columns import Calculus
+from abox_ops.labels.numbered import Bools
+from shiq.clause import DataAtLeast, DataAtMost
+from shiq.columns.arrays import Columns, Ints, distinct, distinct_pairs, is_in, unique
+from shiq.model import DataRange, Literal
+
+
+class ClassValues:
+    """Labels and data of the members of some merge classes.
+
+    Args:
+        classes: the names of the merge classes.
+        members: (class, element), a row for each member.
+        labels: the label of each row of ``members``, by number.
+        rows: the data assertions of all members: element, property, literal.
+        literals: gives the literals by number.
+    """
+
+    def __init__(
+        self,
+        calculus: Calculus,
+        classes: Ints,
+        members: tuple[Ints, Ints],
+        labels: Ints,
+        rows: Columns,
+        literals: Callable[[Ints], Sequence[Literal]],
+    ) -> None:
+        self._calculus, self._classes = calculus, classes
+        self._members = members[1]
+        self._place = classes.searchsorted(members[0])
+        self._labels, self._label, _ = distinct(calculus.table.cut(labels, calculus.data_bits))
+        order = members[1].argsort()
+        owner = order[members[1][order].searchsorted(rows["element"])]
+        self._class_of_row, self._element = self._place[owner], rows["element"]
+        self._property = rows["property"]
+        numbers, self._literal, _ = distinct(rows["literal"])
+        self._literals = literals(numbers)
+        self._keys = self._identities()
+        self._counts: dict[DataAtMost, list[int]] = {}
+
+    def count(self, atom: DataAtMost, class_: int) -> int:
+        """|V| + G of a merge class for ``atom``: distinct values in its range, and values that may have to be made."""
+        if atom not in self._counts:
+            self._counts[atom] = [v + g for v, g in zip(self._values(atom), self._generated(atom))]
+        return self._counts[atom][int(self._classes.searchsorted(class_))]
+
+    def _identities(self) -> Ints:
+        """A number for the value of each literal: equal for identical values; an ill-typed literal has its own."""
+        theory, number = self._calculus.data.theory, dict[object, int]()
+        keys = [literal if theory.is_ill_typed(literal) else theory.value(literal) for literal in self._literals]
+        return np.array([number.setdefault(key, len(number)) for key in keys], np.int64)
+
+    def _values(self, atom: DataAtMost) -> list[int]:
+        here = self._on(atom.property).nonzero()[0]
+        here = here[self._lies(atom.range, self._literal[here], maybe=True)]
+        class_, _ = distinct_pairs(self._class_of_row[here], self._keys[self._literal[here]])
+        return self._by_class(class_)
+
+    def _generated(self, atom: DataAtMost) -> list[int]:
+        data, table = self._calculus.data, self._calculus.table.labels
+        total = [0] * len(self._classes)
+        for i, need in data.needs_below(atom.property):
+            in_force = np.array([data.in_force(i, table[label]) for label in self._labels.tolist()], np.bool_)
+            needing = in_force[self._label]
+            if need.n == 1 and needing.any():
+                needing &= ~is_in(self._members, self._meeting(need))
+            # Numbers of any size: not in columns.
+            total = [t + need.n * k for t, k in zip(total, self._by_class(self._place[needing]))]
+        return total
+
+    def _meeting(self, need: DataAtLeast) -> Ints:
+        """The elements that have an asserted value for ``need``."""
+        here = self._on(need.property).nonzero()[0]
+        return unique(self._element[here[self._lies(need.range, self._literal[here], maybe=False)]])
+
+    def _on(self, property: str) -> Bools:
+        """Which rows are on ``property`` or one below."""
+        below = self._calculus.data.below(property)
+        names = self._calculus.names.data_properties.values
+        found: Bools = np.fromiter((p in below for p in names), np.bool_, len(names))[self._property]
+        return found
+
+    def _lies(self, range: DataRange, literals: Ints, *, maybe: bool) -> Bools:
+        """Which of the numbered ``literals`` lie in ``range``; ``maybe``: or may do so."""
+        numbers, which, _ = distinct(literals)
+        contains = self._calculus.data.theory.contains
+        answers = [contains(range, self._literals[i]) for i in numbers.tolist()]
+        return np.array([answer is True or (maybe and answer is None) for answer in answers], np.bool_)[which]
+
+    def _by_class(self, places: Ints) -> list[int]:
+        counts: list[int] = np.bincount(places, minlength=len(self._classes)).tolist()
+        return counts
