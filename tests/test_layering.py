@@ -51,6 +51,7 @@ ROOMS = (
     "jobs.checking.calls",
     "shiq.check",
     "jobs.store",
+    "jobs.outputs",
     "streams.front",
     "streams.consistency",
     "streams.enrichment",

@@ -17,6 +17,7 @@ import pytest
 from command_line import shiq
 
 from jobs.commands.running import Request, completed
+from jobs.files import write_whole
 from jobs.pages import escaped
 from jobs.reports.html import page
 from jobs.reports.junit import junit
@@ -27,6 +28,7 @@ from jobs.reports.schema import problems, schema
 from jobs.reports.tables import COLUMNS, tables
 from jobs.reports.write import FORMATS
 from shiq.check import check_insertions
+from shiq.errors import OperationalError
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
@@ -211,14 +213,29 @@ def test_a_folder_holds_all_and_is_made_again_from_the_json(folder: Path) -> Non
     assert (folder / "x.html").stat().st_mode & 0o044
 
 
-def test_the_json_comes_last_and_no_old_one_is_left(folder: Path) -> None:
+def test_the_json_comes_last_and_no_old_one_is_left(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(path: Path, content: bytes | str) -> None:
+        if path.suffix == ".sarif":
+            raise OperationalError(f"{path}: cannot be written", "")
+        write_whole(path, content)
+
     made = folder / "stuck"
-    (made / "report.sarif").mkdir(parents=True)
+    made.mkdir()
     (made / "verdict.json").write_text('{"verdict": "consistent"}')
+    monkeypatch.setattr("jobs.reports.write.write_whole", write)
     code, _, said = check(folder, "good.nt", "--report", made)
     assert (code, "report.sarif" in said) == (4, True)
     assert not (made / "verdict.json").exists()
     assert [p for p in made.iterdir() if p.name.startswith(".")] == []
+
+
+def test_a_folder_in_the_place_of_a_report_is_told_before_the_work(folder: Path) -> None:
+    made = folder / "taken"
+    (made / "report.sarif").mkdir(parents=True)
+    (made / "verdict.json").write_text("{}")
+    code, out, said = check(folder, "good.nt", "--report", made)
+    assert (code, out, "report.sarif is a folder" in said) == (2, "", True)
+    assert (made / "verdict.json").read_text() == "{}"
 
 
 @pytest.mark.parametrize("name", ["x.pdf", "x.xml", "x.parquet", "a/b.c"])
@@ -230,7 +247,7 @@ def test_unknown_ends_are_refused_before_the_work(folder: Path, name: str) -> No
 
 def test_a_folder_that_is_missing_is_told_before_the_work(folder: Path) -> None:
     code, out, said = check(folder, "bad.nt", "--report", folder / "nowhere" / "x.html")
-    assert (code, out) == (4, "")
+    assert (code, out) == (2, "")
     assert "nowhere" in said
 
 

@@ -7,13 +7,16 @@ from typing import Any
 import click
 
 from jobs.commands.options import common, engine_option, explain_option, jar_option, master_option
+from jobs.commands.places import READS, STORE, GuardedCommand
 from jobs.commands.running import Request, run_check
 
 
-@click.command()
-@click.argument("ontology", nargs=-1)
-@click.option("--store", "-s", help="Certify what this store holds, and record the certificate in it.")
-@click.option("--tbox", "-t", multiple=True, help="Ontology file that takes the place of the store's TBox; repeatable.")
+@click.command(cls=GuardedCommand)
+@click.argument("ontology", nargs=-1, type=READS)
+@click.option("--store", "-s", type=STORE, help="Certify what this store holds, and record the certificate in it.")
+@click.option(
+    "--tbox", "-t", multiple=True, type=READS, help="Ontology file that takes the place of the store's TBox; repeatable."
+)
 @explain_option
 @common
 @engine_option

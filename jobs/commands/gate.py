@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 import click
 
 from jobs.commands.options import Nearest, common, criterion_option, engine_option, jar_option, master_option
+from jobs.commands.places import READS, READS_PATH, STORE, GuardedCommand, Writes
 from jobs.commands.running import Request, answering, level
+from jobs.files import WHY
 from jobs.gate import (
     ASIDES,
     IDENTITIES,
@@ -24,7 +27,9 @@ from jobs.gate import (
     write_sides,
 )
 from jobs.gate import gate as run
+from jobs.gate.lines import bare_name
 from jobs.known import read_known
+from jobs.outputs import OutputKind
 from jobs.progress import ProgressLine
 from jobs.text.gates import gated_text
 from shiq.errors import UsageError
@@ -35,18 +40,32 @@ def _limit(context: click.Context, parameter: click.Parameter, value: str | None
     return None if value is None else parse_limit(value)
 
 
-@click.command()
-@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
+def _side(beside: str = "") -> Writes:
+    """Where one side of a batch is written: a file, or a folder of a file for each of several; and one ``beside`` it."""
+
+    def written(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
+        batch = parameters["insertions"]
+        files = [f"{Path(name)}/{i}-{bare_name(file)}" for i, file in enumerate(batch)] if len(batch) > 1 else []
+        own = (name, OutputKind.FOLDER if files else OutputKind.FILE)
+        more = [*files, *([f"{Path(name)}{beside}"] if beside else [])]
+        return [own, *((file, OutputKind.FILE) for file in more)]
+
+    return Writes(path_type=Path, written=written)
+
+
+@click.command(cls=GuardedCommand)
+@click.option("--store", "-s", type=STORE, required=True, help="A store that `shiq index` built.")
 @click.option(
     "--insert",
     "-i",
     "insertions",
     multiple=True,
+    type=READS,
     required=True,
     help="File of insertions; repeatable. N-Triples and N-Quads come out line by line as they stand; Turtle, TriG, RDF/XML and "
     "JSON-LD and tables (with --engine spark table:NAME too) come out as N-Quads.",
 )
-@click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
+@click.option("--delete", "-d", "deletions", multiple=True, type=READS, help="File of deletions, which come first; repeatable.")
 @click.option(
     "--mode",
     type=Nearest(MODES),
@@ -68,10 +87,10 @@ def _limit(context: click.Context, parameter: click.Parameter, value: str | None
     show_default=True,
     help="What to set aside of conflicts: all insertions of each, or a smallest set of lines that breaks every one (least).",
 )
-@click.option("--accepted", type=click.Path(path_type=Path), metavar="FILE", help="Write the accepted lines there.")
+@click.option("--accepted", type=_side(), metavar="FILE", help="Write the accepted lines there.")
 @click.option(
     "--quarantine",
-    type=click.Path(path_type=Path),
+    type=_side(WHY),
     metavar="FILE",
     help="Write the lines set aside there, and why in FILE.why.json. --mode split needs it, except with --dry-run.",
 )
@@ -83,13 +102,13 @@ def _limit(context: click.Context, parameter: click.Parameter, value: str | None
 )
 @click.option(
     "--tolerated",
-    type=click.Path(path_type=Path),
+    type=_side(),
     metavar="FILE",
     help="Write the lines there that contradict and that the policy lets pass; else they go with the quarantine.",
 )
 @click.option(
     "--policy",
-    type=click.Path(path_type=Path),
+    type=READS_PATH,
     metavar="FILE",
     help="Severities and waivers (TOML or JSON, docs/GATE.md): which conflicts do not hold the batch up.",
 )

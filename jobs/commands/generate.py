@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jobs.commands.options import Commands
+from jobs.commands.places import WRITES_FOLDER
 from jobs.commands.running import level
 from jobs.evaluation.generation import GenerationReport, Progress
 from jobs.progress import ProgressLine
@@ -29,7 +30,7 @@ def _rule_stream(command: Callable[..., GeneratedRules]) -> Callable[..., int]:
 
     @click.option("--points", type=click.IntRange(min=1), default=60, show_default=True)
     @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-    @click.option("--out", "-o", required=True, help="Directory to write to.")
+    @click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
     @wraps(command)
     def run(out: str, **recipe: Any) -> int:
         click.echo(f"{out}: {', '.join(command(**recipe).write(Path(out)))}")
@@ -78,7 +79,7 @@ def caching(**recipe: Any) -> GeneratedRules:
 @generate.command()
 @click.option("--universities", "-n", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", "-o", required=True, help="Directory to write to.")
+@click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
 @click.option("--disjointness", is_flag=True, help="A TBox with disjoint classes, so that data can contradict it.")
 @click.option(
     "--faults",
@@ -101,7 +102,7 @@ def lubm(universities: int, seed: int, out: str, disjointness: bool, faults: int
 @generate.command()
 @click.option("--universities", "-n", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", "-o", required=True, help="Directory to write to.")
+@click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
 @click.option(
     "--misspelt", is_flag=True, help="With the class JournalArtical, which the TBox does not know, as the original has it."
 )
@@ -118,7 +119,7 @@ def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, ve
 @click.option("--rooms", type=click.IntRange(min=1), default=20, show_default=True)
 @click.option("--events", type=click.IntRange(min=0), default=10_000, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", "-o", required=True, help="Directory to write to.")
+@click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
 def building(rooms: int, events: int, seed: int, out: str) -> int:
     """A building whose gateway sends raw readings: ontology, RML mapping, SQLite, JSON."""
     from jobs.evaluation.streams.building import write
@@ -138,7 +139,7 @@ def building(rooms: int, events: int, seed: int, out: str) -> int:
 @click.option("--lateness", type=click.IntRange(min=0), default=0, show_default=True, help="How many points events are late.")
 @click.option("--faults", type=click.IntRange(min=0), default=10, show_default=True, help="Planted contradictions.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", "-o", required=True, help="Directory to write to.")
+@click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
 def lubm_stream(out: str, **recipe: int) -> int:
     """LUBM as events for `shiq stream consistency`: tbox.owl, events.jsonl, faults.json."""
     from jobs.evaluation.streams.lubm import StreamRecipe
@@ -152,7 +153,7 @@ def lubm_stream(out: str, **recipe: int) -> int:
 @click.option("--roads", type=click.IntRange(min=4), default=300, show_default=True)
 @click.option("--snapshots", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", "-o", required=True, help="Directory to write to.")
+@click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
 @click.option("--faults", type=click.IntRange(min=0), default=0, metavar="K", help="K snapshots contradict the ontology.")
 def dublin(roads: int, snapshots: int, seed: int, out: str, faults: int) -> int:
     """A city for `shiq stream discover`: tbox.ofn, static.nt.gz, five streams, and planted.json, the causes of jams."""

@@ -9,17 +9,22 @@ import click
 
 from jobs.checking.options import BUILDERS
 from jobs.commands.options import Nearest, common, explain_option, lineage_option, master_option
+from jobs.commands.places import READS, GuardedCommand, Writes, file_beside
 from jobs.commands.running import Request, run_check
+from jobs.files import WHY
+from jobs.outputs import OutputKind
 
 
-@click.command()
-@click.option("--tbox", "-t", multiple=True, required=True, help="Ontology file; repeatable.")
-@click.option("--store", "-s", required=True, help="Directory of the store; made, or replaced atomically.")
-@click.argument("abox", nargs=-1)
+@click.command(cls=GuardedCommand)
+@click.option("--tbox", "-t", multiple=True, type=READS, required=True, help="Ontology file; repeatable.")
+@click.option(
+    "--store", "-s", type=Writes(OutputKind.STORE), required=True, help="Directory of the store; made, or replaced atomically."
+)
+@click.argument("abox", nargs=-1, type=READS)
 @click.option(
     "--set-aside-known",
     "known_file",
-    type=click.Path(path_type=Path),
+    type=Writes(path_type=Path, written=file_beside(WHY)),
     metavar="FILE",
     help="Set aside what the data contradicts by itself, as little as may be, and certify the rest. Written there as N-Triples, "
     "and why in FILE.why.json; the store keeps it as well.",

@@ -9,14 +9,17 @@ import click
 
 from jobs.checking.options import known_of
 from jobs.commands.options import Nearest, known_option
+from jobs.commands.places import READS, WRITES, GuardedCommand
 from jobs.commands.running import level, write_json
 from jobs.progress import ProgressLine
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 
 
-@click.command()
-@click.argument("ontology", nargs=-1, required=True)
-@click.option("--data", "-a", multiple=True, metavar="FILE", help="Assertions to read by the ontology's vocabulary; repeatable.")
+@click.command(cls=GuardedCommand)
+@click.argument("ontology", nargs=-1, type=READS, required=True)
+@click.option(
+    "--data", "-a", multiple=True, type=READS, metavar="FILE", help="Assertions to read by the ontology's vocabulary; repeatable."
+)
 @click.option("--allow", type=Nearest(list(KINDS)), multiple=True, metavar="KIND", help="As for `shiq check`; repeatable.")
 @click.option(
     "--fail-on",
@@ -27,12 +30,14 @@ from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
     f"{UNINTERPRETED}; repeatable.",
 )
 @known_option
-@click.option("--write-known", metavar="FILE", help="Draft such a file: what it says, and what stands in the way and is new.")
+@click.option(
+    "--write-known", type=WRITES, metavar="FILE", help="Draft such a file: what it says, and what stands in the way and is new."
+)
 @click.option(
     "--owner", default="", metavar="NAME", help="Who answers for what is new in the draft. Without one, write it in by hand."
 )
 @click.option("--classes/--no-classes", default=True, show_default=True, help="Look for classes that can have no member.")
-@click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - for stdout.")
+@click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("-v", "--verbose", is_flag=True, help="All leftovers; with errors, where they come from.")
 def lint(

@@ -11,10 +11,25 @@ from typing import Any, TypeVar
 import click
 
 from jobs.checking.options import AUTO, ENGINES, OUTSIDE, Options
+from jobs.commands.places import CATALOG, READS, WRITES, GuardedCommand, Writes
+from jobs.outputs import OutputKind
 from shiq.reasoner import BACKENDS
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
+    # Loaded where a report is asked for.
+    from jobs.reports.write import FOLDER, target_of
+
+    target = target_of(name)
+    own = (name, OutputKind.FOLDER if target.format == FOLDER else OutputKind.FILE)
+    return [own, *((str(file), OutputKind.FILE) for file in target.inner_files)]
+
+
+#: Where a report is written, or a folder of all of them.
+REPORTS = Writes(written=_report_files)
 
 
 class Nearest(click.Choice[str]):
@@ -42,6 +57,8 @@ class Commands(click.Group):
     """A group that answers an unknown command with the nearest known one. ``modules``: where commands are that are imported
     when they are asked for, each under its own name there."""
 
+    command_class = GuardedCommand
+
     def __init__(self, *arguments: Any, modules: Mapping[str, str] | None = None, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._modules = modules or {}
@@ -53,11 +70,6 @@ class Commands(click.Group):
         found = super().get_command(ctx, cmd_name)
         if cmd_name in self._modules:
             found = getattr(import_module(self._modules[cmd_name]), cmd_name)
-        if found is not None and ctx.resilient_parsing:  # a shell completes
-            # Loaded where it is asked for.
-            from jobs.commands.completion import complete_paths
-
-            complete_paths(found)
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -75,6 +87,7 @@ KINDS_LISTED = "\b\nKinds of leftovers, which is what was not understood:\n" + "
 
 known_option = click.option(
     "--known",
+    type=READS,
     metavar="FILE",
     help="Leftovers that somebody answers for, by kind and term, until a day (TOML or JSON, docs/EVIDENCE.md): counted, and not "
     "in the way of `consistent`. `shiq lint --write-known FILE` drafts it.",
@@ -128,18 +141,20 @@ def common(command: F) -> F:
                 help="What to do about axioms and assertions outside SHIQ(D) that the data can reach: ask HermiT about all "
                 "data at once, at that cost; or leave the verdict undetermined.",
             ),
-            click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout."),
+            click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write the result as JSON too; - for stdout."),
             click.option(
                 "--report",
                 "-r",
                 "reports",
                 multiple=True,
+                type=REPORTS,
                 metavar="FILE|DIR",
                 help="Write a report: .html, .md, .sarif, .junit.xml or .json, by the end of the name; DIR/ for all of them, and "
                 "Parquet tables. The JSON comes last. Repeatable.",
             ),
             click.option(
                 "--catalog",
+                type=CATALOG,
                 metavar="FILE",
                 help="Which files imported ontologies and JSON-LD contexts are: catalog-v001.xml, or JSON. Nothing is fetched.",
             ),
@@ -193,7 +208,10 @@ engine_option = click.option(
     "or graphframes (by message passing over the whole graph).",
 )
 lineage_option = click.option(
-    "--lineage", metavar="FILE", help="Append what is read, written and found to FILE as OpenLineage events, a line each."
+    "--lineage",
+    type=Writes(OutputKind.ROWS),
+    metavar="FILE",
+    help="Append what is read, written and found to FILE as OpenLineage events, a line each.",
 )
 snapshot_option = click.option(
     "--snapshot",
@@ -215,6 +233,7 @@ def _name_jar(context: click.Context, parameter: click.Parameter, jar: str | Non
 
 jar_option = click.option(
     "--graphframes-jar",
+    type=READS,
     metavar="JAR",
     callback=_name_jar,
     expose_value=False,

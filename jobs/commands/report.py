@@ -6,16 +6,27 @@ from pathlib import Path
 
 import click
 
+from jobs.commands.options import REPORTS
+from jobs.commands.places import READS_PATH, WRITES, GuardedCommand
+
 FORMATS = {"html": ".html", "md": ".md", "sarif": ".sarif", "junit": ".junit.xml"}
 
 
-@click.command()
-@click.argument("answer", type=click.Path(path_type=Path), metavar="VERDICT.JSON")
-@click.option("--html", metavar="FILE", help="One page, for people; it needs no network and no script.")
-@click.option("--md", metavar="FILE", help="Markdown, for the summary of a build step.")
-@click.option("--sarif", metavar="FILE", help="SARIF 2.1.0, for code hosts and editors.")
-@click.option("--junit", metavar="FILE", help="JUnit XML, for build servers.")
-@click.option("--report", "-r", "targets", multiple=True, metavar="FILE|DIR", help="As of `shiq check`: by the end of the name.")
+@click.command(cls=GuardedCommand)
+@click.argument("answer", type=READS_PATH, metavar="VERDICT.JSON")
+@click.option("--html", type=WRITES, metavar="FILE", help="One page, for people; it needs no network and no script.")
+@click.option("--md", type=WRITES, metavar="FILE", help="Markdown, for the summary of a build step.")
+@click.option("--sarif", type=WRITES, metavar="FILE", help="SARIF 2.1.0, for code hosts and editors.")
+@click.option("--junit", type=WRITES, metavar="FILE", help="JUnit XML, for build servers.")
+@click.option(
+    "--report",
+    "-r",
+    "targets",
+    multiple=True,
+    type=REPORTS,
+    metavar="FILE|DIR",
+    help="As of `shiq check`: by the end of the name.",
+)
 def report(answer: Path, targets: tuple[str, ...], **files: str | None) -> int:
     """Make reports again from the JSON that check, certify, index or gate wrote.
 

@@ -8,6 +8,7 @@ import click
 
 from abox_ops.engine import CRITERIA
 from jobs.commands.options import Commands, Nearest
+from jobs.commands.places import READS, READS_PATH, STORE, Writes
 
 
 @click.group(cls=Commands)
@@ -16,9 +17,9 @@ def repro() -> None:
 
 
 @repro.command()
-@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
-@click.option("--insert", "-i", "insertions", multiple=True, required=True, help="File of insertions; repeatable.")
-@click.option("--delete", "-d", "deletions", multiple=True, help="File of deletions, which come first; repeatable.")
+@click.option("--store", "-s", type=STORE, required=True, help="A store that `shiq index` built.")
+@click.option("--insert", "-i", "insertions", multiple=True, type=READS, required=True, help="File of insertions; repeatable.")
+@click.option("--delete", "-d", "deletions", multiple=True, type=READS, help="File of deletions, which come first; repeatable.")
 @click.option("--module", "number", type=click.IntRange(min=0), default=0, show_default=True, help="Which module of the check.")
 @click.option("--individual", default="", metavar="IRI", help="The module that this individual is in, instead.")
 @click.option(
@@ -28,7 +29,7 @@ def repro() -> None:
     show_default=True,
     help="Which part of the data the modules are made of; none: all of it.",
 )
-@click.option("--output", "-o", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The zip to write.")
+@click.option("--output", "-o", type=Writes(path_type=Path), required=True, metavar="FILE", help="The zip to write.")
 @click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds for each reasoner.")
 def pack(
@@ -61,7 +62,7 @@ def pack(
 
 
 @repro.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=READS_PATH)
 @click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds for each reasoner.")
 def run(file: Path, heap: str, timeout: float | None) -> int:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import click
 
+from jobs.commands.places import CATALOG, READS, WRITES, GuardedCommand
 from jobs.commands.running import write_json
 
 
-@click.command()
-@click.argument("tbox", nargs=-1, required=True)
-@click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - for stdout.")
+@click.command(cls=GuardedCommand)
+@click.argument("tbox", nargs=-1, type=READS, required=True)
+@click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("-v", "--verbose", is_flag=True, help="With errors, where they come from.")
-@click.option("--catalog", metavar="FILE", help="Which files imported ontologies are: catalog-v001.xml, or JSON.")
+@click.option("--catalog", type=CATALOG, metavar="FILE", help="Which files imported ontologies are: catalog-v001.xml, or JSON.")
 def simplify(tbox: tuple[str, ...], json_file: str | None, quiet: bool, verbose: bool, catalog: str | None) -> int:
     """What a TBox says to a checker: simplified TBox, DL-clauses, u-part and m-part roles, Fs(T), what lies outside SHIQ(D)."""
     from jobs.text.simplified import simplified_text

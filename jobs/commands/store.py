@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from jobs.commands.options import snapshot_option
+from jobs.commands.places import STORE, WRITES, GuardedCommand
 from jobs.commands.running import write_json
 
 
-@click.command()
-@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
+@click.command(cls=GuardedCommand)
+@click.option("--store", "-s", type=STORE, required=True, help="A store that `shiq index` built.")
 @snapshot_option
 @click.option("--set-aside", is_flag=True, help="What belongs to the data and was set aside because it contradicts, instead.")
 @click.option("--aside", is_flag=True, help="What was left out when data was read, with its place and why, instead.")
@@ -33,9 +34,9 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
     return 0
 
 
-@click.command()
-@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
-@click.option("--json", "json_file", metavar="FILE", help="Write it as JSON; - for stdout.")
+@click.command(cls=GuardedCommand)
+@click.option("--store", "-s", type=STORE, required=True, help="A store that `shiq index` built.")
+@click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout.")
 @click.option("--verify", is_flag=True, help="Read every file of the store, and name those that are not as they were written.")
 def status(store: str, json_file: str | None, verify: bool) -> int:
     """What a store holds: snapshot, certificate, sizes, and which snapshots it keeps."""
@@ -57,8 +58,8 @@ def status(store: str, json_file: str | None, verify: bool) -> int:
     return 0
 
 
-@click.command()
-@click.option("--store", "-s", required=True, help="A store that `shiq index` built.")
+@click.command(cls=GuardedCommand)
+@click.option("--store", "-s", type=STORE, required=True, help="A store that `shiq index` built.")
 def compact(store: str) -> int:
     """Write the ranges of a store's tables that commits changed anew, and let older snapshots go.
 

@@ -16,7 +16,7 @@ from jobs.reports.markdown import markdown
 from jobs.reports.report import Report, report_of
 from jobs.reports.sarif import sarif
 from jobs.reports.schema import problems
-from jobs.reports.tables import tables
+from jobs.reports.tables import COLUMNS, tables
 from shiq.errors import InputError, OperationalError, UsageError
 
 #: What a report can be written as, by the end of its file's name.
@@ -44,6 +44,14 @@ class Target:
     def answer(self) -> Path | None:
         """The JSON file that this target writes, if it does."""
         return self.path / VERDICT if self.format == FOLDER else self.path if self.format == ".json" else None
+
+    @property
+    def inner_files(self) -> list[Path]:
+        """The files that this target writes into its folder."""
+        if self.format != FOLDER:
+            return []
+        names = [f"report{end}" for end in FORMATS if end != ".json"]
+        return [self.path / name for name in (VERDICT, *names, *(f"{TABLES}/{name}.parquet" for name in COLUMNS))]
 
 
 def target_of(name: str) -> Target:

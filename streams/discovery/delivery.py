@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,12 +76,10 @@ class Delivery:
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
         rows = [(index, atom) for index, atoms in sorted(self._entailed.items()) for atom in atoms]
-        pq.write_table(
-            pa.table(
-                {"snapshot": pa.array([i for i, _ in rows], pa.int64()), "atom": pa.array([a for _, a in rows], pa.string())}
-            ),
-            file,
-        )
+        columns = {"snapshot": pa.array([i for i, _ in rows], pa.int64()), "atom": pa.array([a for _, a in rows], pa.string())}
+        whole = io.BytesIO()
+        pq.write_table(pa.table(columns), whole)
+        write_whole(Path(file), whole.getvalue())
 
     def _write_folder(self, folder: Path, result: Mining) -> None:
         import pyarrow as pa

@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
+from jobs.outputs import InputPlace, OutputPlace, keep_apart, kind_of_rows, share_no_stdout
 from shiq.errors import UsageError
 from streams.front.checkpoint import Checkpoint, CheckpointContent, Pace, checkpointing
 from streams.front.input import Input
 from streams.front.kafka import KafkaSink
-from streams.front.places import keep_apart
 from streams.front.record import Record
 from streams.front.sinks import LinesFile, Sink, open_sink, row_text
 from streams.front.sources import Source
@@ -141,7 +141,11 @@ def started(
     ``status``: who is told how it goes. Raises: UsageError, OperationalError.
     """
     wanted = {name: target for name, target in targets.items() if target is not None}
-    keep_apart([("--source", source.name) for source in sources], [(f"--{name}", target) for name, target in wanted.items()])
+    share_no_stdout([(f"--{name}", target) for name, target in wanted.items()])
+    keep_apart(
+        [InputPlace("--source", source.name) for source in sources],
+        [OutputPlace(f"--{name}", target, kind_of_rows(target)) for name, target in wanted.items()],
+    )
     with ExitStack() as stack:
         kept = saved = None
         if checkpoint is not None:

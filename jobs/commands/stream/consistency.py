@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from jobs.commands.places import WRITES_ROWS, GuardedCommand
 from jobs.commands.stream.options import Feed, feeding, refuse_idle, static_option, store_option, watching
 from shiq.errors import UsageError
 from streams.consistency.watch import BATCH
 
 
-@click.command()
+@click.command(cls=GuardedCommand)
 @click.option("--window", "-w", type=click.IntRange(min=0), required=True, help="At c it holds what came from c-W to c.")
 @static_option
 @store_option
@@ -26,9 +27,9 @@ from streams.consistency.watch import BATCH
     show_default=True,
     help="How many events are taken at once; Spark takes what there is.",
 )
-@click.option("--verdicts", metavar="FILE", help="One row a run of points of one verdict.")
-@click.option("--accepted", metavar="FILE", help="Events that contradict none accepted before, as they stood.")
-@click.option("--quarantine", metavar="FILE", help="The others; of a conflict the newest event.")
+@click.option("--verdicts", type=WRITES_ROWS, metavar="FILE", help="One row a run of points of one verdict.")
+@click.option("--accepted", type=WRITES_ROWS, metavar="FILE", help="Events that contradict none accepted before, as they stood.")
+@click.option("--quarantine", type=WRITES_ROWS, metavar="FILE", help="The others; of a conflict the newest event.")
 @watching
 @feeding()
 def consistency(

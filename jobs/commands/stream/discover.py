@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jobs.commands.options import Nearest
+from jobs.commands.places import READS, WRITES, GuardedCommand, Writes
 from jobs.commands.stream.options import Feed, catalog_option, feeding, refuse_idle, static_option, was_given
+from jobs.outputs import OutputKind
 from shiq.errors import InputError, UsageError
 from streams.discovery.settings import GATES, LANGUAGES, METHODS
 
@@ -19,20 +22,27 @@ if TYPE_CHECKING:
 _SHARE = click.FloatRange(0, 1)
 
 
-@click.command()
-@click.option("--tbox", "-t", multiple=True, required=True, help="Ontology file; repeatable.")
+def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
+    inner = ("rules.parquet", "windows.parquet", "rules.md")
+    return [(name, OutputKind.FOLDER), *((f"{name}/{file}", OutputKind.FILE) for file in inner)]
+
+
+@click.command(cls=GuardedCommand)
+@click.option("--tbox", "-t", multiple=True, type=READS, required=True, help="Ontology file; repeatable.")
 @static_option
 @click.option("--window", "-w", type=click.IntRange(min=1), required=True, help="How many snapshots a window has.")
 @click.option("--slide", type=click.IntRange(min=1), default=1, show_default=True, help="By how many the next begins later.")
 @click.option("--step", type=click.IntRange(min=1), default=1, show_default=True, help="Snapshot t/STEP has what came at t.")
-@click.option("--vocabulary", metavar="FILE", help="Class expressions, one a line; else all named classes of the ontology.")
+@click.option(
+    "--vocabulary", type=READS, metavar="FILE", help="Class expressions, one a line; else all named classes of the ontology."
+)
 @click.option("--method", type=Nearest(list(METHODS)), default="exact", show_default=True)
 @click.option("--min-support", type=_SHARE, default=0.4, show_default=True, help="The share of the window.")
 @click.option("--min-confidence", type=_SHARE, default=0.8, show_default=True, help="More than this.")
 @click.option("--max-atoms", type=click.IntRange(min=1), default=3, show_default=True, help="Of a body.")
 @click.option("--max-variables", type=click.IntRange(min=1), default=3, show_default=True, help="Of a body.")
 @click.option("--language", type=Nearest(list(LANGUAGES)), default="variables", show_default=True)
-@click.option("--rules", metavar="FILE", help="Rules that are counted whatever their counts are, as JSON.")
+@click.option("--rules", type=READS, metavar="FILE", help="Rules that are counted whatever their counts are, as JSON.")
 @click.option("--instances", type=click.IntRange(min=0), default=5, show_default=True, help="How many of a rule are shown.")
 @click.option("--refute", is_flag=True, help="Count the snapshots that contradict a rule.")
 @click.option("--eps", metavar="N,…", help="For inkd: how often what was there already was there, as 1,2,4-9.")
@@ -40,9 +50,21 @@ _SHARE = click.FloatRange(0, 1)
 @click.option("--min-rarity", type=_SHARE, default=0.0, show_default=True, help="For the gate.")
 @click.option("--max-similarity", type=_SHARE, default=0.6, show_default=True, help="For the gate.")
 @click.option("--max-rules", type=click.IntRange(min=1), default=100_000, show_default=True)
-@click.option("--entailments", metavar="FILE", help="Write what each snapshot entails, as a Parquet table.")
-@click.option("--export", "exported", metavar="FILE", help="Write the last rules that nothing refutes: .ofn (OWL) or .lp (ASP).")
-@click.option("--report", "folder", metavar="DIR", help="Write rules.parquet, windows.parquet and rules.md.")
+@click.option("--entailments", type=WRITES, metavar="FILE", help="Write what each snapshot entails, as a Parquet table.")
+@click.option(
+    "--export",
+    "exported",
+    type=WRITES,
+    metavar="FILE",
+    help="Write the last rules that nothing refutes: .ofn (OWL) or .lp (ASP).",
+)
+@click.option(
+    "--report",
+    "folder",
+    type=Writes(OutputKind.FOLDER, written=_report_files),
+    metavar="DIR",
+    help="Write rules.parquet, windows.parquet and rules.md.",
+)
 @catalog_option
 @feeding()
 def discover(

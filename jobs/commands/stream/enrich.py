@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
 
 from jobs.commands.options import Nearest
+from jobs.commands.places import WRITES_ROWS, GuardedCommand, Reads
 from jobs.commands.stream.options import Feed, catalog_option, feeding, keep_known, static_option, store_option, tbox_option
 from shiq.errors import UsageError
 from streams.enrichment.policies import POLICIES
 
 
-@click.command()
+def _sources(mapping: str) -> Callable[[Path], bool]:
+    """What a mapping has for a logical source, and is read once."""
+    # Loaded where there is a mapping.
+    from streams.enrichment.mapping.reader import read_mapping
+
+    files = {(each.source.folder / each.source.name).resolve() for each in read_mapping(mapping).values()}
+    return lambda path: path.resolve() in files
+
+
+@click.command(cls=GuardedCommand)
 @tbox_option
 @static_option
 @store_option
 @click.option("--policy", type=Nearest(list(POLICIES)), default="lru", show_default=True, help="Which entry goes first.")
 @click.option("--capacity", default="100000", show_default=True, metavar="N|none", help="How many entries are kept; 0: none.")
 @click.option("--most-bytes", type=click.IntRange(min=0), metavar="N", help="How many bytes of them; no bound unless given.")
-@click.option("--mapping", metavar="FILE", help="RML: each line of the source is a raw JSON record (CSV: a row).")
+@click.option(
+    "--mapping",
+    type=Reads(leads_to=_sources),
+    metavar="FILE",
+    help="RML: each line of the source is a raw JSON record (CSV: a row).",
+)
 @click.option("--stream", metavar="NAME", help="Of a mapping with several logical sources, the stream's.")
-@click.option("--entries", metavar="FILE", help="Entries on disk (.delta: a table), known to the next run over the same T and B.")
+@click.option(
+    "--entries",
+    type=WRITES_ROWS,
+    metavar="FILE",
+    help="Entries on disk (.delta: a table), known to the next run over the same T and B.",
+)
 @click.option("--prefill", is_flag=True, help="Reason first about all that the mapping can make, as far as the capacity goes.")
 @click.option("--static-types", is_flag=True, help="Also what an event makes of static individuals that it does not mention.")
 @click.option("--window", "-w", type=click.IntRange(min=0), help="One row a window: t from c-W to c, at c = first t + W + j*D.")

@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 import click
 
 from jobs.commands.options import Nearest, master_option
+from jobs.commands.places import CATALOG, READS, STORE, WRITES, WRITES_ROWS, Writes
 from jobs.commands.running import write_json
-from shiq.catalog import read_catalog
+from jobs.outputs import OutputKind, share_no_stdout
 from shiq.errors import InputError, UsageError
 from shiq.verdict import KINDS
 from streams.consistency.negative_inclusions import GROUPINGS
@@ -24,7 +25,6 @@ from streams.consistency.plan import ASSUMPTIONS, STRATEGIES
 from streams.front.arrivals import Arrivals
 from streams.front.event import UNITS
 from streams.front.lateness import EventClock
-from streams.front.places import keep_apart
 from streams.front.rejects import RejectLog
 from streams.front.run import StreamRun, started
 from streams.front.sources import Source, open_source
@@ -64,7 +64,7 @@ class Feed:
         targets = {"out": self.out, "rejects": self.rejected, **more}
         if self.json_file == "-":
             targets["out"] = None if self.out == "-" else self.out
-            keep_apart([], [("--json", "-"), *((f"--{name}", "-") for name, target in targets.items() if target == "-")])
+            share_no_stdout([("--json", "-"), *((f"--{name}", target) for name, target in targets.items())])
         if self.engine == "spark":
             from jobs.streaming.sources import is_kafka
 
@@ -122,7 +122,6 @@ def feeding(
 
         @wraps(command)
         def call(**given: Any) -> Any:
-            _keep_files_apart()
             return command(feed=Feed(**{name: given.pop(name) for name in names}), **given)
 
         found: F = _with_options(call, _feed_options(formats, unit, required))
@@ -144,6 +143,7 @@ def _feed_options(formats: tuple[str, ...], unit: str, required: bool) -> tuple[
             "-s",
             "sources",
             multiple=True,
+            type=READS,
             required=required,
             help="Where events come from: a file of JSON lines, a folder, -, a Parquet or Delta table, kafka://HOST:PORT/TOPIC, "
             "socket://HOST:PORT; repeatable.",
@@ -165,9 +165,21 @@ def _feed_options(formats: tuple[str, ...], unit: str, required: bool) -> tuple[
         click.option(
             "--max-ahead", type=click.IntRange(min=1), default=100_000, show_default=True, help="How far one may be ahead."
         ),
-        click.option("--checkpoint", metavar="DIR", help="Where a run that was stopped goes on; each row is written once."),
-        click.option("--out", default="-", show_default=True, metavar="FILE", help="Where rows go: a file, -, a table, a topic."),
-        click.option("--rejects", "rejected", metavar="FILE", help="What was not used, and why."),
+        click.option(
+            "--checkpoint",
+            type=Writes(OutputKind.OWN),
+            metavar="DIR",
+            help="Where a run that was stopped goes on; each row is written once.",
+        ),
+        click.option(
+            "--out",
+            type=WRITES_ROWS,
+            default="-",
+            show_default=True,
+            metavar="FILE",
+            help="Where rows go: a file, -, a table, a topic.",
+        ),
+        click.option("--rejects", "rejected", type=WRITES_ROWS, metavar="FILE", help="What was not used, and why."),
         click.option("--require-nonempty", is_flag=True, help="End with 4 if no event came: a feed that broke off, perhaps."),
         *_ANSWERS,
     )
@@ -182,7 +194,9 @@ _ANSWERS: tuple[Callable[[Any], Any], ...] = (
         metavar="KIND",
         help="Do not let this kind of leftover stand in the way of `consistent`; repeatable.",
     ),
-    click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON too; - for stdout, and no rows there."),
+    click.option(
+        "--json", "json_file", type=WRITES, metavar="FILE", help="Write the result as JSON too; - for stdout, and no rows there."
+    ),
     click.option("-q", "--quiet", is_flag=True, help="No summary."),
     click.option("-v", "--verbose", is_flag=True, help="All of it; with errors, where they come from."),
 )
@@ -193,38 +207,10 @@ def answering(command: F) -> F:
 
     @wraps(command)
     def call(**given: Any) -> Any:
-        _keep_files_apart()
         return command(**given)
 
     found: F = _with_options(call, _ANSWERS)
     return found
-
-
-#: The parameters of stream commands that name what is written; what else names a file or folder is read.
-_WRITTEN = frozenset(
-    ("out", "rejected", "json_file", "verdicts", "accepted", "quarantine", "checkpoint", "entries", "entailments", "exported")
-) | {"folder", "graph"}
-
-
-def _keep_files_apart() -> None:
-    """Raises: UsageError where the command that is called would write over what it reads."""
-    context = click.get_current_context()
-    read, written = list[tuple[str, str]](), list[tuple[str, str]]()
-    for parameter in context.command.params:
-        value = context.params.get(parameter.name or "")
-        if not isinstance(parameter.type, click.types.StringParamType):
-            continue
-        for name in value if isinstance(value, tuple) else (value,):
-            if isinstance(name, str) and name and (parameter.name in _WRITTEN or "://" in name or Path(name).exists()):
-                option = parameter.opts[0] if isinstance(parameter, click.Option) else parameter.human_readable_name
-                (written if parameter.name in _WRITTEN else read).append((option, name))
-    # That rows and --json may both be asked for on stdout is settled later.
-    keep_apart(read, [(option, name) for option, name in written if name != "-"])
-    if catalog := context.params.get("catalog"):
-        known = read_catalog(catalog)
-        for option, name in written:
-            if known.leads_to(Path(name)):
-                raise UsageError(f"{option} {name}: {catalog} has it for what is imported", "Name a file elsewhere.")
 
 
 def was_given(name: str) -> bool:
@@ -246,11 +232,16 @@ def keep_known(name: str, known: Collection[str], unknown: str) -> None:
         raise UsageError(unknown, f"Did you mean {near[0]}?" if near else "There is none to name.")
 
 
-tbox_option = click.option("--tbox", "-t", multiple=True, help="Ontology file; repeatable.")
-static_option = click.option("--static", multiple=True, metavar="FILE", help="What holds at all times; repeatable.")
-store_option = click.option("--store", metavar="KG", help="A store that `shiq index` built, instead of --tbox and --static.")
+tbox_option = click.option("--tbox", "-t", multiple=True, type=READS, help="Ontology file; repeatable.")
+static_option = click.option("--static", multiple=True, type=READS, metavar="FILE", help="What holds at all times; repeatable.")
+store_option = click.option(
+    "--store", type=STORE, metavar="KG", help="A store that `shiq index` built, instead of --tbox and --static."
+)
 catalog_option = click.option(
-    "--catalog", metavar="FILE", help="Which files imported ontologies are: catalog-v001.xml, or JSON. Nothing is fetched."
+    "--catalog",
+    type=CATALOG,
+    metavar="FILE",
+    help="Which files imported ontologies are: catalog-v001.xml, or JSON. Nothing is fetched.",
 )
 
 
@@ -296,7 +287,7 @@ def watching(command: F) -> F:
                 help="For ltm: after which groups bolts end; none: one bolt; auto: what costs least.",
             ),
             click.option("--grouping", type=Nearest(list(GROUPINGS)), default="printed", show_default=True),
-            click.option("--rates", metavar="FILE", help="Events a unit by IRI, as JSON; else all alike."),
+            click.option("--rates", type=READS, metavar="FILE", help="Events a unit by IRI, as JSON; else all alike."),
             click.option(
                 "--assume", type=Nearest(list(ASSUMPTIONS)), multiple=True, help="What the ontology does not say; repeatable."
             ),

@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
+from jobs.commands.places import GuardedCommand
 from jobs.commands.running import write_json
 from jobs.commands.stream.options import answering, watching
 
 
-@click.command()
+@click.command(cls=GuardedCommand)
 @watching
 @answering
 def plan(tbox: tuple[str, ...], json_file: str | None, quiet: bool, verbose: bool, **options: Any) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from jobs.commands.options import Nearest
+from jobs.commands.places import READS, WRITES, GuardedCommand
 from jobs.commands.running import write_json
 from jobs.commands.stream.options import Feed, feeding, keep_known
 from shiq.errors import InputError, UsageError
@@ -26,19 +27,19 @@ SHARDS = 8
 _FORMATS = ("auto", "log", "jsonl", "table")
 
 
-@click.command()
-@click.argument("programs", nargs=-1, required=True, metavar="PROGRAM.lp…")
+@click.command(cls=GuardedCommand)
+@click.argument("programs", nargs=-1, type=READS, required=True, metavar="PROGRAM.lp…")
 @click.option("--show", type=Nearest(["derived", "all"]), default="derived", show_default=True, help="All: input and facts too.")
 @click.option(
     "--timeline", type=Nearest(["dense", "on-input"]), default="dense", show_default=True, help="Which times are points."
 )
 @click.option("--complete-windows", is_flag=True, help="always holds in whole windows only.")
 @click.option("--at-most-binds", is_flag=True, help="at most may bind variables, to atoms that came at least once.")
-@click.option("--python", metavar="F.py", help="The file of the functions that rules call.")
+@click.option("--python", type=READS, metavar="F.py", help="The file of the functions that rules call.")
 @click.option("--max-atoms", type=click.IntRange(min=1), default=10_000_000, show_default=True, help="Of a point, at most.")
 @click.option("--shards", type=click.IntRange(min=1), default=1, show_default=True, help="Evaluators, where there is a key.")
 @click.option("--explain", is_flag=True, help="Print how the program is split and evaluated; no source is needed.")
-@click.option("--graph", metavar="FILE", help="Write its dependencies as FILE.dot.")
+@click.option("--graph", type=WRITES, metavar="FILE", help="Write its dependencies as FILE.dot.")
 @click.option("--why", metavar="ATOM", help="Print why ATOM holds at the point --at, instead of rows.")
 @click.option("--at", "when", type=int, metavar="T", help="The point of --why.")
 @feeding(formats=_FORMATS, required=False)
@@ -66,7 +67,7 @@ def rules(
 
     Exit codes: 0 all was read and evaluated; 3 something was rejected or late; 4 a program that is refused, a fault; 2.
     """
-    from jobs.files import naming
+    from jobs.files import write_whole
     from jobs.text.rules import explained_text
     from streams.rules import Program
     from streams.rules.session import EvaluationOptions
@@ -76,8 +77,7 @@ def rules(
     if not (program.checked.rules or program.checked.facts or program.checked.mapped):
         raise InputError(f"{', '.join(programs)}: no rule in it", "Check that it is the program: docs/RULES.md.")
     if graph is not None:
-        with naming(Path(graph)):
-            Path(graph).write_text(dot(program.splitting), encoding="utf-8")
+        write_whole(Path(graph), dot(program.splitting))
     if explain:
         click.echo(explained_text(program))
     if not feed.sources:

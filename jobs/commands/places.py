@@ -1,0 +1,126 @@
+"""Parameters that name files, folders and stores, and the command that keeps what it writes apart from what it reads.
+
+Every parameter that names a place has the type `Reads` or `Writes`; a command of the class `GuardedCommand` compares them before
+it does anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+from click.shell_completion import CompletionItem
+
+from jobs.outputs import FOLDERS, InputPlace, OutputKind, OutputPlace, is_store, keep_apart, kind_of_rows
+
+#: What finds the files that a named one refers to, as a catalog does.
+LeadsTo: TypeAlias = Callable[[str], Callable[[Path], bool]]
+#: Gives by the name of an output and the parameters of the command what is written: each with its name and kind.
+Written: TypeAlias = Callable[[str, Mapping[str, Any]], Iterable[tuple[str, OutputKind]]]
+
+_INPUTS, _OUTPUTS = f"{__name__}.inputs", f"{__name__}.outputs"
+
+
+class _Place(click.Path):
+    """A name of a place, as text, or as a path where ``path_type`` is `Path`."""
+
+    names_folder = False
+
+    def __init__(self, path_type: type[str] | type[Path] = str) -> None:
+        super().__init__(readable=False, path_type=path_type)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """What a shell completes: the names of files, or of folders alone."""
+        return [CompletionItem(incomplete, type="dir" if self.names_folder else "file")]
+
+    def note(self, key: str, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> None:
+        """Remember ``value`` for the command that is called."""
+        if ctx is not None and param is not None and os.fspath(value):
+            ctx.meta.setdefault(key, []).append((self, _shown(param), os.fspath(value)))
+
+
+class Reads(_Place):
+    """The name of a file, folder, table or address that is read. ``leads_to``: for a file that refers to others."""
+
+    def __init__(self, path_type: type[str] | type[Path] = str, leads_to: LeadsTo | None = None) -> None:
+        super().__init__(path_type)
+        self.leads_to = leads_to
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(self, ReadsStore) and is_store(Path(value)):
+            holds = f"'shiq export --store {value} > data.nt' writes what it holds as a file."
+            self.fail(f"{value} is a store. Give it by --store; or {holds}", param, ctx)
+        self.note(_INPUTS, value, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class ReadsStore(Reads):
+    """The name of a store that is read, and perhaps gone on with."""
+
+    names_folder = True
+
+
+class Writes(_Place):
+    """The name of what is written. ``kind``: of the file or folder of that name; ``written``: all that is written, where it is
+    more than that; the first has the name that was given."""
+
+    def __init__(
+        self, kind: OutputKind = OutputKind.FILE, path_type: type[str] | type[Path] = str, written: Written | None = None
+    ) -> None:
+        super().__init__(path_type)
+        self.kind, self.names_folder = kind, kind in FOLDERS
+        self.written = written or (lambda name, parameters: [(name, kind)])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        self.note(_OUTPUTS, value, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class GuardedCommand(click.Command):
+    """A command that refuses, before it does anything, outputs that would replace what it reads, one another, or a store."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        outputs = [
+            OutputPlace(option, written, kind, derived=number > 0)
+            for kind_of, option, name in ctx.meta.get(_OUTPUTS, ())
+            for number, (written, kind) in enumerate(kind_of.written(name, ctx.params))
+        ]
+        if outputs:
+            keep_apart([_input(*noted) for noted in ctx.meta.get(_INPUTS, ())], outputs)
+        return super().invoke(ctx)
+
+
+def _input(kind: Reads, option: str, name: str) -> InputPlace:
+    return InputPlace(option, name, kind.leads_to(name)) if kind.leads_to else InputPlace(option, name)
+
+
+def _shown(param: click.Parameter) -> str:
+    """A parameter as a message names it: its long option."""
+    if isinstance(param, click.Option):
+        return max(param.opts, key=lambda option: option.startswith("--"))
+    return param.human_readable_name
+
+
+def imported_by(catalog: str) -> Callable[[Path], bool]:
+    """What a catalog has for what is imported."""
+    # Loaded where one is named.
+    from shiq.catalog import read_catalog
+
+    return read_catalog(catalog).leads_to
+
+
+def file_beside(end: str, kind: OutputKind = OutputKind.FILE) -> Written:
+    """The named file, and one beside it with ``end`` after its name."""
+    return lambda name, parameters: [(name, kind), (f"{Path(name)}{end}", OutputKind.FILE)]
+
+
+READS, READS_PATH, STORE = Reads(), Reads(Path), ReadsStore()
+CATALOG = Reads(leads_to=imported_by)
+WRITES, WRITES_FOLDER, WRITES_ROWS = (
+    Writes(),
+    Writes(OutputKind.FOLDER),
+    Writes(OutputKind.ROWS, written=lambda name, parameters: [(name, kind_of_rows(name))]),
+)

@@ -1,0 +1,254 @@
+"""An output never replaces an input, another output, or a file of a store; and it can be written, which is seen before any work.
+
+Two names are one place if they lead to the same file by device and inode, through links; addresses, if they have the same normal
+form. What is no file (``-``, a device, a pipe) replaces nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import shlex
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from jobs.files import is_device
+from shiq.errors import UsageError
+from shiq.sources import TABLE
+
+
+class OutputKind(Enum):
+    """What an option makes. ``ROWS``: a file that is written where it stands, and not replaced; ``OWN``: a folder in which
+    nothing else may lie, as a checkpoint or a table."""
+
+    FILE = "a file"
+    ROWS = "a file of rows"
+    FOLDER = "a folder"
+    OWN = "a folder of its own"
+    STORE = "a store"
+
+
+#: The kinds that are folders.
+FOLDERS = (OutputKind.FOLDER, OutputKind.OWN, OutputKind.STORE)
+_OWNED = (OutputKind.OWN, OutputKind.STORE)
+
+
+@dataclass(frozen=True)
+class InputPlace:
+    """What an ``option`` names to be read. ``leads_to``: whether a file is read because the named one says so."""
+
+    option: str
+    name: str
+    leads_to: Callable[[Path], bool] = field(default=lambda path: False, compare=False)
+
+
+@dataclass(frozen=True)
+class OutputPlace:
+    """What an ``option`` names to be written. ``derived``: the name follows from the one that was given: what is wrong with its
+    folder is seen there."""
+
+    option: str
+    name: str
+    kind: OutputKind = OutputKind.FILE
+    derived: bool = False
+
+    @property
+    def shown(self) -> str:
+        return f"{self.option} {self.name}"
+
+
+def keep_apart(inputs: Iterable[InputPlace], outputs: Iterable[OutputPlace]) -> None:
+    """Refuse outputs that would replace an input, another output or a file of a store, or that cannot be written.
+
+    Raises: UsageError, which names both options.
+    """
+    sources = [(source, where) for source in inputs if (where := _read_at(source.name)) is not None]
+    targets = [(target, where) for target in outputs if (where := _written_at(target)) is not None]
+    for number, (target, where) in enumerate(targets):
+        for source, other in sources:
+            _refuse_input(target, where, source, other)
+        for earlier, other in targets[:number]:
+            _refuse_output(target, where, earlier, other)
+    for target, where in targets:
+        if isinstance(where, Path):
+            _refuse_store(target, where)
+            _refuse_unwritable(target, where)
+
+
+def kind_of_rows(name: str) -> OutputKind:
+    """What is made where rows are written to ``name``: a table is a folder, all else a file."""
+    return OutputKind.OWN if name.endswith(".delta") else OutputKind.ROWS
+
+
+def share_no_stdout(outputs: Iterable[tuple[str, str | None]]) -> None:
+    """Refuse two options, each with its output, that would both write to stdout. Raises: UsageError."""
+    there = [option for option, name in outputs if name == "-"]
+    if len(there) > 1:
+        raise UsageError(f"{there[-1]} and {there[0]} are both stdout", f"Give {there[-1]} a file.")
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a store lies in ``folder``, be it unfinished or damaged."""
+    if not folder.is_dir():
+        return False
+    # Loaded where there is a folder: most runs name files.
+    from jobs.store.lock import LOCK
+    from jobs.store.manifest import MANIFEST, TABLES
+
+    return (folder / TABLES).is_dir() and ((folder / MANIFEST).is_file() or (folder / LOCK).is_file())
+
+
+#: A file or folder, or an address that is none.
+_Where: TypeAlias = "Path | str"
+
+#: Kinds of addresses that are other names of one, and the ports that go without saying.
+_KINDS = {"s3a": "s3", "s3n": "s3", "abfs": "abfss", "wasb": "abfss", "wasbs": "abfss"}
+_PORTS = {"hdfs": ":8020", "kafka": ":9092"}
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_TABLE_FILE = re.compile(r"\w+\.`(.+)`")
+
+
+def _read_at(name: str) -> _Where | None:
+    """The place that an input means; None for what is no file."""
+    if name.startswith(TABLE):
+        # A table of Spark's may be named by its folder.
+        named = _TABLE_FILE.fullmatch(name.removeprefix(TABLE))
+        return None if named is None else _read_at(named[1])
+    path = Path("/dev/stdin") if name == "-" else _of_file_address(name) or Path(name)
+    if path == Path(name) and _ADDRESS.match(name):
+        return normal_address(name)
+    # What is redirected from a file reads that file.
+    return None if is_device(path) and not path.is_file() else path
+
+
+def _written_at(target: OutputPlace) -> _Where | None:
+    """The place that an output means; None for what is no file."""
+    name = target.name
+    if name == "-":
+        return None
+    if target.kind is OutputKind.STORE and (path := _of_file_address(name)):
+        return path
+    if target.kind not in (OutputKind.FILE, OutputKind.FOLDER) and _ADDRESS.match(name):
+        return normal_address(name)
+    return None if is_device(Path(name)) else Path(name)
+
+
+def _of_file_address(name: str) -> Path | None:
+    return Path(unquote(urlsplit(name).path)) if name.lower().startswith("file:") else None
+
+
+def normal_address(name: str) -> str:
+    """The normal form of an address: one scheme for each kind of place, the host in small letters and without the usual port, the
+    path without empty parts, ``.`` and ``..``, and with no character escaped."""
+    scheme, _, rest = name.partition("://")
+    kind = _KINDS.get(scheme.lower(), scheme.lower())
+    host, _, path = rest.partition("/")
+    hosts = sorted(part.strip().removesuffix(_PORTS.get(kind, "\0")) for part in host.lower().split(","))
+    return f"{kind}://{','.join(hosts)}{posixpath.normpath('/' + unquote(path).lstrip('/'))}"
+
+
+def _identity(where: _Where) -> tuple[object, ...]:
+    """What two names of one place have in common: device and inode; of what is not there yet, those of its folder, and a name."""
+    if isinstance(where, str):
+        return (where,)
+    with suppress(OSError):
+        there = where.stat()
+        return there.st_dev, there.st_ino
+    real = _resolved(where)
+    with suppress(OSError):
+        folder = real.parent.stat()
+        return folder.st_dev, folder.st_ino, real.name
+    return (real,)
+
+
+def _resolved(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _around(path: Path) -> Iterator[Path]:
+    """``path`` and the folders that it lies in: those that its name has, since a file that is replaced is replaced there, and
+    those that it leads to through links."""
+    named = Path(os.path.realpath(path.parent)) / path.name if path.name not in ("", "..") else _resolved(path)
+    for real in dict.fromkeys((named, _resolved(path))):
+        yield from (real, *real.parents)
+
+
+def _lies_in(where: _Where, folder: _Where) -> bool:
+    """Whether ``where`` is, or lies in, ``folder``, which need not be there."""
+    if isinstance(where, Path) and isinstance(folder, Path):
+        return _identity(folder) in map(_identity, _around(where))
+    if isinstance(where, str) and isinstance(folder, str):
+        return where.startswith(f"{folder.rstrip('/')}/")
+    return False
+
+
+def _refuse_input(target: OutputPlace, where: _Where, source: InputPlace, other: _Where) -> None:
+    what = ""
+    if _identity(where) == _identity(other):
+        what = f"would replace what {source.option} reads"
+    elif _lies_in(where, other):
+        what = f"lies in {source.name}, which {source.option} reads"
+    elif target.kind in _OWNED and _lies_in(other, where):
+        what = f"is no place for {source.name}, which {source.option} reads"
+    elif isinstance(where, Path) and source.leads_to(where):
+        what = f"would replace what {source.option} {source.name} refers to"
+    if what:
+        raise UsageError(f"{target.shown} {what}", _elsewhere(target))
+
+
+def _refuse_output(target: OutputPlace, where: _Where, earlier: OutputPlace, other: _Where) -> None:
+    if _identity(where) == _identity(other):
+        raise UsageError(
+            f"{target.option} and {earlier.option} are both {target.name}", f"Name another place for {target.option}."
+        )
+    for inner, place, outer, folder in ((target, where, earlier, other), (earlier, other, target, where)):
+        if outer.kind in _OWNED and _lies_in(place, folder):
+            raise UsageError(f"{inner.shown} lies in {outer.shown}, where nothing else may be", _elsewhere(inner))
+
+
+def _refuse_store(target: OutputPlace, path: Path) -> None:
+    starts = [path.parent, _resolved(path).parent] if target.kind is OutputKind.STORE else [path]
+    for start in starts:
+        if store := next(filter(is_store, _around(start)), None):
+            raise UsageError(f"{target.shown} lies in the store {store}, which it would damage", _elsewhere(target))
+
+
+def _refuse_unwritable(target: OutputPlace, path: Path) -> None:
+    is_folder = target.kind in FOLDERS
+    if path.exists() and path.is_dir() != is_folder:
+        raise UsageError(f"{target.shown} is {'a file' if is_folder else 'a folder'}", _elsewhere(target))
+    if not target.derived:
+        for folder in [path] if path.is_dir() else dict.fromkeys((path.parent, _resolved(path).parent)):
+            _refuse_folder(target, folder)
+    try:
+        if target.kind is OutputKind.ROWS and path.exists():
+            path.open("ab").close()
+        # A file is replaced by one beside it, whose name is a little longer.
+        (path if is_folder else path.with_name(f".{path.name}.{'x' * 8}")).lstat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UsageError(f"{target.shown} cannot be written ({error.strerror})", _elsewhere(target)) from error
+
+
+def _refuse_folder(target: OutputPlace, folder: Path) -> None:
+    """Refuse a ``folder`` that is not there, or takes no files: tried with one that has no name."""
+    if not folder.is_dir():
+        raise UsageError(f"{target.shown}: there is no folder {folder}", f"Make it first: mkdir -p {shlex.quote(str(folder))}")
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        what = f"{target.shown}: the folder {folder} cannot be written ({error.strerror})"
+        raise UsageError(what, _elsewhere(target)) from error
+
+
+def _elsewhere(target: OutputPlace) -> str:
+    return f"Name another place for {target.option}."
