@@ -94,7 +94,7 @@ def test_it_has_none_on_spark(spark: SparkSession, criterion: str, tmp_path: Pat
         with open_store(tmp_path / case.name) as session:
             asked = {"criterion": criterion, "reasoner": "own"}
             found, wanted = (session.check(abox_of(case.batch()), engine=engine, **asked) for engine in ("spark", "local"))
-        assert looked_at(found) == looked_at(wanted)
+            assert looked_at(found) == looked_at(wanted)
         assert found.conflicts == wanted.conflicts and found.complete
 
 
