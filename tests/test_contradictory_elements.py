@@ -4,6 +4,7 @@ proved by a check that has some."""
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from test_model import Case
 from test_model_columns import facts, scratch
 from test_spark_engine import Case as BatchCase
 from test_spark_engine import check as check_groups
+from test_spark_engine import module_of
 
 import abox_ops.patch.columns as patch_columns
 from abox_ops.counting.fine_columns import FineCounts
@@ -135,11 +137,12 @@ def is_usable(kb: RandomKB, decider: Decider) -> bool:
 
 
 def plain_facts(base: ModelKnowledgeBase, kb: RandomKB) -> dict[str, object]:
+    """What `clausal` keeps; atoms by name, since engines number them otherwise after deletions."""
     found = base.add_set(abox_of(kb.insertions), abox_of(kb.deletions), "clausal")
     return {
         "figures": (found.size, found.pulled_in, sorted(found.contradictory)),
         "kept": frozenset(found.kept()),
-        "modules": sorted(((m.elements, m.module) for m in found.modules), key=repr),
+        "modules": Counter(module_of(m, found.tbox.atoms) for m in found.modules),
     }
 
 
