@@ -7,7 +7,7 @@ batch. It never asks a reasoner. All engines give equal add sets for equal input
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from shiq.abox import ABox
@@ -42,6 +42,8 @@ class Inquiry:
     """How a batch is decided while it is patched.
 
     ``decide``: asked for modules, as often as need be.
+    ``attempt``: asked instead where another answer than consistent only means to look at more: the own reasoner, with a small
+    budget (THEORY, "How much is asked, and how far I grows"). Without it ``decide`` is.
     ``is_over``: after it says so, what is not decided yet is left undetermined.
     ``verdict_only``: ends where the batch is known to be inconsistent, with what was looked at by then.
     ``certain``: called as soon as that is known.
@@ -51,11 +53,42 @@ class Inquiry:
     is_over: Callable[[], bool] = never_over
     verdict_only: bool = False
     certain: Certain = unheard
+    attempt: Decide | None = None
 
     @property
-    def to_the_end(self) -> Inquiry:
-        """The same, but not ended by a contradiction, and told to nobody."""
-        return replace(self, verdict_only=False, certain=unheard)
+    def of_a_base(self) -> Inquiry:
+        """The same for certifying a base: not ended by a contradiction, told to nobody, and each question asked in full."""
+        return replace(self, verdict_only=False, certain=unheard, attempt=None)
+
+
+@dataclass(frozen=True, slots=True)
+class WideningFigures:
+    """What it cost to ask again about modules that failed: ``rounds`` of asking; ``questions`` about modules that were widened,
+    and the ``elements`` that these laid out; ``closed``: elements past the bound on both (`abox_ops.patch.effort`)."""
+
+    rounds: int = 0
+    questions: int = 0
+    elements: int = 0
+    closed: int = 0
+
+    def __add__(self, other: WideningFigures) -> WideningFigures:
+        """Those of two parts of a batch, which were asked about side by side."""
+        counts = (self.questions + other.questions, self.elements + other.elements, self.closed + other.closed)
+        return WideningFigures(max(self.rounds, other.rounds), *counts)
+
+    def to_dict(self) -> dict[str, int]:
+        """The counts by name; empty where nothing was widened."""
+        return asdict(self) if self.questions else {}
+
+
+NO_WIDENING = WideningFigures()
+
+
+@runtime_checkable
+class PatchAddSet(Protocol):
+    """An add set that a patch gave."""
+
+    widening: WideningFigures
 
 
 @dataclass(frozen=True, slots=True)

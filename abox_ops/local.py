@@ -135,7 +135,8 @@ class LocalKnowledgeBase:
         patch = self._onto(outside, whole, calculus, added)
         found = patched(patch, inquiry)
         add_set = self.add_set_on(calculus, whole, patch.found())
-        return replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch), found.answers
+        add_set = replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch, widening=found.widening)
+        return add_set, found.answers
 
     def _onto(
         self,
@@ -169,7 +170,7 @@ class LocalKnowledgeBase:
         """N of (T, A): as it is stored, else certified on first use; one that time did not suffice for is not kept."""
         if self._completion is not None:
             return self._completion
-        outside = self.certified(inquiry.to_the_end).completion
+        outside = self.certified(inquiry.of_a_base).completion
         if not inquiry.is_over():
             self._completions.append(outside)
         return outside

@@ -10,6 +10,7 @@ import numpy as np
 
 from abox_ops.elements.base import FRESH
 from abox_ops.elements.columns import flags
+from abox_ops.engine import NO_WIDENING, WideningFigures
 from abox_ops.labels.calculus import EMPTY, Label
 from abox_ops.modules.found_columns import ROLES, FoundModules, clause_of
 from abox_ops.patch.columns import Patch
@@ -33,6 +34,7 @@ class LocalAddSet(FoundModules):
 
     clauses: ClausalTBox | None = field(default=None, kw_only=True)
     patch: Patch | None = field(default=None, kw_only=True)
+    widening: WideningFigures = field(default=NO_WIDENING, kw_only=True)
     _inserted: dict[str, frozenset[owl.Assertion]] = field(default_factory=dict, kw_only=True, repr=False)
 
     @property

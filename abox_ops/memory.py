@@ -11,7 +11,7 @@ from abox_ops.elements.base import StoredSnapshot
 from abox_ops.elements.normal import name_of, normalise, vocabulary
 from abox_ops.elements.quotient import Partition
 from abox_ops.elements.reference import ElementGraph, SettledGraph
-from abox_ops.engine import CRITERIA, Inquiry, NamedModule
+from abox_ops.engine import CRITERIA, NO_WIDENING, Inquiry, NamedModule, WideningFigures
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
 from abox_ops.labels.data import DataView
 from abox_ops.labels.needs import Needs
@@ -44,6 +44,7 @@ class MemoryAddSet:
     whole: ElementGraph
     closure: Closure
     decided: Sequence[NamedModule] | None = None
+    widening: WideningFigures = NO_WIDENING
 
     @cached_property
     def modules(self) -> Sequence[NamedModule]:
@@ -234,7 +235,7 @@ class MemoryKnowledgeBase:
         nothing = OutsideCompletion.of_told(space, ElementGraph(space.tbox), {})
         plain = [p for a in sorted(self.assertions, key=repr) for p in normalise(a, self.roles).assertions]
         patch = Patch(means, nothing, self.graph.extended(space.tbox, ()), plain)
-        found = (means, certified_completion(told, patch, inquiry.to_the_end))
+        found = (means, certified_completion(told, patch, inquiry.of_a_base))
         if not inquiry.is_over():
             self._completions.append(found)
         return found
@@ -242,7 +243,7 @@ class MemoryKnowledgeBase:
     def _patch(self, inserted: frozenset[Assertion], inquiry: Inquiry) -> tuple[MemoryAddSet, Sequence[Answer]]:
         patch = self._new_patch(inserted, *self._outside(inquiry))
         found = patched(patch, inquiry)
-        add_set = MemoryAddSet(patch.tbox, self, inserted, patch.whole, patch.closure(), found.modules)
+        add_set = MemoryAddSet(patch.tbox, self, inserted, patch.whole, patch.closure(), found.modules, found.widening)
         return add_set, found.answers
 
     def _insert_clausal(self, inserted: frozenset[Assertion], merged: Partition[str]) -> MemoryAddSet:

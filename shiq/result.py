@@ -32,7 +32,9 @@ class Statistics:
     """``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``: elements that entered untouched;
     ``modules``, ``shapes``: how many, and how many different ones; ``reasoner_calls``: shapes that a reasoner was asked about;
     ``seconds``: wall time by stage; ``spark``: what the check cost there: jobs, tasks, bytes shuffled and sent to the driver,
-    rounds, groups at first and at last, rows read of the store, and how often workers had kept what tasks asked for."""
+    rounds, groups at first and at last, rows read of the store, and how often workers had kept what tasks asked for;
+    ``widening``, under the criterion `model`: rounds of asking, questions about modules that were widened, the elements in these,
+    and how many elements the bound on both closed (`abox_ops.patch.effort`); empty where nothing was widened."""
 
     assertions: int = 0
     insertions: int = 0
@@ -43,13 +45,14 @@ class Statistics:
     reasoner_calls: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     spark: Mapping[str, int] = field(default_factory=dict)
+    widening: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         counts = ("assertions", "insertions", "add_set", "pulled_in", "modules", "shapes", "reasoner_calls")
         return {
             **{name: getattr(self, name) for name in counts},
             "seconds": {stage: round(s, 4) for stage, s in self.seconds.items()},
-            **filled(spark=dict(self.spark)),
+            **filled(spark=dict(self.spark), widening=dict(self.widening)),
         }
 
 

@@ -57,7 +57,7 @@ def facts(base: ModelKnowledgeBase, insertions: ABox, decider: Decider, deletion
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         return decider.decide(tbox, modules)
 
-    found, answers = base.patched(insertions, deletions or abox_of([]), Inquiry(decide))
+    found, answers = base.patched(insertions, deletions or abox_of([]), Inquiry(decide, attempt=decider.attempt))
     return {
         "insertions": found.insertions,
         "size": found.size,

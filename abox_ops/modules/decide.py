@@ -1,15 +1,18 @@
-"""Deciding the modules of an add set: one question per shape, answers remembered."""
+"""Deciding the modules of an add set: one question per shape, answers remembered.
+
+Those of a small budget are remembered by themselves (`Decider.attempt`): they never stand for an answer in full.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from abox_ops.labels.calculus import LabelSpace
 from shiq.clause import ClausalTBox
-from shiq.deadline import seconds_left
+from shiq.deadline import is_past, seconds_left
 from shiq.model import Axiom, TBox
 from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner, Tracing
 from shiq.verdict import Verdict
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from abox_ops.modules.audit import Audit
     from abox_ops.modules.shapes import Shape, Shapes
     from shiq.explanation.canonical import Row
+    from shiq.reasoner.own import OwnReasoner
 
 #: By conflicts up to the names of their individuals (`shiq.explanation.canonical`): axioms, and whether none of them is too many.
 KnownReasons: TypeAlias = "dict[tuple[Row, ...], tuple[list[Axiom], bool]]"
@@ -27,7 +31,8 @@ KnownReasons: TypeAlias = "dict[tuple[Row, ...], tuple[list[Axiom], bool]]"
 class Decider:
     """Asks ``reasoner`` about shapes that it has not answered yet. ``asked`` counts the modules that reached the reasoner,
     ``shapes`` the distinct ones met. Undetermined answers are not remembered. After a disagreement in ``audit`` nothing is
-    answered any more. ``beside``: what whole questions are put to, once there was one."""
+    answered any more. ``beside``: what whole questions are put to, once there was one. ``attempts``: answers of a small budget,
+    by the TBox as in ``known``."""
 
     reasoner: Reasoner
     progress: Callable[[str, int, int], None] | None = None
@@ -35,6 +40,8 @@ class Decider:
     known: dict[int, tuple[ClausalTBox, Shapes, dict[Shape, Answer]]] = field(default_factory=dict)
     audit: Audit | None = None
     beside: Reasoner | None = None
+    attempts: dict[int, dict[Shape, Answer]] = field(default_factory=dict)
+    _own: OwnReasoner | None = None
     _space: LabelSpace | None = None
     _reasons: tuple[TBox, KnownReasons] | None = None
 
@@ -45,11 +52,7 @@ class Decider:
         """One answer per module, in order."""
         if not modules:
             return []
-        if id(tbox) not in self.known:
-            from abox_ops.modules.shapes import Shapes
-
-            self.known[id(tbox)] = tbox, Shapes(tbox), {}
-        _, shapes, answers = self.known[id(tbox)]
+        shapes, answers = self._shapes(tbox)
         keys = _keys(shapes, modules)
         open_shapes = {k: m for k, m in zip(keys, modules) if k not in answers}
         found: dict[Shape, Answer] = {}
@@ -68,6 +71,64 @@ class Decider:
                 self.progress("deciding shapes", min(start + self.BATCH, len(items)), len(items))
         return [found[k] if asked.get(k) == id(m) else answers.get(k) or found[k] for k, m in zip(keys, modules)]
 
+    def attempt(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+        """One answer per module, in order, of the own reasoner within a small budget, whatever ``reasoner`` is. It depends on the
+        shape alone, so it is the same wherever and whenever a module is asked about."""
+        if not modules:
+            return []
+        shapes, _ = self._shapes(tbox)
+        answers = self.attempts.setdefault(id(tbox), {})
+        keys = _keys(shapes, modules)
+        asked = {key: module for key, module in zip(keys, modules) if key not in answers}
+        if asked:
+            answers = answers | self._attempted(tbox, shapes, asked, timeout)
+        return [
+            replace(answers[key], near=tuple(order[n] for n in answers[key].near))
+            if answers[key].near and (order := shapes.ordered(module)[1])
+            else answers[key]
+            for key, module in zip(keys, modules)
+        ]
+
+    def _attempted(
+        self, tbox: ClausalTBox, shapes: Shapes, asked: Mapping[Shape, Module], timeout: float | None
+    ) -> dict[Shape, Answer]:
+        """The answers for new shapes; those that time did not suffice for are not remembered."""
+        if self.audit is not None and self.audit.disagreements:
+            return dict.fromkeys(asked, _stopped())
+        if self._own is None:
+            from shiq.reasoner.own import OwnReasoner
+
+            self._own = OwnReasoner()
+        deadline = None if timeout is None else time.monotonic() + timeout
+        modules = [shapes.ordered(module)[0] for module in asked.values()]
+        told: list[Answer] = []
+        for start in range(0, len(modules), self.BATCH):
+            told += self._own.attempt(tbox, modules[start : start + self.BATCH], seconds_left(deadline))
+            if self.progress:
+                self.progress("deciding shapes", len(told), len(modules))
+        found = dict(zip(asked, told))
+        self.asked += len(asked)
+        if self.audit is not None:
+            drawn = [(m, found[key], self._own.name) for key, m in zip(asked, modules) if self.audit.is_drawn(key)]
+            self.audit.examine(tbox, drawn, seconds_left(deadline))
+        over = is_past(deadline)
+        self.attempts[id(tbox)].update((k, a) for k, a in found.items() if not over or a.verdict is not Verdict.UNDETERMINED)
+        return found
+
+    def forget(self) -> None:
+        """Forgets what was answered."""
+        self.known.clear()
+        self.attempts.clear()
+
+    def _shapes(self, tbox: ClausalTBox) -> tuple[Shapes, dict[Shape, Answer]]:
+        """The shapes over ``tbox``, and what was answered of them in full."""
+        if id(tbox) not in self.known:
+            from abox_ops.modules.shapes import Shapes
+
+            self.known[id(tbox)] = tbox, Shapes(tbox), {}
+        _, shapes, answers = self.known[id(tbox)]
+        return shapes, answers
+
     def _asked(self, tbox: ClausalTBox, part: Sequence[tuple[Shape, Module]], timeout: float | None) -> Sequence[Answer]:
         modules = [module for _, module in part]
         if self.audit is None:
@@ -83,10 +144,7 @@ class Decider:
             self.audit.examine(tbox, drawn, timeout)
             if not self.audit.disagreements:
                 return answers
-        # Loaded where there is an audit.
-        from abox_ops.modules.audit import STOPPED
-
-        return [Answer(Verdict.UNDETERMINED, STOPPED)] * len(part)
+        return [_stopped()] * len(part)
 
     def core(self, tbox: ClausalTBox, module: Module, timeout: float | None = None) -> Module | None:
         """See `shiq.reasoner.protocol.Tracing`; None of a reasoner that does not trace."""
@@ -108,6 +166,13 @@ class Decider:
         """How many distinct shapes ``modules`` have."""
         entry = self.known.get(id(tbox))
         return len(set(_keys(entry[1], modules))) if entry else 0
+
+
+def _stopped() -> Answer:
+    # Loaded where there is an audit.
+    from abox_ops.modules.audit import STOPPED
+
+    return Answer(Verdict.UNDETERMINED, STOPPED)
 
 
 def _keys(shapes: Shapes, modules: Sequence[Module]) -> list[Shape]:

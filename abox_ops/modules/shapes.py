@@ -6,7 +6,7 @@ whatever the order; a poor order only costs a hit. Literals are replaced by what
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -57,6 +57,23 @@ class Shapes:
             tuple(sorted((min(place[a], place[b]), max(place[a], place[b])) for a, b in module.different)),
             tuple(data[n] for n in order),
         )
+
+    def ordered(self, module: Module) -> tuple[Module, Sequence[int]]:
+        """``module`` with its nodes in the order of its key, and which node of ``module`` each is: what a search makes of it then
+        depends on its shape alone."""
+        order = _order(module, self._node_data(module))
+        place = places(order)
+        if len(order) == 1:
+            return module, order
+        return Module(
+            tuple(module.positive[n] for n in order),
+            tuple(module.negative[n] for n in order),
+            tuple(sorted((place[a], role, place[b]) for a, role, b in module.edges)),
+            tuple(sorted((place[a], role, place[b]) for a, role, b in module.negative_edges)),
+            tuple(sorted((min(place[a], place[b]), max(place[a], place[b])) for a, b in module.different)),
+            tuple(sorted(((place[a], p, value) for a, p, value in module.data), key=repr)),
+            tuple(sorted(((place[a], p, value) for a, p, value in module.negative_data), key=repr)),
+        ), order
 
     def _node_data(self, module: Module) -> list[Hashable]:
         """Per node: its (negative) data, each literal as what the TBox tells of it and which others of the node it equals."""

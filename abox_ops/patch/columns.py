@@ -19,13 +19,14 @@ from abox_ops.modules.found_columns import ROLES, AddSetColumns, code_of
 from abox_ops.patch.border_columns import Border
 from abox_ops.patch.frontier import Frontier
 from abox_ops.patch.start_columns import started, uncovered
-from abox_ops.patch.state_columns import PatchInput, PatchState
+from abox_ops.patch.state_columns import PatchInput
+from abox_ops.patch.widening_columns import WidenedState
 from abox_ops.told.columns import combine, saturate
 from shiq.clause import ClausalTBox
-from shiq.columns.arrays import NONE, Columns, Ints, contained, is_in, row_codes, unique
+from shiq.columns.arrays import NONE, Columns, Ints, contained, row_codes, unique
 
 
-class Patch(PatchState):
+class Patch(WidenedState):
     """I of one batch, growing."""
 
     def __init__(self, given: PatchInput) -> None:
@@ -33,8 +34,6 @@ class Patch(PatchState):
         self._name = given.name
         self._asked: Sequence[NamedModule] | None = None
         self._frontier = Frontier()
-        #: What of the residuals each role assertion that is kept out asserts: element inside and outside, residual, clause.
-        self._kept_out = (NONE, NONE, NONE, NONE)
         self._rows: tuple[Columns, Columns] | None = None
 
     @property
@@ -86,13 +85,14 @@ class Patch(PatchState):
                 if to_clash:
                     self.inside = clashing
                     return True
+            self.effort.merge(self.graph.rep)
             self.assume()
             self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._counted, self.contradictory())
             self.stale = self._frontier.stale(self.graph, self.counts, *self._read())
             self.uncertain |= self.stale
             self.border = Border(self.calculus, self.graph, self.outside, self.counts, self)
-            grown, unassumed = self._crossings()
-            grown = unique(np.concatenate([grown, self._start()]))
+            source, target, unassumed = self._crossings()
+            grown = unique(np.concatenate([target, self._start()]))
             if self.inside[grown].all() and self.plain[unassumed].all():
                 # Last, since a pair that crosses by then has the border rules.
                 grown = self._uncovered()
@@ -102,6 +102,8 @@ class Patch(PatchState):
                 return False
             self.inside[grown] = True
             self.plain[unassumed] = True
+            self.effort.hand_on(source, target)
+            self.plain[target[self.effort.reaches(target)]] = True
 
     def _read(self) -> tuple[Ints | Bools, ...]:
         """What a round reads of each element, by number."""
@@ -115,8 +117,9 @@ class Patch(PatchState):
 
     # --- the border --------------------------------------------------------------------------------
 
-    def _crossings(self) -> tuple[Ints, Ints]:
-        """The elements that must come in over role assertions, and the elements whose assumption leaves a clause unmet.
+    def _crossings(self) -> tuple[Ints, Ints, Ints]:
+        """From which elements over role assertions others must come in, these, and the elements whose assumption leaves a clause
+        unmet.
 
         Notes the residuals of the others. An element that contradicts itself settles the matter and asks for nothing. Role
         assertions between elements that are not stale ask for nothing, and keep their residuals.
@@ -124,14 +127,14 @@ class Patch(PatchState):
         graph, stale = self.graph, self.stale
         calm = self.inside & ~self.contradictory()
         if not self.inside.any():
-            return NONE, NONE
+            return NONE, NONE, NONE
         source, role, target = graph.half_edges()
         rows = stale[source] | stale[target]
         rows[rows] = calm[source[rows]] & ~self.inside[target[rows]]
         source, role, target, inserted = source[rows], role[rows], target[rows], graph.edges["inserted"][rows]
         seen = self.seen(source, role, target).nonzero()[0]
         clash = seen[self.may_clash(source[seen], target[seen])]
-        pulled, unassumed = [target[clash]], [NONE]
+        pulled, unassumed = [(source[clash], target[clash])], [NONE]
         self.pulled_in.note(target[clash], ROLES)
         left = np.ones(len(source), np.bool_)
         left[clash] = False
@@ -146,9 +149,11 @@ class Patch(PatchState):
             uncovered = ~self.border.is_covered(clause, at_branch, a, b, is_old[open_])
             a, b = a[uncovered], b[uncovered]
             code = code_of(clause)
-            if self.all_plain:
-                pulled.append(b)
-                self.pulled_in.note(b, code)
+            is_far = np.ones(len(a), np.bool_) if self.all_plain else self.effort.reaches(a)
+            pulled.append((a[is_far], b[is_far]))
+            self.pulled_in.note(b[is_far], code)
+            a, b = a[~is_far], b[~is_far]
+            if not len(a):
                 continue
             residual = self.border.residual(clause, at_branch, self.mu[a])
             said = residual >= 0
@@ -156,11 +161,12 @@ class Patch(PatchState):
             a, b = a[~said], b[~said]
             gives_up = self.border.residual(clause, at_branch, graph.label[a]) >= 0
             unassumed.append(a[gives_up])
-            pulled.append(b[~gives_up])
+            pulled.append((a[~gives_up], b[~gives_up]))
             self.pulled_in.note(b[~gives_up], code)
         here, out, residuals, codes = map(np.concatenate, zip(*kept_out))
         self._kept_out = here, out, residuals, codes
-        return unique(np.concatenate(pulled)), unique(np.concatenate(unassumed))
+        inner, outer = map(np.concatenate, zip(*pulled))
+        return inner, outer, unique(np.concatenate(unassumed))
 
     # --- what is kept ------------------------------------------------------------------------------
 
@@ -219,24 +225,3 @@ class Patch(PatchState):
     def bare(self) -> Sequence[NamedModule]:
         """The same modules, in the same order, with told⁺ alone."""
         return self._name(self.found())
-
-    # --- after a failure ---------------------------------------------------------------------------
-
-    def _elements(self, individuals: Sequence[str]) -> Ints:
-        return unique(self.graph.elements_of(self.graph.whole.nodes_of(individuals)))
-
-    def give_up_assumptions(self, individuals: Sequence[str]) -> bool:
-        """Makes the elements of ``individuals`` plain; whether any of them was assumed to be more than it is told."""
-        elements = self._elements(individuals)
-        taken = self.inside[elements] & (self.mu[elements] != self.graph.label[elements]) & ~self.plain[elements]
-        self.plain[elements[taken]] = True
-        return bool(taken.any())
-
-    def pull_in_for(self, individuals: Sequence[str]) -> bool:
-        """Takes in what the residuals of the elements of ``individuals`` kept out; whether there was any."""
-        here, out, _, codes = self._kept_out
-        wanted = is_in(here, self._elements(individuals)) & ~self.inside[out]
-        self.pulled_in.note(out[wanted], codes[wanted])
-        pulled = out[wanted]
-        self.inside[pulled] = True
-        return bool(len(pulled))

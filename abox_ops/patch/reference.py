@@ -7,7 +7,8 @@ for the modules and, where one fails, takes assumptions back and pulls in the el
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from abox_ops.counting.reference import Counts
 from abox_ops.elements.reference import SettledGraph
@@ -16,6 +17,7 @@ from abox_ops.labels.calculus import EMPTY, clashes, join
 from abox_ops.modules.closure import Closure
 from abox_ops.modules.components import KeptAssertions, modules
 from abox_ops.patch.border import Border
+from abox_ops.patch.effort import CLOSED, NO_EFFORT, Effort, turn
 from abox_ops.patch.state import PatchState
 from shiq import model as owl
 from shiq.abox import individuals_of
@@ -34,12 +36,10 @@ class Patch(PatchState):
 
         Stops because I and the plain elements grow, and elements merge, within finite sets.
         """
-        find = self.whole.elements.find
         while True:
             self.told.saturate({*self._touched, *self.inside})
             self.whole = SettledGraph(self.told.whole)
-            self.inside = {find(e) for e in self.inside}
-            self._plain = {find(e) for e in self._plain}
+            self._merge()
             if clashing := {e for e, label in self.told.labels.items() if clashes(label)}:
                 certain()
                 if to_clash:
@@ -53,8 +53,8 @@ class Patch(PatchState):
             self.border = Border(
                 self.space, self.whole, self.outside, self.label, inside, self.clash, self.changed, self.counts, self.means.needs
             )
-            grown, unassumed = self._crossings()
-            grown |= self._start()
+            pulled, unassumed = self._crossings()
+            grown = pulled.keys() | self._start()
             if grown <= inside and unassumed <= self._plain:
                 # Last, since a pair that crosses by then has the border rules.
                 grown = self._uncovered()
@@ -63,6 +63,8 @@ class Patch(PatchState):
                     return False
             self.inside |= grown
             self._plain |= unassumed
+            for e, effort in pulled.items():
+                self._raise(e, effort)
 
     def _start(self) -> set[str]:
         """The elements of which the insertions say what is not part of the certified model, role assertions apart."""
@@ -121,24 +123,30 @@ class Patch(PatchState):
             return False
         return self.border.is_covered_outside(role, a, b)
 
-    def _crossings(self) -> tuple[set[str], set[str]]:
-        """The elements that must come in over role assertions, and the elements whose assumption leaves a clause unmet.
+    def _crossings(self) -> tuple[dict[str, Effort], set[str]]:
+        """The elements that must come in over role assertions, with their efforts, and the elements whose assumption leaves a
+        clause unmet.
 
         Notes the residuals of the others. An element that contradicts itself settles the matter and asks for nothing.
         """
         self.residuals, self.kept_out = {}, {}
-        pulled: set[str] = set()
+        pulled: dict[str, Effort] = {}
         unassumed: set[str] = set()
+
+        def pull(a: str, b: str) -> None:
+            pulled[b] = pulled.get(b, NO_EFFORT).joined(self.effort.get(a, NO_EFFORT).beyond)
+
         for a in self.inside - self.contradictory():
+            is_far = self.all_plain or self.effort.get(a, NO_EFFORT).reach > 0
             for role, b in self.whole.neighbours(a):
                 if b in self.inside:
                     continue
                 if self._is_seen(role, a, b) and self._may_clash(a, b):
-                    pulled.add(b)
+                    pull(a, b)
                     continue
                 for need in self.border.needs_at(role, a, b):
-                    if self.all_plain:
-                        pulled.add(b)
+                    if is_far:
+                        pull(a, b)
                         break
                     residual = self.means.residuals.at(need.clause, need.at_branch, self.label(a))
                     if residual is not None:
@@ -147,24 +155,42 @@ class Patch(PatchState):
                     elif self.means.residuals.at(need.clause, need.at_branch, self._told_plus(a)) is not None:
                         unassumed.add(a)
                     else:
-                        pulled.add(b)
+                        pull(a, b)
         return pulled, unassumed
 
     # --- after a failure ---------------------------------------------------------------------------
 
-    def give_up_assumptions(self, individuals: Iterable[str]) -> bool:
+    def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
         """See `abox_ops.patch.widening.Patch`."""
-        elements = {self.whole.elements.find(i) for i in individuals}
-        taken = {e for e in elements if e in self.inside and self._assumed[e] != self._told_plus(e)} - self._plain
-        self._plain |= taken
-        return bool(taken)
+        return [bool(self._guessed(elements) or self._kept_out_of(elements)) for elements in map(self._elements, modules)]
 
-    def pull_in_for(self, individuals: Iterable[str]) -> bool:
+    def widen(self, modules: Sequence[Sequence[str]]) -> None:
         """See `abox_ops.patch.widening.Patch`."""
-        elements = {self.whole.elements.find(i) for i in individuals}
-        pulled = {b for e in elements for b in self.kept_out.get(e, ())} - self.inside
-        self.inside |= pulled
-        return bool(pulled)
+        pulled: dict[str, Effort] = {}
+        for elements in map(self._elements, modules):
+            effort = turn((self.effort.get(e, NO_EFFORT) for e in elements), len(elements))
+            is_closed = effort.reach == CLOSED
+            guessed = self._guessed(elements)
+            for e in elements:
+                self._raise(e, effort if is_closed else replace(effort, reach=0))
+            self._plain |= guessed
+            if is_closed or not guessed:
+                for b in self._kept_out_of(elements):
+                    pulled[b] = pulled.get(b, NO_EFFORT).joined(effort)
+        self.inside |= pulled.keys()
+        for b, effort in pulled.items():
+            self._raise(b, effort)
+
+    def _elements(self, individuals: Iterable[str]) -> set[str]:
+        return {self.whole.elements.find(i) for i in individuals}
+
+    def _guessed(self, elements: set[str]) -> set[str]:
+        """Those of which more is assumed than told."""
+        return {e for e in elements & self.inside - self._plain if self._assumed[e] != self._told_plus(e)}
+
+    def _kept_out_of(self, elements: set[str]) -> set[str]:
+        """What residuals of theirs kept out."""
+        return {b for e in elements for b in self.kept_out.get(e, ())} - self.inside
 
     # --- A_add -------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from abox_ops.labels.irrelevance import Irrelevance
 from abox_ops.labels.needs import Needs
 from abox_ops.labels.residuals import Residuals
 from abox_ops.labels.seen import below, is_violated, seen_roles
+from abox_ops.patch.effort import CLOSED, NO_EFFORT, Effort
 from abox_ops.patch.outside import OutsideCompletion
 from abox_ops.told.told_plus import ToldPlus
 from shiq import model as owl
@@ -69,6 +70,8 @@ class PatchState:
         self.clash: frozenset[str] = frozenset()
         self._plain: set[str] = set()
         self._assumed: dict[str, Label] = {}
+        #: By element of I, where there was any.
+        self.effort: dict[str, Effort] = {}
         self._classes: dict[tuple[bool, str], frozenset[str]] = {}
         self._unmet_heads: dict[tuple[Role, Label, Label], int] = {}
         #: By element of I: what is asserted there as residuals, and the elements outside that these keep out.
@@ -82,6 +85,25 @@ class PatchState:
     def _told_plus(self, element: str) -> Label:
         found = self.told.labels.get(element)
         return self.told.before(element) if found is None else found
+
+    def _merge(self) -> None:
+        """I, what is plain, and efforts, by the elements that there are now."""
+        find = self.whole.elements.find
+        self.inside = {find(e) for e in self.inside}
+        self._plain = {find(e) for e in self._plain}
+        before, self.effort = self.effort, {}
+        for e, effort in before.items():
+            self._raise(find(e), effort)
+
+    def _raise(self, element: str, effort: Effort) -> None:
+        """Gives ``element`` the greater of its own effort and ``effort``; one that reaches farther is plain."""
+        self.effort[element] = effort = self.effort.get(element, NO_EFFORT).joined(effort)
+        if effort.reach:
+            self._plain.add(element)
+
+    def closed(self) -> int:
+        """See `abox_ops.patch.widening.Patch`."""
+        return sum(1 for e in self.inside if self.effort.get(e, NO_EFFORT).reach == CLOSED)
 
     def _assume(self) -> None:
         """A label for every element of I: first without triggers, then with those of clauses that such labels leave overfull."""

@@ -2,19 +2,20 @@
 
 Consistent modules are exact as they are asked. One that is inconsistent, or undecided, is asked bare (a): without assumptions
 and residuals it consists of consequences of (T, A ∪ A⁺), so inconsistent is exact then. Otherwise its assumptions are given up
-(b); with none left, what its residuals kept out is pulled in (c); with none of these left, it was bare already (d).
+(b); with none left, what its residuals kept out is pulled in (c); with none of these left, it was bare already (d). Only then is
+it asked in full: before, an answer other than consistent, or a bare one other than inconsistent, means no more than to widen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from abox_ops.engine import Certain, Inquiry, NamedModule, unheard
-from abox_ops.modules.named import ModuleAnswers, NamedModules, asked, distinct_answers, positions
+from abox_ops.engine import NO_WIDENING, Certain, Inquiry, NamedModule, WideningFigures, unheard
+from abox_ops.modules.named import NamedModules, asked, distinct_answers, individuals_in, positions
 from shiq.clause import ClausalTBox
-from shiq.reasoner.protocol import Answer
+from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
 
 
@@ -35,20 +36,25 @@ class Patch(Protocol):
     def bare(self) -> Sequence[NamedModule]:
         """The same modules, in the same order, without."""
 
-    def give_up_assumptions(self, individuals: Sequence[str]) -> bool:
-        """Makes the elements of ``individuals`` plain; whether any of them was assumed to be more than it is told."""
+    def can_widen(self, modules: Sequence[Sequence[str]]) -> Sequence[bool]:
+        """Whether anything is assumed of the individuals of each of ``modules``, or kept out by a residual of theirs."""
 
-    def pull_in_for(self, individuals: Sequence[str]) -> bool:
-        """Takes in what the residuals of the elements of ``individuals`` kept out; whether there was any."""
+    def widen(self, modules: Sequence[Sequence[str]]) -> None:
+        """Makes the elements of each of ``modules`` plain, or, where nothing is assumed of them, takes in what their residuals
+        kept out. All at once, from what I is now."""
+
+    def closed(self) -> int:
+        """How many elements of I are closed (`abox_ops.patch.effort`)."""
 
 
 @dataclass(frozen=True)
 class PatchOutcome:
     """What came of a patch. ``modules`` with one answer each: the refuted ones as they were asked bare, then the others as they
-    were asked last."""
+    were asked last. ``widening``: what asking again has cost."""
 
     modules: Sequence[NamedModule]
     answers: Sequence[Answer]
+    widening: WideningFigures = NO_WIDENING
 
     @property
     def is_consistent(self) -> bool:
@@ -66,13 +72,71 @@ class _RefutedModules:
     def add(self, module: NamedModule, answer: Answer) -> None:
         self.modules.append(module)
         self.answers.append(answer)
-        self.individuals.update(_individuals(module))
+        self.individuals.update(individuals_in(module))
 
     def others(self, modules: Sequence[NamedModule]) -> Sequence[int]:
         """Which of ``modules`` have none of the individuals."""
         if not self.individuals:
             return range(len(modules))
-        return [i for i, module in enumerate(modules) if self.individuals.isdisjoint(_individuals(module))]
+        return [i for i, module in enumerate(modules) if self.individuals.isdisjoint(individuals_in(module))]
+
+
+@dataclass
+class _OpenQuestions:
+    """Bare questions that a small budget did not decide: the smallest of those about modules of each individual, as these were
+    widened."""
+
+    smallest: dict[str, NamedModule] = field(default_factory=dict)
+
+    def add(self, module: NamedModule) -> None:
+        """Notes ``module``, which was asked bare."""
+        individuals = individuals_in(module)
+        least = min((module, *self._known(individuals)), key=_size)
+        self.smallest.update(dict.fromkeys(individuals, least))
+
+    def of(self, module: NamedModule) -> NamedModule | None:
+        """The smallest about an individual of ``module``."""
+        return min(self._known(individuals_in(module)), key=_size, default=None)
+
+    def _known(self, individuals: Sequence[str]) -> list[NamedModule]:
+        return [self.smallest[i] for i in individuals if i in self.smallest]
+
+
+def _size(module: NamedModule) -> tuple[int, tuple[tuple[str, ...], ...]]:
+    return len(module.elements), module.elements
+
+
+class _Questions:
+    """What is asked of a reasoner for a patch, and what is remembered of it while the loop goes on."""
+
+    def __init__(self, patch: Patch, inquiry: Inquiry) -> None:
+        self.patch, self.inquiry = patch, inquiry
+        self.open = _OpenQuestions()
+        #: Modules that were left open in full: they are not asked again, though others are.
+        self._undecided: dict[Module, Answer] = {}
+
+    def attempt(self, modules: Sequence[Module]) -> Sequence[Answer]:
+        """Answers within the small budget."""
+        return (self.inquiry.attempt or self.inquiry.decide)(self.patch.tbox, modules)
+
+    def in_full(self, modules: Sequence[Module]) -> list[Answer]:
+        """Answers of the whole reasoner, for bare modules that cannot be widened."""
+        new = [module for module in dict.fromkeys(modules) if module not in self._undecided]
+        told = dict(zip(new, self.inquiry.decide(self.patch.tbox, new))) if new else {}
+        self._undecided.update((m, answer) for m, answer in told.items() if answer.verdict is Verdict.UNDETERMINED)
+        return [told[m] if m in told else self._undecided[m] for m in modules]
+
+    def final(self, asked: Sequence[NamedModule], answers: Sequence[Answer], bare: Sequence[NamedModule]) -> list[Answer]:
+        """Answers for modules that cannot be widened: what was answered when they were ``asked``, where that is exact for the
+        ``bare`` module; else what is answered in full."""
+        found: list[Answer | None] = [
+            answer
+            if mine.module == other.module and (self.inquiry.attempt is None or answer.verdict is Verdict.INCONSISTENT)
+            else None
+            for mine, answer, other in zip(asked, answers, bare)
+        ]
+        told = iter(self.in_full([module.module for module, answer in zip(bare, found) if answer is None]))
+        return [next(told) if answer is None else answer for answer in found]
 
 
 def patched(patch: Patch, inquiry: Inquiry) -> PatchOutcome:
@@ -81,53 +145,60 @@ def patched(patch: Patch, inquiry: Inquiry) -> PatchOutcome:
 
     Stops because every round refutes a module, makes an element plain, or pulls one in.
     """
-    decide, verdict_only = inquiry.decide, inquiry.verdict_only
-    refuted = _RefutedModules()
+    verdict_only = inquiry.verdict_only
+    refuted, questions = _RefutedModules(), _Questions(patch, inquiry)
+    rounds = widened = laid_out = 0
     while True:
+        rounds += 1
         if patch.close(to_clash=verdict_only, certain=inquiry.certain):
-            return PatchOutcome((), ())
+            return PatchOutcome((), (), WideningFigures(rounds, 2 * widened, laid_out))
         modules = NamedModules.of(patch.asked())
         rest = refuted.others(modules)
         open_ = modules if len(rest) == len(modules) else NamedModules.of([modules[i] for i in rest])
-        answers = asked(open_, lambda distinct: decide(patch.tbox, distinct))
+        answers = asked(open_, questions.attempt)
         failed = positions(answers, lambda answer: answer.verdict is not Verdict.CONSISTENT)
-        settled: set[int] = set()
+        exact: dict[int, Answer] = {}
+        chosen: list[int] = []
         if failed:
-            bare = patch.bare()
-            for i, answer in zip(failed, decide(patch.tbox, [bare[rest[i]].module for i in failed])):
+            every = patch.bare()
+            bare = {i: every[rest[i]] for i in failed}
+            can_widen = patch.can_widen([individuals_in(open_[i]) for i in failed])
+            chosen = [i for i, can in zip(failed, can_widen) if can]
+            final = [i for i, can in zip(failed, can_widen) if not can]
+            told = questions.final([open_[i] for i in final], [answers[i] for i in final], [bare[i] for i in final])
+            exact = dict(zip(final, told))
+            tried = dict(zip(chosen, questions.attempt([bare[i].module for i in chosen]))) if chosen else {}
+            for i, answer in sorted({**exact, **tried}.items()):
                 if answer.verdict is Verdict.INCONSISTENT:
-                    refuted.add(bare[rest[i]], answer)
+                    refuted.add(bare[i], answer)
+                    exact[i] = answer
                     inquiry.certain()
-                    settled.add(i)
-        if (
-            inquiry.is_over()
-            or (verdict_only and refuted.modules)
-            or not _widen(patch, [open_[i] for i in failed if i not in settled])
-        ):
+                elif i in tried and answer.verdict is Verdict.UNDETERMINED:
+                    questions.open.add(bare[i])
+            chosen = [i for i in chosen if i not in exact]
+        if inquiry.is_over() or (verdict_only and refuted.modules) or not chosen:
             break
-    if not refuted.modules:
-        return PatchOutcome(open_, ModuleAnswers(open_, list(map(_undecided, answers.distinct))))
-    left = [i for i in range(len(open_)) if i not in settled]
+        patch.widen([individuals_in(open_[i]) for i in chosen])
+        widened += len(chosen)
+        laid_out += sum(len(open_[i].elements) for i in chosen)
+    exact.update((i, Answer(Verdict.UNDETERMINED, _NOT_BARE)) for i in chosen)
+    if not refuted.modules and not inquiry.is_over():
+        for i, answer in exact.items():
+            if answer.verdict is Verdict.UNDETERMINED and (smallest := questions.open.of(open_[i])):
+                (last,) = questions.in_full([smallest.module])
+                if last.verdict is Verdict.INCONSISTENT:
+                    refuted.add(smallest, last)
+                    inquiry.certain()
+    figures = WideningFigures(rounds, 2 * widened, laid_out, patch.closed())
+    if not exact and not refuted.modules:
+        return PatchOutcome(open_, answers, figures)
+    left = refuted.others(open_)
     return PatchOutcome(
-        [*refuted.modules, *(open_[i] for i in left)], [*refuted.answers, *(_undecided(answers[i]) for i in left)]
+        [*refuted.modules, *(open_[i] for i in left)],
+        [*refuted.answers, *(exact.get(i) or answers[i] for i in left)],
+        figures,
     )
 
 
-def _widen(patch: Patch, failed: Iterable[NamedModule]) -> bool:
-    """Steps (b) and (c) for every failed module; whether anything changed."""
-    changed = False
-    for module in failed:
-        individuals = _individuals(module)
-        changed = patch.give_up_assumptions(individuals) or patch.pull_in_for(individuals) or changed
-    return changed
-
-
-def _undecided(answer: Answer) -> Answer:
-    """An answer that is no proof, since the module rests on assumptions, as undetermined."""
-    if answer.verdict is not Verdict.INCONSISTENT:
-        return answer
-    return Answer(Verdict.UNDETERMINED, "the check ended before a module was looked at without assumptions")
-
-
-def _individuals(module: NamedModule) -> list[str]:
-    return [i for element in module.elements for i in element]
+#: Why a module is open that rests on assumptions: an answer then is no proof.
+_NOT_BARE = "the check ended before a module was looked at without assumptions"

@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from abox_ops.engine import AddSet, NamedModule
+from abox_ops.engine import MODEL, NO_WIDENING, AddSet, NamedModule, PatchAddSet, WideningFigures
 from abox_ops.modules.named import NamedModules
+from abox_ops.patch.effort import MOST_ELEMENTS, MOST_QUESTIONS
 from jobs.checking.base import AddSetSize, Findings, OpenBase, Telling
 from jobs.checking.inputs import OUTSIDE, is_outside, is_read_by_form
 from jobs.checking.options import ASK, ELSEWHERE, Clock, Options
+from shiq.amounts import count
 from shiq.errors import UsageError
 from shiq.model import Assertion
+from shiq.offers import offers
 from shiq.reading import Place, Places, nowhere
 from shiq.reasoner import AGPL
 from shiq.reasoner.protocol import OPAQUE
@@ -65,6 +68,7 @@ def result_of(
             reasoner_calls=found.calls,
             seconds=clock.seconds,
             spark=found.cost,
+            widening=_widening(found).to_dict(),
         ),
         evidence=_evidence(
             options,
@@ -202,8 +206,23 @@ _BY_FORM = (
 )
 
 
+def _widening(found: Findings) -> WideningFigures:
+    """What asking again has cost, under the criterion `model`."""
+    return found.add_set.widening if offers(found.add_set, PatchAddSet) else NO_WIDENING
+
+
 def _notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]:
     notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
+    if closed := _widening(found).closed:
+        notes.append(
+            f"around {count(closed, 'individual')} everything that may matter was looked at, since {MOST_QUESTIONS} questions, "
+            f"or {MOST_ELEMENTS:,} individuals in them, did not show what may be left out; the verdict is the same"
+        )
+    if found.criterion == MODEL and options.reasoner not in ("auto", "own"):
+        notes.append(
+            f"questions that rest on assumptions go to the reasoner own, those in full to {options.reasoner}; with --criterion "
+            "clausal all are of the second kind"
+        )
     if is_read_by_form(base.tbox):
         notes.append(_BY_FORM)
     if options.accept_agpl and options.reasoner in AGPL:

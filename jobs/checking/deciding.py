@@ -82,6 +82,12 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
         clock.doing = before
         return answers
 
+    def attempt(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
+        before, clock.doing = clock.doing, _ASKING
+        answers = decider.attempt(tbox, modules, left())
+        clock.doing = before
+        return answers
+
     def announce() -> None:
         if clock.certain is None:
             _announce(base, batch.ledger, batch.leftovers, options, clock)
@@ -93,10 +99,10 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
         part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
     ) -> tuple[AddSet, Sequence[Answer]]:
         if onto is not None:
-            return onto.patched(part, abox_of(()), Inquiry(decide, is_over))
+            return onto.patched(part, abox_of(()), Inquiry(decide, is_over, attempt=attempt))
         knowledge_base = base.knowledge_base
         if options.criterion == MODEL and offers(knowledge_base, ModelKnowledgeBase):
-            found = knowledge_base.patched(part, deletions, Inquiry(decide, is_over, options.verdict_only, certain))
+            found = knowledge_base.patched(part, deletions, Inquiry(decide, is_over, options.verdict_only, certain, attempt))
             stage("patching")
             return found
         add_set = knowledge_base.add_set(part, deletions, options.criterion)

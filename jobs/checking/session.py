@@ -251,7 +251,7 @@ class Session:
     def _forget(self) -> None:
         for decider in self._deciders.values():
             # By clauses that are worked out for each snapshot.
-            decider.known.clear()
+            decider.forget()
         for known in self._knowledge_bases.values():
             if isinstance(known, DistributedEngine):
                 known.close()

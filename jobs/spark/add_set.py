@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from abox_ops.conflicts.identities import Identity
-from abox_ops.engine import MODEL, Inquiry
+from abox_ops.engine import MODEL, WideningFigures
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.decide import Decider
 from abox_ops.patch.columns import Patch
+from jobs.spark.reasoners import inquiry_until
 from shiq.abox import ABox
 from shiq.clause import ClausalTBox
 from shiq.model import Assertion
@@ -44,7 +45,7 @@ class SparkAddSet:
         None under other criteria, or if it is not accepted here."""
         if self.batch.plan.criterion != MODEL:
             return None
-        found, answers = self.local.patched(*self._on_the_driver, Inquiry(self.decider.decide))
+        found, answers = self.local.patched(*self._on_the_driver, inquiry_until(self.decider, None))
         accepted = not found.contradictory and all(a.verdict is Verdict.CONSISTENT for a in answers)
         return found.patch if accepted else None
 
@@ -84,6 +85,11 @@ class SparkAddSet:
     @property
     def pulled_in(self) -> int:
         return self.closed.total.pulled_in
+
+    @property
+    def widening(self) -> WideningFigures:
+        """See `abox_ops.engine.PatchAddSet`."""
+        return self.closed.total.widening
 
     def kept(self) -> Iterator[Assertion]:
         """See `abox_ops.engine.AddSet.kept`; group by group, in no particular order within the whole."""

@@ -167,7 +167,7 @@ class BatchGroups:
             parts = [(frame, there & live) for frame, there in parts] + [(records, frozenset(todo))]
             told = records.where(F.col("what").isin(SUMMARY, CLAUSES)).select("joint", "what", "text", "body").collect()
             summaries |= {name: GroupSummary() for name in todo}
-            new_summaries = {row.joint: GroupSummary(**json.loads(row.text)) for row in told if row.what == SUMMARY}
+            new_summaries = {row.joint: GroupSummary.from_json(row.text) for row in told if row.what == SUMMARY}
             rows_read += sum(summary.rows for summary in new_summaries.values())
             summaries |= new_summaries
             clauses = next((bytes(row.body) for row in told if row.what == CLAUSES), clauses)
@@ -190,7 +190,7 @@ class BatchGroups:
         asked = AskedRecords(clauses_by=group if self._needs_clauses else None, answers=True)
         records = self._run(self.rows, {group: group}, {group}, asked).toArrow()
         told = {what: records.filter(pc.equal(records["what"], what)) for what in (SUMMARY, CLAUSES)}
-        summary = sum((GroupSummary(**json.loads(text)) for text in told[SUMMARY]["text"].to_pylist()), GroupSummary())
+        summary = sum((GroupSummary.from_json(text) for text in told[SUMMARY]["text"].to_pylist()), GroupSummary())
         clauses = next(iter(told[CLAUSES]["body"].to_pylist()), b"")
         return ClosedBatch({group: group}, (), {group: summary}, clauses, 1, summary.rows, records)
 

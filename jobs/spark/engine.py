@@ -31,14 +31,13 @@ from jobs.spark.add_set import SparkAddSet, deletions_of
 from jobs.store import Store
 from jobs.store.upkeep import write_store
 from shiq.abox import ABox, abox_of
-from shiq.clause import ClausalTBox
-from shiq.deadline import is_past, seconds_left
+from shiq.deadline import seconds_left
 from shiq.errors import OperationalError
 from shiq.extras import missing_package
 from shiq.lazily import Lazily
 from shiq.model import Assertion, TBox
 from shiq.reading import Place
-from shiq.reasoner.protocol import Answer, Module
+from shiq.reasoner.protocol import Answer
 from shiq.verdict import Leftover, Verdict
 from simplify import SimplifiedTBox
 
@@ -324,25 +323,25 @@ class _Explaining:
 
     def run(self, decider: Decider, options: Options, deadline: float | None, removed: Any) -> None:
         from jobs.spark.explaining import FarExplainer
+        from jobs.spark.reasoners import inquiry_until
 
         here = self._fetched(self.closed, self.bad)
         deletions = abox_of([]) if removed is None else deletions_of(removed)
         quiet = replace(decider, progress=None, audit=None)
 
-        def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
-            return quiet.decide(tbox, modules, seconds_left(deadline))
+        inquiry = inquiry_until(quiet, deadline)
 
         def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
             found: AddSet
             answers: Sequence[Answer]
             if options.criterion == MODEL:
-                patch, answers = self.local.patched(part, deletions, Inquiry(decide, partial(is_past, deadline)))
+                patch, answers = self.local.patched(part, deletions, inquiry)
                 found = cast(AddSet, patch)
             else:
                 found = cast(AddSet, self.local.add_set(part, deletions, options.criterion))
                 modules = [m.module for m in found.modules]
                 self._remember(quiet, found)
-                answers = decide(found.tbox, modules)
+                answers = inquiry.decide(found.tbox, modules)
             explainer.unsure = explainer.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
             return found, inconsistent_groups(found, answers)
 

@@ -15,15 +15,16 @@ import json
 import pickle
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from abox_ops.conflicts.identities import Identity, identities
-from abox_ops.engine import MODEL, NamedModule
+from abox_ops.engine import MODEL, NO_WIDENING, NamedModule, WideningFigures
 from abox_ops.local_add_set import LocalAddSet
 from abox_ops.modules.shapes import Shape, Shapes
 from jobs.spark.auditing import is_drawn
@@ -54,7 +55,8 @@ DDL = "joint bigint, what string, id bigint, text string, count bigint, body bin
 @dataclass(frozen=True)
 class GroupSummary:
     """Figures of one group; ``merged``: elements that it made of several; ``rows`` were read from the store; ``given``: rows of
-    the batch, whose ``content`` is the sum of their hashes; how often the worker had kept what was asked for (``cache_hits``)."""
+    the batch, whose ``content`` is the sum of their hashes; how often the worker had kept what was asked for (``cache_hits``);
+    ``widening``: what asking again has cost."""
 
     insertions: int = 0
     size: int = 0
@@ -67,9 +69,19 @@ class GroupSummary:
     content: int = 0
     cache_hits: int = 0
     cache_misses: int = 0
+    widening: WideningFigures = NO_WIDENING
 
     def __add__(self, other: GroupSummary) -> GroupSummary:
-        return GroupSummary(*(a + b for a, b in zip(asdict(self).values(), asdict(other).values())))
+        return GroupSummary(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> GroupSummary:
+        """What `to_json` gave."""
+        counts: dict[str, Any] = json.loads(text)
+        return cls(**counts | {"widening": WideningFigures(**counts["widening"])})
 
 
 # --- the task -------------------------------------------------------------------------------------
@@ -118,9 +130,11 @@ def run_group(rows: pa.Table, joint: int, plan: Plan, asked: AskedRecords) -> pa
         store.reads.rows - before,
         len(rows),
         sum(rows["content"].to_pylist()),
-        *(after[kept] - cached[kept] for kept in (True, False)),
+        after[True] - cached[True],
+        after[False] - cached[False],
+        add_set.widening,
     )
-    parts = [_records(joint, SUMMARY, texts=[json.dumps(asdict(summary))])]
+    parts = [_records(joint, SUMMARY, texts=[summary.to_json()])]
     if joint == asked.clauses_by:
         parts.append(_records(joint, CLAUSES, texts=[""], bodies=[pickle.dumps(add_set.tbox)]))
     parts.append(_records(joint, SHAPE, texts=list(counts), counts=list(counts.values()), bodies=[bodies[n] for n in counts]))

@@ -9,6 +9,7 @@ the patches together are that of the batch then is in THEORY, "Groups of a batch
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ from abox_ops.local_add_set import LocalAddSet
 from abox_ops.patch.columns import Patch
 from jobs.spark.facts import counted_ends
 from jobs.spark.plan import Plan, whole_of
-from jobs.spark.reasoners import decided_in_time, decider_of
+from jobs.spark.reasoners import decider_of, inquiry_until
 from shiq.abox import ABox
 from shiq.columns.arrays import Ints
 from shiq.reasoner.protocol import Answer
@@ -57,7 +58,8 @@ def plain_patch(kb: LocalKnowledgeBase, insertions: ABox, known: Mapping[str, in
 def inquiry(plan: Plan) -> Inquiry:
     """This worker's reasoner, for as long as a task may ask it."""
     decider = decider_of(plan.asking, (plan.store.identity, plan.extra, plan.names))
-    return Inquiry(*decided_in_time(decider, plan.asking.seconds))
+    seconds = plan.asking.seconds
+    return inquiry_until(decider, None if seconds is None else time.monotonic() + seconds)
 
 
 # --- what it rested on ----------------------------------------------------------------------------

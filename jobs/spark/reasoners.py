@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import atexit
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from abox_ops.engine import Decide
+from abox_ops.engine import Inquiry
 from abox_ops.modules.decide import Decider
 from jobs.spark.worker import kept
 from shiq.clause import ClausalTBox
@@ -39,14 +38,16 @@ def decider_of(asking: Asking, clauses: object) -> Decider:
     return kept("decider", key, lambda: Decider(_created(asking)), lambda d: d.reasoner.close())
 
 
-def decided_in_time(decider: Decider, seconds: float | None) -> tuple[Decide, Callable[[], bool]]:
-    """What asks ``decider`` for ``seconds`` from now on, and whether they are over."""
-    deadline = None if seconds is None else time.monotonic() + seconds
+def inquiry_until(decider: Decider, deadline: float | None) -> Inquiry:
+    """Asks ``decider`` until ``deadline`` (`time.monotonic`)."""
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> Sequence[Answer]:
         return decider.decide(tbox, modules, seconds_left(deadline))
 
-    return decide, partial(is_past, deadline)
+    def attempt(tbox: ClausalTBox, modules: Sequence[Module]) -> Sequence[Answer]:
+        return decider.attempt(tbox, modules, seconds_left(deadline))
+
+    return Inquiry(decide, partial(is_past, deadline), attempt=attempt)
 
 
 def _created(asking: Asking) -> Reasoner:

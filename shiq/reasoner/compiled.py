@@ -41,6 +41,11 @@ class CompiledTBox:
         answer = self.decide_unfolded(module, (steps + more) // 2, deadline)
         return decide(self.tables, module, steps + more, deadline).answer if answer is None else answer
 
+    def attempt(self, module: Module, limit: int, deadline: float | None) -> Answer:
+        """The answer within ``limit`` steps, and as many on the unfolded TBox where these are not enough."""
+        outcome = decide(self.tables, module, limit, deadline)
+        return (self.decide_unfolded(module, limit, deadline) if outcome.stopped else None) or outcome.answer
+
     def core(self, module: Module, steps: int, deadline: float | None) -> Module | None:
         """See `shiq.reasoner.protocol.Tracing`."""
         return core_of(self.tables, module, steps, deadline)

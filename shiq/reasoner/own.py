@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 #: CompiledTBox TBoxes kept.
 KEPT_TBOXES = 4
 
+#: The steps of an attempt, and how many more there are for each individual.
+ATTEMPT_STEPS = 2_000
+ATTEMPT_STEPS_PER_NODE = 20
+
 
 class OwnReasoner:
     """Decides modules by the hypertableau of THEORY, "Deciding a shape without a JVM".
@@ -38,6 +42,12 @@ class OwnReasoner:
         deadline = None if timeout is None else time.monotonic() + timeout
         compiled = self._compile(tbox)
         return [compiled.decide(m, self.steps, self.steps_per_node, deadline) for m in modules]
+
+    def attempt(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+        """`decide` within a small budget: UNDETERMINED where a module is not easy."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        compiled = self._compile(tbox)
+        return [compiled.attempt(m, ATTEMPT_STEPS + len(m.positive) * ATTEMPT_STEPS_PER_NODE, deadline) for m in modules]
 
     def core(self, tbox: ClausalTBox, module: Module, timeout: float | None = None) -> Module | None:
         """See `shiq.reasoner.protocol.Tracing`."""

@@ -16,6 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from abox_ops.elements.partition import StoredPartition
+from abox_ops.engine import never_over
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.modules.decide import Decider
 from jobs.spark import worker
@@ -24,7 +25,7 @@ from jobs.spark.building.completion import CompletionFigures
 from jobs.spark.building.completion_tasks import linked_modules
 from jobs.spark.building.merging import IndexedStore
 from jobs.spark.building.tables import Ranges
-from jobs.spark.reasoners import Asking, decided_in_time
+from jobs.spark.reasoners import Asking
 from jobs.store.upkeep.build import certified_by_model
 from shiq.abox import ABox
 from shiq.rdf import read_ontology
@@ -51,7 +52,7 @@ def _beside(session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking
     begun = time.process_time()
     base, index, roles = indexed.opened()
     knowledge_base = LocalKnowledgeBase(indexed.rules.tbox, base, roles, index)
-    theirs = certified_by_model(knowledge_base, *decided_in_time(Decider(create("own")), None))
+    theirs = certified_by_model(knowledge_base, Decider(create("own")).decide, never_over)
     print(f"{len(ranges)} ranges; one task: {time.process_time() - begun:.2f}")
     worker._kept.clear()
     with pytest.MonkeyPatch.context() as patch:
