@@ -12,7 +12,7 @@ Source: OWL 2 structural specification, section 11 (simple roles, datatypes); TH
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
@@ -43,7 +43,9 @@ _CHAINS_AND_LOOPS = {
 _CARDINALITIES = (owl.ObjectMinCardinality, owl.ObjectMaxCardinality, owl.ObjectExactCardinality)
 
 
-def split_axioms(axioms: Sequence[owl.Axiom], *, chains: bool = True) -> tuple[list[owl.Axiom], list[tuple[owl.Axiom, str, str]]]:
+def split_axioms(
+    axioms: Sequence[owl.Axiom], *, chains: bool = True, in_both_readings: Collection[str] = ()
+) -> tuple[list[owl.Axiom], list[tuple[owl.Axiom, str, str]]]:
     """The axioms inside SHIQ(D), in order, and what is wrong with others: (axiom, kind, message).
 
     Call it once all sources are together. ``chains``: whether regular property chains, Self and reflexive roles count as inside
@@ -52,6 +54,8 @@ def split_axioms(axioms: Sequence[owl.Axiom], *, chains: bool = True) -> tuple[l
     returned as they are; reported is always the axiom as given. One with an unknown datatype, and the first with an IRI as a
     second kind of property (or as class and datatype), is inside and reported too; of others reported, what could be brought
     inside at most.
+
+    in_both_readings: names that are meant to occur as two kinds (`shiq.rdf.two_readings`).
 
     Kinds: ``outside-shiq``, ``non-simple-role``, ``malformed``, ``ill-typed``, ``unknown-datatype``, ``punning``.
     """
@@ -78,7 +82,7 @@ def split_axioms(axioms: Sequence[owl.Axiom], *, chains: bool = True) -> tuple[l
             inside.append((axiom, plain))
     data = _Data(plain for _, plain in inside)
     reported += [(axiom, *finding) for axiom, plain in inside for finding in data.unknown(plain)]
-    reported += _punning(inside)
+    reported += _punning(inside, in_both_readings)
     return [plain for _, plain in inside], list(dict.fromkeys(reported))
 
 
@@ -176,10 +180,12 @@ def _outside(value: owl.Axiom | owl.Assertion, *, chains: bool = False) -> str:
     return ""
 
 
-def _punning(axioms: Iterable[tuple[owl.Axiom, owl.Axiom]]) -> list[tuple[owl.Axiom, str, str]]:
+def _punning(
+    axioms: Iterable[tuple[owl.Axiom, owl.Axiom]], in_both_readings: Collection[str]
+) -> list[tuple[owl.Axiom, str, str]]:
     """Each IRI that stands for two kinds, with the first axiom (as given, and as it is inside) in which it is the second."""
     seen: dict[tuple[str, str], str] = {}
-    told: set[str] = set()
+    told: set[str] = {*in_both_readings}
     found: list[tuple[owl.Axiom, str, str]] = []
     for axiom, plain in axioms:
         for part in parts(plain):

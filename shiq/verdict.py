@@ -36,6 +36,9 @@ UNKNOWN_DATATYPE = "unknown-datatype"
 KINDS: dict[str, str] = {
     "malformed": "a line or triple that is not RDF, or an axiom whose triples do not fit the OWL 2 mapping",
     "undeclared": "a class or property that the TBox does not know: no axiom can see it, mostly a typo",
+    "foreign": "a class or property of a namespace in which the TBox defines nothing: no axiom can see it, so it cannot matter",
+    "mostly-foreign": "a batch that is mostly about terms which the TBox does not know: it may be meant for another TBox",
+    "two-readings": "a property that nothing declares to be an object or a data property: axioms count in both readings",
     "empty-tbox": "a TBox without axioms: nothing could ever be refuted",
     "outside-shiq": "an axiom or class expression outside SHIQ(D), such as nominals, keys or irregular property chains",
     "outside-dl-lite": "an axiom that a stream is not watched for: it says more than inclusions of names and ∃R",
@@ -78,6 +81,8 @@ INFORMATIVE = frozenset(
         "without-effect",
         "unmatched-deletion",
         "passed-over",
+        "foreign",
+        "two-readings",
         "many-equal",
         "hub",
         "unsatisfiable-class",

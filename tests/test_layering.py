@@ -42,6 +42,7 @@ ROOMS = (
     "jobs.checking.options",
     "jobs.checking.base",
     "jobs.checking.inputs",
+    "jobs.checking.open_kinds",
     "jobs.checking.answer",
     "jobs.checking.explaining",
     "jobs.checking.outside",

@@ -12,6 +12,7 @@ from abox_ops.modules.named import NamedModules
 from abox_ops.patch.effort import MOST_ELEMENTS, MOST_QUESTIONS
 from jobs.checking.base import AddSetSize, Findings, OpenBase, Telling
 from jobs.checking.inputs import OUTSIDE, is_outside, is_read_by_form
+from jobs.checking.open_kinds import Refutes, keep_settled
 from jobs.checking.options import ASK, ELSEWHERE, Clock, Options
 from shiq.amounts import count
 from shiq.errors import UsageError
@@ -39,11 +40,14 @@ def result_of(
     options: Options,
     clock: Clock,
     places: Places = nowhere,
+    refutes: Refutes | None = None,
 ) -> Result:
-    """The result of a batch: of what was ``found``, with the ``ledger`` and ``leftovers`` of reading it."""
+    """The result of a batch: of what was ``found``, with the ``ledger`` and ``leftovers`` of reading it; ``refutes``: see
+    `jobs.checking.open_kinds.keep_settled`."""
+    found = keep_settled(found, base.tbox, refutes)
     add_set = found.add_set
     places_of = {**found.places, **(places(a for raw in found.conflicts for a in raw.insertions) if found.conflicts else {})}
-    everything = options.known.marked((*base.leftovers, *leftovers))
+    everything = options.known.marked((*base.leftovers, *leftovers, *_mostly_foreign(leftovers, ledger, options)))
     disagreements = tuple(found.audit.disagreements) if found.audit else ()
     if disagreements:
         verdict, reason = Verdict.UNDETERMINED, f"{disagreements[0]}: one of them is wrong, so nothing of this run is believed"
@@ -89,6 +93,16 @@ def result_of(
         ended=found.ended,
         snapshot=base.snapshot,
     )
+
+
+def _mostly_foreign(leftovers: Iterable[Leftover], ledger: Mapping[str, int], options: Options) -> tuple[Leftover, ...]:
+    """A leftover for a batch of which more than half is about foreign terms; none where these are allowed."""
+    foreign = sum(leftover.count for leftover in leftovers if leftover.kind == "foreign")
+    total = foreign + ledger.get("assertion", 0) + ledger.get("leftover:undeclared", 0)
+    if 2 * foreign <= total or "foreign" in options.allow:
+        return ()
+    message = f"{foreign:,} of {total:,} assertions use terms that the ontology does not know"
+    return (Leftover("mostly-foreign", message, hint="is it the right ontology? --allow foreign if it is"),)
 
 
 def refuted_result(

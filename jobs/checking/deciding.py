@@ -13,11 +13,13 @@ from abox_ops.modules.named import NamedModules, asked, distinct_answers, incons
 from jobs.checking.answer import crowds, refuted_result, result_of, time_over
 from jobs.checking.base import Asserting, DistributedEngine, Explanation, Findings, InputBatch, OpenBase
 from jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
-from jobs.checking.options import Clock, Options, resolved
+from jobs.checking.open_kinds import open_properties
+from jobs.checking.options import EXPLAIN_SECONDS, Clock, Options, engine_named, resolved
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
 from shiq.deadline import is_past, seconds_left
 from shiq.lazily import Lazily
+from shiq.model import THING, Assertion, ClassAssertion, TBox
 from shiq.offers import offers
 from shiq.reading import Place, Places, nowhere
 from shiq.reasoner import BACKENDS, create
@@ -73,6 +75,10 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
     insertions, deletions = batch.insertions, batch.deletions
     before, sent = decider.asked, sent_by(decider)
     options, notes = resolved(options, base.knowledge_base, deletions)
+    if open_properties(base.tbox.signature):
+        # A contradiction counts once it is explained: it may rest on reading a property in both ways.
+        options = replace(options, verdict_only=False, max_conflicts=options.max_conflicts or 1)
+        options = replace(options, explain_seconds=EXPLAIN_SECONDS if options.explain_seconds == 0 else options.explain_seconds)
     deadline, left, is_over = deadline_of(options, clock.begun)
     clock.doing, clock.certain = _LOOKING, None
 
@@ -184,11 +190,24 @@ def answered_outside(
         told = with_outside(base, batch, found, leftovers, options, decider, left, announce)
         base, found, leftovers = replace(base, leftovers=told.base), told.found, told.batch
         clock.stage("what is outside SHIQ(D)")
-    return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places)
+    return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places, partial(_refutes, decider, left))
+
+
+def _refutes(decider: Decider, seconds: float | None, tbox: TBox, assertions: Sequence[Assertion]) -> bool:
+    """Whether the reasoner refutes ``tbox`` with ``assertions``; without any, whether nothing can exist."""
+    something = ClassAssertion(THING, "urn:shiq:something")
+    add_set = engine_named("memory").build(tbox, ABox()).add_set(abox_of([something, *assertions]), abox_of(()), "none")
+    modules = [named.module for named in add_set.modules]
+    return bool(add_set.contradictory) or any(
+        answer.verdict is Verdict.INCONSISTENT for answer in decider.decide(add_set.tbox, modules, seconds)
+    )
 
 
 def _announce(base: OpenBase, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock) -> None:
-    """Tells that the batch is inconsistent for certain, to whoever asked to hear it at once."""
+    """Tells that the batch is inconsistent for certain, to whoever asked to hear it at once. Not where the contradiction may rest
+    on reading a property in both ways."""
+    if open_properties(base.tbox.signature):
+        return
     clock.certain = refuted_result(base, ledger, leftovers, options, clock)
     if options.certain is not None:
         options.certain(clock.certain)

@@ -26,7 +26,7 @@ MOST_PLACES = 3
 
 def result_text(result: Result, *, verbose: bool = False) -> str:
     """The verdict first, then why, then figures."""
-    lines = [result.verdict.value.upper() + _without(result)]
+    lines = [result.verdict.value.upper() + _without(result) + _foreign(result)]
     if result.reason:
         lines += [f"  {part}" for part in result.reason.split("; ")]
     if known := known_counts(result.evidence.leftovers):
@@ -39,6 +39,15 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
     if result.committed:
         lines += [f"committed: the store holds snapshot {result.committed}"]
     return "\n".join(lines)
+
+
+def _foreign(result: Result) -> str:
+    """How much of what was read a consistent verdict has about terms that the ontology does not know."""
+    foreign = result.evidence.ledger.get("leftover:foreign", 0)
+    if not foreign or result.verdict is not Verdict.CONSISTENT:
+        return ""
+    total = foreign + result.evidence.ledger.get("assertion", 0)
+    return f", {foreign:,} of {total:,} assertions use terms that the ontology does not know"
 
 
 def _without(result: Result) -> str:

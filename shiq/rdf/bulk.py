@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.model import NOTHING, Literal, Signature
+from shiq.rdf.namespaces import OwnNamespaces
 from shiq.rdf.surroundings import unknown_word
 from shiq.rdf.triples import IRI, LITERAL, Triples, column
 from shiq.rdf.vocabulary import (
@@ -48,8 +49,9 @@ _BUCKETS = (
     "leftover:undeclared",
     "leftover:malformed",
     "leftover:unknown-vocabulary",
+    "leftover:foreign",
 )
-_TO_GRAPH, _ASSERTED, _ANNOTATED, _DECLARED, _UNDECLARED, _MALFORMED, _MISSPELT = range(7)
+_TO_GRAPH, _ASSERTED, _ANNOTATED, _DECLARED, _UNDECLARED, _MALFORMED, _MISSPELT, _FOREIGN = range(8)
 
 
 #: What all reserved names begin with.
@@ -168,12 +170,14 @@ def resolve(
         noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
         noted |= _marked(triples, known.annotation_properties)[predicates[on_axiom]]
         bucket[on_axiom] = np.where(noted, _ANNOTATED, _MALFORMED)
+    foreign = _foreign(triples, known, bucket == _UNDECLARED, np.where(types, values, predicates))
     misspelt = _misspelt(triples)
     kept = (bucket == _ASSERTED) | (bucket == _UNDECLARED)
     bucket[kept & (misspelt[subjects] | misspelt[values])] = _MISSPELT
 
     built_in = _marked(triples, BUILT_IN_OBJECT | BUILT_IN_DATA)[predicates] & kept
     kept &= ~built_in
+    bucket[foreign & (bucket == _UNDECLARED)] = _FOREIGN
     bucket[built_in] = _TO_GRAPH  # counted with the other assertions that are values
     counts = np.bincount(bucket[:counted], minlength=len(_BUCKETS))
     result = Bulk(
@@ -185,6 +189,7 @@ def resolve(
         ledger=Counter({name: int(n) for name, n in zip(_BUCKETS[1:], counts[1:]) if n}),
     )
     result.leftovers += _undeclared(triples, known, (bucket == _UNDECLARED).nonzero()[0], types)
+    result.leftovers += _foreign_names(triples, (bucket == _FOREIGN).nonzero()[0], types)
     result.leftovers += _malformed(triples, (bucket == _MALFORMED).nonzero()[0], types, kind, on_axiom)
     result.leftovers += _unknown_words(triples, (bucket == _MISSPELT).nonzero()[0], misspelt)
     return result
@@ -222,6 +227,17 @@ def _documents(triples: Triples, known: Signature, headers: Collection[str], ind
     usual = _flags(triples, distinct(predicates[rows]), lambda term: str(term).startswith(DOCUMENTATION))
     literal = np.frombuffer(bytes(triples.kinds), dtype=np.uint8)[values] == LITERAL
     found: Flags = _marked(triples, headers)[subjects] | (entity[subjects] & (literal | usual[predicates]))
+    return found
+
+
+def _foreign(triples: Triples, known: Signature, unknown: Flags, names: npt.NDArray[Any]) -> Flags:
+    """The rows among ``unknown`` whose name lies in a namespace in which the ontology defines nothing; ``names``: of each row,
+    its property, or the class of its subject (THEORY, "Foreign terms")."""
+    if not unknown.any():
+        return unknown
+    own = OwnNamespaces(known.classes | known.object_properties | known.data_properties | known.datatypes)
+    foreign = _flags(triples, distinct(names[unknown]), lambda term: own.is_foreign(str(term)))
+    found: Flags = unknown & foreign[names]
     return found
 
 
@@ -263,6 +279,14 @@ def _undeclared(triples: Triples, known: Signature, rows: Rows, types: Flags) ->
     near_property = NearMisses(known.object_properties | known.data_properties | known.annotation_properties)
     for term, some in _groups(of_property, predicates[of_property]):
         yield _unknown_name(triples, "property", term, some, near_property)
+
+
+def _foreign_names(triples: Triples, rows: Rows, types: Flags) -> Iterable[Leftover]:
+    for what, some in (("class", rows[types[rows]]), ("property", rows[~types[rows]])):
+        names = column(triples.object if what == "class" else triples.predicate)
+        for term, of_name in _groups(some, names[some]):
+            message = f"the {what} <{triples.terms[term]}> lies in a namespace of which the ontology defines nothing"
+            yield triples.leftover("foreign", message, int(of_name[0]), count=len(of_name), rows=of_name.tolist())
 
 
 def _unknown_name(triples: Triples, what: str, term: int, rows: Rows, near: NearMisses) -> Leftover:

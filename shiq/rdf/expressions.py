@@ -12,7 +12,7 @@ from typing import Any
 
 from shiq import model as owl
 from shiq.rdf.expression_loop import Build, ExpressionLoop, Key
-from shiq.rdf.graph import UnmappedError, VocabularyGraph, read_list
+from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import CARDINALITIES, FACETS, FILLERS, OPERATORS, ORDINARY_CLASSES, TYPE, is_reserved
@@ -86,11 +86,7 @@ class Expressions(ExpressionLoop):
             return OBJECT
         kind = self._kinds.property_kind(node)
         if not kind:
-            raise UnmappedError(
-                "undeclared",
-                f"nothing says whether <{node}> is an object property or a data property",
-                "declare it as owl:ObjectProperty or owl:DatatypeProperty",
-            )
+            raise OpenPropertyError(node)
         return kind
 
     def _expect(self, iri: str, kind: str) -> None:

@@ -29,6 +29,15 @@ class UnmappedError(Exception):
         self.hint = hint
 
 
+class OpenPropertyError(UnmappedError):
+    """A property ``iri`` of which nothing says whether it is an object or a data property."""
+
+    def __init__(self, iri: str) -> None:
+        message = f"nothing says whether <{iri}> is an object property or a data property"
+        super().__init__("undeclared", message, "declare it as owl:ObjectProperty or owl:DatatypeProperty")
+        self.iri = iri
+
+
 @dataclass
 class VocabularyGraph:
     """Distinct triples in the order first read. Triple i was read ``copies[i]`` times, first at row ``rows[i]`` of the columns;
@@ -180,7 +189,9 @@ class Failure:
 @dataclass
 class GraphMapping:
     """What the main triples of a graph give. ``annotations`` say nothing that a model could see; ``suspects`` are assertions that
-    are taken as they stand, but were probably meant otherwise: the names of classes and properties in them, and why."""
+    are taken as they stand, but were probably meant otherwise: the names of classes and properties in them, and why.
+    ``in_both_readings``: properties that were read as object and as data property, with the triples that needed it;
+    ``open_fillers``: names that are a datatype in one of these readings, though nothing declares them."""
 
     axioms: list[MappedValue[owl.Axiom]] = field(default_factory=list)
     assertions: list[MappedValue[owl.Assertion]] = field(default_factory=list)
@@ -188,6 +199,8 @@ class GraphMapping:
     failures: list[Failure] = field(default_factory=list)
     annotations: list[int] = field(default_factory=list)
     suspects: list[tuple[MappedValue[owl.Assertion], tuple[str, ...], str]] = field(default_factory=list)
+    in_both_readings: dict[str, list[int]] = field(default_factory=dict)
+    open_fillers: set[str] = field(default_factory=set)
 
 
 def unattached(graph: VocabularyGraph) -> Iterator[list[int]]:

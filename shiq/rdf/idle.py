@@ -5,50 +5,17 @@ Whether anything uses a name can only be said where all there is was read: data 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from shiq.model import OWL, RDFS
+from shiq.model import OWL
 from shiq.rdf.graph import UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.triples import Triples, column
-from shiq.rdf.vocabulary import DECLARATIONS, FIRST, FUNCTIONAL, REST, TYPE, is_reserved
+from shiq.rdf.vocabulary import DECLARATIONS, FIRST, REST, TYPE, is_reserved
 
-_PAIRS = frozenset({OWL + "equivalentProperty", RDFS + "subPropertyOf"})
-_EMPTY_WILL_DO = frozenset({RDFS + "domain"})
 _MONOTONE = frozenset({OWL + "intersectionOf", OWL + "unionOf"})
 _LIST = frozenset({FIRST, REST})
-
-
-def idle_properties(graph: VocabularyGraph, mains: Iterable[int], is_used: Callable[[str], bool]) -> set[int]:
-    """Picks of ``mains``, triples about properties of which nothing says whether they are object or data properties,
-    those that hold whatever these are, because each of the properties may be empty.
-
-    That is so for FunctionalProperty, a domain, and subPropertyOf and equivalentProperty between such properties, where nothing
-    else mentions them; ``is_used`` says whether a name is the predicate of a triple.
-    """
-    names = {i: found for i in mains if (found := _names(graph, i))}
-    mentioned: dict[str, set[int]] = {name: set() for found in names.values() for name in found}
-    for i, (subject, value) in enumerate(zip(graph.subjects, graph.objects)):
-        for node in (subject, value):
-            if isinstance(node, str) and node in mentioned:
-                mentioned[node].add(i)
-    used = [name for name, places in mentioned.items() if places - names.keys() or is_used(name)]
-    while used:
-        for i in mentioned[used.pop()]:
-            used += names.pop(i, ())
-    return set(names)
-
-
-def _names(graph: VocabularyGraph, main: int) -> tuple[str, ...]:
-    """The properties of which triple ``main`` says what their being empty meets; none for another triple."""
-    subject, predicate, value = graph.subjects[main], graph.predicates[main], graph.objects[main]
-    pair = predicate in _PAIRS
-    if not (pair or predicate in _EMPTY_WILL_DO or (predicate == TYPE and value == FUNCTIONAL)):
-        return ()
-    found = (subject, value) if pair else (subject,)
-    plain = all(isinstance(node, str) and not node.startswith("_:") and not is_reserved(node) for node in found)
-    return tuple(map(str, found)) if plain else ()
 
 
 def is_lone(name: str, main: int, triples: Triples, graph: VocabularyGraph, is_annotation: Callable[[str], bool]) -> bool:

@@ -33,7 +33,8 @@ OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
 @dataclass
 class Kinds:
     """Names by kind, built-in ones left out. A property in ``punned`` is declared as object and data property both. One that is
-    an annotation property beside an object or data property is in both sets, and read as the latter."""
+    an annotation property beside an object or data property is in both sets, and read as the latter. ``components``: properties
+    of unknown kind that axioms force to be of one kind, for each of them."""
 
     classes: set[str] = field(default_factory=set)
     datatypes: set[str] = field(default_factory=set)
@@ -41,6 +42,15 @@ class Kinds:
     data_properties: set[str] = field(default_factory=set)
     annotation_properties: set[str] = field(default_factory=set)
     punned: set[str] = field(default_factory=set)
+    components: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def component_of(self, iri: str) -> str:
+        """The first of the properties that are of the same kind as ``iri``, whatever kind that is."""
+        return self.components.get(iri, (iri,))[0]
+
+    def members_of(self, component: str) -> tuple[str, ...]:
+        """The properties of the component that begins with ``component``."""
+        return self.components.get(component, (component,))
 
     def is_class(self, iri: str) -> bool:
         return iri in self.classes or iri in BUILT_IN_CLASSES

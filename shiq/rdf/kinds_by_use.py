@@ -54,6 +54,24 @@ def infer(graph: VocabularyGraph, kinds: Kinds) -> None:
             if kind and not is_reserved(other) and not kinds_of(kinds, other) and other not in kinds.punned:
                 _settle(kinds, other, {kind})
                 stack.append(other)
+    for iri in sorted(links):
+        if iri not in kinds.components and _is_open(kinds, iri):
+            members = _linked(links, iri)
+            kinds.components.update(dict.fromkeys(members, members))
+
+
+def _is_open(kinds: Kinds, iri: str) -> bool:
+    return not is_reserved(iri) and not kinds_of(kinds, iri) and iri not in kinds.punned
+
+
+def _linked(links: dict[str, set[str]], start: str) -> tuple[str, ...]:
+    """All that is linked with ``start``, directly or not, in order. Stops because each property is visited once."""
+    found, stack = {start}, [start]
+    while stack:
+        new = links[stack.pop()] - found
+        found |= new
+        stack += new
+    return tuple(sorted(found))
 
 
 def _settle(kinds: Kinds, iri: str, found: set[str]) -> None:

@@ -325,13 +325,13 @@ def _reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
     _abox(reading.abox, name, loaded)
     loaded.labels += ((iri, PROPERTIES[0], owl.Literal(label)) for iri, label in reading.labels.items())
     loaded.ontologies |= reading.ontologies
-    # What was undeclared is looked at anew; triples are not there any more, so their surplus over axioms stays where it was.
+    # What was undeclared or foreign is looked at anew. Triples are not there any more: their surplus over axioms stays.
     counts = Counter(reading.ledger)
     counts["axiom"] -= len(reading.tbox.axioms)
-    counts["assertion"] += counts.pop("leftover:undeclared", 0) - len(reading.abox)
+    counts["assertion"] += counts.pop("leftover:undeclared", 0) + counts.pop("leftover:foreign", 0) - len(reading.abox)
     counts.pop("leftover:missing-import", None)
     loaded.ledger.update(counts)
-    _leftovers((leftover for leftover in reading.leftovers if leftover.kind != "undeclared"), loaded)
+    _leftovers((leftover for leftover in reading.leftovers if leftover.kind not in ("undeclared", "foreign")), loaded)
     loaded.whole.append((reading.leftovers, reading.left_out))
 
 

@@ -6,16 +6,21 @@ Source: OWL 2 Mapping to RDF Graphs, section 3.2.5 (tables 16 to 18), with OWL 1
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 from shiq import model as owl
 from shiq.rdf.expression_loop import Key
 from shiq.rdf.expressions import Expressions
-from shiq.rdf.graph import Failure, GraphMapping, MappedValue, UnmappedError, VocabularyGraph, read_list
+from shiq.rdf.graph import Failure, GraphMapping, MappedValue, OpenPropertyError, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.individuals import IndividualMapper
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
+from shiq.rdf.two_readings import TwoReadings
 from shiq.rdf.vocabulary import CHARACTERISTICS, DATATYPES, FILLERS, FUNCTIONAL, OPERATORS, TYPE
+from shiq.signature import parts
+
+V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
 _CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], owl.Axiom]] = {
     owl.OWL + "InverseFunctionalProperty": owl.InverseFunctionalObjectProperty,
@@ -35,18 +40,44 @@ def map_graph(
     ``is_individual`` says whether a name is used as an individual elsewhere, ``whole`` whether everything there is was looked at.
     """
     mapper = _Mapper(graph, kinds, expressions, is_individual, whole)
+    both = TwoReadings(graph, kinds, lambda read, built: _Mapper(graph, read, built, is_individual, whole))
     for main, predicate in enumerate(graph.predicates):
         handler = _HANDLERS.get(predicate)
         if handler is None or graph.bucket[main]:
             continue
         try:
-            handler(mapper, main, graph.subjects[main], graph.objects[main])
+            _apply(handler, main, mapper)
+        except OpenPropertyError:
+            try:
+                for found in both.map(main, partial(_apply, handler, main)):
+                    found.hand_over(mapper.result)
+            except UnmappedError as error:
+                mapper.result.failures.append(Failure(main, error.kind, error.message, error.hint))
         except UnmappedError as error:
             mapper.result.failures.append(Failure(main, error.kind, error.message, error.hint))
+    mapper.result.in_both_readings.update(both.properties)
+    for names in (kinds.object_properties, kinds.data_properties):
+        names.update(both.properties)
     return mapper.result
 
 
+def _apply(handler: _Handler, main: int, mapper: _Mapper) -> None:
+    handler(mapper, main, mapper.graph.subjects[main], mapper.graph.objects[main])
+
+
 class _Mapper(IndividualMapper):
+    def hand_over(self, result: GraphMapping) -> None:
+        """Move what this mapper has made to ``result``, each value with all its triples."""
+        mine, self.result = self.result, GraphMapping()
+        result.axioms += map(self._with_triples, mine.axioms)
+        result.assertions += map(self._with_triples, mine.assertions)
+        result.annotations += mine.annotations
+        named = (part.iri for item in mine.axioms for part in parts(item.value) if isinstance(part, owl.Datatype))
+        result.open_fillers.update(iri for iri in named if not self.kinds.is_datatype(iri))
+
+    def _with_triples(self, item: MappedValue[V]) -> MappedValue[V]:
+        return MappedValue(item.value, item.main, [*item.triples, *self.expressions.triples_of(item.keys, set())])
+
     # --- rdf:type ---
 
     def type(self, main: int, subject: str, value: Term) -> None:

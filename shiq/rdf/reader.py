@@ -17,7 +17,7 @@ from shiq.rdf.accounts import Accounts, Finding, LeftOut, capped
 from shiq.rdf.assemble import build_abox
 from shiq.rdf.bulk import Bulk, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
 from shiq.rdf.graph import GraphMapping, build_graph, unattached
-from shiq.rdf.idle import idle_properties, is_idle_expression, is_lone
+from shiq.rdf.idle import is_idle_expression, is_lone
 from shiq.rdf.kinds import find_kinds
 from shiq.rdf.load import LoadedSources, Progress, StatedValue, add_row, load, settle_imports
 from shiq.rdf.places import LeftPlaces, ReadPlaces
@@ -55,7 +55,7 @@ def read_ontology(
     known = reader.kinds.signature() | signature_of(axioms)
     from shiq.profile import split_axioms
 
-    inside, reported = split_axioms(list(axioms), chains=chains)
+    inside, reported = split_axioms(list(axioms), chains=chains, in_both_readings=reader.in_both_readings())
     findings = _findings(reported)
     reader.accounts.settle(loaded.axioms, reader.mapping.axioms, "axiom", findings)
     reading = reader.finish(owl.TBox(tuple(dict.fromkeys(inside)), known), known, inside)
@@ -202,6 +202,11 @@ class _Reader:
             for name in names
         )
 
+    def in_both_readings(self) -> set[str]:
+        """Names that count as two kinds: properties of open kind and their fillers, here or in a reading that is passed on."""
+        before = (leftover.term for leftover in self.loaded.leftovers if leftover.kind == "two-readings")
+        return {*self.mapping.in_both_readings, *self.mapping.open_fillers, *before}
+
     def axioms(self) -> list[owl.Axiom]:
         """Every axiom, as often as it was read."""
         return [*(item.value for item in self.loaded.axioms), *(item.value for item in self.mapping.axioms)]
@@ -228,16 +233,17 @@ class _Reader:
             findings[item.value].append((kind, message, hint))
         for value, finding in _unknown_names(values, known):
             findings[value].append(finding)
+        for iri, mains in mapping.in_both_readings.items():
+            message = f"nothing says whether <{iri}> is an object property or a data property: it was read as both"
+            hint = "declare it as owl:ObjectProperty or owl:DatatypeProperty"
+            accounts.leave("two-readings", message, mains[0], hint, len(mains), len(mains))
         for all_different in mapping.apart:  # which nothing is ever wrong with
             graph.assign((all_different.main, *all_different.triples), "assertion")
         accounts.settle(stated, mapping.assertions, "assertion", findings)
         accounts.pass_over(self.loaded.of_annotations, known)
         graph.assign(mapping.annotations, "annotation")
-        unknown = [failure.main for failure in mapping.failures if failure.kind == "undeclared"]
-        idle = idle_properties(graph, unknown, self._is_used) if unknown and self.closed else set()
         for failure in mapping.failures:
-            kind = "without-effect" if failure.main in idle else failure.kind
-            accounts.fail(failure.main, (kind, failure.message, failure.hint))
+            accounts.fail(failure.main, (failure.kind, failure.message, failure.hint))
         for main, indexes in self.reified:
             graph.assign(indexes, "annotation" if graph.copies[main] else graph.bucket[main])
         for group in unattached(graph):
@@ -265,7 +271,8 @@ class _Reader:
         left = (*self.loaded.leftovers, *accounts.leftovers, *bulk.leftovers)
         held = frozenset(values).difference(value for value, _, _ in reported)
         # What is said with a name that the TBox does not know is in A.
-        of_a = {id(x) for x in bulk.leftovers if x.kind == "undeclared"} | {id(x) for x, v in accounts.values() if v in held}
+        of_a = {id(x) for x in bulk.leftovers if x.kind in ("undeclared", "foreign")}
+        of_a |= {id(x) for x, v in accounts.values() if v in held}
         counts = self.loaded.ledger
         for ledger in (bulk.ledger, accounts.ledger, graph.ledger()):
             counts.update(ledger)

@@ -1,0 +1,104 @@
+"""Conflicts about properties that were read as object and as data property both: which of them hold in every reading.
+
+An assertion of a conflict leaves one kind for its property: a literal is a value, anything else an individual. An axiom about
+properties alone carries that kind on to the others in it (THEORY, "Terms that may be object or data").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TypeAlias
+
+from abox_ops.conflicts.raw_conflict import RawConflict
+from jobs.checking.base import Findings
+from shiq.model import (
+    Assertion,
+    DataProperty,
+    DataPropertyAssertion,
+    NegativeDataPropertyAssertion,
+    NegativeObjectPropertyAssertion,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    Signature,
+    TBox,
+)
+from shiq.signature import entities
+
+#: Whether a reasoner refutes a TBox with assertions.
+Refutes: TypeAlias = Callable[[TBox, Sequence[Assertion]], bool]
+#: Of more properties the readings are not gone through.
+MOST_NAMES = 4
+_ASSERTIONS = (
+    *(ObjectPropertyAssertion, NegativeObjectPropertyAssertion),
+    *(DataPropertyAssertion, NegativeDataPropertyAssertion),
+)
+
+
+def open_properties(signature: Signature) -> frozenset[str]:
+    """The properties that count as object and as data property."""
+    return signature.object_properties & signature.data_properties
+
+
+def unsettled_properties(conflict: RawConflict, open_names: Collection[str]) -> set[str]:
+    """The properties of ``open_names`` for which the conflict does not itself leave the kind in which its axioms use them.
+
+    Stops because properties are only added to a set.
+    """
+    values = (*conflict.axioms, *conflict.base, *conflict.insertions)
+    used = {part for value in values for part in _properties(value) if part.iri in open_names}
+    settled = {
+        part for value in values if isinstance(value, _ASSERTIONS) for part in _properties(value) if part.iri in open_names
+    }
+    about_properties = [
+        {*_properties(axiom)} for axiom in conflict.axioms if all(isinstance(e, _PROPERTIES) for e in entities(axiom))
+    ]
+    grown = True
+    while grown:
+        reached = set().union(*(group for group in about_properties if settled & group)) & used
+        grown = not reached <= settled
+        settled |= reached
+    return {part.iri for part in used - settled}
+
+
+_PROPERTIES = (ObjectProperty, DataProperty)
+
+
+def _properties(value: object) -> list[ObjectProperty | DataProperty]:
+    return [part for part in entities(value) if isinstance(part, _PROPERTIES)]
+
+
+def is_refuted_in_each_reading(conflict: RawConflict, names: Collection[str], tbox: TBox, refutes: Refutes) -> bool:
+    """Whether the assertions of ``conflict`` contradict ``tbox`` whichever kind each of ``names`` has; at most `MOST_NAMES`."""
+    if len(names) > MOST_NAMES:
+        return False
+    assertions = (*conflict.base, *conflict.insertions)
+    for kinds in product(_PROPERTIES, repeat=len(names)):
+        dropped = {kind(name) for name, chosen in zip(sorted(names), kinds) for kind in _PROPERTIES if kind is not chosen}
+        axioms = tuple(axiom for axiom in tbox.axioms if dropped.isdisjoint(_properties(axiom)))
+        if not refutes(replace(tbox, axioms=axioms), [a for a in assertions if dropped.isdisjoint(_properties(a))]):
+            return False
+    return True
+
+
+def keep_settled(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
+    """``found`` with the conflicts that hold in every reading of ``tbox``; without any, the contradiction counts as undecided.
+
+    refutes: asked about single readings; without it, only what the assertions of a conflict settle counts.
+    """
+    open_names = open_properties(tbox.signature)
+    if not found.refuted or not open_names:
+        return found
+    unsettled = [unsettled_properties(conflict, open_names) for conflict in found.conflicts]
+    settled = [
+        conflict
+        for conflict, names in zip(found.conflicts, unsettled)
+        if not names or (refutes is not None and is_refuted_in_each_reading(conflict, names, tbox, refutes))
+    ]
+    if settled:
+        return replace(found, conflicts=settled, complete=found.complete and len(settled) == len(found.conflicts))
+    names = sorted(set().union(*unsettled) or open_names)
+    shown = ", ".join(f"<{name}>" for name in names[:3]) + (", …" if len(names) > 3 else "")
+    reason = f"there is a contradiction if each of {shown} is an object and a data property; declare them as one of the two"
+    return replace(found, refuted=0, conflicts=(), unexplained=0, complete=False, undecided=(*found.undecided, reason))

@@ -1,0 +1,83 @@
+"""Namespaces of terms: which ones an ontology defines terms in, and which look like a misspelling of one of these.
+
+>>> namespace_of("http://xmlns.com/foaf/0.1/Person"), namespace_of("http://purl.obolibrary.org/obo/BFO_0000001")
+('http://xmlns.com/foaf/0.1/', 'http://purl.obolibrary.org/obo/BFO_')
+>>> own = OwnNamespaces(["http://example.org/onto#Cat"])
+>>> own.is_foreign("http://xmlns.com/foaf/0.1/name"), own.is_foreign("http://example.org/onto#Dgo")
+(True, False)
+>>> own.is_foreign("https://www.example.org/onto.owl#Dog"), own.nearest("https://www.example.org/onto.owl#Dog")
+(False, 'http://example.org/onto#')
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+
+#: All OBO ontologies share this folder; the prefix before the number tells them apart.
+_OBO = "http://purl.obolibrary.org/obo/"
+#: Parts of a namespace that say nothing of which vocabulary it is.
+_IDLE = re.compile(r"^[a-z]+://(www\.)?|\.(owl|rdf|ttl|rdfs|n3)(?=$)|[#/]+$")
+
+
+def namespace_of(iri: str) -> str:
+    """The IRI up to its last ``#``, else its last ``/``, else its last ``:``; of OBO terms up to the last ``_``."""
+    if iri.startswith(_OBO) and "_" in iri[len(_OBO) :]:
+        return iri[: iri.rindex("_") + 1]
+    end = iri.rfind("#")
+    return iri[: 1 + (end if end >= 0 else iri.rfind("/") if "/" in iri else iri.rfind(":"))]
+
+
+class OwnNamespaces:
+    """The namespaces in which an ontology has ``names``. A term of any other namespace is foreign to it, unless that namespace
+    is nearly one of these: then the term is more likely misspelt."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = names
+        self.nearest = lru_cache(1024)(self._nearest)
+
+    @cached_property
+    def _own(self) -> dict[str, str]:
+        """Each namespace by what is left of it without scheme, ``www.``, file ending and separator."""
+        return {_core(namespace): namespace for namespace in sorted({namespace_of(name) for name in self._names})}
+
+    def is_foreign(self, iri: str) -> bool:
+        """Whether ``iri`` lies neither in an own namespace nor in one that nearly is."""
+        return bool(namespace_of(iri)) and not self.nearest(iri)
+
+    def _nearest(self, iri: str) -> str:
+        """The own namespace that ``iri`` lies in, or that its namespace is nearly; "" if there is none."""
+        core = _core(namespace_of(iri))
+        if core in self._own:
+            return self._own[core]
+        return next((namespace for own, namespace in self._own.items() if _is_near(core, own)), "")
+
+
+def _core(namespace: str) -> str:
+    text = namespace.lower()
+    while (shorter := _IDLE.sub("", text)) != text:
+        text = shorter
+    return text
+
+
+def _is_near(first: str, second: str) -> bool:
+    """Whether one or two letters tell two namespaces apart, and these are less than half of the part that they stand in."""
+    if abs(len(first) - len(second)) > 2:
+        return False
+    one, two = re.split(r"[/#:]", first), re.split(r"[/#:]", second)
+    if len(one) != len(two):
+        return _distance(first, second) <= 2
+    parts = [(a, b) for a, b in zip(one, two) if a != b]
+    distance = sum(_distance(a, b) for a, b in parts)
+    return distance <= 2 and all(2 * _distance(a, b) < min(len(a), len(b)) for a, b in parts)
+
+
+def _distance(first: str, second: str) -> int:
+    """The number of letters to insert, delete or exchange (Levenshtein)."""
+    row = list(range(len(second) + 1))
+    for i, a in enumerate(first, 1):
+        before, row[0] = row[0], i
+        for j, b in enumerate(second, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
+    return row[-1]

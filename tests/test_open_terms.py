@@ -1,0 +1,164 @@
+"""Terms that an ontology does not define, and properties of open kind: what is information, and what blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from abox_ops.conflicts.raw_conflict import RawConflict
+from jobs.checking.open_kinds import is_refuted_in_each_reading, unsettled_properties
+from shiq.check import certify, check_insertions
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    DataMaxCardinality,
+    DataProperty,
+    ObjectMinCardinality,
+    ObjectProperty,
+    Signature,
+    SubClassOf,
+    TBox,
+)
+from shiq.result import Result
+from shiq.verdict import Verdict
+
+HEAD = """@prefix : <http://example.org/onto#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix f: <http://elsewhere.net/terms/> .
+"""
+CATS = HEAD + ":Cat a owl:Class ; owl:disjointWith :Dog . :Dog a owl:Class . :likes a owl:ObjectProperty ; rdfs:range :Cat .\n"
+
+
+def certified(tmp_path: Path, text: str, **settings: object) -> Result:
+    (tmp_path / "onto.ttl").write_text(text)
+    return certify(tmp_path / "onto.ttl", reasoner="own", **settings)
+
+
+def checked(tmp_path: Path, ontology: str, batch: str, **settings: object) -> Result:
+    (tmp_path / "onto.ttl").write_text(ontology)
+    (tmp_path / "batch.ttl").write_text(HEAD + batch)
+    return check_insertions(tmp_path / "onto.ttl", None, tmp_path / "batch.ttl", reasoner="own", **settings)
+
+
+def kinds(result: Result) -> dict[str, int]:
+    return {leftover.kind: leftover.count for leftover in result.evidence.leftovers}
+
+
+def test_foreign_terms_are_information(tmp_path: Path) -> None:
+    result = checked(
+        tmp_path, CATS, ':tom a :Cat ; f:owner :ann ; f:born "2020" . :ann a f:Person ; :likes :tom , :tim . :tim a :Cat .'
+    )
+    assert result.verdict is Verdict.CONSISTENT
+    assert sorted(x.term for x in result.evidence.leftovers if x.kind == "foreign") == [
+        f"http://elsewhere.net/terms/{name}" for name in ("Person", "born", "owner")
+    ]
+    assert result.evidence.ledger["leftover:foreign"] == 3
+
+
+def test_foreign_terms_can_be_asked_to_block(tmp_path: Path) -> None:
+    result = checked(tmp_path, CATS, ":tom a :Cat , f:Pet . :tim a :Cat .", fail_on=["foreign"])
+    assert result.verdict is Verdict.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        *("<http://example.org/onto#Cta>", "<https://example.org/onto#Bird>", "<http://www.example.org/onto#Bird>"),
+        *("<http://example.org/onto/Bird>", "<http://example.org/onto.owl#Bird>", "<http://example.org/Onto#Bird>"),
+        *("<http://exmaple.org/onto#Bird>", "<http://example.org/ontp#Bird>"),
+    ],
+)
+def test_a_misspelt_term_or_namespace_blocks(tmp_path: Path, term: str) -> None:
+    result = checked(tmp_path, CATS, f":tom a :Cat , {term} . :tim a :Cat .")
+    assert result.verdict is Verdict.UNDETERMINED and kinds(result)["undeclared"] == 1
+
+
+def test_terms_of_a_foreign_namespace_of_which_one_is_in_the_tbox_block(tmp_path: Path) -> None:
+    result = checked(tmp_path, CATS + "f:Pet rdfs:subClassOf :Cat .", ":tom a :Cat , f:Pett .")
+    assert result.verdict is Verdict.UNDETERMINED and kinds(result)["undeclared"] == 1
+
+
+def test_a_batch_that_is_mostly_foreign_blocks_unless_that_is_agreed_on(tmp_path: Path) -> None:
+    batch = ":tom a :Cat , f:Pet ; f:owner :ann ."
+    result = checked(tmp_path, CATS, batch)
+    assert result.verdict is Verdict.UNDETERMINED and "2 of 3 assertions" in result.reason and "--allow foreign" in result.reason
+    assert checked(tmp_path, CATS, batch, allow=["foreign"]).verdict is Verdict.CONSISTENT
+
+
+def test_foreign_rows_count_again_when_the_tbox_speaks_of_them(tmp_path: Path) -> None:
+    rows = ":tom f:owner :ann . :ann a :Dog . :tom a :Cat ."
+    assert certified(tmp_path, CATS + rows).verdict is Verdict.CONSISTENT
+    assert certified(tmp_path, CATS + rows + "f:owner a owl:ObjectProperty ; rdfs:range :Cat .").verdict is Verdict.INCONSISTENT
+
+
+def test_negative_assertions_of_foreign_terms_are_asked_about(tmp_path: Path) -> None:
+    """Lemma F does not hold for them: equal individuals can make one contradict a positive assertion."""
+    rows = (
+        ":likes a owl:FunctionalProperty . :x :likes :a , :c . :y :likes :b , :d . :a f:near :b . "
+        "[] a owl:NegativePropertyAssertion ; owl:sourceIndividual :c ; owl:assertionProperty f:near ; owl:targetIndividual :d ."
+    )
+    assert certified(tmp_path, CATS + rows).verdict is Verdict.INCONSISTENT
+
+
+OPEN = CATS + ":p a rdf:Property ; rdfs:domain :Cat . :q rdfs:subPropertyOf :p .\n"
+
+
+def test_a_property_of_open_kind_is_read_as_both(tmp_path: Path) -> None:
+    result = certified(tmp_path, OPEN + ':tom :q "a" , :tim .')
+    assert result.verdict is Verdict.CONSISTENT and "two-readings" in kinds(result)
+
+
+@pytest.mark.parametrize("value", ['"a"', ":tim"])
+def test_what_the_data_shows_of_an_open_property_refutes(tmp_path: Path, value: str) -> None:
+    result = certified(tmp_path, OPEN + f":rex a :Dog ; :q {value} .")
+    assert result.verdict is Verdict.INCONSISTENT and len(result.conflicts[0].axioms) == 3
+
+
+def restricted(*names: str) -> str:
+    return "".join(
+        f":{cls} rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :{p} ; owl:{bound}Cardinality {n} ] .\n"
+        for p in names
+        for cls, bound, n in ((f"Many{p}", "min", 2), (f"Few{p}", "max", 1))
+    )
+
+
+def test_a_contradiction_in_each_reading_counts(tmp_path: Path) -> None:
+    text = CATS + ":p a rdf:Property .\n" + restricted("p") + ":tom a :Manyp , :Fewp ."
+    assert certified(tmp_path, text).verdict is Verdict.INCONSISTENT
+
+
+def test_a_contradiction_that_needs_both_kinds_at_once_does_not_count() -> None:
+    """One property of a conflict, as object property in one axiom and as data property in another, and no assertion of it."""
+    tom, cat = ClassAssertion(Class("urn:Cat"), "urn:tom"), Class("urn:Cat")
+    axioms = (
+        SubClassOf(cat, ObjectMinCardinality(1, ObjectProperty("urn:p"))),
+        SubClassOf(cat, DataMaxCardinality(0, DataProperty("urn:p"))),
+    )
+    conflict = RawConflict((tom,), (), axioms)
+    assert unsettled_properties(conflict, {"urn:p"}) == {"urn:p"}
+    names = frozenset({"urn:p"})
+    asked: list[int] = []
+
+    def refutes(tbox: TBox, assertions: Sequence[Assertion]) -> bool:
+        asked.append(len(tbox.axioms))
+        return False
+
+    tbox = TBox(axioms, Signature(frozenset({"urn:Cat"}), names, names))
+    assert not is_refuted_in_each_reading(conflict, names, tbox, refutes) and asked == [1]
+    assert is_refuted_in_each_reading(conflict, names, tbox, lambda tbox, assertions: len(tbox.axioms) == 1)
+
+
+def test_verdict_only_does_not_announce_what_rests_on_both_readings(tmp_path: Path) -> None:
+    heard: list[Result] = []
+    text = OPEN + restricted("p") + ":tom a :Manyp , :Fewp ; :q :tim ."
+    result = certified(tmp_path, text, verdict_only=True, certain=heard.append)
+    assert result.verdict is Verdict.INCONSISTENT and not heard
+
+
+def test_functional_syntax_of_open_kinds_is_as_before(tmp_path: Path) -> None:
+    """There the place of a name leaves one kind."""
+    (tmp_path / "o.ofn").write_text("Ontology(<urn:o> SubClassOf(<urn:A> ObjectSomeValuesFrom(<urn:p> <urn:B>)))")
+    assert "two-readings" not in kinds(certify(tmp_path / "o.ofn", reasoner="own"))
