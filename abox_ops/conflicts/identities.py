@@ -45,7 +45,7 @@ class Merging(Protocol):
     def tbox(self) -> ClausalTBox: ...
     def merged(self) -> Sequence[Merged]: ...
     def about_all(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]: ...
-    def label(self, individual: str) -> tuple[int, int]: ...
+    def labels(self, individuals: Sequence[str]) -> Sequence[tuple[int, int]]: ...
     def is_inserted(self, assertion: Assertion) -> bool: ...
 
 
@@ -68,13 +68,15 @@ def _reasons(space: LabelSpace, add_set: Merging, parts: Merged, about: Mapping[
             if isinstance(assertion, SameIndividual) and _joins(joined, part_of, assertion.first, assertion.second):
                 yield _reason(add_set, (assertion,))
     centres = sorted({centre for _, centre, _, _ in _half_edges(part_of, about)})
+    named = sorted({*centres, *part_of})
+    label = dict(zip(named, add_set.labels(named)))
     cluster = dict.fromkeys(part_of, "")
     for clause in (c for c in space.m_type if c.n == 1):
         below = space.below(clause)
         first: dict[str, tuple[str, Assertion]] = {}
-        in_force = {centre for centre in centres if _in_force(clause, add_set.label(centre))}
+        in_force = {centre for centre in centres if _in_force(clause, label[centre])}
         for role, centre, individual, assertion in _half_edges(part_of, about):
-            if centre not in in_force or role not in below or clause.branch_body & ~add_set.label(individual)[0]:
+            if centre not in in_force or role not in below or clause.branch_body & ~label[individual][0]:
                 continue
             other, beside = first.setdefault(cluster.get(centre, centre), (individual, assertion))
             if _joins(joined, part_of, other, individual):

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from abox_ops.engine import KnowledgeBase
-from abox_ops.modules.decide import Decider
+from jobs.checking.above import CheckAbove, checker_above
 from jobs.checking.answer import in_time
 from jobs.checking.base import DistributedEngine, InputBatch, OpenBase, agreed
-from jobs.checking.deciding import check_batch, close_decider, has_disagreed, new_decider, timed_batch
+from jobs.checking.deciders import DeciderPool
+from jobs.checking.deciding import check_batch, timed_batch
 from jobs.checking.inputs import (
     is_outside,
     leaves_out,
@@ -52,7 +53,7 @@ class Session:
         self.path = keeper.place_of(path)
         self._is_past = snapshot is not None
         self._opened: Any = keeper.open_store(self.path, snapshot)
-        self._deciders: dict[tuple[str, str, float, bool], Decider] = {}
+        self._deciders = DeciderPool()
         self._knowledge_bases: dict[tuple[str, bool], KnowledgeBase] = {}
         self._reach: dict[object, Reach] = {}
         self._bases: dict[tuple[str, frozenset[str]], OpenBase] = {}
@@ -81,9 +82,7 @@ class Session:
 
     def close(self) -> None:
         """Frees the reasoners and the store; it may be called twice."""
-        for decider in self._deciders.values():
-            close_decider(decider)
-        self._deciders.clear()
+        self._deciders.close()
         self._forget()
         if self._opened is not None:
             self._opened.close()
@@ -118,14 +117,7 @@ class Session:
                 "Open the store without naming a snapshot.",
             )
         options = options or Options(**settings_of(settings))
-        key = (options.reasoner, options.heap, options.audit, options.accept_agpl)
-        if key in self._deciders and has_disagreed(self._deciders[key]):
-            close_decider(self._deciders.pop(key))
-        if key not in self._deciders:
-            self._deciders[key] = new_decider(options)
-        decider = self._deciders[key]
-        decider.asked, decider.progress = 0, options.progress
-        clock = Clock()
+        decider, clock = self._deciders.lookup(options), Clock()
         coming, going = spark_sources(insertions, options), spark_sources(deletions, options)
         read: list[InputBatch] = []
 
@@ -143,11 +135,18 @@ class Session:
         if clock.is_over:
             # What was interrupted may be half updated.
             self._forget()
-            close_decider(self._deciders.pop(key))
+            self._deciders.drop(options)
         if not commit or result.verdict is not Verdict.CONSISTENT:
             return result
         asides = before_commit(result) if before_commit else ()
         return result if asides is None else self._commit(read[0], result, options, clock, asides, named, taken or {})
+
+    def above(self, accepted: Result, **settings: Any) -> CheckAbove | None:
+        """A check of insertions on top of the batch that ``accepted`` found consistent here, whether it was committed or not; see
+        `jobs.checking.above.checker_above`."""
+        options = Options(**settings_of(settings))
+        self._renew()
+        return checker_above(self._base(options), accepted, options, self._deciders, self._forget)
 
     def _commit(
         self,
@@ -249,9 +248,7 @@ class Session:
             opened.close()
 
     def _forget(self) -> None:
-        for decider in self._deciders.values():
-            # By clauses that are worked out for each snapshot.
-            decider.forget()
+        self._deciders.forget_answers()
         for known in self._knowledge_bases.values():
             if isinstance(known, DistributedEngine):
                 known.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -10,20 +12,23 @@ from typing import Any
 
 import click
 
+from jobs.checking.options import Options
 from jobs.commands.options import Nearest, common, criterion_option, engine_option, jar_option, master_option
 from jobs.commands.places import READS, READS_PATH, STORE, GuardedCommand, Writes
-from jobs.commands.running import Request, answering, level
+from jobs.commands.running import Answer, Request, StopSignal, answering, level
 from jobs.files import WHY
 from jobs.gate import (
     ASIDES,
     IDENTITIES,
     MODES,
     UNITS,
+    GateAnswer,
     Policy,
     QuarantineLimit,
     Sides,
     parse_limit,
     read_policy,
+    write_reasons,
     write_sides,
 )
 from jobs.gate import gate as run
@@ -31,7 +36,7 @@ from jobs.gate.lines import bare_name
 from jobs.known import read_known
 from jobs.outputs import OutputKind
 from jobs.progress import ProgressLine
-from jobs.text.gates import gated_text
+from jobs.text.gates import gated_text, headline
 from shiq.errors import UsageError
 
 
@@ -125,6 +130,15 @@ def _side(beside: str = "") -> Writes:
 @click.option("--require-nonempty", is_flag=True, help="Fail (4) if a file of insertions has no triple.")
 @click.option("--dry-run", is_flag=True, help="Say what would happen; no side is written, the store stays, even with --commit.")
 @click.option("--commit", is_flag=True, help="Take what is accepted into the store, in one step.")
+@click.option(
+    "--explain-seconds",
+    type=click.FloatRange(min=0.0),
+    default=Options.explain_seconds,
+    show_default=True,
+    metavar="S",
+    help="Seconds for finding what to write instead of lines set aside, when all else is done; 0 for none. Conflicts are "
+    "explained however long it takes: what is set aside must not hang on time.",
+)
 @criterion_option
 @engine_option
 @jar_option
@@ -157,23 +171,51 @@ def gate(
             "--mode split sets lines aside, and no --quarantine says where they go",
             "Add --quarantine aside.nq, or --dry-run to see what would happen.",
         )
-    answer = answering(reports, json_file)
+    answer, so_far = answering(reports, json_file), answering(reports, None if json_file == "-" else json_file)
     day = (today or datetime.now(timezone.utc)).date()
     said = read_policy(policy, day) if policy else Policy(today=day)
     if known := options.pop("known"):
         options["known"] = read_known(Path(known), day)
-    deliver = partial(write_sides, sides=Sides(accepted, quarantine, tolerated))
-    progress = ProgressLine(level(quiet, verbose))
-    try:
-        with opened(store) as session:
-            gated = run(session, insertions, deletions, policy=said, deliver=deliver, progress=progress, **options)
-            labels = session.labels
-    finally:
-        progress.close()
-    if json_file != "-":
-        click.echo(gated_text(gated, verbose=verbose))
     inputs = {"store": store, "insertions": insertions, "deletions": deletions}
     inputs |= {"mode": options["mode"], "unit": options["unit"], "aside": options["aside"], "policy": str(policy or "")}
     inputs |= {"quarantine": str(quarantine or ""), "max_quarantine": str(options["max_quarantine"] or "")}
-    answer(gated.to_dict, Request("gate", inputs), labels)
+    sides, asked = Sides(accepted, quarantine, tolerated), Request("gate", inputs)
+    progress, stop = ProgressLine(level(quiet, verbose)), StopSignal()
+    with opened(store) as session, closing(progress), closing(stop):
+        labels = session.labels
+        early = Announcement(lambda document: so_far(document, asked, labels), progress, stop, is_printed=json_file != "-")
+        gated = run(
+            session,
+            insertions,
+            deletions,
+            policy=said,
+            deliver=partial(write_sides, sides=sides),
+            announce=early,
+            progress=progress,
+            **options,
+        )
+    if early.is_made and not gated.dry_run:
+        write_reasons(gated, sides)
+    if json_file != "-":
+        text = gated_text(gated, verbose=verbose)
+        click.echo(text.partition("\n")[2] if early.is_made else text)
+    answer(gated.to_dict, asked, labels)
     return gated.exit_code
+
+
+class Announcement:
+    """Tells what a gate has decided, and writes its reports and JSON, while hints are still to be looked for; from then on
+    SIGTERM is what Ctrl-C is: it ends looking, and the answer stands."""
+
+    def __init__(self, write: Callable[[Answer], None], progress: ProgressLine, stop: StopSignal, *, is_printed: bool) -> None:
+        self._write, self._progress, self._stop, self._is_printed = write, progress, stop, is_printed
+        self.is_made = False
+
+    def __call__(self, gated: GateAnswer) -> None:
+        self.is_made = True
+        self._stop.listen()
+        if self._is_printed:
+            self._progress.clear()
+            click.echo(headline(gated))
+            sys.stdout.flush()
+        self._write(gated.to_dict)

@@ -97,13 +97,12 @@ class Heard:
 
     def __init__(self, json_file: str | None, asked: Request, progress: ProgressLine) -> None:
         self._json_file, self._asked, self._progress = json_file, asked, progress
-        self._before: Any = None
+        self._stop = StopSignal()
         self.result: shiq.Result | None = None
 
     def __call__(self, result: shiq.Result) -> None:
         self.result = result
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGTERM, _interrupt)
+        self._stop.listen()
         if self._json_file == "-":
             return
         self._progress.clear()
@@ -120,6 +119,22 @@ class Heard:
 
     def close(self) -> None:
         """Leaves SIGTERM to what it was."""
+        self._stop.close()
+
+
+class StopSignal:
+    """SIGTERM, which is what Ctrl-C is from `listen` to `close`."""
+
+    def __init__(self) -> None:
+        self._before: Any = None
+
+    def listen(self) -> None:
+        """Take SIGTERM for Ctrl-C from now on."""
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGTERM, _interrupt)
+
+    def close(self) -> None:
+        """Leave SIGTERM to what it was."""
         if self._before is not None:
             signal.signal(signal.SIGTERM, self._before)
             self._before = None

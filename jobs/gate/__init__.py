@@ -6,7 +6,7 @@ from jobs.gate.batch import UNITS
 from jobs.gate.decide import ASIDES, IDENTITIES, MODES, gate
 from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
 from jobs.gate.quarantine_limit import QuarantineLimit, parse_limit
-from jobs.gate.sides import Sides, write_sides
+from jobs.gate.sides import Sides, write_reasons, write_sides
 from jobs.gate.waivers import Policy, read_policy
 
 __all__ = [
@@ -26,5 +26,6 @@ __all__ = [
     "gate",
     "parse_limit",
     "read_policy",
+    "write_reasons",
     "write_sides",
 ]

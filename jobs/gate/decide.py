@@ -20,25 +20,24 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from jobs.checking.inputs import noted, spark_sources
-from jobs.checking.options import Options, Progress, settings_of
+from jobs.checking.options import EXPLAIN_SECONDS, Options, Progress, settings_of
 from jobs.gate.batch import UNITS, GateBatch, assertions_in, renamed
 from jobs.gate.culprits import ALL, LEAST, Culprits
 from jobs.gate.disputes import disputes
 from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
+from jobs.gate.hints import expecting_hints, with_hints
 from jobs.gate.identities import EqualIndividuals, identities_of
 from jobs.gate.lines import Line, read_lines, said_by
-from jobs.gate.mending import Mending, mended
 from jobs.gate.quarantine_limit import QuarantineLimit, parse_limit
 from jobs.gate.waivers import Policy
 from jobs.progress import renaming
-from jobs.repair.undecided import OfAnAddSet, undecided_insertions
+from jobs.repair.undecided import undecided_insertions
 from shiq.amounts import count
 from shiq.aside import Aside
 from shiq.check import Session
 from shiq.conflict import Conflict
 from shiq.errors import InputError, UsageError
 from shiq.explanation import told_apart
-from shiq.model import Signature
 from shiq.reading import Place
 from shiq.result import Result
 from shiq.sources import TableSource
@@ -66,6 +65,8 @@ def gate(
     require_nonempty: bool = False,
     dry_run: bool = False,
     deliver: Deliver | None = None,
+    announce: Deliver | None = None,
+    explain_seconds: float | None = EXPLAIN_SECONDS,
     **settings: Any,
 ) -> GateAnswer:
     """Accepts the batch of ``insertions`` (files that `read_lines` knows; with the engine spark tables, which are read once) and
@@ -73,6 +74,10 @@ def gate(
     set aside, and of conflicts what ``aside`` says, each line with its ``unit``. ``commit``: what is accepted goes into the
     store, and what is tolerated into its ledger; ``deliver`` is called once before that, to write what was decided down.
     ``dry_run``: neither. Settings as in `check_insertions`.
+
+    Last, other spellings are looked for of lines that were set aside, for ``explain_seconds`` (None: as long as it takes).
+    Where there is something to look for, ``announce`` is called before with the answer, which stands from then on: Ctrl-C ends
+    the search, not the call.
 
     Refused as a whole where a check stays undetermined by what is not in the batch, where a contradiction has no line of the
     batch to blame, with ``mode`` ``reject``, where no line is left to accept, and where more would be set aside than
@@ -90,9 +95,9 @@ def gate(
             "--max-quarantine bounds what --mode split sets aside", "Ask for --mode split, or leave --max-quarantine out."
         )
     limit = max_quarantine if isinstance(max_quarantine, QuarantineLimit | None) else parse_limit(max_quarantine)
+    options = Options(**settings_of({**settings, "explain_seconds": explain_seconds}))
     # Which lines go must not hang on time: every conflict is explained, however long it takes.
-    asked_for = {"explain_seconds": None, **settings}
-    options = Options(**settings_of(asked_for))
+    asked_for = {**settings, "explain_seconds": None}
     coming, going = (
         [source if isinstance(source, TableSource) else str(source) for source in spark_sources(list(names), options)]
         for names in (insertions, deletions)
@@ -113,15 +118,14 @@ def gate(
         return noted(session.check(files, going, **{**asked_for, **more}), coming)
 
     name = run.hexdigest()[:16]
-    gating = _Gating(
-        batch, culprits, check, left, session.tbox.signature, settings.get("timeout"), mode, identities, name, dry_run, limit
-    )
-    gating.progress = settings.get("progress")
+    mark = partial(expecting_hints, options=options)
+    gating = _Gating(batch, culprits, check, left, options.timeout, mode, identities, name, dry_run, mark, limit)
+    gating.progress = options.progress
     if session.asides:
         rows = [row for row in session.asides if row.alone != session.tbox_hash]
         gating.against = partial(disputes, session.tbox, ledger=rows, reasoner=settings.get("reasoner", "auto"))
         gating.know(session.asides, session.tbox_hash)
-    return gating.decide(commit and not dry_run, deliver)
+    return with_hints(gating.decide(commit and not dry_run, deliver), session, batch, going, options, announce)
 
 
 def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
@@ -143,18 +147,18 @@ def _digest(source: str | TableSource) -> str:
 @dataclass
 class _Gating:
     """State of a gate at work: what was taken out and why, beside what conflicts cost; ``check``, ``left``: of the session, with
-    the settings."""
+    the settings; ``mark``: says in the answer what is still to be looked for."""
 
     batch: GateBatch
     culprits: Culprits
     check: Callable[..., Result]
     left: Callable[..., Sequence[tuple[Leftover, tuple[Place, ...]]]]
-    signature: Signature
     timeout: float | None
     mode: str
     merging: str
     run: str
     dry_run: bool
+    mark: Callable[[GateAnswer], GateAnswer]
     limit: QuarantineLimit | None = None
     taken: dict[int, SetAsideLine] = field(default_factory=dict)
     known: dict[int, SetAsideLine] = field(default_factory=dict)
@@ -304,26 +308,6 @@ class _Gating:
             self.taken[i] = SetAsideLine(self.batch.lines[i], reason, kind="identity")
         return bool(lines)
 
-    # --- what would mend it ------------------------------------------------------------------------
-
-    def _hinted(self, result: Result) -> Mapping[int, SetAsideLine]:
-        """What is outside, with the line to write instead where a check says that it mends one."""
-        outside = self.outside
-        if not outside or not isinstance(result.a_add, OfAnAddSet):
-            return outside
-        hints = mended(outside.values(), Mending(self.signature, result.a_add.add_set.tbox), self._mends)
-        return {i: replace(x, hint=hints.get(x.line, x.hint)) for i, x in outside.items()}
-
-    def _mends(self, pairs: Sequence[tuple[SetAsideLine, Line]]) -> bool:
-        """Whether what is inside is consistent with lines instead of those that were set aside, and with what else was set aside
-        for the same conflicts."""
-        written = {x.line for x, _ in pairs}
-        numbers = {n for x, _ in pairs for n in x.conflicts}
-        others = [x.line for x in self.outside.values() if numbers.intersection(x.conflicts) and x.line not in written]
-        with self.batch.files(self.inside, [*others, *(line for _, line in pairs)]) as (files, told):
-            told_to = renaming(self.progress, told)
-            return self.check(files, max_conflicts=0, progress=told_to).verdict is Verdict.CONSISTENT
-
     # --- the answer --------------------------------------------------------------------------------
 
     def _settled(self, result: Result) -> GateAnswer:
@@ -332,7 +316,7 @@ class _Gating:
             return self._answer(ACCEPTED, result, self.inside, {}, self.beside, "")
         if reason := self._too_much():
             return self._refused(result, reason)
-        return self._answer(SPLIT, result, self.inside, self._hinted(result), self.beside, "")
+        return self._answer(SPLIT, result, self.inside, self.outside, self.beside, "")
 
     def _too_much(self) -> str:
         """Why what is set aside is too much of the batch; empty where it is not."""
@@ -370,7 +354,7 @@ class _Gating:
     ) -> GateAnswer:
         found, lines = self.culprits, self.batch.lines
         inside = [lines[i] for i in self.inside]
-        return GateAnswer(
+        answer = GateAnswer(
             decision,
             self._verdict(result),
             result,
@@ -391,6 +375,7 @@ class _Gating:
             self.against(inside) if decision != REFUSED else (),
             found.is_proven,
         )
+        return self.mark(answer)
 
 
 def _nobody(result: Result) -> str:

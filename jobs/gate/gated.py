@@ -41,6 +41,8 @@ class GateAnswer:
     what becomes equal by what is accepted, None where a batch is refused before that is known. ``run``: the same for the same
     question about the same store and batch. ``disputes``: what is accepted contradicts of what the store has set aside.
     ``is_proven``: where as little as may be was to be set aside, that no smaller set of lines breaks the conflicts.
+    ``unexamined_lines``: lines set aside for which another spelling was not looked for to the end; ``ended``: whether this is the
+    last word, not so while such spellings are still looked for. Everything else stands in either case.
     """
 
     decision: str
@@ -62,6 +64,8 @@ class GateAnswer:
     identity_policy: str = "warn"
     disputes: tuple[Conflict, ...] = ()
     is_proven: bool = True
+    unexamined_lines: int = 0
+    ended: bool = True
 
     @property
     def exit_code(self) -> int:
@@ -78,12 +82,14 @@ class GateAnswer:
             "outcome": self.decision,
             "decision": self.decision,
             "verdict": self.verdict.value,
+            "complete": self.ended,
             "reason": self.reason,
             "dry_run": self.dry_run,
             "rounds": self.rounds,
             "proven_least": self.is_proven,
             "accepted": len(self.accepted),
             "set_aside": [self._row(x) for x in self.set_aside],
+            "unexamined_lines": self.unexamined_lines,
             "tolerated": [self._row(x) for x in self.tolerated],
             "conflicts": [
                 {**c.to_dict(), "pattern": p.id, "rule": p.rule, "title": p.title, "sentence": sentence, "judgement": j.to_dict()}

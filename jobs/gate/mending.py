@@ -1,4 +1,4 @@
-"""Lines as they may have been meant: what is told of a line that was set aside, once a check has said that it mends it."""
+"""Lines as they may have been meant: other spellings of a line that was set aside, and the search for one that mends it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
 import pyoxigraph as ox
 
@@ -20,8 +20,10 @@ from shiq.datatypes import DataTheory, IllTyped
 from shiq.ntriples import literal as literal_text
 from shiq.rdf.vocabulary import DATATYPES, NearMisses, is_reserved
 
-#: Lines that are looked at, other spellings of each, and checks that are spent on them.
-MOST_LINES, MOST_SPELLINGS, MOST_CHECKS = 200, 3, 12
+#: Whether nothing is wrong with lines instead of those that were set aside.
+Holds: TypeAlias = "Callable[[Sequence[tuple[SetAsideLine, Line]]], bool]"
+#: Other spellings of a line that are tried, and lines that are asked about together.
+MOST_SPELLINGS, TOGETHER = 3, 200
 _MENDABLE: Final = {"conflict", "malformed", "undeclared"}
 _LEAST_ALIKE: Final = 0.75
 _ABSOLUTE: Final = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>]+)>?")
@@ -81,7 +83,9 @@ class Mending:
         for datatype in named:
             if isinstance(datatype, owl.Datatype) and datatype.iri in DATATYPES:
                 made = owl.Literal(lexical, datatype.iri)
-                if not isinstance(self._theory.value(made), IllTyped):
+                value = self._theory.value(made)
+                # A value that nobody knows, such as one of rdfs:Literal, is none that could be meant.
+                if not isinstance(value, IllTyped) and not value.is_opaque:
                     yield made
 
 
@@ -122,28 +126,50 @@ def _named_in(range_: owl.DataRange) -> Iterator[owl.Datatype | owl.Literal]:
                 yield from _named_in(operand)
 
 
-def mended(
-    rows: Iterable[SetAsideLine], mending: Mending, holds: Callable[[Sequence[tuple[SetAsideLine, Line]]], bool]
-) -> dict[Line, str]:
-    """The line to write instead of one that was set aside, where ``holds`` says that with it nothing is wrong any more. Many
-    are asked about together, since what is consistent stays so without some of it; `MOST_CHECKS` times at most."""
-    mendable = sorted((x for x in rows if x.kind in _MENDABLE and x.line.triple), key=lambda x: (x.line.text, x.line.file))
-    spelt = [(x, mending.spellings(x.line.triple, x.kind)) for x in mendable[:MOST_LINES] if x.line.triple]
-    found: dict[Line, str] = {}
-    left = MOST_CHECKS
-    for turn in range(MOST_SPELLINGS):
-        parts = [[(x, _written(x.line, known[turn])) for x, known in spelt if turn < len(known) and x.line not in found]]
-        while parts and left:
-            part = parts.pop()
-            if not part:
-                continue
-            left -= 1
-            if holds(part):
-                found |= {x.line: f"write {line.text} instead" for x, line in part}
-            elif len(part) > 1:
-                middle = len(part) // 2
-                parts += [part[middle:], part[:middle]]
-    return found
+def is_mendable(row: SetAsideLine) -> bool:
+    """Whether a line was set aside for something that another spelling may put right."""
+    return row.kind in _MENDABLE and row.line.triple is not None
+
+
+class SpellingSearch:
+    """Search for the lines to write instead of some of ``rows``. ``found``: by line, what to write; ``open``: lines that were not
+    looked at to the end. Both hold whenever the search stops."""
+
+    def __init__(self, rows: Iterable[SetAsideLine], mending: Mending) -> None:
+        self._rows = sorted(filter(is_mendable, rows), key=lambda x: (x.line.text, x.line.file))
+        self._mending = mending
+        self.found: dict[Line, str] = {}
+        self.open = {x.line for x in self._rows}
+
+    def run(self, holds: Holds, is_over: Callable[[], bool], tell: Callable[[int, int], object]) -> None:
+        """Look at the lines until ``is_over``. ``holds`` is asked about many together, since what is consistent stays so without
+        some of it. ``tell`` hears how many are done, of all."""
+        for start in range(0, len(self._rows), TOGETHER):
+            tell(start, len(self._rows))
+            if is_over():
+                return
+            self._look_at(self._rows[start : start + TOGETHER], holds, is_over)
+
+    def _look_at(self, rows: Sequence[SetAsideLine], holds: Holds, is_over: Callable[[], bool]) -> None:
+        spelt = [(x, self._mending.spellings(x.line.triple, x.kind)) for x in rows if x.line.triple]
+        for turn in range(MOST_SPELLINGS):
+            self.open -= {x.line for x, known in spelt if turn >= len(known)}
+            todo = [(x, _written(x.line, known[turn])) for x, known in spelt if turn < len(known) and x.line in self.open]
+            parts = [todo] if todo else []
+            while parts:
+                part = parts.pop()
+                if is_over():
+                    return
+                if holds(part):
+                    self.found |= {x.line: f"write {line.text} instead" for x, line in part}
+                    self.open -= {x.line for x, _ in part}
+                elif len(part) > 1:
+                    middle = len(part) // 2
+                    parts += [part[middle:], part[:middle]]
+            if is_over():
+                # The last of them may be undecided for lack of time.
+                return
+        self.open -= {x.line for x in rows}
 
 
 def _written(line: Line, triple: Triple) -> Line:

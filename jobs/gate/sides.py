@@ -37,34 +37,45 @@ def write_sides(gated: GateAnswer, sides: Sides) -> None:
 
     Raises: OperationalError where a file cannot be written.
     """
-    aside = [(sides.quarantine, gated.set_aside), (sides.tolerated, gated.tolerated)]
-    if sides.tolerated is None:
-        both = sorted((*gated.set_aside, *gated.tolerated), key=lambda x: (x.line.file, x.line.number))
-        aside = [(sides.quarantine, tuple(both))]
-    accepted = _files(sides.accepted, gated.files, gated.accepted)
-    written: _Files = {}
-    for target, rows in aside:
-        written |= _files(target, gated.files, [x.line for x in rows])
+    accepted, aside = _files(sides.accepted, gated.files, gated.accepted), _aside(gated, sides)
     remedy = "" if len(gated.files) == 1 else "Name a directory that may be written and has room: the batch has several files."
-    for folder in {file.parent for file in (*accepted, *written)} if len(gated.files) > 1 else ():
+    for folder in {file.parent for file in (*accepted, *aside)} if len(gated.files) > 1 else ():
         with naming(folder, remedy):
             folder.mkdir(parents=True, exist_ok=True)
     for file in accepted:
         with naming(file, remedy):
             if not is_device(file):
                 file.unlink(missing_ok=True)
-    for file, data in written.items():
+    for file, data in aside.items():
         with naming(file, remedy):
             replace_file(file, data)
-    if sides.quarantine is not None:
-        said = {**gated.to_dict(), "files": {file.name: hashlib.sha256(data).hexdigest() for file, data in written.items()}}
-        del said["result"]
-        why = Path(f"{sides.quarantine}{WHY}")
-        with naming(why, remedy):
-            replace_file(why, json_text(said, indent=1).encode())
+    write_reasons(gated, sides)
     for file, data in accepted.items():
         with naming(file, remedy):
             replace_file(file, data)
+
+
+def write_reasons(gated: GateAnswer, sides: Sides) -> None:
+    """Write, beside the quarantine, why each line was set aside; in place of what was written before the hints were known."""
+    if sides.quarantine is None or is_device(sides.quarantine):
+        return
+    files = {file.name: hashlib.sha256(data).hexdigest() for file, data in _aside(gated, sides).items()}
+    said = {name: value for name, value in {**gated.to_dict(), "files": files}.items() if name != "result"}
+    why = Path(f"{sides.quarantine}{WHY}")
+    with naming(why):
+        replace_file(why, json_text(said, indent=1).encode())
+
+
+def _aside(gated: GateAnswer, sides: Sides) -> _Files:
+    """The files of what is set aside and of what is tolerated, with their content."""
+    rows = [(sides.quarantine, gated.set_aside), (sides.tolerated, gated.tolerated)]
+    if sides.tolerated is None:
+        both = sorted((*gated.set_aside, *gated.tolerated), key=lambda x: (x.line.file, x.line.number))
+        rows = [(sides.quarantine, tuple(both))]
+    found: _Files = {}
+    for target, aside in rows:
+        found |= _files(target, gated.files, [x.line for x in aside])
+    return found
 
 
 def _files(target: Path | None, names: Sequence[str], lines: Sequence[Line]) -> _Files:

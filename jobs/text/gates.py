@@ -12,11 +12,15 @@ from jobs.text.results import SHOWN, conflict_lines, figures, leftover_lines, sa
 from shiq.amounts import count
 
 
+def headline(gated: GateAnswer) -> str:
+    """What became of the batch, in a line."""
+    dry = " (dry run: nothing is written, and the store stays as it is)" if gated.dry_run else ""
+    return f"{gated.decision.upper()}{dry}"
+
+
 def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
     """The decision first, then why, what was set aside and what is tolerated, and the last check's figures."""
-    lines = [gated.decision.upper()]
-    if gated.dry_run:
-        lines[0] += " (dry run: nothing is written, and the store stays as it is)"
+    lines = [headline(gated)]
     if gated.reason:
         lines += [f"  {gated.reason}"]
     triples = sum(line.triple is not None for line in gated.accepted)
@@ -28,6 +32,9 @@ def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
     if not gated.is_proven:
         lines += ["  whether fewer lines would break these conflicts was not found out"]
     lines += _rows(gated, [x for x in gated.set_aside if x.reason != WITH_THE_BATCH], verbose)
+    if n := gated.unexamined_lines:
+        were = "line was" if n == 1 else "lines were"
+        lines += [f"  {n:,} {were} not looked at for what to write instead: give more time by --explain-seconds"]
     if gated.tolerated:
         lines += ["", "tolerated: contradicts, does not hold the batch up, and is not in what was certified"]
         lines += _rows(gated, gated.tolerated, verbose)

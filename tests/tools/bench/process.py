@@ -27,7 +27,8 @@ from shiq.reasoner.installed import PEERS, Absent, find
 from tests.tools.bench.data import DATA_SEED, Base, base
 
 T = TypeVar("T")
-_VERDICTS = {0: "consistent", 1: "inconsistent", 3: "undetermined"}
+#: Exit codes that come with an answer: consistent or accepted, inconsistent or refused, undetermined, split.
+_ANSWERED = (0, 1, 3, 5)
 #: The universities of the large data.
 LARGE = 50
 
@@ -169,7 +170,7 @@ class Bench:
         used = self._ours(["jobs.cli", *arguments, "-q", "--json", str(answer)])
         if used.expired:
             raise NotMeasured(f"shiq {arguments[0]} was stopped after {self.settings.limit:g} s")
-        if used.code not in _VERDICTS or not answer.exists():
+        if used.code not in _ANSWERED or not answer.exists():
             raise NotMeasured(f"shiq {arguments[0]}: {_complaint(used)}")
         return Checked(used, json.loads(answer.read_text(encoding="utf-8")))
 
