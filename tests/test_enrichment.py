@@ -8,7 +8,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -356,12 +356,74 @@ def _row(line: int, t: int, name: str | None, verdict: str) -> dict[str, Any]:
     return {"line": line, "t": t, "id": name, "verdict": verdict, "hit": False, "types": {}, "static_types": {}, "reason": ""}
 
 
-def test_few_hits_end_keeping(example: Any) -> None:
-    enricher = _events_of(ROLES, capacity=None)
+def _asked(enricher: Enricher, structures: Iterable[int]) -> list[bool]:
+    """Whether each of some events, told apart by a number, was met before; nothing is reasoned."""
     enricher.realizer.types = lambda assertions: Entailment(Verdict.CONSISTENT)  # type: ignore[method-assign]
-    for n in range(1_500):
-        enricher.enrich([f"<urn:t#x> <{air.TYPE}> <urn:t#P{n}> ."])
-    assert (len(enricher.entries), enricher.statistics["keeps"], len(enricher.notes)) == (999, False, 1)
+    return [enricher.enrich([f"<urn:t#x> <{air.TYPE}> <urn:t#P{n}> ."]).hit for n in structures]
+
+
+@pytest.mark.parametrize("settings", [{}, {"capacity": None}, {"capacity": 1_500}, {"most_bytes": 10**9}])
+def test_a_cache_with_room_keeps_every_entry_whatever_the_share_of_hits(settings: dict[str, Any]) -> None:
+    enricher = _events_of(ROLES, **settings)
+    hits = _asked(enricher, [n for _ in range(3) for n in range(1_500)])
+    assert hits == [False] * 1_500 + [True] * 3_000
+    assert (len(enricher.entries), enricher.statistics["skipped"], enricher.notes) == (1_500, 0, [])
+
+
+@pytest.mark.parametrize("settings", [{"capacity": 100}, {"most_bytes": 60_000}])
+def test_a_full_cache_with_few_hits_keeps_a_sample_and_tries_again_at_growing_intervals(settings: dict[str, Any]) -> None:
+    enricher, told = _events_of(ROLES, **settings), list[tuple[int, str]]()
+    enricher.entries.sampler.notify = lambda sentence: told.append((enricher.counts.events, sentence))
+    is_kept = []
+    for n in range(12_000):
+        before = enricher.entries.sampler.skipped
+        _asked(enricher, [n])
+        is_kept.append(enricher.entries.sampler.skipped == before)
+    assert len(told) == 1 and told[0][0] in (999, 1_000) and "--capacity" in told[0][1]
+    # All of 1,000, a sample of 1,000, all of 1,000, a sample of 2,000, all of 1,000, a sample of 4,000, …
+    begun = told[0][0]
+    for first, length in ((0, begun), (begun + 1_000, 1_000), (begun + 4_000, 1_000), (begun + 9_000, 1_000)):
+        assert sum(is_kept[first : first + length]) >= length - 2
+    for first, length in ((begun, 1_000), (begun + 2_000, 2_000), (begun + 5_000, 4_000)):
+        assert length // 40 < sum(is_kept[first : first + length]) < length // 10
+    assert enricher.statistics["skipped"] > 5_000 and len(enricher.notes) == 1
+    # A stream whose structures have room is known again, whatever came before, and without waiting for the interval's end.
+    assert sum(_asked(enricher, [n % 20 for n in range(2_000)])[-1_000:]) > 900
+    # Places in turn that have no room for each other are hit meanwhile, under lru too.
+    assert sum(_asked(enricher, [20_000 + n % 150 for n in range(60_000)])) > 20_000
+
+
+def test_a_checkpoint_goes_on_with_its_sample_and_an_old_one_that_kept_nothing_is_on(tmp_path: Path) -> None:
+    def opened() -> tuple[Enricher, EnrichedStream]:
+        enricher = _events_of(ROLES, capacity=50)
+        enricher.realizer.types = lambda assertions: Entailment(Verdict.CONSISTENT)  # type: ignore[method-assign]
+        return enricher, EnrichedStream(enricher, lambda rows: None, RejectLog())
+
+    events = [n if n % 7 else n % 49 for n in range(6_000)]
+    whole = _asked(opened()[0], events)
+    for place in (500, 1_700, 2_600, 4_100):
+        (first, stopped), (second, gone_on) = opened(), opened()
+        hits = _asked(first, events[:place])
+        gone_on.restore(stopped.state())
+        assert hits + _asked(second, events[place:]) == whole
+    enricher, stream = opened()
+    _asked(enricher, range(40))
+    old = json.loads(stream.state()) | {"cache": [False, 3, "0" * 1_000]}
+    enricher, stream = opened()
+    stream.restore(json.dumps(old).encode())
+    assert (len(enricher.entries), enricher.entries.evictions) == (40, 3)
+    assert _asked(enricher, [*range(35, 45), *range(40, 45)]) == [True] * 5 + [False] * 5 + [True] * 5
+
+
+def test_sampling_is_told_on_stderr(tmp_path: Path) -> None:
+    (tmp_path / "t.ofn").write_text(ROLES)
+    rows = ({"t": n, "triples": [f"<urn:t#x> <{air.TYPE}> <urn:t#P{n}> ."]} for n in range(1_100))
+    (tmp_path / "e").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["-t", tmp_path / "t.ofn", "-s", tmp_path / "e", "--reasoner", "own", "--capacity", 10, "--out", tmp_path / "o"]
+    called = shiq("stream", "enrich", *arguments)
+    assert called.returncode == 0 and "0 of the last 1,000 events were in the cache" in called.stderr
+    assert "full: not kept" in called.stdout
+    assert shiq("stream", "enrich", *arguments, "-q").stderr == ""
 
 
 def test_knowledge_is_told_apart_by_what_it_says(files: tuple[Path, Path]) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from sys import getsizeof
-from typing import Any, Final
+from typing import Any
 
 from shiq.cache import Cache, Policy
 from shiq.verdict import Verdict
 from streams.enrichment.positions import Key
-
-#: Where of so many events in a row fewer than the share are hits, nothing more is kept.
-LOOKED_AT: Final = 1_000
-LEAST_SHARE: Final = 0.05
+from streams.enrichment.sampling import InsertionSampler
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,32 +29,41 @@ class Entry:
 
 
 class Entries(Cache[Key, Entry]):
-    """Entries by key, up to ``capacity`` of them and ``most_bytes``. Only what is decided is kept."""
+    """Entries by key, up to ``capacity`` of them and ``most_bytes``. Only what is decided is kept: all of it while there is room,
+    and what ``sampler`` admits where an entry must make room for it."""
 
     def __init__(self, capacity: int, policy: Policy, most_bytes: int | None = None) -> None:
         super().__init__(capacity, policy)
         self.most_bytes = most_bytes
         self.bytes = 0
-        self.keeps = True
-        self._recent: deque[bool] = deque(maxlen=LOOKED_AT)
-        self._recent_hits = 0
+        self.sampler = InsertionSampler()
 
     def find(self, key: Key) -> Entry | None:
         """The entry of ``key``, if there is one."""
         found = self.get(key)
-        if self.keeps:
-            self._look(found is not None)
+        self.sampler.count(found is not None)
         return found
 
     def __contains__(self, key: Key) -> bool:
         return key in self._values
 
     def keep(self, key: Key, entry: Entry) -> None:
-        """Keeps what is decided."""
-        if entry.verdict is Verdict.UNDETERMINED or not self.keeps or not self.capacity:
+        """Keep what is decided, if the sampler admits it where the cache is full."""
+        if entry.verdict is Verdict.UNDETERMINED or not self.capacity:
             return
+        size = size_of(key, entry)
+        if self.most_bytes is not None and size > self.most_bytes:
+            return  # all others would go for it, and then it too
+        if key in self._values or not self._is_full(size) or self.sampler.admits():
+            self._put(key, entry, size)
+
+    def _is_full(self, size: int) -> bool:
+        """Whether an entry would have to go for a new one of ``size`` bytes."""
+        return len(self._values) >= self.capacity or (self.most_bytes is not None and self.bytes + size > self.most_bytes)
+
+    def _put(self, key: Key, entry: Entry, size: int) -> None:
         known = self._values.get(key)
-        self.bytes += size_of(key, entry) - (size_of(key, known) if known is not None else 0)
+        self.bytes += size - (size_of(key, known) if known is not None else 0)
         self.put(key, entry)
         while self.most_bytes is not None and self.bytes > self.most_bytes and self._values:
             self._drop()
@@ -71,20 +76,21 @@ class Entries(Cache[Key, Entry]):
                 self.bytes -= size_of(key, entry)
                 del self._values[key]
 
-    def state(self) -> list[Any]:
+    def state(self) -> dict[str, Any]:
         """Beside the entries, what `restore` takes, as JSON."""
-        return [self.keeps, self.evictions, "".join("01"[hit] for hit in self._recent)]
+        return {"evictions": self.evictions, "sampler": self.sampler.state()}
 
-    def restore(self, state: list[Any], entries: Iterable[tuple[Key, Entry]]) -> None:
-        """Goes on with what another had: ``entries`` in its order."""
+    def restore(self, state: dict[str, Any] | list[Any], entries: Iterable[tuple[Key, Entry]]) -> None:
+        """Go on with what another had: ``entries`` in its order. A list is the state of versions that switched keeping off for
+        good; it is taken as on."""
         self.forget()
-        self.keeps = True
         for key, entry in entries:
-            self.keep(key, entry)
-        self.keeps, self.evictions, recent = state
-        self._recent.clear()
-        self._recent.extend(hit == "1" for hit in recent)
-        self._recent_hits = sum(self._recent)
+            self._put(key, entry, size_of(key, entry))
+        if isinstance(state, list):
+            self.evictions = state[1]
+        else:
+            self.evictions = state["evictions"]
+            self.sampler.restore(state["sampler"])
 
     def __iter__(self) -> Iterator[tuple[Key, Entry]]:
         return iter(list(self._values.items()))
@@ -92,15 +98,6 @@ class Entries(Cache[Key, Entry]):
     def _drop(self) -> None:
         self.evictions += 1
         self.bytes -= size_of(*self._values.popitem(last=self.policy in ("lifo", "mru")))
-
-    def _look(self, is_hit: bool) -> None:
-        recent = self._recent
-        if len(recent) == LOOKED_AT:
-            self._recent_hits -= recent[0]
-        recent.append(is_hit)
-        self._recent_hits += is_hit
-        if not is_hit and len(recent) == LOOKED_AT and self._recent_hits < LEAST_SHARE * LOOKED_AT:
-            self.keeps = False
 
 
 def size_of(key: Key, entry: Entry) -> int:

@@ -9,6 +9,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any
 
+from shiq.amounts import count
 from shiq.errors import UsageError
 from shiq.verdict import Verdict
 from streams.enrichment.answers import EnrichedEvent, EnrichmentCounts, entry_of
@@ -140,7 +141,7 @@ class Enricher:
             keyed = self.keys.key(statements)
         except (OddError, IllTypedError):
             return None
-        if keyed.key is None or keyed.key in self.entries or not self.entries.keeps:
+        if keyed.key is None or keyed.key in self.entries:
             return None
         asked = EventQuestion(keyed, (), lambda: assertions_of(statements, self.keys.vocabulary))
         return self._decided(asked, self.reader).verdict
@@ -170,8 +171,8 @@ class Enricher:
         found = [self.file.note] if self.file is not None and self.file.note else []
         if self.prefilled is not None:
             found.append(str(self.prefilled))
-        if not self.entries.keeps:
-            found.append("below 5 % of 1,000 events in a row were met before: nothing more is kept")
+        if skipped := self.entries.sampler.skipped:
+            found.append(f"few events were in the cache, which was full: not kept {count(skipped, 'structure')}")
         return found
 
     @property
@@ -185,7 +186,7 @@ class Enricher:
             "hit_rate": round(counts.hits / counts.events, 6) if counts.events else 0.0,
             "entries": len(entries),
             "evictions": entries.evictions,
-            "keeps": entries.keeps,
+            "skipped": entries.sampler.skipped,
             "bypassed": counts.bypassed,
             "undetermined": counts.undetermined,
             "inconsistent": counts.inconsistent,

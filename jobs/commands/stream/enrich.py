@@ -32,7 +32,7 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
 @static_option
 @store_option
 @click.option("--policy", type=Nearest(list(POLICIES)), default="lru", show_default=True, help="Which entry goes first.")
-@click.option("--capacity", default="100000", show_default=True, metavar="N|none", help="How many entries are kept; 0: none.")
+@click.option("--capacity", default="100000", show_default=True, metavar="N|none", help="Entries kept at most; 0: none.")
 @click.option("--most-bytes", type=click.IntRange(min=0), metavar="N", help="How many bytes of them; no bound unless given.")
 @click.option(
     "--mapping",
@@ -114,6 +114,7 @@ def enrich(
         tell = (lambda line: None) if feed.quiet else partial(click.echo, err=True)
         with feed.started(settings) as run, closing(SilenceNotice(tell)) as waiting:
             enricher.waiting = waiting
+            enricher.entries.sampler.notify = tell
             rejects = RejectLog(run.outputs.texts("rejects"))
             run.status.tell_rejects(rejects)
             system = EnrichedStream(
