@@ -18,6 +18,8 @@ from tests.tools.bench.process import Bench, NotMeasured, Settings
 from tests.tools.bench.record import Figure, Measured, RowRecord, last_kept, read_record, worse
 from tests.tools.bench.repeat import Repeat, Row
 from tests.tools.bench.rows import ROWS
+from tests.tools.bench.rule_rows import MEASURED
+from tests.tools.bench.rules import STREAMS
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TBOX = """@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -233,3 +235,7 @@ def test_batches_are_new_ones(tmp_path: Path) -> None:
 def test_data_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="NPD"):
         base("npd", 1, "NPD", None, tmp_path)
+
+
+def test_every_stream_of_rules_is_measured_under_its_name() -> None:
+    assert sorted(MEASURED) == sorted(STREAMS)

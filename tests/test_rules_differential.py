@@ -8,7 +8,7 @@ import pytest
 
 from streams.rules import reference
 from tests.tools.rules.random_programs import CONSTRUCTS, random_case
-from tests.tools.rules_differential import disagreement
+from tests.tools.rules_differential import bounded, disagreement
 
 
 def _clingo() -> bool:
@@ -24,7 +24,18 @@ def test_ways_agree(first: int) -> None:
     told = Counter[str]()
     for seed in range(first, first + 10):
         assert disagreement(random_case(seed), _clingo() and seed % 5 == 0, told) is None, f"seed {seed}"
-    assert told["engine"] == told["restarted"] == 10
+    assert told["engine"] == told["in parts"] == told["restarted"] == 10
+
+
+def test_a_bound_on_what_a_point_derives_is_met_at_the_same_point_by_engine_and_reference() -> None:
+    ended = Counter[bool]()
+    for seed in range(40):
+        case = random_case(seed)
+        for most in (1, 2, 3, 5):
+            wanted = bounded(case, most, by_reference=True)
+            assert bounded(case, most, by_reference=False) == wanted, f"seed {seed}, at most {most}"
+            ended[wanted[1]] += 1
+    assert min(ended.values()) > 25
 
 
 def test_every_construct_is_in_a_tenth_of_the_programs() -> None:

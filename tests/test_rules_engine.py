@@ -142,9 +142,11 @@ def test_joins_and_counts(stream: GeneratedJoin | Caching) -> None:
 
 def test_published_links_and_results() -> None:
     assert [Grid(side).stream().rules.count("link(") - 12 for side in (20, 30)] == [11_970, 60_682]
-    session = Program.parse(GeneratedJoin(values=0).stream().rules).session()
-    models = [model for t, rows in GeneratedJoin(values=0, points=4).stream().events() for model in session.push(t, rows)]
-    assert [len(model.columns("a/2")[0]) for model in models] == [500] * 3
+    for facts in (50, 500):
+        recipe = GeneratedJoin(facts=facts, values=0, points=4).stream()
+        session = Program.parse(recipe.rules).session()
+        models = [model for t, rows in recipe.events() for model in session.push(t, rows)]
+        assert [len(model.columns("a/2")[0]) for model in models] == [facts // 2, facts, facts]
 
 
 # --- recursion that follows what changed ------------------------------------------------------------

@@ -11,10 +11,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from streams.front.input import Input
+from streams.front.record import Record
+from streams.front.run import started
+from streams.rules import Program
+from streams.rules.records import Reader
+from streams.rules.stream import RuleStream
+from streams.rules.triples import Mapping
 from tests.command_line import shiq
 from tests.conftest import ROOT
 
@@ -131,3 +139,22 @@ def test_an_executor_is_killed_under_a_program_with_a_key(wanted: str, tmp_path:
             assert child.wait() == 0, (tmp_path / "errors").read_text()[-3000:]
     assert (tmp_path / "out").read_text() == wanted
     assert json.loads((tmp_path / "report").read_text())["statistics"]["shards"] == 3
+
+
+def test_a_point_that_is_closed_is_out_before_the_next_record_is_read(tmp_path: Path) -> None:
+    """With ``--follow`` no row waits for a checkpoint, or for more points."""
+    out, program = tmp_path / "out", Program.parse("p(X) :- b(X).")
+
+    class Feed(Input):
+        def read(self, follow: bool = False, time: object = None) -> Iterator[Record | None]:
+            for t in range(5):
+                yield Record("s", 2 * t, f"{t} b({t})".encode())
+                assert out.read_text().count("\n") == t
+                yield Record("s", 2 * t + 1, f"{t} @end".encode())
+                assert out.read_text().count("\n") == t + 1
+
+    with started([], {"out": str(out)}) as run:
+        run.input = Feed([])
+        reader = Reader(Mapping((), "sec"), "sec")
+        stream = RuleStream(program.session(), reader, run.outputs.texts("out"), push=run.outputs.push)
+        assert run.drive(stream, follow=True).statistics["points"] == 5

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from streams.front.event import Event
+from streams.front.record import Record
 from streams.rules import Program
-from streams.rules.session import EvaluationOptions
+from streams.rules.records import Reader
+from streams.rules.session import EvaluationOptions, RuleSession
+from streams.rules.stream import RuleStream
+from streams.rules.triples import Mapping
 from tests.command_line import shiq
 from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
 
@@ -69,6 +73,40 @@ def test_buckets_in_batches_are_one_session() -> None:
             for row in system.finish(bucket, state, moment):
                 found[row["t"]] += row["atoms"]
         assert [(t, sorted(set(atoms))) for t, atoms in sorted(found.items())] == wanted, f"seed {case.seed}"
+
+
+def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> None:
+    """By the judge of a batch on Spark, which needs no Spark, and by one process; also over a restart."""
+    from jobs.streaming.chunks import TOLD, rows_of
+    from jobs.streaming.ordering import BatchTold, Order
+    from jobs.streaming.rules import Rules
+
+    program = Program.parse("c(X) :- b(X) at least 1 in [3].")
+    options, draw = EvaluationOptions(lateness=2, max_ahead=20), random.Random(5)
+    times = [max(0, n // 3 + draw.randint(-3, 1)) for n in range(300)]
+    events = [{"t": t, "atoms": [f"b({n})"], "id": f"e{draw.randint(0, 30)}"} for n, t in enumerate(times)]
+    records = [Record("s", line, json.dumps(event).encode()) for line, event in enumerate(events, 1)]
+
+    def stream() -> tuple[RuleStream, list[str]]:
+        rows: list[str] = []
+        reader = Reader(Mapping((), "sec"), "sec")
+        return RuleStream(RuleSession(program, options), reader, rows.extend), rows
+
+    (whole, lines), (first, some), (second, others) = stream(), stream(), stream()
+    for record in records:
+        whole.take(record)
+    for record in records[:150]:
+        first.take(record)
+    first.flush()
+    second.restore(first.state())
+    for record in records[150:]:
+        second.take(record)
+    assert whole.finish().statistics["duplicates"] == second.finish().statistics["duplicates"] == whole.duplicates > 30
+    assert lines == some + others
+    rules = Rules(program, None, options)
+    told = Order(rules).take(rows_of(records, rules, lambda record, number: [number], source="s"))
+    counts = [BatchTold.of_bytes(data) for bucket, _, data in told if bucket == TOLD]
+    assert [(one.counts["duplicates"], one.counts["events"]) for one in counts] == [(whole.duplicates, whole.session.atoms)]
 
 
 def test_spark_gives_the_lines_of_one_process(spark: SparkSession, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Rules:
     @property
     def limits(self) -> EventLimits:
         lateness = None if self.unordered else self.options.lateness
-        return EventLimits(self.program.unit, lateness, self.options.max_ahead, parse=parse_record)
+        return EventLimits(self.program.unit, lateness, self.options.max_ahead, self.program.horizon, parse=parse_record)
 
     @cached_property
     def _kept(self) -> dict[int, tuple[bytes, RuleSession]]:
@@ -135,7 +135,7 @@ class Models:
     run: StreamRun
     system: Rules
     points: int = 0
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("atoms", "unmapped"), 0))
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("atoms", "unmapped", "duplicates"), 0))
     begun: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
@@ -169,7 +169,7 @@ class Models:
 
     def restore(self, state: bytes) -> None:
         held = json.loads(state)
-        self.points, self.counts = held["points"], held["counts"]
+        self.points, self.counts = held["points"], self.counts | held["counts"]
         self.rejects.restore(held["rejects"])
 
     def finish(self, rows: Sequence[Row]) -> StreamEvaluation:
@@ -181,6 +181,7 @@ class Models:
             "atoms": self.counts["atoms"],
             "rejected": counts[MALFORMED],
             "late": counts[LATE] + counts[AHEAD],
+            "duplicates": self.counts["duplicates"],
             "unmapped": self.counts["unmapped"],
             "unwritable": counts[UNWRITABLE],
             "seconds": {"all": round(perf_counter() - self.begun, 3)},

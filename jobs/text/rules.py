@@ -39,7 +39,9 @@ def evaluated_text(result: StreamEvaluation, *, verbose: bool = False) -> str:
     """What `shiq stream rules` prints behind the rows: what was left out, figures."""
     figures = result.statistics
     told = [count(figures["points"], "point"), count(figures["atoms"], "atom")]
-    told += [f"{figures[name]:,} {name}" for name in ("rejected", "late", "unmapped", "unwritable") if figures[name]]
+    told += [
+        f"{figures[name]:,} {name}" for name in ("rejected", "late", "duplicates", "unmapped", "unwritable") if figures[name]
+    ]
     spent = seconds_text(figures["seconds"])
     left = leftovers_text(result.leftovers, (), verbose=verbose)
     return "\n".join([*left, f"{', '.join(told)}; {count(figures['shards'], 'shard')}; {spent}"])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from shiq.catalog import read_catalog
 from shiq.errors import InputError, UsageError
 from shiq.functional import axiom_text, parse_functional
 from shiq.rdf import read_assertions, read_ontology
+from shiq.signature import signature_of
 from shiq.verdict import Leftover
 from streams.discovery.entailing import MinerKnowledge
 from streams.front.checkpoint import fingerprint
@@ -70,6 +72,8 @@ def open_ontology(tbox: Any, static: Any = None, vocabulary: Any = None, catalog
         assertions += data.abox
         leftovers += data.leftovers
     classes = _named(reading.tbox) if vocabulary is None else _expressions(vocabulary)
+    if vocabulary is not None:
+        _refuse_unknown(classes, reading.tbox.signature, signature_of(assertions))
     return Ontology(
         reading.tbox,
         tuple(dict.fromkeys(assertions)),
@@ -88,9 +92,9 @@ def _named(tbox: owl.TBox) -> list[owl.ClassExpression]:
 
 
 def _expressions(given: Any) -> list[owl.ClassExpression]:
-    """The class expressions of a file, one a line; or as they are."""
+    """The class expressions of a file, one a line; or of a list of expressions and texts."""
     if not isinstance(given, str | PathLike):
-        return list(given)
+        return [expression_of(one, "vocabulary") if isinstance(one, str) else one for one in given]
     try:
         lines = Path(given).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -102,6 +106,19 @@ def _expressions(given: Any) -> list[owl.ClassExpression]:
     if not found:
         raise UsageError(f"{given} names no class", "Write class expressions in functional syntax, one a line.")
     return list(found)
+
+
+def _refuse_unknown(classes: Iterable[owl.ClassExpression], *known: owl.Signature) -> None:
+    """Raises: UsageError for a class or property of ``classes`` that is in no ``known`` signature, mostly for a typo."""
+    asked = signature_of(classes)
+    for kind, title in (("classes", "class"), ("object_properties", "role"), ("data_properties", "data property")):
+        names = {name for one in known for name in getattr(one, kind)}
+        for name in sorted(getattr(asked, kind) - names):
+            near = get_close_matches(name, sorted(names), 1, 0)
+            raise UsageError(
+                f"vocabulary: neither the ontology nor the static data knows the {title} <{name}>",
+                f"Did you mean <{near[0]}>?" if near else "There is none to name.",
+            )
 
 
 def expression_of(text: str, place: str) -> owl.ClassExpression:

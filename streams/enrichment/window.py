@@ -37,6 +37,7 @@ class WindowedStream:
     _broken: int = 0
 
     def __post_init__(self) -> None:
+        self.arrivals.window = self.width
         if self.stream.records.form != "triples":
             self.arrivals.parse = lambda data, unit: self.stream.records.timed(data, self.stream.enricher.reader)
 

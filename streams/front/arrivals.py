@@ -8,11 +8,9 @@ from typing import Any
 
 from streams.front.event import Event, EventError, parse_event
 from streams.front.lateness import EventClock
+from streams.front.recent_ids import RecentIds
 from streams.front.record import Record
 from streams.front.rejects import MALFORMED, RejectLog
-
-#: Ids are looked through for those that cannot matter any more when so many are known.
-_MANY_IDS = 10_000
 
 
 @dataclass
@@ -33,7 +31,7 @@ class Arrivals:
     first: int | None = None
     points: int = 0
     duplicates: int = 0
-    _ids: dict[str, int] = field(default_factory=dict)
+    _ids: RecentIds = field(default_factory=RecentIds)
 
     def accept(self, record: Record) -> Event | None:
         """The event of a record, if it is one that is used."""
@@ -44,7 +42,7 @@ class Arrivals:
         except EventError as error:
             self.reject(MALFORMED, record, str(error), None)
             return None
-        if event.id is not None and self._is_known(event.id, event.t):
+        if self._ids.has(event.id, event.t, self._span):
             self.duplicates += 1
             return None
         before = self.clock.newest
@@ -52,11 +50,10 @@ class Arrivals:
         if kind:
             self.reject(kind, record, self.clock.said(event.t, kind), event.t)
             return None
-        if event.id is not None:
-            self._ids[event.id] = event.t
+        self._ids.add(event.id, event.t)
         if self.clock.newest != before:
             self.points += 1
-            self._forget()
+            self._ids.forget(self.clock.watermark, self._span)
         self.first = event.t if self.first is None else min(self.first, event.t)
         return event
 
@@ -65,19 +62,10 @@ class Arrivals:
         self.rejects.add(kind, record.source, record.line, reason, record.text)
         self.unused(kind, t)
 
-    def _is_known(self, name: str, t: int) -> bool:
-        """Whether an event of this id came before, and can still matter."""
-        before = self._ids.get(name)
-        return before is not None and t - before <= self.window + (self.clock.lateness or 0)
-
-    def _forget(self) -> None:
-        """Lets ids go that no event can be the second of."""
-        watermark = self.clock.watermark
-        if len(self._ids) >= _MANY_IDS and watermark is not None:
-            oldest = watermark - self.window - (self.clock.lateness or 0)
-            kept = {name: t for name, t in self._ids.items() if t >= oldest}
-            if len(kept) < len(self._ids) / 2:
-                self._ids = kept
+    @property
+    def _span(self) -> int:
+        """For how long an id is known."""
+        return self.window + (self.clock.lateness or 0)
 
     def state(self) -> Any:
         """What `restore` takes, as JSON."""
@@ -86,12 +74,12 @@ class Arrivals:
             "first": self.first,
             "points": self.points,
             "duplicates": self.duplicates,
-            "ids": self._ids,
+            "ids": self._ids.times,
             "rejects": self.rejects.state(),
         }
 
     def restore(self, state: Any) -> None:
         """Goes on where another run was."""
         self.clock.newest, self.first = state["newest"], state["first"]
-        self.points, self.duplicates, self._ids = state["points"], state["duplicates"], state["ids"]
+        self.points, self.duplicates, self._ids = state["points"], state["duplicates"], RecentIds(state["ids"])
         self.rejects.restore(state["rejects"])

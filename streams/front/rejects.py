@@ -46,8 +46,13 @@ class RejectLog:
     def refuse_if_all(self, is_all: bool) -> None:
         """Raises: InputError where something was rejected, and nothing else came."""
         if is_all and self.counts:
-            why = self.leftovers()[0].message
-            raise InputError(f"no line of the source is an event ({why})", "Check what it is: one JSON object a line.")
+            raise InputError(self.none_of("an event"), "Check what it is: one JSON object a line.")
+
+    def none_of(self, thing: str) -> str:
+        """Say that no line of any source is a ``thing``, and why the first of them is not."""
+        first = self.shown[0]
+        sources = ", ".join(dict.fromkeys(x.source for x in self.shown if x.source)) or "the source"
+        return f"no line of {sources} is {thing} (line {first.line}: {first.message})"
 
     def leftovers(self) -> list[Leftover]:
         """What to tell in a result: the first of each kind, and how many more there are."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,18 @@ class Bindings:
 
     def take(self, rows: Ints, keep: frozenset[str]) -> Bindings:
         return Bindings({name: column[rows] for name, column in self.columns.items() if name in keep}, len(rows))
+
+    def parts(self) -> Iterator[Bindings]:
+        """The rows in a few parts, one after the other."""
+        size = -(-self.count // 8)
+        for first in range(0, self.count, size):
+            columns = {name: column[first : first + size] for name, column in self.columns.items()}
+            yield Bindings(columns, min(size, self.count - first))
+
+    def joined(self, other: Bindings) -> Bindings:
+        """The rows of both, over the same variables."""
+        columns = {name: np.concatenate([column, other.columns[name]]) for name, column in self.columns.items()}
+        return Bindings(columns, self.count + other.count)
 
     def distinct(self) -> Bindings:
         """Each row once, with one trace of those that it has."""

@@ -2,51 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from shiq.columns.arrays import Ints
+from shiq.columns.arrays import Ints, is_in
 from streams.rules.bindings import Bindings, seeded
 from streams.rules.operators import StepContext
-from streams.rules.predicates import MaintainedRule
+from streams.rules.predicates import MaintainedRule, is_derived
 from streams.rules.relations import NONE, one_of_each
 from streams.rules.steps import SIGN, JoinPlan, StreamingPattern
 
 
 def maintain(context: StepContext, rule: MaintainedRule) -> None:
-    """Adds and takes away the derivations that changed."""
+    """Add and take away the derivations that changed. Raises: EvaluationError where the point derives too many atoms."""
+    head = rule.head
+    # While nothing becomes false, no atom is derived on the way that is not in the end.
+    only_grows = not any(len(pattern.view.went if pattern.positive else pattern.view.came) for _, pattern in rule.patterns)
+    derived = len(head.derived)
     for i, pattern in rule.patterns:
         went, came = pattern.view.went, pattern.view.came
         if not len(went) and not len(came):
             continue
         plan = rule.plan(i, delta=True)
-        columns, found = instances(context, rule, plan, seeded(pattern, np.concatenate([went, came]), plan.keep, len(went)))
-        if found.count:
-            heads, signs = rule.head.relation.add_any(columns), found.columns[SIGN]
-            support = rule.head.relation.of_row[rule.head.support(rule.rule)]
-            np.add.at(support, heads, signs if pattern.positive else -signs)
-            rule.head.touched.append(heads)
+        start = seeded(pattern, np.concatenate([went, came]), plan.keep, len(went))
+        for columns, found in instances(context, rule, plan, start):
+            heads, signs = head.relation.add_any(columns), found.columns[SIGN]
+            np.add.at(head.relation.of_row[head.support(rule.rule)], heads, signs if pattern.positive else -signs)
+            head.touched.append(heads)
+            derived += len(heads)
+            if only_grows and context.derived + derived > context.most:
+                derived = int(np.count_nonzero(is_derived(head, np.arange(head.relation.size))))
+                context.check(context.derived + derived, rule.rule)
 
 
 def examples(context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings) -> tuple[Ints, Bindings]:
-    """The heads that a plan derives, each once, and an instance for each."""
-    columns, found = instances(context, rule, plan, start, once=True)
-    if not found.count:
-        return NONE, found
-    example = one_of_each(columns)
-    heads = rule.head.relation.add([column[example] for column in columns])
-    return heads, found.take(example, frozenset(found.columns))
+    """The heads that a plan derives, each once, and an instance for each. Raises: EvaluationError where they are too many."""
+    heads, found = NONE, Bindings({}, 0)
+    for columns, part in instances(context, rule, plan, start, once=True):
+        example = one_of_each(columns)
+        more = rule.head.relation.add([column[example] for column in columns])
+        part = part.take(example, frozenset(part.columns))
+        if not len(heads):
+            heads, found = more, part
+            continue
+        new = ~is_in(more, heads)
+        heads, found = np.concatenate([heads, more[new]]), found.joined(part.where(new, frozenset(part.columns)))
+        context.check(len(heads), rule.rule)
+    context.check(len(heads), rule.rule)
+    return heads, found
 
 
 def instances(
     context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings, once: bool = False
-) -> tuple[list[Ints], Bindings]:
-    """The heads of the instances that a plan finds, and what is bound in them; ``once``: how often each is derived does not
-    matter."""
-    found = context.run(plan.steps, start, rule.rule, once)
-    columns, valid = context.head(rule.rule, found) if found.count else ([], None)
-    if valid is not None:
-        columns, found = [column[valid] for column in columns], found.where(valid, frozenset(found.columns))
-    return columns or [np.zeros(found.count, np.int64)], found
+) -> Iterator[tuple[list[Ints], Bindings]]:
+    """The heads of the instances that a plan finds, and what is bound in them, in parts; ``once``: how often each is derived does
+    not matter."""
+    for found in context.run(plan.steps, start, rule.rule, once):
+        columns, valid = context.head(rule.rule, found)
+        if valid is not None:
+            columns, found = [column[valid] for column in columns], found.where(valid, frozenset(found.columns))
+        if found.count:
+            yield columns or [np.zeros(found.count, np.int64)], found
 
 
 def all_heads(context: StepContext, rule: MaintainedRule, point: int) -> tuple[Ints, Bindings]:

@@ -24,6 +24,7 @@ from streams.rules.held import ColumnModel, HeldRows
 from streams.rules.operators import StepContext
 from streams.rules.plan import Planner
 from streams.rules.predicates import MaintainedRule, Predicate, compact, is_counted
+from streams.rules.problems import MOST_DERIVED
 from streams.rules.relations import NONE, Relation
 from streams.rules.safety import global_names
 from streams.rules.saved import put_back, saved
@@ -40,7 +41,7 @@ class Engine:
     """Evaluates a checked program point by point (`syntax.Evaluator`)."""
 
     def __init__(
-        self, checked: CheckedProgram, functions: Functions, complete_windows: bool = False, most_atoms: int = 10_000_000
+        self, checked: CheckedProgram, functions: Functions, complete_windows: bool = False, most_atoms: int = MOST_DERIVED
     ) -> None:
         self.checked = checked
         self.complete = complete_windows
@@ -145,7 +146,9 @@ class Engine:
             if not predicate.supports:
                 self._moved += predicate.settle()
         for rules, recursion in self.strata:
+            before = self.context.derived
             self._moved += recursion.evaluate(self.context, self.point) if recursion else self._evaluate(rules)
+            self._count(rules, before)
         for predicate in self.predicates.values():
             if predicate.history.horizon:
                 predicate.history.add(self.point, predicate.persistent())
@@ -193,6 +196,16 @@ class Engine:
             elif rule.is_due():
                 renew(self.context, rule, self.point)
         return [view for predicate in {id(rule.head): rule.head for rule in rules}.values() for view in predicate.settle()]
+
+    def _count(self, rules: Sequence[MaintainedRule], before: int) -> None:
+        """Count what a stratum derives, ``before`` which the point had derived so much. Raises: EvaluationError."""
+        most, self.context.derived = 0, before
+        for rule in {id(rule.head): rule for rule in rules}.values():
+            self.context.derived += len(rule.head.derived)
+            if len(rule.head.derived) >= most:
+                most, largest = len(rule.head.derived), rule.rule
+        if self.context.derived > self.context.most:
+            self.context.check(self.context.derived, largest)
 
     # --- states ------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from streams.rules.model import Evaluator
 from streams.rules.problems import Position
 from streams.rules.program import Program
 from streams.rules.reference import Binding, Model, Reference, _Step
@@ -89,9 +90,11 @@ class Because:
 
 @dataclass
 class Explaining(Reference):
-    """The naive evaluator, which remembers how the atoms of the point ``when`` were derived."""
+    """The naive evaluator, which remembers how the atoms of the point ``when`` were derived. ``engine``: takes each point first,
+    so that one which derives too much ends the run before the slow evaluator begins with it."""
 
     when: int = 0
+    engine: Evaluator | None = None
     given: Mapping[str, set[Row]] = field(default_factory=dict)
     model: Model | None = None
     origins: dict[tuple[str, Row], tuple[int, StreamRule, Binding]] = field(default_factory=dict)
@@ -99,6 +102,8 @@ class Explaining(Reference):
     def step(self, t: int, rows: Mapping[str, Any], heard: Any = None) -> Model:
         if t > self.when:
             return Model(t, {}, {})
+        if self.engine is not None:
+            self.engine.step(t, rows)
         if t < self.when:
             return super().step(t, rows)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -17,10 +18,14 @@ from shiq.columns.arrays import Ints, is_in
 from streams.rules.bindings import Bindings, seeded
 from streams.rules.derivation import all_heads, examples
 from streams.rules.operators import StepContext
-from streams.rules.predicates import MaintainedRule, Predicate, supported
+from streams.rules.predicates import MaintainedRule, Predicate, is_derived, supported
 from streams.rules.relations import NONE, Flags
 from streams.rules.steps import StreamingPattern
 from streams.rules.windows import WindowView
+from streams.rules.worklist import NARROW, Worklist
+
+#: Narrow rounds in columns before rows are taken one by one, at least.
+_PATIENCE: Final = 32
 
 
 @dataclass(eq=False)
@@ -58,6 +63,12 @@ class Recursion:
         own = {id(predicate.relation) for predicate in self.heads.values()}
         return {pattern.view for rule in self.rules for _, pattern in rule.patterns if id(pattern.view.relation) in own}
 
+    @property
+    def _patience(self) -> int:
+        """How many narrow rounds there are before rows are taken one by one: these cost about what its look-ups will."""
+        relations = {id(pattern.view.relation): pattern.view.relation for rule in self.rules for _, pattern in rule.patterns}
+        return _PATIENCE + sum(relation.size for relation in relations.values()) // 64
+
     @cached_property
     def _reasons(self) -> list[tuple[MaintainedRule, int, StreamingPattern]]:
         return [(rule, i, pattern) for rule in self.rules for i, pattern in rule.patterns if pattern.positive]
@@ -89,7 +100,7 @@ class Recursion:
         fresh = dict.fromkeys(self.heads, NONE)
         for rule in self.rules:
             rule.has_run = True
-            self._derive(rule, all_heads(context, rule, point), fresh)
+            self._derive(context, rule, all_heads(context, rule, point), fresh)
         self._rounds(context, fresh, [rule for rule in self.rules if not rule.rule.frequency or point % rule.rule.frequency == 0])
         for name, predicate in self.heads.items():
             relation, old = predicate.relation, held[name]
@@ -101,7 +112,11 @@ class Recursion:
 
     def _rounds(self, context: StepContext, fresh: dict[str, Ints], rules: Sequence[MaintainedRule]) -> None:
         """Derives what follows from ``fresh`` rows, which do not hold yet."""
-        while any(map(len, fresh.values())):
+        narrow = 0
+        while width := sum(map(len, fresh.values())):
+            narrow = narrow + 1 if width <= NARROW else 0
+            if narrow > _PATIENCE and self.is_maintained and narrow > self._patience:
+                fresh, narrow = Worklist(context, self.heads, rules, self._own).run(fresh), 0
             deltas = self._grown(fresh)
             fresh = dict.fromkeys(self.heads, NONE)
             for rule in rules:
@@ -114,17 +129,20 @@ class Recursion:
     ) -> None:
         if len(rows):
             plan = rule.plan(i)
-            self._derive(rule, examples(context, rule, plan, seeded(pattern, rows, plan.keep)), fresh)
+            self._derive(context, rule, examples(context, rule, plan, seeded(pattern, rows, plan.keep)), fresh)
 
-    def _derive(self, rule: MaintainedRule, found: tuple[Ints, Bindings], fresh: dict[str, Ints]) -> None:
+    def _derive(self, context: StepContext, rule: MaintainedRule, found: tuple[Ints, Bindings], fresh: dict[str, Ints]) -> None:
         """Notes heads of a rule, with their reasons where they had none; those that did not hold yet are ``fresh``."""
         heads, instances = found
         if not len(heads):
             return
         relation, name = rule.head.relation, rule.rule.head.predicate
         support = relation.of_row[rule.head.support(rule.rule)]
-        if self.is_maintained:
+        if not self.is_maintained:
+            context.derive(int(np.count_nonzero(~is_derived(rule.head, heads))) if rule.rule.body else 0, rule.rule)
+        else:
             without = (support[heads] == 0).nonzero()[0]
+            context.derive(len(without) if rule.rule.body else 0, rule.rule)
             relation.of_row["by"][heads[without]] = rule.rule.number + 1
             for i, pattern in rule.patterns:
                 if pattern.positive:
@@ -150,12 +168,15 @@ class Recursion:
         for name, rows in self._denied(context):
             lost[name] = np.concatenate([lost[name], rows])
         suspects, gone = self._deleted(lost)
+        for name, predicate in self.heads.items():
+            derived = predicate.derived
+            context.derived += int(np.count_nonzero(is_derived(predicate, derived))) if len(suspects[name]) else len(derived)
         kept = {name: len(predicate.relation.held) for name, predicate in self.heads.items()}
         for rule, head in zip(self.rules, self.patterns):
             rows = suspects[rule.rule.head.predicate]
             if len(rows):
                 plan = rule.plan_of_heads(head)
-                self._derive(rule, examples(context, rule, plan, seeded(head, rows, plan.keep)), fresh)
+                self._derive(context, rule, examples(context, rule, plan, seeded(head, rows, plan.keep)), fresh)
             for i, pattern in rule.patterns:
                 view = pattern.view
                 if not (view.is_plain and view in self._own):
@@ -215,9 +236,7 @@ class Recursion:
         found: dict[WindowView, Ints] = {}
         for name, rows in fresh.items():
             if len(rows):
-                relation = self.heads[name].relation
-                relation.of_row["holds"][rows] = True
-                relation.held = np.concatenate([relation.held, rows])
+                self.heads[name].relation.hold(rows)
                 for view in self.heads[name].views.values():
                     if view in self._own:
                         found[view] = view.grow(rows)

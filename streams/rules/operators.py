@@ -6,7 +6,7 @@ Source: SPEC 004, section 2 ("Built-ins", "v2").
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from streams.rules.aggregates import aggregated
 from streams.rules.bindings import Bindings, both, grouped
 from streams.rules.dictionary import ConstantDictionary, Flags, calculate
 from streams.rules.functions import Functions, call
-from streams.rules.problems import EvaluationError
+from streams.rules.problems import EvaluationError, too_many_derived
 from streams.rules.relations import NONE, TooMany
 from streams.rules.steps import COUNTED, GROUP, AggregateStep, Call, Check, Compare, JoinStep, Step, Threshold
 from streams.rules.syntax import AT_LEAST, AT_MOST, Constant, Now, StreamRule, Term, Variable
@@ -35,38 +35,62 @@ _RELATIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 
 #: Where more rows than these are joined, equal ones are dropped before what follows.
 _MANY: Final = 4096
+#: A join of more rows than these is made in parts, so that heads are counted while it goes on.
+_PART: Final = 1 << 20
+#: The rows that joins of a point may have on their way, for each atom that it may derive; never fewer than the second.
+_JOINED: Final = 10
+_LEAST_JOINED: Final = 10_000_000
 
 
 @dataclass
 class StepContext:
-    """What steps need beside bindings: constants, the time, functions with what they gave, how many rows may still be joined."""
+    """What steps need beside bindings: constants, the time, functions with what they gave, and what a point may still cost.
+
+    most: the atoms that a point may derive.
+    derived: how many it has derived; of the stratum that is being evaluated, what is known so far.
+    left: the rows that its joins may still have.
+    """
 
     dictionary: ConstantDictionary
     functions: Functions
     most: int
     now: int = 0
+    derived: int = 0
     left: int = 0
     results: dict[tuple[str, int, Row], Row | None] = field(default_factory=dict)
 
     def begin(self, now: int) -> None:
         """A new point."""
-        self.now, self.left = now, self.most
+        self.now, self.derived, self.left = now, 0, max(_JOINED * self.most, _LEAST_JOINED)
         self.results.clear()
 
-    def run(self, steps: Sequence[Step], bindings: Bindings, rule: StreamRule, once: bool = False) -> Bindings:
-        """The instances that ``steps`` leave; ``once``: how often each is derived does not matter. Raises: EvaluationError."""
+    def run(self, steps: Sequence[Step], bindings: Bindings, rule: StreamRule, once: bool = False) -> Iterator[Bindings]:
+        """The instances that ``steps`` leave, in parts; ``once``: how often each is derived does not matter.
+        Raises: EvaluationError."""
+        for place, step in enumerate(steps):
+            if not bindings.count:
+                return
+            found = self._applied(step, bindings, rule)
+            if found is None:
+                for part in bindings.parts():
+                    yield from self.run(steps[place:], part, rule, once)
+                return
+            bindings = found
+            if once and bindings.count > _MANY and isinstance(step, JoinStep):
+                bindings = bindings.distinct()
+        if bindings.count:
+            yield bindings
+
+    def _applied(self, step: Step, bindings: Bindings, rule: StreamRule) -> Bindings | None:
+        """What a step leaves; None where it is to be taken in parts."""
         try:
-            for step in steps:
-                if not bindings.count:
-                    break
-                bindings = self._apply(step, bindings, rule)
-                if once and bindings.count > _MANY and isinstance(step, JoinStep):
-                    bindings = bindings.distinct()
+            return self._apply(step, bindings, rule)
         except IntegerOverflow as error:
             raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
         except TooMany as error:
-            raise too_many(rule, self.most) from error
-        return bindings
+            if bindings.count == 1:
+                raise self.too_many_joined(rule) from error
+            return None
 
     def head(self, rule: StreamRule, bindings: Bindings) -> tuple[list[Ints], Flags | None]:
         """The columns of a rule's heads, and which have a value. Raises: EvaluationError."""
@@ -76,10 +100,29 @@ class StepContext:
             raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
 
     def spend(self, rows: int, rule: StreamRule) -> None:
-        """Counts rows against what may be joined at a point. Raises: EvaluationError."""
+        """Count rows against what may be joined at a point. Raises: EvaluationError."""
         self.left -= rows
         if self.left < 0:
-            raise too_many(rule, self.most)
+            raise self.too_many_joined(rule)
+
+    def derive(self, atoms: int, rule: StreamRule) -> None:
+        """Count atoms that a point derives. Raises: EvaluationError where they are too many."""
+        self.derived += atoms
+        self.check(self.derived, rule)
+
+    def check(self, atoms: int, rule: StreamRule) -> None:
+        """Raises: EvaluationError where the ``atoms`` that a point derives are too many."""
+        if atoms > self.most:
+            raise too_many_derived(rule, self.now, self.most)
+
+    def too_many_joined(self, rule: StreamRule) -> EvaluationError:
+        """What is said where joins explode."""
+        most = max(_JOINED * self.most, _LEAST_JOINED)
+        return EvaluationError(
+            rule,
+            f"more than {most:,} rows are joined at t = {self.now} (--max-atoms {self.most})",
+            "Add a literal that narrows it; or raise --max-atoms: joins may have ten times as many rows.",
+        )
 
     def _apply(self, step: Step, bindings: Bindings, rule: StreamRule) -> Bindings:
         if isinstance(step, JoinStep):
@@ -99,16 +142,17 @@ class StepContext:
         relation = view.relation
         if step.own:
             return self._measured(step, bindings, bindings.columns[COUNTED])
+        most = self.left if bindings.count == 1 else min(_PART, self.left)
         if step.positions:
             keys = [bindings.source(source) for source in step.sources]
-            which, rows = relation.matches(step.positions, keys, self.left)
+            which, rows = relation.matches(step.positions, keys, most)
             if step.before or not view.is_whole:
                 ok = view.had(rows) if step.before else view.mask()[rows]
                 if not ok.all():
                     which, rows = which[ok], rows[ok]
         else:
             rows = view.rows_before() if step.before else view.rows()
-            if len(rows) * bindings.count > self.left:
+            if len(rows) * bindings.count > most:
                 raise TooMany
             which = np.repeat(np.arange(bindings.count), len(rows))
             rows = np.tile(rows, bindings.count) if bindings.count > 1 else rows
@@ -262,8 +306,7 @@ class StepContext:
         start = Bindings({**dict(zip(step.shared, shared)), GROUP: np.arange(count)}, count)
         tuples: dict[int, list[list[Ints]]] = {}
         for steps, terms in step.elements:
-            found = self.run(steps, start, rule)
-            if found.count:
+            for found in self.run(steps, start, rule):
                 columns, valid = self.values(terms, found)
                 rows = [found.columns[GROUP], *columns]
                 tuples.setdefault(len(terms), []).append(rows if valid is None else [column[valid] for column in rows])
@@ -286,8 +329,3 @@ class StepContext:
             valid = both(valid, has)
         fits = (~fits if step.aggregate.negated else fits) & has_value[inverse]
         return after.where(fits if valid is None else fits & valid, step.keep)
-
-
-def too_many(rule: StreamRule, most: int) -> EvaluationError:
-    """What is said where joins explode."""
-    return EvaluationError(rule, f"more than {most} rows at one point", "Add a literal that narrows it, or raise --max-atoms.")

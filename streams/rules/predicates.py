@@ -142,11 +142,17 @@ def is_counted(body: Sequence[Conjunct]) -> bool:
 def supported(predicate: Predicate) -> Ints:
     """The rows that rules with a body derive."""
     held = predicate.relation.held
-    found = np.zeros(len(held), np.bool_)
+    found = is_derived(predicate, held)
+    return held if found.all() else held[found]
+
+
+def is_derived(predicate: Predicate, rows: Ints) -> Flags:
+    """Which ``rows`` rules with a body derive."""
+    found = np.zeros(len(rows), np.bool_)
     for name in predicate.supports:
         if name[2]:
-            found |= predicate.relation.of_row[name][held] > 0
-    return held if found.all() else held[found]
+            found |= predicate.relation.of_row[name][rows] > 0
+    return found
 
 
 def compact(predicate: Predicate) -> None:

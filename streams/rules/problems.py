@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shiq.errors import InputError, OperationalError
 
 if TYPE_CHECKING:
     from streams.rules.syntax import StreamRule
+
+#: The atoms that a point may derive, input and facts apart, unless said otherwise.
+MOST_DERIVED: Final = 1_000_000
 
 
 class Position(NamedTuple):
@@ -59,3 +62,12 @@ class EvaluationError(OperationalError):
     def __init__(self, rule: StreamRule | str, message: str, remedy: str = "") -> None:
         where = rule if isinstance(rule, str) else f"{rule.position}: {rule}"
         super().__init__(f"{where}\n  {message}", remedy)
+
+
+def too_many_derived(rule: StreamRule, t: int, most: int) -> EvaluationError:
+    """The error of a point that derives more than ``most`` atoms."""
+    return EvaluationError(
+        rule,
+        f"more than {most:,} atoms are derived at t = {t} (--max-atoms {most})",
+        "See that the rule comes to an end, by a bound such as X < 1000; or raise --max-atoms.",
+    )

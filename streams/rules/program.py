@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,6 +81,11 @@ class Program:
         """By which arguments the program can be split into shards, or what prevents it."""
         return find_key(self.checked.rules, set(self.checked.facts))
 
+    @property
+    def horizon(self) -> int:
+        """How many units of time back the program looks at most."""
+        return max(self.checked.horizons.values(), default=0)
+
     @cached_property
     def splitting(self) -> Splitting:
         """Dependency and component graphs, macro-nodes."""
@@ -95,9 +100,14 @@ class Program:
         return hashlib.sha256("\n".join(sorted(lines)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def session(self, **options: Any) -> RuleSession:
-        """A run that rows are pushed into; options as those of `streams.rules.session.EvaluationOptions`."""
+        """A run that rows are pushed into; options as those of `streams.rules.session.EvaluationOptions`.
+        Raises: UsageError."""
         from streams.rules.session import EvaluationOptions, RuleSession
 
+        known = [one.name for one in fields(EvaluationOptions)]
+        if unknown := sorted(options.keys() - {*known}):
+            said = f"a session has no option {unknown[0]!r}"
+            raise UsageError(said, f"Its options are {', '.join(known)}; the unit is given where the program is parsed.")
         return RuleSession(self, EvaluationOptions(**options))
 
     def run(self, events: Iterable[tuple[int, Any]], **options: Any) -> Iterator[Model]:

@@ -32,8 +32,8 @@ class Unreadable:
     reason: str
 
 
-#: What holds at a time.
-Said: TypeAlias = tuple[int, list[str | Unreadable]]
+#: What holds at a time, and the id of the event that says it.
+Said: TypeAlias = tuple[int, list[str | Unreadable], str | None]
 
 
 @dataclass
@@ -57,13 +57,13 @@ class Reader:
             raise EventError(f"no UTF-8: {error.reason} at byte {error.start}") from None
         if self.format == "log" or (self.format != "jsonl" and not text.lstrip().startswith("{")):
             t, atoms = read_line(text, self.unit)
-            yield t, list(atoms)
+            yield t, list(atoms), None
             return
         row = _row(text)
         if row is None:
             yield self._event(parse_event(text, self.unit))
         elif "types" in row:
-            yield time_of(row, self.unit), self._types(row["types"])
+            yield time_of(row, self.unit), self._types(row["types"]), None
         else:
             start, end = time_of({"t": row["from"]}, self.unit), time_of({"t": row["to"]}, self.unit)
             if end < start:
@@ -72,7 +72,7 @@ class Reader:
                 raise EventError(f"from {start} to {end} are more than {LONGEST_SPAN:,} points")
             atoms = _span(row)
             for t in range(start, end + 1):
-                yield t, list(atoms)
+                yield t, list(atoms), None
 
     def time(self, record: Record) -> int | None:
         """The (first) time of a record, by which sources are merged; None where it has none."""
@@ -82,7 +82,7 @@ class Reader:
             return None
 
     def _event(self, event: Event) -> Said:
-        return event.t, [*event.atoms, *self._mapped(event.triples)]
+        return event.t, [*event.atoms, *self._mapped(event.triples)], event.id
 
     def _mapped(self, triples: tuple[str, ...]) -> Iterator[str | Unreadable]:
         for triple in triples:
@@ -114,7 +114,7 @@ def parse_record(data: bytes, unit: str = "sec") -> Event:
         raise EventError("a row that spans points is read in one process alone (--engine local)")
     if text.lstrip().startswith("{"):
         return parse_event(data, unit)
-    ((t, atoms),) = reader.said(Record("", 0, data))
+    ((t, atoms, _),) = reader.said(Record("", 0, data))
     return Event(t, atoms=tuple(str(atom) for atom in atoms))
 
 
@@ -169,8 +169,8 @@ class SortedSource:
             except EventError as error:
                 found.append((-1, len(found), Record(record.source, record.line, record.data, problem=str(error))))
                 continue
-            for t, atoms in parts:
-                event = Event(t, atoms=tuple(atom for atom in atoms if isinstance(atom, str)))
+            for t, atoms, name in parts:
+                event = Event(t, atoms=tuple(atom for atom in atoms if isinstance(atom, str)), id=name)
                 found.append((t, len(found), Record(record.source, record.line, record.data, event)))
                 for wrong in (atom for atom in atoms if isinstance(atom, Unreadable)):
                     record_of_it = Record(record.source, record.line, wrong.text.encode(), problem=wrong.reason)

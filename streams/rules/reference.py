@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from shiq.errors import OperationalError
 from streams.rules.functions import Functions, call
 from streams.rules.input_columns import columns_from, rows_of
-from streams.rules.problems import EvaluationError
+from streams.rules.problems import MOST_DERIVED, EvaluationError, too_many_derived
 from streams.rules.safety import global_names
 from streams.rules.syntax import (
     ALWAYS,
@@ -67,7 +67,7 @@ class Reference:
     program: CheckedProgram
     functions: Functions = field(default_factory=dict)
     complete_windows: bool = False
-    most_atoms: int = 10_000_000
+    most_atoms: int = MOST_DERIVED
     first: int | None = None
     points: dict[int, Point] = field(default_factory=dict)
 
@@ -89,13 +89,14 @@ class Reference:
                 for rule, head, binding in new:
                     heard(rule, head, binding)
                     now.setdefault(rule.head.predicate, set()).add(head)
-                if sum(map(len, now.values())) > self.most_atoms:
-                    raise EvaluationError(new[0][0], f"more than {self.most_atoms:,} atoms at {t}", "Raise --max-atoms.")
+                for rule, head, _ in found:
+                    if rule.body:
+                        heads.setdefault(rule.head.predicate, set()).add(head)
+                        if sum(map(len, heads.values())) > self.most_atoms:
+                            raise too_many_derived(rule, t, self.most_atoms)
                 if not new:
                     break
             for rule, head, _ in found:
-                if rule.body:
-                    heads.setdefault(rule.head.predicate, set()).add(head)
                 if not rule.temporary:
                     given.setdefault(rule.head.predicate, set()).add(head)
         self.points[t] = given

@@ -151,6 +151,9 @@ class Relation:
     indexes: dict[tuple[int, ...], RowIndex] = field(default_factory=dict)
     #: How often rows have been renumbered.
     version: int = 0
+    #: Where `held` has room to grow, and how far it is written.
+    _holding: Ints = field(default_factory=nothing)
+    _end: int = -1
 
     def __post_init__(self) -> None:
         self.columns = [np.zeros(16, np.int64) for _ in range(max(1, self.arity))]
@@ -240,6 +243,15 @@ class Relation:
             found[new] = np.arange(first, end)
             self.size = end
         return found
+
+    def hold(self, rows: Ints) -> None:
+        """Let ``rows`` hold, which did not. What `held` was stays as it is: they are written behind it."""
+        self.of_row["holds"][rows] = True
+        before, size = len(self.held), len(self.held) + len(rows)
+        if self.held.base is not self._holding or self._end != before or size > len(self._holding):
+            self._holding = np.concatenate([self.held, np.zeros(size, np.int64)])
+        self._holding[before:size] = rows
+        self.held, self._end = self._holding[:size], size
 
     def _reserve(self, size: int) -> None:
         capacity = len(self.columns[0])

@@ -134,16 +134,21 @@ def ordered(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProblem
     needed = (needed_and_bound(literal, outer)[0] for literal in stuck)
     unsafe = names_in(*rule.head.arguments).union(*needed) - known
     whole = [variable for term in rule.head.arguments for variable in variables(term)]
-    _tell(unsafe, [*whole, *(variable for literal in rule.body for variable in occurrences(literal))], problems)
+    could = {variable.name for literal in stuck if _may_bind(literal) for variable in occurrences(literal)}
+    _tell(unsafe, [*whole, *(variable for literal in rule.body for variable in occurrences(literal))], problems, could)
     done = [_inside(literal, known | unsafe, problems) for literal in order]
     return replace(rule, body=tuple(done))
 
 
 def _binding(stuck: Iterable[Literal]) -> WindowedLiteral | None:
-    for literal in stuck:
-        if isinstance(literal, WindowedLiteral) and literal.operator == AT_MOST and not literal.negated and not literal.binds:
-            return literal
-    return None
+    return next((literal for literal in stuck if isinstance(literal, WindowedLiteral) and _may_bind(literal)), None)
+
+
+def _may_bind(literal: Literal) -> bool:
+    """Whether it is an at most that could bind its variables, and does not."""
+    if not isinstance(literal, WindowedLiteral):
+        return False
+    return literal.operator == AT_MOST and not literal.negated and not literal.binds
 
 
 def _inside(literal: Literal, known: Set[str], problems: list[ProgramProblem]) -> Literal:
@@ -160,7 +165,8 @@ def _inside(literal: Literal, known: Set[str], problems: list[ProgramProblem]) -
     return replace(literal, elements=tuple(elements))
 
 
-def _tell(unsafe: Set[str], places: Iterable[Variable], problems: list[ProgramProblem]) -> None:
+def _tell(unsafe: Set[str], places: Iterable[Variable], problems: list[ProgramProblem], could: Set[str] = frozenset()) -> None:
+    """Name the ``unsafe`` variables, each where it is first; ``could``: those that an at most would bind if it might."""
     for name in sorted(unsafe):
         first = min((variable for variable in places if variable.name == name), key=lambda variable: variable.position)
         if first.is_anonymous:
@@ -169,4 +175,5 @@ def _tell(unsafe: Set[str], places: Iterable[Variable], problems: list[ProgramPr
             )
         else:
             said = f"unsafe: the variable {name} is bound by no positive literal; add one that has it as an argument"
+            said += ", or let at most bind it (--at-most-binds)" if name in could else ""
         problems.append(ProgramProblem(first.position, said))

@@ -21,6 +21,7 @@ from streams.rules.atoms import END_OF_POINT, AtomError, read_atom
 from streams.rules.evaluation import Engine
 from streams.rules.input_columns import columns_of, rows_of
 from streams.rules.model import Evaluator, Model
+from streams.rules.problems import MOST_DERIVED
 from streams.rules.records import Unreadable
 from streams.rules.shards import ShardedEvaluator, parts_of
 from streams.rules.syntax import CheckedProgram
@@ -43,7 +44,7 @@ class EvaluationOptions:
     complete_windows: bool = False
     lateness: int = 0
     max_ahead: int = 100_000
-    max_atoms: int = 10_000_000
+    max_atoms: int = MOST_DERIVED
 
     def __post_init__(self) -> None:
         if self.timeline not in TIMELINES:

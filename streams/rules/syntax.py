@@ -3,7 +3,7 @@
 Source: SPEC 004, section 1. The text of each is what `str` gives.
 
 **The interface to the engine.** `CheckedProgram` is safe, stratified, and has its units converted. An `Evaluator` is
-built from it as ``Engine(checked, functions, complete_windows=False, most_atoms=10_000_000)`` and called point by point:
+built from it as ``Engine(checked, functions, complete_windows=False, most_atoms=MOST_DERIVED)`` and called point by point:
 
 * ``step(t, rows)``: t is greater than that of the step before. Points between the two exist, are empty (facts do not hold there
   either) and count in windows. The first step's t is t0. ``rows`` has the point's input by predicate (``"p/2"``), as a list of
@@ -24,9 +24,9 @@ built from it as ``Engine(checked, functions, complete_windows=False, most_atoms
   later windows see. `CheckedProgram.horizons` has for each predicate the largest offset that any window asks for.
 * Each variable has one name; ``_`` has become ``_1``, ``_2``, … in each rule. ``body`` of a rule is in an order in which every
   literal is bound when it is reached, from left to right (`safety`); the engine may plan anew.
-* Arithmetic without a value (division by zero, no integers): no instance. Overflow, a function that fails, more atoms than
-  ``most_atoms``: `problems.EvaluationError` with the rule. Functions are called by `functions.call`, once for each distinct
-  arguments and point.
+* Arithmetic without a value (division by zero, no integers): no instance. Overflow, a function that fails, more atoms derived
+  at a point than ``most_atoms``: `problems.EvaluationError` with the rule. Functions are called by `functions.call`, once for
+  each distinct arguments and point.
 * ``state()``: bytes, JSON or Arrow, never pickle; ``restore(state)`` puts an evaluator of the same program where that one was.
 """
 

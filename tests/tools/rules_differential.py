@@ -3,9 +3,9 @@
     python -m tests.tools.rules_differential --seeds 0:10000
 
 For each seed a program with input (`tests.tools.rules.random_programs`) is evaluated by the reference as it stands, then by each
-way of `WAYS`: with shuffled rows and rules, saved and restored at a random point, by shards where it has a key; every fifth
-seed by clingo too. Whole models and derived parts are compared at every point. A disagreement is printed, and the command ends
-with 1.
+way of `WAYS`: with shuffled rows and rules, in small parts, saved and restored at a random point, by shards where it has a key;
+every fifth seed by clingo too. Whole models and derived parts are compared at every point. A disagreement is printed, and the
+command ends with 1.
 """
 
 from __future__ import annotations
@@ -16,15 +16,19 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
+from unittest.mock import patch
 
 import click
 
-from streams.rules import Program
+from streams.rules import Program, fixpoint, operators, worklist
 from streams.rules.atoms import read_atom
+from streams.rules.fixpoint import Recursion
+from streams.rules.problems import EvaluationError
 from streams.rules.reference import Reference
 from streams.rules.session import EvaluationOptions, RuleSession, evaluator_of
 from streams.rules.values import Row, atom_text
@@ -64,6 +68,31 @@ def engine(case: Case) -> Answer:
     dice.shuffle(rules)
     program = Program.parse("\n".join(rules), FUNCTIONS, at_most_binds=case.at_most_binds)
     return list(_answer(RuleSession(program, EvaluationOptions(**case.options)), events))
+
+
+def in_parts(case: Case) -> Answer:
+    """What a session says whose joins are made in small parts, and whose recursions go row by row."""
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(operators, "_PART", 2))
+        stack.enter_context(patch.object(Recursion, "_patience", case.seed % 3))
+        stack.enter_context(patch.object(fixpoint, "_PATIENCE", 0))
+        stack.enter_context(patch.object(worklist, "_WIDE", 2 + case.seed % 5))
+        return engine(case)
+
+
+def bounded(case: Case, most: int, by_reference: bool) -> tuple[Answer, bool]:
+    """The models before the first point that derives more than ``most`` atoms, and whether there is one."""
+    program = program_of(case)
+    session = RuleSession(program, replace(EvaluationOptions(**case.options), max_atoms=most))
+    if by_reference:
+        session.evaluator = Reference(program.checked, program.functions, session.options.complete_windows, most)
+    found: Answer = []
+    try:
+        found.extend(_answer(session, case.events))
+    except EvaluationError as error:
+        assert "--max-atoms" in str(error), error
+        return found, True
+    return found, False
 
 
 def restarted(case: Case) -> Answer:
@@ -115,6 +144,7 @@ def _texts(program: Program, point: dict[str, set[Row]]) -> list[str]:
 
 WAYS: dict[str, Callable[[Case], Answer | None]] = {
     "engine": engine,
+    "in parts": in_parts,
     "restarted": restarted,
     "shards": sharded,
     "clingo": by_clingo,

@@ -36,7 +36,13 @@ _FORMATS = ("auto", "log", "jsonl", "table")
 @click.option("--complete-windows", is_flag=True, help="always holds in whole windows only.")
 @click.option("--at-most-binds", is_flag=True, help="at most may bind variables, to atoms that came at least once.")
 @click.option("--python", type=READS, metavar="F.py", help="The file of the functions that rules call.")
-@click.option("--max-atoms", type=click.IntRange(min=1), default=10_000_000, show_default=True, help="Of a point, at most.")
+@click.option(
+    "--max-atoms",
+    type=click.IntRange(min=1),
+    default=1_000_000,
+    show_default=True,
+    help="Atoms that a point may derive, input and facts apart; more end the run (4).",
+)
 @click.option("--shards", type=click.IntRange(min=1), default=1, show_default=True, help="Evaluators, where there is a key.")
 @click.option("--explain", is_flag=True, help="Print how the program is split and evaluated; no source is needed.")
 @click.option("--graph", type=WRITES, metavar="FILE", help="Write its dependencies as FILE.dot.")
@@ -122,7 +128,8 @@ def _run(feed: Feed, program: Program, options: EvaluationOptions, show: str, sh
             run.status.tell_rejects(session.rejects)
             if shards > 1:
                 session.evaluator = evaluator_of(program, options, shards)
-            stream = RuleStream(session, reader, run.outputs.texts("out"), show, quads, shards)
+            push = run.outputs.push if feed.follow else None
+            stream = RuleStream(session, reader, run.outputs.texts("out"), show, quads, shards, push=push)
             result = run.drive(stream, follow=feed.follow, time=reader.time if several else None)
     return feed.end(evaluated_text(result, verbose=feed.verbose), result)
 
@@ -136,7 +143,7 @@ def _why(feed: Feed, program: Program, options: EvaluationOptions, why: str, whe
     from streams.front.rejects import RejectLog
     from streams.rules.atoms import AtomError, read_atom
     from streams.rules.explanation import Explaining
-    from streams.rules.session import RuleSession
+    from streams.rules.session import RuleSession, evaluator_of
     from streams.rules.stream import RuleStream
     from streams.rules.syntax import windowed
 
@@ -147,7 +154,8 @@ def _why(feed: Feed, program: Program, options: EvaluationOptions, why: str, whe
     reader, made = _reading(feed, program)
     with replace(feed, out="-", checkpoint=None).started({}, made) as run:
         session = RuleSession(program, options, RejectLog(run.outputs.texts("rejects")))
-        explaining = Explaining(program.checked, program.functions, options.complete_windows, options.max_atoms, when=when)
+        settings = program.checked, program.functions, options.complete_windows, options.max_atoms
+        explaining = Explaining(*settings, when=when, engine=evaluator_of(program, options))
         session.evaluator = explaining
         result = run.drive(RuleStream(session, reader, lambda rows: None), time=reader.time if len(feed.sources) > 1 else None)
     if explaining.model is None:

@@ -153,7 +153,7 @@ class MappingProgram:
     def _single(self, row: Any, path: Path_) -> str:
         found = values_at(row, path)
         if not found and not self.lenient:
-            raise MissingValueError(f"{shown(path)} is missing")
+            raise MissingValueError(f"{shown(path)} is missing (--allow missing-value makes no triple of it)")
         return text_of(found[0], path) if found else "\0"
 
     def _terms(self, terms: TermMap, row: Any) -> list[str]:
@@ -163,7 +163,7 @@ class MappingProgram:
         found = [values_at(row, path) for path in paths]
         for path, values in zip(paths, found):
             if not values and not self.lenient:
-                raise MissingValueError(f"{shown(path)} is missing")
+                raise MissingValueError(f"{shown(path)} is missing (--allow missing-value makes no triple of it)")
         by_itself = terms.is_natural and len(paths) == 1 and not terms.datatype and not terms.language
         return [
             term_of(terms, [text_of(v, p) for v, p in zip(values, paths)], natural(values[0]) if by_itself else "")

@@ -22,6 +22,11 @@ _RULE_TARGETS: Mapping[str, tuple[float | None, float | None, float | None]] = {
     "Heavy Join": (None, 10.0, None),
     "Content Caching": (None, 10.0, None),
 }
+#: Streams that long windows are measured on, by window; and those with constants that never come again, few and many.
+_WINDOWS: Mapping[int, str] = {60: "window [60]", 3600: "window [3600]"}
+_CONSTANTS = ("constants in passing, few", "constants in passing")
+#: All streams that the row measures, each one of `tests.tools.bench.rules.STREAMS`.
+MEASURED = (*_RULE_TARGETS, *_WINDOWS.values(), *_CONSTANTS)
 
 
 def _rules(repeat: Repeat) -> None:
@@ -48,11 +53,9 @@ def _beside_clingo(repeat: Repeat, stream: str, system: str, title: str, derived
 
 def _windows_and_constants(repeat: Repeat) -> None:
     """What a long window costs, and what a million constants leave behind."""
-    means = {
-        window: statistics.mean(repeat.bench.ruled(f"window [{window}]", "shiq")[1]["cpu_ms"][-500:]) for window in (60, 3600)
-    }
+    means = {window: statistics.mean(repeat.bench.ruled(name, "shiq")[1]["cpu_ms"][-500:]) for window, name in _WINDOWS.items()}
     repeat.values |= {"window [3600]": means[3600], "window [3600] / [60]": means[3600] / means[60]}
-    few, many = (repeat.bench.ruled(name, "shiq")[0].peak_mb for name in ("constants in passing, few", "constants in passing"))
+    few, many = (repeat.bench.ruled(name, "shiq")[0].peak_mb for name in _CONSTANTS)
     repeat.values["a million constants: more memory than 50,000"] = many - few
 
 

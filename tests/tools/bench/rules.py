@@ -30,7 +30,7 @@ STREAMS: dict[str, tuple[Callable[[], GeneratedRules], tuple[str, ...], bool]] =
     "grid 30², failing, near links": (lambda: Grid(30, 60, 0.03, "near").stream(), ("reachable/2",), False),
     "grid 20², failing": (lambda: Grid(20, 60, 0.03).stream(), ("reachable/2",), False),
     "dense join": (lambda: GeneratedJoin().stream(), ("a/2",), False),
-    "Heavy GeneratedJoin": (lambda: GeneratedJoin(values=0).stream(), ("a/2",), True),
+    "Heavy Join": (lambda: GeneratedJoin(values=0).stream(), ("a/2",), True),
     "Content Caching": (lambda: Caching().stream(), ("rate/2", "popular/1", "cold/1", "random/0"), True),
     "window [60]": (lambda: _lately(60), ("p/1",), False),
     "window [3600]": (lambda: _lately(3600), ("p/1",), False),

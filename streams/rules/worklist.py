@@ -1,0 +1,332 @@
+"""Fixpoints row by row, where each round has a few rows: a round of columns would cost the same for one row as for hundreds.
+
+The rows that are new are taken from a list, one after the other; what follows from one and from those taken before is put at its
+end. A rule becomes a chain of functions over one assignment of its variables. Rows are tuples of constants here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from shiq.columns.arrays import Ints
+from streams.rules.dictionary import ConstantDictionary
+from streams.rules.operators import StepContext
+from streams.rules.predicates import MaintainedRule, Predicate
+from streams.rules.problems import EvaluationError
+from streams.rules.relations import Relation
+from streams.rules.steps import Check, Compare, JoinStep, Source, Step, StreamingPattern
+from streams.rules.syntax import Arithmetic, Constant, Term, Variable
+from streams.rules.values import IntegerOverflow, Row, Value, arithmetic, compare
+from streams.rules.windows import WindowView
+
+#: A round with no more rows than these is narrow, and one with more than the second, or with so many rows joined, is wide.
+NARROW: Final = 32
+_WIDE: Final = 512
+_MOST_JOINED: Final = 16_384
+
+#: Values of variables, and the number of the row of each literal.
+Assignment: TypeAlias = dict[str, Any]
+#: Goes on with an assignment.
+Continuation: TypeAlias = Callable[[Assignment], None]
+
+
+class Lookup:
+    """Rows, with their numbers, by the values at some of their positions."""
+
+    def __init__(self, positions: Sequence[int]) -> None:
+        self.key: Callable[[Row], Any] = itemgetter(*positions) if positions else lambda row: ()
+        self.rows: defaultdict[Any, list[tuple[Row, int]]] = defaultdict(list)
+
+    def add(self, row: Row, number: int) -> None:
+        self.rows[self.key(row)].append((row, number))
+
+
+@dataclass(eq=False)
+class Reasons:
+    """The heads that a rule gives a reason to, by number, and the rows of its positive literals that are the reason."""
+
+    rule: MaintainedRule
+    places: list[tuple[int, str]]
+    heads: list[int] = field(default_factory=list)
+    bodies: list[list[int]] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class GrowingRelation:
+    """The relation of a head, while rows are added. ``numbers``: of all rows; the rest by number: whether they hold or are in the
+    list, and whether a rule derives them. ``taken``: those that began to hold."""
+
+    relation: Relation
+    numbers: dict[Row, int]
+    holds: bytearray
+    derived: bytearray
+    rows: list[Row] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
+    lookups: dict[tuple[int, ...], Lookup] = field(default_factory=dict)
+    seeds: list[Callable[[Row, int], None]] = field(default_factory=list)
+    is_held: dict[Row, int] = field(default_factory=dict)
+
+
+class Worklist:
+    """A maintained recursion (`fixpoint.Recursion.is_maintained`) brought to its fixpoint row by row. ``own``: the views that its
+    rules have of its own predicates."""
+
+    def __init__(
+        self, context: StepContext, heads: Mapping[str, Predicate], rules: Sequence[MaintainedRule], own: set[WindowView]
+    ) -> None:
+        self.context, self.dictionary, self.own = context, context.dictionary, own
+        self.relations = {name: self._growing(predicate) for name, predicate in heads.items()}
+        self._by_relation = {id(one.relation): one for one in self.relations.values()}
+        self._fixed: dict[tuple[WindowView, tuple[int, ...]], Lookup] = {}
+        self._members: dict[WindowView, dict[Row, int]] = {}
+        self._next: list[tuple[GrowingRelation, Row, int]] = []
+        self._reasons: list[Reasons] = []
+        self._joined = 0
+        for rule in rules:
+            emit = self._emission(rule)
+            for i, pattern in rule.patterns:
+                if pattern.positive and self._is_growing(pattern.view):
+                    self._by_relation[id(pattern.view.relation)].seeds.append(self._seed(rule, i, pattern, emit))
+
+    def run(self, fresh: Mapping[str, Ints]) -> dict[str, Ints]:
+        """Derive what follows from ``fresh`` rows, which do not hold yet. Give those of a round that is wide, if there is one.
+
+        Raises: EvaluationError."""
+        for name, numbers in fresh.items():
+            one = self.relations[name]
+            for row, number in zip(_rows(self.dictionary, one.relation, numbers), numbers.tolist()):
+                one.holds[number] = True
+                self._next.append((one, row, number))
+        while self._next and len(self._next) <= _WIDE and self._joined <= _MOST_JOINED:
+            level, self._next, self._joined = self._next, [], 0
+            for one, row, number in level:
+                one.taken.append(number)
+                one.is_held[row] = number
+                for lookup in one.lookups.values():
+                    lookup.add(row, number)
+                for seed in one.seeds:
+                    seed(row, number)
+        return self._written()
+
+    # --- what is known when it begins --------------------------------------------------------------
+
+    def _growing(self, predicate: Predicate) -> GrowingRelation:
+        relation = predicate.relation
+        numbers = {row: n for n, row in enumerate(_rows(self.dictionary, relation, np.arange(relation.size)))}
+        holds = bytearray(relation.of_row["holds"][: relation.size].tobytes())
+        derived = bytearray((relation.of_row[predicate.supports[0]][: relation.size] > 0).tobytes())
+        one = GrowingRelation(relation, numbers, holds, derived)
+        one.is_held = {row: n for row, n in numbers.items() if holds[n]}
+        return one
+
+    def _is_growing(self, view: WindowView) -> bool:
+        return view.is_plain and view in self.own
+
+    def _lookup(self, view: WindowView, positions: tuple[int, ...]) -> Mapping[Any, list[tuple[Row, int]]]:
+        """The rows of a view by ``positions``; of one that grows, they grow."""
+        if self._is_growing(view):
+            one = self._by_relation[id(view.relation)]
+            if positions not in one.lookups:
+                one.lookups[positions] = _filled(Lookup(positions), one.is_held.items())
+            return one.lookups[positions].rows
+        if (view, positions) not in self._fixed:
+            self._fixed[view, positions] = _filled(Lookup(positions), self._member(view).items())
+        return self._fixed[view, positions].rows
+
+    def _member(self, view: WindowView) -> Mapping[Row, int]:
+        """The rows of a view, with their numbers."""
+        if self._is_growing(view):
+            return self._by_relation[id(view.relation)].is_held
+        if view not in self._members:
+            numbers = view.rows()
+            self._members[view] = dict(zip(_rows(self.dictionary, view.relation, numbers), numbers.tolist()))
+        return self._members[view]
+
+    # --- rules as functions ------------------------------------------------------------------------
+
+    def _seed(self, rule: MaintainedRule, i: int, pattern: StreamingPattern, emit: Continuation) -> Callable[[Row, int], None]:
+        """What is done with a row of the ``pattern``, which is literal ``i`` of the rule."""
+        go = emit
+        for step in reversed(rule.plan(i).steps):
+            go = self._step(step, go)
+        names, trace = tuple(pattern.arguments), pattern.trace
+        first = {source: place for place, source in reversed([*enumerate(names)]) if isinstance(source, str)}
+        same = [
+            (place, first[source]) for place, source in enumerate(names) if isinstance(source, str) and first[source] != place
+        ]
+        fixed = [(place, self._value_of(source)) for place, source in enumerate(names) if isinstance(source, int)]
+
+        def take(row: Row, number: int) -> None:
+            if any(row[place] != value for place, value in fixed) or any(row[one] != row[other] for one, other in same):
+                return
+            found: Assignment = dict(zip(names, row))  # type: ignore[arg-type]
+            found[trace] = number
+            try:
+                go(found)
+            except IntegerOverflow as error:
+                raise EvaluationError(rule.rule, str(error), "Use smaller numbers.") from error
+            if self._joined > _MOST_JOINED:
+                self.context.spend(self._joined, rule.rule)
+
+        return take
+
+    def _step(self, step: Step, go: Continuation) -> Continuation:
+        if isinstance(step, JoinStep):
+            return self._join(step, go)
+        if isinstance(step, Check):
+            return self._check(step, go)
+        assert isinstance(step, Compare), "a maintained recursion has streaming literals and comparisons alone"
+        return self._compare(step, go)
+
+    def _join(self, step: JoinStep, go: Continuation) -> Continuation:
+        found, key = self._lookup(step.pattern.view, step.positions), self._key(step.sources)
+        new, equal, trace = step.new, step.equal, step.pattern.trace
+
+        def join(values: Assignment) -> None:
+            rows = found.get(key(values), ())
+            self._joined += len(rows)
+            for row, number in rows:
+                if equal and any(row[one] != row[other] for one, other in equal):
+                    continue
+                for place, name in new:
+                    values[name] = row[place]
+                values[trace] = number
+                go(values)
+
+        return join
+
+    def _check(self, step: Check, go: Continuation) -> Continuation:
+        members, trace, positive = self._member(step.pattern.view), step.pattern.trace, step.pattern.positive
+        sources = [self._source(source) for source in step.pattern.arguments]
+
+        def check(values: Assignment) -> None:
+            number = members.get(tuple([source(values) for source in sources]))
+            if (number is not None) is positive:
+                values[trace] = number
+                go(values)
+
+        return check
+
+    def _compare(self, step: Compare, go: Continuation) -> Continuation:
+        asked, gives = step.comparison, step.gives
+        left, right = _term(asked.left), _term(asked.right)
+        relation, negated = asked.relation, asked.negated
+
+        def give(values: Assignment) -> None:
+            value = right(values)
+            if value is not None:
+                values[gives] = value  # type: ignore[index]
+                go(values)
+
+        def test(values: Assignment) -> None:
+            one, other = left(values), right(values)
+            if one is not None and other is not None and compare(one, relation, other) != negated:
+                go(values)
+
+        return test if gives is None else give
+
+    def _emission(self, rule: MaintainedRule) -> Continuation:
+        """What is done with an instance of a rule."""
+        one, context, body = self.relations[rule.rule.head.predicate], self.context, bool(rule.rule.body)
+        terms = [_term(argument) for argument in rule.rule.head.arguments]
+        reasons = Reasons(rule, [(i, pattern.trace) for i, pattern in rule.patterns if pattern.positive])
+        self._reasons.append(reasons)
+        traces = [trace for _, trace in reasons.places]
+        heads, bodies, numbers, holds, derived = reasons.heads, reasons.bodies, one.numbers, one.holds, one.derived
+
+        def emit(values: Assignment) -> None:
+            row = tuple([term(values) for term in terms]) or (0,)
+            if None in row:
+                return
+            number = numbers.get(row)  # type: ignore[arg-type]
+            if number is None:
+                number = numbers[row] = len(holds)  # type: ignore[index]
+                one.rows.append(row)  # type: ignore[arg-type]
+                holds.append(False)
+                derived.append(False)
+            if derived[number]:
+                return
+            derived[number] = True
+            if body:
+                context.derive(1, rule.rule)
+            heads.append(number)
+            bodies.append([values[trace] for trace in traces])
+            if not holds[number]:
+                holds[number] = True
+                self._next.append((one, row, number))  # type: ignore[arg-type]
+
+        return emit
+
+    def _key(self, sources: Sequence[Source]) -> Callable[[Assignment], Any]:
+        """The key of a `Lookup`, from an assignment."""
+        if not sources:
+            return lambda values: ()
+        parts = [self._source(source) for source in sources]
+        if len(parts) == 1:
+            return parts[0]
+        return lambda values: tuple([part(values) for part in parts])
+
+    def _source(self, source: Source) -> Callable[[Assignment], Any]:
+        if isinstance(source, str):
+            return itemgetter(source)
+        value = self._value_of(source)
+        return lambda values: value
+
+    def _value_of(self, code: int) -> Value:
+        return self.dictionary.decode(np.array([code], np.int64))[0]
+
+    # --- back into columns -------------------------------------------------------------------------
+
+    def _written(self) -> dict[str, Ints]:
+        """Put what was found into the relations; the rows that are still in the list."""
+        left: dict[str, Ints] = {}
+        for name, one in self.relations.items():
+            if one.rows:
+                columns = [self.dictionary.encode(column) for column in zip(*one.rows)]
+                one.relation.add(columns)
+            if one.taken:
+                one.relation.hold(np.array(one.taken, np.int64))
+            left[name] = np.array([number for other, _, number in self._next if other is one], np.int64)
+        for reasons in self._reasons:
+            if reasons.heads:
+                rule, heads = reasons.rule, np.array(reasons.heads, np.int64)
+                of_row, bodies = rule.head.relation.of_row, np.array(reasons.bodies, np.int64)
+                of_row[rule.head.support(rule.rule)][heads] = 1
+                of_row["by"][heads] = rule.rule.number + 1
+                for column, (i, _) in enumerate(reasons.places):
+                    of_row["reason", i][heads] = bodies[:, column]
+        return left
+
+
+def _rows(dictionary: ConstantDictionary, relation: Relation, numbers: Ints) -> Iterable[Row]:
+    """Rows of a relation as tuples of constants."""
+    return zip(*map(dictionary.decode, relation.at(numbers)))
+
+
+def _filled(lookup: Lookup, rows: Iterable[tuple[Row, int]]) -> Lookup:
+    for row, number in rows:
+        lookup.add(row, number)
+    return lookup
+
+
+def _term(term: Term) -> Callable[[Assignment], Value | None]:
+    """The value of a term, None where it has none. Raises (when called): IntegerOverflow."""
+    if isinstance(term, Variable):
+        return itemgetter(term.name)
+    if isinstance(term, Constant):
+        value = term.value
+        return lambda values: value
+    assert isinstance(term, Arithmetic), "a maintained recursion has no @now"
+    operator, left, right = term.operator, _term(term.left), _term(term.right)
+
+    def calculated(values: Assignment) -> Value | None:
+        one, other = left(values), right(values)
+        return None if one is None or other is None else arithmetic(operator, one, other)
+
+    return calculated
