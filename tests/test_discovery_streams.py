@@ -369,3 +369,19 @@ def test_after_a_shut_gate_counts_are_bridged() -> None:
                 assert all(counts[json.dumps([r["body"], r["head"]])] == r for r in now["rules"])
                 checked += len(now["rules"])
     assert checked
+
+
+def test_a_vocabulary_that_nobody_knows_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
+    call = written(tmp_path, {0: ":a a :Jam ."})
+    for text, unknown in (
+        ("<urn:Jamm>", "the class <urn:Jamm>"),
+        ("ObjectSomeValuesFrom(<urn:adjj> <urn:Jam>)", "the role <urn:adjj>"),
+    ):
+        (tmp_path / "v").write_text(text + "\n")
+        done = shiq(*call, "--window", 2, "--vocabulary", tmp_path / "v")
+        assert done.returncode == 2 and unknown in done.stderr and "Did you mean <urn:" in done.stderr
+        with pytest.raises(UsageError, match="knows the"):
+            RuleMiner(tbox(T), window=2, vocabulary=[text])
+    assert RuleMiner(tbox(T), window=2, vocabulary=["<urn:Jam>"]).ontology.spellings["urn:Jam"] == "<urn:Jam>"
+    with pytest.raises(UsageError, match="no class expression"):
+        RuleMiner(tbox(T), window=2, vocabulary=["urn Jam"])

@@ -257,3 +257,16 @@ def test_sessions_are_saved_and_damage_is_seen(tmp_path: Path) -> None:
         (tmp_path / "cut").write_bytes(whole[:cut])
         with pytest.raises(OperationalError):
             program.restore(tmp_path / "cut")
+
+
+def test_an_at_most_that_could_bind_says_how() -> None:
+    with pytest.raises(ProgramError, match=r"the variable X is bound by no positive literal; .* \(--at-most-binds\)"):
+        Program.parse("c(X) :- b(X) at most 2 in [3].")
+    with pytest.raises(ProgramError) as caught:
+        Program.parse("c(X) :- not b(X).")
+    assert "--at-most-binds" not in str(caught.value)
+
+
+def test_an_option_that_a_session_has_not_is_named() -> None:
+    with pytest.raises(UsageError, match="no option 'unit'"):
+        Program.parse("p.").session(unit="sec")

@@ -34,6 +34,7 @@ from streams.front.sinks import LinesFile, open_sink
 from streams.front.sources import open_source
 from streams.front.status import PLAIN, Status
 from streams.rules.records import parse_record as rules_record
+from tests.command_line import shiq
 
 LINE = '{"t": %d, "triples": ["<urn:s> <urn:p> <urn:o> ."]}'
 
@@ -486,3 +487,17 @@ def test_a_partition_without_a_leader_is_asked_again_by_its_code(name: str, monk
         assert len(asked) == 1
     else:
         assert _ends(kafka, Consumer(), "topic", 0) == (0, 7) and len(asked) == 3
+
+
+def test_a_source_without_an_event_is_named_with_its_first_line(tmp_path: Path) -> None:
+    (tmp_path / "t.ofn").write_text("Ontology(SubClassOf(<urn:A> <urn:B>))")
+    (tmp_path / "r.lp").write_text("p(X) :- b(X).")
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text("Dear diary\n")
+    sources = ["-s", str(tmp_path / "one.txt"), "-s", str(tmp_path / "two.txt")]
+    both = f"{tmp_path / 'one.txt'}, {tmp_path / 'two.txt'}"
+    for command in (["consistency", "-w", "2", "-t"], ["enrich", "-t"], ["discover", "-w", "2", "-t"]):
+        done = shiq("stream", *command, str(tmp_path / "t.ofn"), *sources, "--out", str(tmp_path / "o"))
+        assert done.returncode == 4 and f"no line of {both} is an event (line 1: " in done.stderr, done.stderr
+    done = shiq("stream", "rules", str(tmp_path / "r.lp"), *sources[:2])
+    assert done.returncode == 4 and f"no line of {tmp_path / 'one.txt'} is an event or a line of atoms (line 1: " in done.stderr
