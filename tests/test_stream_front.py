@@ -419,7 +419,7 @@ def test_what_is_followed_comes_as_it_comes(tmp_path: Path) -> None:
 
 
 def test_ids_are_known_for_the_window_and_the_lateness(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams.front.arrivals._MANY_IDS", 1)
+    monkeypatch.setattr("streams.front.recent_ids._MANY", 1)
     arrivals = Arrivals(EventClock(2), RejectLog(), window=3)
 
     def accepted(t: int, name: str) -> bool:

@@ -31,9 +31,9 @@ def maintain(context: StepContext, rule: MaintainedRule) -> None:
             np.add.at(head.relation.of_row[head.support(rule.rule)], heads, signs if pattern.positive else -signs)
             head.touched.append(heads)
             derived += len(heads)
-            if only_grows and context.derived + derived > context.most:
+            if only_grows and context.budget.derived + derived > context.budget.most:
                 derived = int(np.count_nonzero(is_derived(head, np.arange(head.relation.size))))
-                context.check(context.derived + derived, rule.rule)
+                context.budget.check(context.budget.derived + derived, rule.rule)
 
 
 def examples(context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings) -> tuple[Ints, Bindings]:
@@ -48,8 +48,8 @@ def examples(context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: 
             continue
         new = ~is_in(more, heads)
         heads, found = np.concatenate([heads, more[new]]), found.joined(part.where(new, frozenset(part.columns)))
-        context.check(len(heads), rule.rule)
-    context.check(len(heads), rule.rule)
+        context.budget.check(len(heads), rule.rule)
+    context.budget.check(len(heads), rule.rule)
     return heads, found
 
 

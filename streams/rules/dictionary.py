@@ -6,7 +6,8 @@ codes from `FIRST` on. Source: SPEC 004, section 6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,14 @@ from streams.rules.values import LIMIT, IntegerOverflow, Value, order
 
 Flags = npt.NDArray[np.bool_]
 FIRST: Final = 1 << 61
+_RELATIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 class ConstantDictionary:
@@ -96,6 +105,13 @@ class ConstantDictionary:
         rank[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(found))
         joined = rank[inverse]
         return tuple(np.split(joined, np.cumsum([len(column) for column in columns])[:-1]))
+
+    def compared(self, left: Ints, relation: str, right: Ints) -> Flags:
+        """Where one constant stands to the other as ``relation`` says."""
+        if relation not in ("=", "!="):
+            left, right = self.ranks(left, right)
+        found: Flags = _RELATIONS[relation](left, right)
+        return found
 
     def decode(self, codes: Ints) -> list[Value]:
         """The constants with these codes."""

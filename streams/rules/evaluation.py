@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from shiq.columns.arrays import Ints
+from streams.rules.budget import PointBudget
 from streams.rules.derivation import maintain, renew
 from streams.rules.dictionary import FIRST, ConstantDictionary
 from streams.rules.fixpoint import Recursion
@@ -46,7 +47,7 @@ class Engine:
         self.checked = checked
         self.complete = complete_windows
         self.dictionary = ConstantDictionary()
-        self.context = StepContext(self.dictionary, functions, most_atoms)
+        self.context = StepContext(self.dictionary, functions, PointBudget(most_atoms))
         self.predicates: dict[str, Predicate] = {}
         self.origin: int | None = None
         self.point = -1
@@ -146,7 +147,7 @@ class Engine:
             if not predicate.supports:
                 self._moved += predicate.settle()
         for rules, recursion in self.strata:
-            before = self.context.derived
+            before = self.context.budget.derived
             self._moved += recursion.evaluate(self.context, self.point) if recursion else self._evaluate(rules)
             self._count(rules, before)
         for predicate in self.predicates.values():
@@ -199,13 +200,13 @@ class Engine:
 
     def _count(self, rules: Sequence[MaintainedRule], before: int) -> None:
         """Count what a stratum derives, ``before`` which the point had derived so much. Raises: EvaluationError."""
-        most, self.context.derived = 0, before
+        most, self.context.budget.derived = 0, before
         for rule in {id(rule.head): rule for rule in rules}.values():
-            self.context.derived += len(rule.head.derived)
+            self.context.budget.derived += len(rule.head.derived)
             if len(rule.head.derived) >= most:
                 most, largest = len(rule.head.derived), rule.rule
-        if self.context.derived > self.context.most:
-            self.context.check(self.context.derived, largest)
+        if self.context.budget.derived > self.context.budget.most:
+            self.context.budget.check(self.context.budget.derived, largest)
 
     # --- states ------------------------------------------------------------------------------------
 

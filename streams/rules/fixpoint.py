@@ -139,10 +139,10 @@ class Recursion:
         relation, name = rule.head.relation, rule.rule.head.predicate
         support = relation.of_row[rule.head.support(rule.rule)]
         if not self.is_maintained:
-            context.derive(int(np.count_nonzero(~is_derived(rule.head, heads))) if rule.rule.body else 0, rule.rule)
+            context.budget.derive(int(np.count_nonzero(~is_derived(rule.head, heads))) if rule.rule.body else 0, rule.rule)
         else:
             without = (support[heads] == 0).nonzero()[0]
-            context.derive(len(without) if rule.rule.body else 0, rule.rule)
+            context.budget.derive(len(without) if rule.rule.body else 0, rule.rule)
             relation.of_row["by"][heads[without]] = rule.rule.number + 1
             for i, pattern in rule.patterns:
                 if pattern.positive:
@@ -170,7 +170,9 @@ class Recursion:
         suspects, gone = self._deleted(lost)
         for name, predicate in self.heads.items():
             derived = predicate.derived
-            context.derived += int(np.count_nonzero(is_derived(predicate, derived))) if len(suspects[name]) else len(derived)
+            context.budget.derived += (
+                int(np.count_nonzero(is_derived(predicate, derived))) if len(suspects[name]) else len(derived)
+            )
         kept = {name: len(predicate.relation.held) for name, predicate in self.heads.items()}
         for rule, head in zip(self.rules, self.patterns):
             rows = suspects[rule.rule.head.predicate]

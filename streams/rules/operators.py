@@ -5,63 +5,42 @@ Source: SPEC 004, section 2 ("Built-ins", "v2").
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from shiq.columns.arrays import Ints, distinct, row_codes
 from streams.rules.aggregates import aggregated
 from streams.rules.bindings import Bindings, both, grouped
+from streams.rules.budget import PointBudget
 from streams.rules.dictionary import ConstantDictionary, Flags, calculate
 from streams.rules.functions import Functions, call
-from streams.rules.problems import EvaluationError, too_many_derived
+from streams.rules.problems import EvaluationError
 from streams.rules.relations import NONE, TooMany
 from streams.rules.steps import COUNTED, GROUP, AggregateStep, Call, Check, Compare, JoinStep, Step, Threshold
 from streams.rules.syntax import AT_LEAST, AT_MOST, Constant, Now, StreamRule, Term, Variable
 from streams.rules.values import IntegerOverflow, Row
 
-_RELATIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
 #: Where more rows than these are joined, equal ones are dropped before what follows.
 _MANY: Final = 4096
 #: A join of more rows than these is made in parts, so that heads are counted while it goes on.
 _PART: Final = 1 << 20
-#: The rows that joins of a point may have on their way, for each atom that it may derive; never fewer than the second.
-_JOINED: Final = 10
-_LEAST_JOINED: Final = 10_000_000
 
 
 @dataclass
 class StepContext:
-    """What steps need beside bindings: constants, the time, functions with what they gave, and what a point may still cost.
-
-    most: the atoms that a point may derive.
-    derived: how many it has derived; of the stratum that is being evaluated, what is known so far.
-    left: the rows that its joins may still have.
-    """
+    """What steps need beside bindings: constants, functions with what they gave at this point, and what it may still cost."""
 
     dictionary: ConstantDictionary
     functions: Functions
-    most: int
-    now: int = 0
-    derived: int = 0
-    left: int = 0
+    budget: PointBudget
     results: dict[tuple[str, int, Row], Row | None] = field(default_factory=dict)
 
     def begin(self, now: int) -> None:
         """A new point."""
-        self.now, self.derived, self.left = now, 0, max(_JOINED * self.most, _LEAST_JOINED)
+        self.budget.begin(now)
         self.results.clear()
 
     def run(self, steps: Sequence[Step], bindings: Bindings, rule: StreamRule, once: bool = False) -> Iterator[Bindings]:
@@ -89,7 +68,7 @@ class StepContext:
             raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
         except TooMany as error:
             if bindings.count == 1:
-                raise self.too_many_joined(rule) from error
+                raise self.budget.too_many_joined(rule) from error
             return None
 
     def head(self, rule: StreamRule, bindings: Bindings) -> tuple[list[Ints], Flags | None]:
@@ -98,31 +77,6 @@ class StepContext:
             return self.values(rule.head.arguments, bindings)
         except IntegerOverflow as error:
             raise EvaluationError(rule, str(error), "Use smaller numbers.") from error
-
-    def spend(self, rows: int, rule: StreamRule) -> None:
-        """Count rows against what may be joined at a point. Raises: EvaluationError."""
-        self.left -= rows
-        if self.left < 0:
-            raise self.too_many_joined(rule)
-
-    def derive(self, atoms: int, rule: StreamRule) -> None:
-        """Count atoms that a point derives. Raises: EvaluationError where they are too many."""
-        self.derived += atoms
-        self.check(self.derived, rule)
-
-    def check(self, atoms: int, rule: StreamRule) -> None:
-        """Raises: EvaluationError where the ``atoms`` that a point derives are too many."""
-        if atoms > self.most:
-            raise too_many_derived(rule, self.now, self.most)
-
-    def too_many_joined(self, rule: StreamRule) -> EvaluationError:
-        """What is said where joins explode."""
-        most = max(_JOINED * self.most, _LEAST_JOINED)
-        return EvaluationError(
-            rule,
-            f"more than {most:,} rows are joined at t = {self.now} (--max-atoms {self.most})",
-            "Add a literal that narrows it; or raise --max-atoms: joins may have ten times as many rows.",
-        )
 
     def _apply(self, step: Step, bindings: Bindings, rule: StreamRule) -> Bindings:
         if isinstance(step, JoinStep):
@@ -142,7 +96,7 @@ class StepContext:
         relation = view.relation
         if step.own:
             return self._measured(step, bindings, bindings.columns[COUNTED])
-        most = self.left if bindings.count == 1 else min(_PART, self.left)
+        most = self.budget.left if bindings.count == 1 else min(_PART, self.budget.left)
         if step.positions:
             keys = [bindings.source(source) for source in step.sources]
             which, rows = relation.matches(step.positions, keys, most)
@@ -159,7 +113,7 @@ class StepContext:
         for one, other in step.equal:
             same = relation.columns[one][rows] == relation.columns[other][rows]
             which, rows = which[same], rows[same]
-        self.spend(len(rows), rule)
+        self.budget.spend(len(rows), rule)
         asked = step.pattern.threshold
         if asked is None:
             columns = {name: column[which] for name, column in bindings.columns.items() if name in step.keep}
@@ -219,7 +173,7 @@ class StepContext:
         if isinstance(term, Constant):
             return np.full(bindings.count, self.dictionary.code(term.value), np.int64), None
         if isinstance(term, Now):
-            return np.full(bindings.count, self.now, np.int64), None
+            return np.full(bindings.count, self.budget.now, np.int64), None
         sides, valid = [], None
         for side in (term.left, term.right):
             codes, has = self.value(side, bindings)
@@ -239,20 +193,13 @@ class StepContext:
             valid[rows[~has]] = False
         return found, valid
 
-    def compared(self, left: Ints, relation: str, right: Ints) -> Flags:
-        """Where one constant stands to the other as ``relation`` says."""
-        if relation not in ("=", "!="):
-            left, right = self.dictionary.ranks(left, right)
-        found: Flags = _RELATIONS[relation](left, right)
-        return found
-
     def _compare(self, step: Compare, bindings: Bindings) -> Bindings:
         asked = step.comparison
         right, valid = self.value(asked.right, bindings)
         if step.gives is not None:
             return Bindings({**bindings.columns, step.gives: right}, bindings.count).where(valid, step.keep)
         left, has = self.value(asked.left, bindings)
-        fits = self.compared(left, asked.relation, right)
+        fits = self.dictionary.compared(left, asked.relation, right)
         valid = both(valid, has)
         fits = ~fits if asked.negated else fits
         return bindings.where(fits if valid is None else fits & valid, step.keep)
@@ -325,7 +272,7 @@ class StepContext:
         fits, valid = np.ones(bindings.count, np.bool_), None
         for relation, term in step.aggregate.guards:
             wanted, has = self.value(term, after)
-            fits &= self.compared(result, relation, wanted)
+            fits &= self.dictionary.compared(result, relation, wanted)
             valid = both(valid, has)
         fits = (~fits if step.aggregate.negated else fits) & has_value[inverse]
         return after.where(fits if valid is None else fits & valid, step.keep)

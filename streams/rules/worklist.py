@@ -172,7 +172,7 @@ class Worklist:
             except IntegerOverflow as error:
                 raise EvaluationError(rule.rule, str(error), "Use smaller numbers.") from error
             if self._joined > _MOST_JOINED:
-                self.context.spend(self._joined, rule.rule)
+                self.context.budget.spend(self._joined, rule.rule)
 
         return take
 
@@ -233,7 +233,7 @@ class Worklist:
 
     def _emission(self, rule: MaintainedRule) -> Continuation:
         """What is done with an instance of a rule."""
-        one, context, body = self.relations[rule.rule.head.predicate], self.context, bool(rule.rule.body)
+        one, budget, body = self.relations[rule.rule.head.predicate], self.context.budget, bool(rule.rule.body)
         terms = [_term(argument) for argument in rule.rule.head.arguments]
         reasons = Reasons(rule, [(i, pattern.trace) for i, pattern in rule.patterns if pattern.positive])
         self._reasons.append(reasons)
@@ -254,7 +254,7 @@ class Worklist:
                 return
             derived[number] = True
             if body:
-                context.derive(1, rule.rule)
+                budget.derive(1, rule.rule)
             heads.append(number)
             bodies.append([values[trace] for trace in traces])
             if not holds[number]:
