@@ -9,7 +9,7 @@ the rest of what they leave on top of that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
 
 from abox_ops.conflicts.core import core
 from abox_ops.conflicts.hitting_sets import groups_of, hitting_sets
@@ -17,12 +17,16 @@ from abox_ops.conflicts.justify import Checker, Justifier
 from abox_ops.conflicts.raw_conflict import RawConflict
 from abox_ops.conflicts.shrink import SMALL, areas
 from abox_ops.conflicts.support import Supports
+from abox_ops.conflicts.turns import SAMPLE, Turns
 from abox_ops.engine import AddSet
+from abox_ops.labels.calculus import EMPTY, Label
 from shiq import model as owl
 from shiq.abox import ABox, abox_of
 from shiq.abox_parts import without
 from shiq.clause import ClausalTBox
 from shiq.deadline import is_past, seconds_left
+from shiq.explanation.patterns import cause_of
+from shiq.explanation.proof import prove
 
 #: More conflicts than this are not looked at one by one when something was undetermined in a check of them all together.
 LOOKED_AT = 50
@@ -31,8 +35,8 @@ LOOKED_AT = 50
 #: Batches that are not larger are checked as a whole, as often as it takes.
 LARGE = 500
 
-#: For this many groups what is said of their individuals is looked up together.
-FETCHED = 500
+#: So many groups are explained together, at most.
+TURN = 64
 
 
 class Explainer(Justifier):
@@ -57,27 +61,42 @@ class Explainer(Justifier):
     # --- one group ---------------------------------------------------------------------------------
 
     def _explain_groups(self, add_set: AddSet, groups: Iterable[tuple[str, ...]]) -> set[frozenset[owl.Assertion]]:
-        """One conflict for each group; gives those that are new."""
+        """One conflict for each group, cause by cause in turn; gives those that are new."""
         new: set[frozenset[owl.Assertion]] = set()
         todo = list(groups)
         supports = Supports(self.decider.space(add_set.tbox), add_set)
+        turns, size = Turns(todo, _labels(add_set, todo)), 1
+        while len(turns):
+            if self._is_over() or len(self.found) >= self.limit:
+                self.unexplained += len(turns)
+                self.complete = False
+                break
+            if self.progress:
+                self.progress("explaining conflicts", len(todo) - len(turns), len(todo))
+            new |= self._explain_turn(add_set, supports, turns, turns.draw(min(size, self.limit - len(self.found))))
+            size = min(2 * size, TURN)
+        return new
+
+    def _explain_turn(
+        self, add_set: AddSet, supports: Supports, turns: Turns, todo: list[tuple[str, ...]]
+    ) -> set[frozenset[owl.Assertion]]:
+        """One conflict for each group of ``todo``, with their causes for ``turns``; gives those that are new."""
+        new: set[frozenset[owl.Assertion]] = set()
         candidates: dict[frozenset[owl.Assertion], list[owl.Assertion]] = {}
+        group_of: dict[frozenset[owl.Assertion], tuple[str, ...]] = {}
+        supports.fetch(individual for near in todo for individual in near)
         for i, group in enumerate(todo):
             if self._is_over() or len(self.found) + len(candidates) >= self.limit:
                 self.unexplained += len(todo) - i
                 self.complete = False
                 break
-            if self.progress:
-                self.progress("explaining conflicts", i, len(todo))
-            if i % FETCHED == 0:
-                supports.fetch(individual for near in todo[i : i + FETCHED] for individual in near)
             near_by = self._areas(supports, add_set, group)
             if not near_by:
                 self.unexplained += 1
                 self.complete = False
                 continue
             for area in near_by:
-                inserted, base = self._split(add_set, area)
+                inserted, base = _split(add_set, area)
                 self.unsure = False
                 kept = self._shrunk(inserted, lambda part, base=base: self._refutes(add_set.tbox, [*part, *base]))  # type: ignore[misc]
                 if self._is_over():
@@ -86,12 +105,15 @@ class Explainer(Justifier):
                     self.complete = False
                     continue
                 candidates.setdefault(frozenset(kept), base)
+                group_of.setdefault(frozenset(kept), group)
                 if self.unsure:
                     self._doubtful.add(frozenset(kept))
         for key, base in self._minimal(candidates, add_set).items():
             if key not in self.found:
                 self.found[key] = self._justified(add_set.tbox, key, base)
                 new.add(key)
+                if key in group_of and not turns.is_known(group_of[key]):
+                    turns.learn(group_of[key], *_cause(self.found[key], add_set.tbox))
         return new
 
     def _areas(self, supports: Supports, add_set: AddSet, group: tuple[str, ...]) -> list[list[owl.Assertion]]:
@@ -131,13 +153,6 @@ class Explainer(Justifier):
             if self._is_over():
                 return None
         return None
-
-    def _split(self, add_set: AddSet, assertions: Iterable[owl.Assertion]) -> tuple[list[owl.Assertion], list[owl.Assertion]]:
-        inserted: list[owl.Assertion] = []
-        base: list[owl.Assertion] = []
-        for assertion in assertions:
-            (inserted if add_set.is_inserted(assertion) else base).append(assertion)
-        return inserted, base
 
     def _minimal(
         self, candidates: dict[frozenset[owl.Assertion], list[owl.Assertion]], add_set: AddSet
@@ -201,7 +216,7 @@ class Explainer(Justifier):
                 local = self._local(Supports(self.decider.space(smaller_set.tbox), smaller_set), smaller_set.tbox, groups[0])
                 if local is None:
                     continue
-                inserted, wider = self._split(smaller_set, local)
+                inserted, wider = _split(smaller_set, local)
                 kept = frozenset(self._shrunk(inserted, lambda part: self._refutes(smaller_set.tbox, [*part, *wider])))  # noqa: B023
                 return self._smaller(kept, wider, smaller_set)
         return [(key, base)]
@@ -226,7 +241,7 @@ class Explainer(Justifier):
             if self.progress:
                 self.progress("looking for conflicts that others hide", len(tried), 0)
             blamed = frozenset[owl.Assertion]().union(*self.found)
-            if blamed != laid and self._is_worth_a_layer(insertions, blamed, tried):
+            if blamed != laid and _is_worth_a_layer(insertions, list(self.found), blamed, tried):
                 before, self.unsure = self.unsure, False
                 add_set, groups = self.check(without(insertions, blamed))
                 laid, onto = blamed, None if groups or self.unsure else self.above(add_set)
@@ -251,12 +266,6 @@ class Explainer(Justifier):
             del add_set
         self.complete = self.complete and not self.found
 
-    def _is_worth_a_layer(self, insertions: ABox, blamed: frozenset[owl.Assertion], tried: set[frozenset[owl.Assertion]]) -> bool:
-        """Whether so many hitting sets are left to be tried that it pays to check what is not ``blamed`` by itself."""
-        if len(insertions) < LARGE + len(blamed):
-            return False
-        return max(sum(h not in tried for h in hitting_sets(group)) for group in groups_of(list(self.found))) > 2
-
     def _is_consistent(self, check: Checker, part: frozenset[owl.Assertion]) -> bool:
         """Whether ``check`` answers for certain that ``part`` contradicts nothing."""
         before, self.unsure = self.unsure, False
@@ -277,3 +286,47 @@ class Explainer(Justifier):
                 fresh.add(untried)
             removed |= untried if untried is not None else hitting[0]
         return removed, fresh
+
+
+def _is_worth_a_layer(
+    insertions: ABox,
+    found: list[frozenset[owl.Assertion]],
+    blamed: frozenset[owl.Assertion],
+    tried: set[frozenset[owl.Assertion]],
+) -> bool:
+    """Whether so many hitting sets are left to be tried that it pays to check what is not ``blamed`` by itself."""
+    if len(insertions) < LARGE + len(blamed):
+        return False
+    return max(sum(h not in tried for h in hitting_sets(group)) for group in groups_of(found)) > 2
+
+
+def _split(add_set: AddSet, assertions: Iterable[owl.Assertion]) -> tuple[list[owl.Assertion], list[owl.Assertion]]:
+    """``assertions``, those that are inserted and those of the base."""
+    inserted: list[owl.Assertion] = []
+    base: list[owl.Assertion] = []
+    for assertion in assertions:
+        (inserted if add_set.is_inserted(assertion) else base).append(assertion)
+    return inserted, base
+
+
+def _labels(add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> dict[str, Label]:
+    """The told labels that `Turns` tells groups apart by."""
+    individuals = list(dict.fromkeys(individual for group in groups for individual in group[:SAMPLE]))
+    return dict(zip(individuals, add_set.labels(individuals), strict=True))
+
+
+def _cause(conflict: RawConflict, tbox: ClausalTBox) -> tuple[Hashable, Label]:
+    """What tells the cause of ``conflict`` from others, and the label that brings it about, if classes of one individual do."""
+    proof = prove((*conflict.insertions, *conflict.base), conflict.axioms)
+    if proof is None:
+        return frozenset(conflict.axioms), EMPTY
+    cause = cause_of(proof)
+    core, individuals = 0, set[str]()
+    for fact in cause.given:
+        match fact:
+            case owl.ClassAssertion(owl.Class(iri), individual) if iri in tbox.atom_ids:
+                core |= 1 << tbox.atom_ids[iri]
+                individuals.add(individual)
+            case _:
+                return frozenset(cause.axioms), EMPTY
+    return frozenset(cause.axioms), (core, 0) if len(individuals) == 1 else EMPTY

@@ -106,10 +106,13 @@ class Justifier:
             candidates = without_roles
         elif not candidates or not self._refutes_with(candidates, assertions):
             candidates = relevant(self.tbox.axioms, assertions)
-            # A proof is a good guess, which makes what follows ten times as fast; it is verified like any other.
-            proof = prove(assertions, candidates, (0,))
-            if proof is not None and self._refutes_with(proof.axioms, assertions):
-                candidates = list(proof.axioms)
+        # A proof is a good guess, which makes what follows ten times as fast. It is verified like any other; where there is no
+        # time for that, it is what is told, as not shown to be minimal.
+        proof, before = prove(assertions, candidates, (0,)), self.unsure
+        if proof is not None and (self._refutes_with(proof.axioms, assertions) or self._is_over()):
+            candidates = list(proof.axioms)
+        else:
+            self.unsure = before
         found = self._shrunk(candidates, lambda part: self._refutes_with(part, assertions))
         # What there was no time to make minimal is looked at again for the next batch.
         (self._unsure_axioms if self.unsure else reasons)[form] = found, not self.unsure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +29,11 @@ class Batch:
     literals: list[owl.Literal]
     complex: tuple[owl.Assertion, ...]
     tables: dict[str, ArrayTable]
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Its own individuals, by term."""
+        return {term: FRESH + i for i, term in enumerate(self.terms)}
 
     def __len__(self) -> int:
         halves = len(self.tables["half_edges"]) + len(self.tables["pairs"])
@@ -228,9 +234,8 @@ class UnionView:
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         found = self.base.nodes_of(terms) if terms else NONE
         if (found < 0).any():
-            fresh = {term: FRESH + i for i, term in enumerate(self.batch.terms)}
             for i in (found < 0).nonzero()[0].tolist():
-                found[i] = fresh.get(terms[i], -1)
+                found[i] = self.batch.numbers.get(terms[i], -1)
         return found
 
     def terms_of(self, nodes: Ints) -> list[str]:

@@ -106,7 +106,7 @@ def told_of(conflict: Conflict, labels: Labels) -> PatternStory:
     begins, numbered = [b for b, _ in given], [with_individuals(a, lambda i: numbers.get(i, i)) for _, a in given]
     in_general = sorted(numbered, key=repr)
     proof = prove(in_general, values) if readable else None
-    proof_of_cause = _cause(proof) if proof else None
+    proof_of_cause = cause_of(proof) if proof else None
     is_whole = proof_of_cause is None or proof_of_cause is proof
     core = axioms if is_whole or proof_of_cause is None else tuple(sorted(map(axiom_text, proof_of_cause.axioms)))
     if proof_of_cause is not None and not is_whole:
@@ -168,7 +168,7 @@ def _place_name(term: str, labels: Labels) -> str:
 # --- causes -----------------------------------------------------------------------------------------
 
 
-def _cause(proof: Proof) -> Proof:
+def cause_of(proof: Proof) -> Proof:
     """The part of ``proof`` that is the cause: from the classes on that directly lead to the contradiction, however an individual
     came to be in them; and of that, from the last fact on that all of it goes through."""
     if any(step.cases for step in proof.steps):

@@ -1,0 +1,108 @@
+"""In which order contradictory groups are explained: cause by cause in turn.
+
+What a group's cause is shows when one of its conflicts is known. Until then, groups with the same told labels count as of one
+cause. Of these kinds of groups the largest comes first, then always the one that is least like those before it: so causes that
+have nothing in common are met early, however many groups the first of them has.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeAlias
+
+from abox_ops.labels.calculus import EMPTY, Label, join
+
+#: The individuals of one contradiction.
+Group: TypeAlias = tuple[str, ...]
+#: The told labels of a group, which tell presumed causes apart.
+Kind: TypeAlias = frozenset[Label]
+
+#: Individuals of a group whose labels are looked at.
+SAMPLE = 16
+#: Kinds that are put in order by how unlike they are; further ones follow by size.
+ORDERED = 300
+
+
+class Turns:
+    """The groups that are not drawn yet, in lines: one for each cause that is known, and for each kind whose cause is not."""
+
+    def __init__(self, groups: Sequence[Group], labels: Mapping[str, Label]) -> None:
+        self._kinds = {group: frozenset(labels[individual] for individual in group[:SAMPLE]) for group in groups}
+        waiting: dict[Kind, deque[Group]] = {}
+        for group in groups:
+            waiting.setdefault(self._kinds[group], deque()).append(group)
+        order = _unlike_first(waiting)
+        self._lines = [deque([waiting[kind]]) for kind in order]
+        self._drawn = [0] * len(order)
+        self._heap = [(0, line) for line in range(len(order))]
+        self._unknown = {kind: line for line, kind in enumerate(order)}
+        self._causes: dict[Hashable, int] = {}
+        self._left = len(groups)
+
+    def __len__(self) -> int:
+        return self._left
+
+    def draw(self, most: int) -> list[Group]:
+        """At most ``most`` groups, always one of a line from which fewest were drawn; they are waiting no more."""
+        found: list[Group] = []
+        while self._heap and len(found) < most:
+            drawn, number = heapq.heappop(self._heap)
+            line = self._lines[number]
+            if not line or drawn != self._drawn[number]:
+                continue  # its groups have gone, or it is in the heap with another count too
+            alike = line.popleft()
+            found.append(alike.popleft())
+            if alike:
+                line.append(alike)
+            self._drawn[number] += 1
+            heapq.heappush(self._heap, (self._drawn[number], number))
+        self._left -= len(found)
+        return found
+
+    def is_known(self, group: Group) -> bool:
+        """Whether the cause of groups like ``group`` is known."""
+        return self._kinds[group] not in self._unknown
+
+    def learn(self, group: Group, cause: Hashable, core: Label) -> None:
+        """Note that ``cause`` is that of all groups like ``group``, and, unless ``core`` is empty, of those of one label that has
+        all of it. What is known already stays."""
+        kinds = [kind for kind in self._unknown if core != EMPTY and len(kind) == 1 and _has(kind, core)]
+        for kind in dict.fromkeys([self._kinds[group], *kinds]):
+            own = self._unknown.pop(kind, None)
+            number = self._causes.setdefault(cause, own) if own is not None else None
+            if own is None or number is None or number == own:
+                continue
+            self._lines[number] += self._lines[own]
+            self._lines[own] = deque()
+            self._drawn[number] += self._drawn[own]
+            heapq.heappush(self._heap, (self._drawn[number], number))
+
+
+def _has(kind: Kind, core: Label) -> bool:
+    return all(not core[0] & ~label[0] and not core[1] & ~label[1] for label in kind)
+
+
+def _unlike_first(waiting: Mapping[Kind, Sequence[Group]]) -> list[Kind]:
+    """The kinds, the one with most groups first, then always the one that is least like all before it."""
+    by_size = sorted(waiting, key=lambda kind: -len(waiting[kind]))
+    joined = {kind: _joined(kind) for kind in by_size[:ORDERED]}
+    found, left = by_size[:1], dict.fromkeys(by_size[1:ORDERED], 1 << 62)
+    while left:
+        last = joined[found[-1]]
+        left = {kind: min(distance, _distance(joined[kind], last)) for kind, distance in left.items()}
+        found.append(max(left, key=left.__getitem__))
+        del left[found[-1]]
+    return found + by_size[ORDERED:]
+
+
+def _joined(kind: Kind) -> Label:
+    label = EMPTY
+    for one in kind:
+        label = join(label, one)
+    return label
+
+
+def _distance(one: Label, other: Label) -> int:
+    return (one[0] ^ other[0]).bit_count() + (one[1] ^ other[1]).bit_count()
