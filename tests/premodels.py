@@ -57,7 +57,8 @@ def unravelling(state: State, limit: int) -> list[Element]:
                 node = blocked.get(y, y)
                 child = Element(node, atoms(node))
                 child.near.append((element, roles(state.near[y][element.node])))
-                element.near.append((child, roles(mask)))
+                # A node that stands for several elements is as many neighbours, all alike.
+                element.near += [(child, roles(mask))] * getattr(state, "weights", {}).get(y, 1)
                 queue.append(child)
     return done
 

@@ -96,13 +96,6 @@ def test_out_of_time_is_undetermined() -> None:
     assert all("time-out" in a.reason for a in answers)
 
 
-def test_a_huge_number_ends_by_the_budget() -> None:
-    case = Case(True, [], [[some(R, n=10**9)]])
-    answer = OwnReasoner().decide(case.tbox, [case.module])[0]
-    assert answer.verdict is Verdict.UNDETERMINED
-    assert "budget" in answer.reason
-
-
 def test_a_long_chain_needs_no_recursion() -> None:
     n = 5_000
     case = Case(

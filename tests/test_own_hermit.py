@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import clausal_random
 import pytest
+import test_own_numbers
 from clausal_random import PROFILES, random_case
 from own_cases import CASES
 
 from shiq.model import XSD, DataComplementOf, Datatype, DataUnionOf, Literal
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.own import OwnReasoner
-from shiq.reasoner.protocol import OPAQUE
+from shiq.reasoner.protocol import LARGE_NUMBER, OPAQUE
 from shiq.verdict import Verdict
 
 pytestmark = pytest.mark.jvm
@@ -82,3 +84,25 @@ def test_cases_by_hand(hermit: HermitReasoner) -> None:
     for name, case in CASES.items():
         expected = Verdict.CONSISTENT if case.consistent else Verdict.INCONSISTENT
         assert hermit.decide(case.tbox, [case.module], 20)[0].verdict is expected, name
+
+
+def test_large_numbers_are_counted_as_hermit_builds_small_ones(hermit: HermitReasoner) -> None:
+    verdicts = Counter[tuple[str, str]]()
+    for profile in test_own_numbers.PROFILES:
+        for seed in range(40_000, 40_040):
+            tbox, module = random_case(seed, replace(profile, max_n=5))
+            mine = test_own_numbers.ask((tbox, module), test_own_numbers.COUNTED[0]).answer.verdict
+            pair = mine, hermit.decide(tbox, [module], 20)[0].verdict
+            assert set(pair) != {Verdict.CONSISTENT, Verdict.INCONSISTENT}, seed
+            verdicts[pair[0].value, pair[1].value] += 1
+    assert min(verdicts["consistent", "consistent"], verdicts["inconsistent", "inconsistent"]) > 10
+
+
+@pytest.mark.parametrize("name", test_own_numbers.DECIDED)
+def test_hermit_is_not_sent_what_it_would_build(hermit: HermitReasoner, name: str) -> None:
+    case = test_own_numbers.DECIDED[name]
+    answer = hermit.decide(case.tbox, [case.module])[0]
+    if answer.verdict is Verdict.UNDETERMINED:
+        assert LARGE_NUMBER in answer.reason
+    else:
+        assert answer.verdict is (Verdict.CONSISTENT if case.consistent else Verdict.INCONSISTENT)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 #: Nodes of branch and bound before giving up.
 MOST_NODES = 400
@@ -29,6 +29,12 @@ def feasible(uppers: Sequence[Row], lowers: Sequence[Row]) -> bool | None:
 
     None if branch and bound grows too large.
     """
+    point = integral_point(uppers, lowers)
+    return None if point is None else point is not False
+
+
+def integral_point(uppers: Sequence[Row], lowers: Sequence[Row]) -> dict[int, int] | Literal[False] | None:
+    """The x of `feasible`, by its non-zero variables; False if there is none, None if branch and bound grows too large."""
     stack: list[tuple[list[Row], list[Row]]] = [(list(uppers), list(lowers))]
     nodes = 0
     while stack:
@@ -41,7 +47,7 @@ def feasible(uppers: Sequence[Row], lowers: Sequence[Row]) -> bool | None:
             continue
         broken = next(((i, x) for i, x in point.items() if x.denominator != 1), None)
         if broken is None:
-            return True
+            return {i: int(value) for i, value in point.items()}
         variable, x = broken
         stack.append((upper, [*lower, ({variable: 1}, math.ceil(x))]))
         stack.append(([*upper, ({variable: 1}, math.floor(x))], lower))

@@ -9,7 +9,7 @@ from functools import cached_property
 from shiq.clause import ClausalTBox
 from shiq.errors import ReasonerError
 from shiq.offers import offers
-from shiq.reasoner.protocol import OPAQUE, Answer, Module, Reasoner, Sending, SentQuestions, Tracing
+from shiq.reasoner.protocol import LARGE_NUMBER, OPAQUE, Answer, Module, Reasoner, Sending, SentQuestions, Tracing
 from shiq.verdict import Verdict
 
 
@@ -18,7 +18,7 @@ class AutoReasoner:
 
     Where that one cannot be used at all (no Java), own's answer stands: undetermined, with both reasons. What rests on opaque
     data is not asked about: HermiT sees only the two bounds of `proxied`, and own has found between them what it leaves open
-    (THEORY, "Deciding a shape without a JVM": data).
+    (THEORY, "Deciding a shape without a JVM": data). Nor is what rests on large numbers, which HermiT would build.
     """
 
     def __init__(self, own: Callable[[], Reasoner], hermit: Callable[[], Reasoner]) -> None:
@@ -35,7 +35,7 @@ class AutoReasoner:
         deadline = None if timeout is None else time.monotonic() + timeout
         answers = list(self._own.decide(tbox, modules, timeout))
         by = [self._own.name] * len(answers)
-        asked = [i for i, answer in enumerate(answers) if answer.verdict is Verdict.UNDETERMINED and not _is_opaque(answer)]
+        asked = [i for i, answer in enumerate(answers) if answer.verdict is Verdict.UNDETERMINED and not _is_final(answer)]
         left = None if deadline is None else deadline - time.monotonic()
         # What the first one had no time for, the second one has none for either.
         if asked and (left is None or left > 0):
@@ -69,8 +69,9 @@ class AutoReasoner:
             return [Answer(Verdict.UNDETERMINED, f"hermit: {' '.join(str(error).split())}")] * len(modules)
 
 
-def _is_opaque(answer: Answer) -> bool:
-    return answer.reason.startswith(OPAQUE)
+def _is_final(answer: Answer) -> bool:
+    """Whether HermiT would not decide either what is left open."""
+    return answer.reason.startswith((OPAQUE, LARGE_NUMBER))
 
 
 def _both(first: Answer, second: Answer) -> Answer:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from shiq.clause import ClausalTBox
+from shiq.reasoner.hypertableau.numbers import AS_MANY_AS_POSSIBLE, FIRST, MORE_TRIES, MOST_BUILT, Building
 from shiq.reasoner.hypertableau.search import decide, refuted
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.hypertableau.trace import core_of
-from shiq.reasoner.protocol import Answer, Module
+from shiq.reasoner.protocol import LARGE_NUMBER, Answer, Module
 from shiq.reasoner.unfolding import AssertedAtom, Unfolding, unfolding
 from shiq.verdict import Verdict
 
@@ -31,11 +32,22 @@ class CompiledTBox:
         found = unfolding(self.tables.tbox)
         return None if found is None else (found, Tables(found.tbox))
 
+    @cached_property
+    def _buildings(self) -> tuple[Building, ...]:
+        """What to try where numbers leave a module open."""
+        counted = any(FIRST.large < need.n <= MOST_BUILT for need in self.tables.needs.values())
+        return (*MORE_TRIES, AS_MANY_AS_POSSIBLE) if counted else MORE_TRIES
+
     def decide(self, module: Module, steps: int, steps_per_node: int, deadline: float | None) -> Answer:
         """The answer within ``steps``, and ``steps_per_node`` more for each individual. Where a few of ``steps`` are not enough,
         half of all are spent on the unfolded TBox before all are on the TBox itself."""
         more = steps_per_node * len(module.positive)
         outcome = decide(self.tables, module, steps // _BEFORE_UNFOLDING + more, deadline)
+        for building in self._buildings:
+            if not outcome.answer.reason.startswith(LARGE_NUMBER):
+                break
+            try_ = decide(self.tables, module, steps + more, deadline, building)
+            outcome = outcome if try_.stopped else try_
         if not outcome.stopped:
             return outcome.answer
         answer = self.decide_unfolded(module, (steps + more) // 2, deadline)

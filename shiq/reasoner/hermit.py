@@ -23,9 +23,9 @@ from shiq.reasoner.jvm import JvmDied, JvmFailure, release_jvm
 from shiq.reasoner.meanings import speaks_for_all
 from shiq.reasoner.owlapi import shared_session
 from shiq.reasoner.protocol import Answer, Module, SentQuestions
-from shiq.reasoner.proxied import Bound, OpaqueData, bounded, ill_typed_refuted, opaque_in, proxied
+from shiq.reasoner.proxied import Bound, OpaqueData, bounded, ill_typed_refuted, is_large, opaque_in, proxied
 from shiq.reasoner.sending import OntologyText, Unsendable, document, sendable
-from shiq.reasoner.structure import data_of, structural_key
+from shiq.reasoner.structure import data_of, parts, structural_key
 from shiq.roles import role_box
 from shiq.verdict import Verdict
 
@@ -42,9 +42,10 @@ _INCONSISTENT = Answer(Verdict.INCONSISTENT)
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A clausal TBox as it is sent: axioms without data as text, axioms with data as values (their proxies differ by lot).
+    """A clausal TBox as it is sent: axioms without data as text, axioms with data or large numbers as values (their proxies
+    differ by lot).
 
-    ``opaque``: what is opaque in ``data``, if anything; then its versions in ``bounds`` stand for it.
+    ``opaque``: what is opaque or too large in ``data``, if anything; then its versions in ``bounds`` stand for it.
     """
 
     plain: OntologyText
@@ -303,7 +304,8 @@ def _prepared(tbox: ClausalTBox) -> _Prepared:
     plain: list[Axiom] = []
     data: list[Axiom] = []
     for axiom in axioms:
-        (data if any(data_of((axiom,))) else plain).append(axiom)
+        has_versions = any(data_of((axiom,))) or any(map(is_large, parts(axiom)))
+        (data if has_versions else plain).append(axiom)
     theory = DataTheory(tbox.definitions, tbox.roles)
     bounds = {bound: tuple(bounded(theory, axiom, bound) for axiom in data) for bound in Bound}
     return _Prepared(document(plain), frozenset(map(structural_key, plain)), tuple(data), bounds, theory, opaque_in(theory, data))

@@ -19,6 +19,9 @@ from shiq.verdict import Verdict
 #: How a reason begins that rests on a datatype whose values nobody knows.
 OPAQUE = "opaque datatype"
 
+#: How a reason begins that rests on numbers which a reasoner would have to build.
+LARGE_NUMBER = "large number"
+
 
 @dataclass(frozen=True, slots=True)
 class Module:

@@ -3,24 +3,28 @@
 The datatype layer splits the values into cells and numbers them (`DataTheory.proxies`). What it cannot number (an unknown
 datatype, a malformed range) is *opaque*. An ontology with opaque data is put twice: once such that opaque ranges hold wherever
 that helps (if even that is inconsistent, so is the ontology), once such that nothing rests on them (if even that is consistent,
-so is the ontology). Between the two it is undetermined.
+so is the ontology). Between the two it is undetermined. So are large numbers, whose successors that reasoner would build.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import TypeVar
 
 from shiq import model as owl
 from shiq.datatypes import DataTheory, IllTyped
-from shiq.reasoner.protocol import OPAQUE
+from shiq.reasoner.protocol import LARGE_NUMBER, OPAQUE
 from shiq.reasoner.structure import data_of, entities, parts, with_data
 
 S = TypeVar("S", owl.Axiom, owl.Assertion)
 
 #: A larger enumeration is not sent.
 MOST_VALUES = 20_000
+
+#: Numbers above are not sent; where one must be replaced, by this one.
+MOST_SENT, SENT_INSTEAD = 64, 12
 
 _ONE_VALUE = (
     owl.DataSomeValuesFrom,
@@ -31,6 +35,7 @@ _ONE_VALUE = (
 )
 _NEEDS = (owl.DataSomeValuesFrom, owl.DataHasValue, owl.DataMinCardinality, owl.DataExactCardinality)
 _COUNTED = (owl.DataMinCardinality, owl.DataMaxCardinality, owl.DataExactCardinality)
+_NUMBERED = (*_COUNTED, owl.ObjectMinCardinality, owl.ObjectMaxCardinality, owl.ObjectExactCardinality)
 
 
 class OpaqueData(Exception):
@@ -136,11 +141,20 @@ def ill_typed_refuted(theory: DataTheory, assertions: Iterable[owl.Assertion]) -
 
 
 def opaque_in(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertion]) -> str | None:
-    """What is opaque in ``values``, for a reason; None if nothing is."""
+    """What is opaque in ``values``, or too large a number, for a reason; None if nothing is."""
+    values = tuple(values)
     ranges, literals = data_of(values)
     opaque_ranges = {r for r in ranges if is_opaque(theory, r)}
     opaque_literals = {literal for literal in literals if is_opaque(theory, literal)}
-    return _why(theory, opaque_ranges, opaque_literals) if opaque_ranges or opaque_literals else None
+    if opaque_ranges or opaque_literals:
+        return _why(theory, opaque_ranges, opaque_literals)
+    largest = max((part.cardinality for value in values for part in parts(value) if is_large(part)), default=0)
+    return f"{LARGE_NUMBER}: {largest:,}, where at most {MOST_SENT} are built" if largest else None
+
+
+def is_large(part: object) -> bool:
+    """Whether ``part`` is a restriction whose number is not sent."""
+    return isinstance(part, _NUMBERED) and part.cardinality > MOST_SENT
 
 
 def is_opaque(theory: DataTheory, data: owl.DataRange | owl.Literal) -> bool:
@@ -152,7 +166,7 @@ def is_opaque(theory: DataTheory, data: owl.DataRange | owl.Literal) -> bool:
 
 
 def bounded(theory: DataTheory, value: S, bound: Bound) -> S:
-    """``value`` without opaque data: weaker for `Bound.MET`, stronger for `Bound.UNUSED`.
+    """``value`` without opaque data and large numbers: weaker for `Bound.MET`, stronger for `Bound.UNUSED`.
 
     For inclusions whose left side holds no data, and for assertions, as `clause_axioms` and `module_assertions` make them.
     """
@@ -172,10 +186,21 @@ def bounded(theory: DataTheory, value: S, bound: Bound) -> S:
 
 
 def _bounded(theory: DataTheory, expression: owl.ClassExpression, met: bool) -> owl.ClassExpression:
-    """≥n f.D makes ≥n f true, and ≤n f makes ≤n f.D true, whatever D is."""
+    """≥n f.D makes ≥n f true, and ≤n f makes ≤n f.D true, whatever D is. ≥n R.C makes ≥m R.C true for m < n, and ≤m R.C makes
+    ≤n R.C true."""
     match expression:
         case owl.ObjectUnionOf(operands):
             return owl.ObjectUnionOf(tuple(_bounded(theory, operand, met) for operand in operands))
+        case owl.ObjectComplementOf(owl.ObjectMinCardinality(n, role, filler)) if n > MOST_SENT:
+            return owl.THING if met else owl.ObjectMaxCardinality(SENT_INSTEAD, role, filler)
+        case owl.ObjectComplementOf(owl.DataMinCardinality(n, property, range)) if n > MOST_SENT:
+            return _bounded(theory, owl.DataMaxCardinality(n - 1, property, range), met)
+        case owl.ObjectComplementOf(owl.DataMaxCardinality(n, property, range)) if n >= MOST_SENT:
+            return _bounded(theory, owl.DataMinCardinality(n + 1, property, range), met)
+        case owl.ObjectMinCardinality() | owl.DataMinCardinality() if is_large(expression):
+            return _bounded(theory, replace(expression, cardinality=SENT_INSTEAD), met) if met else owl.NOTHING
+        case owl.ObjectMaxCardinality() | owl.DataMaxCardinality() if is_large(expression):
+            return owl.THING if met else _bounded(theory, replace(expression, cardinality=SENT_INSTEAD), met)
         case owl.DataMinCardinality(n, property, range) if is_opaque(theory, range):
             return owl.DataMinCardinality(n, property) if met else owl.NOTHING
         case owl.DataMaxCardinality(n, property, range) if is_opaque(theory, range):

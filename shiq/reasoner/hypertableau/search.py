@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from shiq.bits import bits
 from shiq.reasoner.hypertableau.blocking import blocked_nodes
+from shiq.reasoner.hypertableau.numbers import FIRST, Building, accept_numbers, share
 from shiq.reasoner.hypertableau.rules import ADD, Alternative, OutOfBudget, Saturation
 from shiq.reasoner.hypertableau.state import State, TableauClash
 from shiq.reasoner.hypertableau.tables import Need, Tables
@@ -34,15 +35,22 @@ class Search(Saturation):
     A chosen alternative rests on its choice point alone: a clash then refutes it by what else the clash rests on, and it is
     denied on the strength of that, before the match is looked at again. ``opaque`` says of what the datatype layer could not
     decide something that some pre-model rested on; with it, a failed search has refuted nothing. Such a search
-    rests on the inputs ``rests_on``.
+    rests on the inputs ``rests_on``. In a pre-model a node stands for as many elements as ``weights`` says, if not for one;
+    ``grown_for`` is the need that it was made for.
     """
 
     choices: list[Choice]
     #: The first choice points that are no choices but what is assumed (`questions`): nothing else is tried for them.
     assumed = 0
     opaque = ""
+    building = FIRST
     last: tuple[int, ...] = ()
     rests_on = 0
+
+    def __init__(self, tables: Tables, module: Module, limit: int, deadline: float | None) -> None:
+        super().__init__(tables, module, limit, deadline)
+        self.weights: dict[int, int] = {}
+        self.grown_for: dict[int, int] = {}
 
     def run(self) -> bool:
         """Whether a pre-model is found. Stops because a denied alternative is not chosen again under the same premises, and
@@ -61,6 +69,7 @@ class Search(Saturation):
                 self.saturate()
                 if not (self.choose() or self.expand()):
                     self.accept_data()
+                    accept_numbers(self)
                     return True
             except TableauClash as clash:
                 self.last = clash.nodes
@@ -165,7 +174,9 @@ class Search(Saturation):
             unmet = [(x, needs) for x, needs in unmet if x not in blocked]
         for x, needs in individuals or unmet:
             for a in needs:
-                self._add_successors(x, self.tables.needs[a], self.names_rest(x, 1 << a))
+                rest = self.names_rest(x, 1 << a)
+                if not share(self, x, a, rest):
+                    self._add_successors(x, a, rest)
             self.remove(self.open, x)
         return bool(individuals or unmet)
 
@@ -178,23 +189,28 @@ class Search(Saturation):
         return unmet
 
     def _is_met(self, x: int, need: Need) -> bool:
-        """Whether n distinct neighbours suit: distinct nodes are distinct elements, and a merge opens x again."""
-        bit, filler, pos, left = need.role_bit, need.filler, self.pos, need.n
+        """Whether n distinct neighbours suit: distinct nodes are distinct elements, and a merge opens x again. Of a large n few
+        are enough, one of them a child, which can stand for more."""
+        bit, filler, pos, left = need.role_bit, need.filler, self.pos, self.building.successors(self.tables, need)
+        lacks_child = left < need.n
         for y, roles in self.near[x].items():
             if roles & bit and not filler & ~pos[y]:
                 left -= 1
-                if not left:
+                lacks_child = lacks_child and self.parent[y] != x
+                if left <= 0 and not lacks_child:
                     return True
         return False
 
-    def _add_successors(self, x: int, need: Need, rest: int) -> None:
-        """n fresh, pairwise unequal successors that suit."""
+    def _add_successors(self, x: int, atom: int, rest: int) -> None:
+        """Fresh, pairwise unequal successors that suit: n of them, or a few for a large n."""
         fresh: list[int] = []
-        for _ in range(need.n):
+        need = self.tables.needs[atom]
+        for _ in range(self.building.successors(self.tables, need)):
             self.steps += 1 + len(fresh)
             if self.steps >= self.checkpoint:
                 self.tick()
             y = self.grow(x)
+            self.grown_for[y] = atom
             for z in fresh:
                 self.separate(y, z, rest)
             fresh.append(y)
@@ -220,9 +236,11 @@ class Search(Saturation):
                 raise TableauClash(self.data_rest(x, culprits), x)
 
 
-def decide(tables: Tables, module: Module, limit: int, deadline: float | None) -> SearchOutcome:
-    """Whether ``module`` is consistent with the TBox of ``tables``, within ``limit`` steps and until ``deadline``."""
+def decide(tables: Tables, module: Module, limit: int, deadline: float | None, building: Building = FIRST) -> SearchOutcome:
+    """Whether ``module`` is consistent with the TBox of ``tables``, within ``limit`` steps and until ``deadline``. ``building``:
+    which numbers are counted, not built."""
     search = Search(tables, module, limit, deadline)
+    search.building = building
     try:
         found = search.run()
     except OutOfBudget as stop:

@@ -1,0 +1,208 @@
+"""Large numbers are counted, not built (THEORY, "Large numbers").
+
+Of a need ≥n R.C with a large n only a few successors are built, more than any small limit above R allows. What is refuted with so
+few is refuted. A pre-model with so few is a model if its nodes can stand for several elements each, in numbers that meet every
+need and limit: an integer program at each node, over its children alone. Where there are no such numbers, the pre-model is given
+up, which proves nothing: children that chose alike may have to choose differently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from shiq.bits import bits
+from shiq.clause import AtLeast
+from shiq.datatypes.integer_program import Row, integral_point
+from shiq.reasoner.hypertableau.blocking import blocked_nodes
+from shiq.reasoner.hypertableau.rules import MERGE
+from shiq.reasoner.hypertableau.state import State, TableauClash
+from shiq.reasoner.hypertableau.tables import Need, Rule, Tables
+from shiq.reasoner.protocol import LARGE_NUMBER
+
+if TYPE_CHECKING:
+    from shiq.reasoner.hypertableau.search import Search
+
+#: Numbers up to here are built where counting does not decide.
+MOST_BUILT: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Building:
+    """Numbers above ``large`` are counted, with ``fewest`` nodes at least for each, to choose differently. ``apart``: large
+    needs of a node share their successors but for so many, if it is not None; what that contradicts is no proof."""
+
+    large: int = 64
+    fewest: int = 3
+    apart: int | None = None
+
+    def successors(self, tables: Tables, need: Need) -> int:
+        """Get how many successors to build for ``need``: n, or for a large n one more than limits that are not large allow."""
+        if need.n <= self.large:
+            return need.n
+        limits = [rule.at_most for rule in tables.counted_rules(need.roles) if rule.at_most <= self.large]
+        return min(need.n, max(max(limits, default=0) + 1, self.fewest))
+
+
+FIRST, AS_MANY_AS_POSSIBLE = Building(), Building(large=MOST_BUILT)
+#: What is tried in turn where numbers leave a module open.
+MORE_TRIES = (Building(fewest=12), Building(apart=0), Building(apart=1))
+
+
+def accept_numbers(search: Search) -> None:
+    """Find out how many elements each node of a pre-model stands for: `Search.weights`.
+
+    Raises TableauClash where a node has no such numbers; unless that is a proof, ``search.opaque`` says so.
+    """
+    tables, large = search.tables, search.building.large
+    mask = sum(1 << a for a, need in tables.needs.items() if need.n > large)
+    asked = [x for x, pos in enumerate(search.pos) if search.alive[x] and pos & mask]
+    blocked = blocked_nodes(search) if asked and asked[-1] >= search.named else {}
+    search.weights.clear()
+    for x in asked:
+        if x not in blocked:
+            program = NodeProgram(search, x)
+            weights = program.weights()
+            if weights is None:
+                _refuse(search, program)
+            else:
+                search.weights.update(weights)
+
+
+def share(search: Search, x: int, atom: int, rest: int) -> bool:
+    """Let successors of other large needs of x meet this one too; whether there are any."""
+    need, building = search.tables.needs[atom], search.building
+    if building.apart is None or need.n <= building.large:
+        return False
+    needs = search.tables.needs
+    others = [y for y in search.near[x] if search.parent[y] == x and needs[search.grown_for[y]].n > building.large]
+    for y in others[building.apart :]:
+        search.opaque = search.opaque or f"{LARGE_NUMBER}: {need.n:,} successors would have to be among others"
+        search.link(x, y, need.roles, rest)
+        if need.filler:
+            search.add(y, need.filler_atom, rest)
+    return bool(others)
+
+
+def _refuse(search: Search, program: NodeProgram) -> None:
+    proof = program.proof()
+    if proof is not None:
+        raise TableauClash(proof, program.x)
+    search.opaque = search.opaque or program.describe()
+    raise TableauClash(program.rest(), program.x)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A need of a node (``atom``) or a limit on it (``rule``): ``n``, and the neighbours that it counts."""
+
+    n: int
+    counted: tuple[int, ...]
+    atom: int = -1
+    rule: Rule | None = None
+
+
+class NodeProgram:
+    """The needs and limits of one node, and its children as variables."""
+
+    def __init__(self, search: Search, x: int) -> None:
+        self.search, self.x = search, x
+        state, tables = search, search.tables
+        self.children = [y for y in state.near[x] if state.parent[y] == x and state.alive[y]]
+        roles = 0
+        for y in self.children:
+            roles |= state.near[x][y]
+        self.needs = [
+            _Bound(need.n, self._neighbours(need.role_bit, need.filler), atom=a)
+            for a in bits(state.pos[x] & tables.need_mask)
+            for need in (tables.needs[a],)
+        ]
+        self.limits = [
+            _Bound(rule.at_most, self._neighbours(rule.role_bit, rule.branch_body), rule=rule)
+            for rule in tables.counted_rules(roles)
+            if not (rule.body & ~state.pos[x] or rule.head & state.pos[x])
+        ]
+
+    def _neighbours(self, role_bit: int, filler: int) -> tuple[int, ...]:
+        pos = self.search.pos
+        return tuple(y for y, roles in self.search.near[self.x].items() if roles & role_bit and not filler & ~pos[y])
+
+    def weights(self) -> dict[int, int] | None:
+        """How many elements each child has to stand for; None if no numbers are known to meet all needs and limits."""
+        counted = [frozenset(bound.counted) for bound in (*self.needs, *self.limits)]
+        kinds: dict[tuple[bool, ...], int] = {}
+        for y in self.children:
+            kinds.setdefault(tuple(y in neighbours for neighbours in counted), y)
+        alike = list(kinds.values())
+
+        def row(bound: _Bound, left: int) -> Row:
+            return {y: 1 for y in alike if y in bound.counted}, left
+
+        lowers = [row(need, need.n - len(need.counted)) for need in self.needs if need.n > len(need.counted)]
+        uppers = [row(limit, limit.n - len(limit.counted)) for limit in self.limits]
+        point = integral_point(uppers, lowers)
+        return None if not isinstance(point, dict) else {y: 1 + more for y, more in point.items()}
+
+    def proof(self) -> int | None:
+        """What a contradiction of a need and a limit rests on, if all n successors are counted by the limit, whatever each of
+        them chooses; None if no need and limit are such."""
+        search, x = self.search, self.x
+        for need in self.needs:
+            fresh = [y for y in self.children if self._is_grown(y, need.atom)]
+            choices = self._choices_below({y for y in range(len(search.parent)) if self._is_grown(y, need.atom)})
+            for limit in self.limits:
+                if limit.rule is None or limit.n >= need.n or limit.rule.head & ~search.neg[x]:
+                    continue
+                for y in fresh:
+                    if y in limit.counted:
+                        rest = search.edge_rests(x, y, limit.rule.role_bit) | search.names_rest(y, limit.rule.branch_body)
+                        if not rest & choices:
+                            return rest | search.match_rest(limit.rule, x, -1) | search.names_rest(x, 1 << need.atom)
+        return None
+
+    def _is_grown(self, y: int, atom: int) -> bool:
+        """Whether y was made for this need of the node, be it merged away since."""
+        return self.search.parent[y] == self.x and self.search.grown_for[y] == atom
+
+    def _is_grown(self, y: int, atom: int) -> bool:
+        """Whether y was made for this need of the node, be it merged away since."""
+        return self.search.parent[y] == self.x and self.search.grown_for[y] == atom
+
+    def _choices_below(self, top: set[int]) -> int:
+        """The choice points at the nodes ``top`` and below them, as bits."""
+        search, found = self.search, 0
+        for level, (_, _, (kind, u, v), _) in enumerate(search.choices):
+            if any(_is_below(search, y, top) for y in ((u, v) if kind == MERGE else (u,))):
+                found |= 1 << (search.inputs + level)
+        return found
+
+    def rest(self) -> int:
+        """What the counts rest on."""
+        search, x, rest = self.search, self.x, 0
+        for need in self.needs:
+            rest |= search.names_rest(x, 1 << need.atom)
+            filler = search.tables.needs[need.atom]
+            for y in need.counted:
+                rest |= search.edge_rests(x, y, filler.role_bit) | search.names_rest(y, filler.filler)
+        for limit in self.limits:
+            if limit.rule is not None:
+                rest |= search.match_rest(limit.rule, x, -1)
+                for y in limit.counted:
+                    rest |= search.edge_rests(x, y, limit.rule.role_bit) | search.names_rest(y, limit.rule.branch_body)
+        return rest
+
+    def describe(self) -> str:
+        """Why the numbers of this node are not decided."""
+        atoms = self.search.tables.atoms
+        asked = max((atom for need in self.needs if isinstance(atom := atoms[need.atom], AtLeast)), key=lambda atom: atom.n)
+        limits = ", ".join(f"at most {n:,}" for n in sorted({limit.n for limit in self.limits}))
+        return (
+            f"{LARGE_NUMBER}: whether at least {asked.n:,} by <{asked.role.iri}> have room beside {limits or 'the rest'} was not "
+            f"decided: numbers above {MOST_BUILT} are counted, not tried one by one"
+        )
+
+
+def _is_below(state: State, y: int, top: set[int]) -> bool:
+    while y >= 0 and y not in top:
+        y = state.parent[y] if y < len(state.parent) else -1
+    return y >= 0
