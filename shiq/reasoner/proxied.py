@@ -148,13 +148,17 @@ def opaque_in(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertion]) -
     opaque_literals = {literal for literal in literals if is_opaque(theory, literal)}
     if opaque_ranges or opaque_literals:
         return _why(theory, opaque_ranges, opaque_literals)
-    largest = max((part.cardinality for value in values for part in parts(value) if is_large(part)), default=0)
-    return f"{LARGE_NUMBER}: {largest:,}, where at most {MOST_SENT} are built" if largest else None
+    largest = max((_number(part) for value in values for part in parts(value)), default=0)
+    return f"{LARGE_NUMBER}: {largest:,}, where at most {MOST_SENT} are built" if largest > MOST_SENT else None
 
 
 def is_large(part: object) -> bool:
     """Whether ``part`` is a restriction whose number is not sent."""
-    return isinstance(part, _NUMBERED) and part.cardinality > MOST_SENT
+    return _number(part) > MOST_SENT
+
+
+def _number(part: object) -> int:
+    return part.cardinality if isinstance(part, _NUMBERED) else 0
 
 
 def is_opaque(theory: DataTheory, data: owl.DataRange | owl.Literal) -> bool:

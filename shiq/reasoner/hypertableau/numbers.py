@@ -55,10 +55,12 @@ def accept_numbers(search: Search) -> None:
     Raises TableauClash where a node has no such numbers; unless that is a proof, ``search.opaque`` says so.
     """
     tables, large = search.tables, search.building.large
+    search.weights.clear()
+    if tables.largest_need <= large:
+        return
     mask = sum(1 << a for a, need in tables.needs.items() if need.n > large)
     asked = [x for x, pos in enumerate(search.pos) if search.alive[x] and pos & mask]
     blocked = blocked_nodes(search) if asked and asked[-1] >= search.named else {}
-    search.weights.clear()
     for x in asked:
         if x not in blocked:
             program = NodeProgram(search, x)
@@ -159,10 +161,6 @@ class NodeProgram:
                         if not rest & choices:
                             return rest | search.match_rest(limit.rule, x, -1) | search.names_rest(x, 1 << need.atom)
         return None
-
-    def _is_grown(self, y: int, atom: int) -> bool:
-        """Whether y was made for this need of the node, be it merged away since."""
-        return self.search.parent[y] == self.x and self.search.grown_for[y] == atom
 
     def _is_grown(self, y: int, atom: int) -> bool:
         """Whether y was made for this need of the node, be it merged away since."""

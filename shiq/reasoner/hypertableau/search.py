@@ -191,8 +191,9 @@ class Search(Saturation):
     def _is_met(self, x: int, need: Need) -> bool:
         """Whether n distinct neighbours suit: distinct nodes are distinct elements, and a merge opens x again. Of a large n few
         are enough, one of them a child, which can stand for more."""
-        bit, filler, pos, left = need.role_bit, need.filler, self.pos, self.building.successors(self.tables, need)
-        lacks_child = left < need.n
+        bit, filler, pos, left, lacks_child = need.role_bit, need.filler, self.pos, need.n, False
+        if left > self.building.large:
+            left, lacks_child = self.building.successors(self.tables, need), True
         for y, roles in self.near[x].items():
             if roles & bit and not filler & ~pos[y]:
                 left -= 1

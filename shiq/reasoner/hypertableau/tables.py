@@ -141,6 +141,11 @@ class Tables:
         self.brought: dict[int, int] = {i: self.supplied(a.property) for i, a in needs}
 
     @cached_property
+    def largest_need(self) -> int:
+        """The largest n of the ≥n R.C."""
+        return max((need.n for need in self.needs.values()), default=0)
+
+    @cached_property
     def data(self) -> NodeData:
         return NodeData(self.tbox, self.atoms)
 
