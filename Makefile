@@ -21,7 +21,7 @@ $(VENV)/.installed: setup.cfg pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup
-	@rm -rf demo
+	@rm -rf demo && mkdir demo
 	@echo "== LUBM with one university, disjoint classes; a clean 5 % batch, and one with planted contradictions"
 	$(SHIQ) generate lubm --universities 1 --seed 1 --faults 0 --out demo/clean
 	$(SHIQ) generate lubm --universities 1 --seed 1 --faults 12 --out demo/faulty
@@ -51,6 +51,7 @@ demo-building: setup
 
 # What jams a small city: five streams, rules learnt from them
 demo-discovery: setup
+	@mkdir -p demo
 	$(SHIQ) generate dublin --roads 40 --snapshots 160 --seed 1 --out demo/dublin
 	$(SHIQ) stream discover --tbox demo/dublin/tbox.ofn --static demo/dublin/static.nt.gz --source demo/dublin/events.jsonl.gz --source demo/dublin/incidents.jsonl.gz --source demo/dublin/weather.jsonl.gz --source demo/dublin/buses.jsonl.gz --window 60 --slide 20 --rules demo/dublin/planted.json --out demo/discovery.jsonl --report demo/discovery/
 	@echo; echo "Done. Read demo/discovery/rules.md; demo/dublin/planted.json says what was planted."

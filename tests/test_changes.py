@@ -259,7 +259,7 @@ def test_a_table_that_a_store_was_built_from_and_made_anew_is_another(engine: st
         called = command(*day, spelling)
         assert called.returncode == 4 and "is another table than the one whose version 3" in called.stderr
     # Built anew, it is the one that is there now.
-    assert command("index", "--tbox", tbox, lake, "--store", kg, "-q", "--engine", engine).returncode == 0
+    assert command("index", "--tbox", tbox, lake, "--store", kg, "--replace", "-q", "--engine", engine).returncode == 0
     assert command(*day, lake).returncode == 0
 
 

@@ -95,9 +95,9 @@ def test_what_was_allowed_of_the_base_is_not_asked_about_again(kg: Path) -> None
     broken, odd = "<http://ex.org/a b> nothing", t("rex", "hunts", "tom")
     (folder / "a.nt").write_text("\n".join([*BASE, broken, odd]) + "\n")
     index = ("index", "--tbox", folder / "t.ofn", "--store", kg, folder / "a.nt", "--reasoner", "own", "-q")
-    assert run(*index).return_value == 3
+    assert run(*index, "--replace=always").return_value == 3
     assert gate(kg, GOOD)[0] == 3
-    assert run(*index, "--allow", "malformed", "--allow", "undeclared").return_value == 0
+    assert run(*index, "--replace", "--allow", "malformed", "--allow", "undeclared").return_value == 0
     for turn in range(2):  # a commit in between does not forget it
         code, _, _, said = gate(kg, [*GOOD, a(f"new{turn}", "Cat")], "--commit")
         found = said["result"]["evidence"]["leftovers"]  # type: ignore[index]

@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_dirty_base_is_certified_without_its_known_conflicts(folder: Path) -> None:
     asked = ["index", "-t", folder / "t.ofn", "-s", folder / "kg", folder / "a.nt", "--reasoner", "own", "-q"]
     assert run(*asked).return_value == 1
-    said = run(*asked, "--set-aside-known", folder / "known.nt")
+    said = run(*asked, "--replace", "--set-aside-known", folder / "known.nt")
     assert said.return_value == 0
     assert set((folder / "known.nt").read_text().splitlines()) == set(DIRTY)
     assert "4 assertions set aside, 5 minimal conflicts" in said.output
@@ -158,7 +158,7 @@ def test_values_of_a_datatype_that_nothing_defines_go_where_they_leave_it_open(
         by_tasks_here(monkeypatch)
         asked += ["--engine", engine]
     assert run(*asked).return_value == 3
-    said = run(*asked, "--set-aside-known", tmp_path / "known.nt")
+    said = run(*asked, "--replace", "--set-aside-known", tmp_path / "known.nt")
     assert said.return_value == 0, said.output
     assert "1 of them are values" in said.output
     assert (tmp_path / "known.nt").read_text().splitlines() == [plain]

@@ -85,7 +85,7 @@ HALLS = ("abox_ops", "jobs", "jobs.checking", "streams")
 BY_NAME = {
     "shiq": FACES,
     "jobs.checking.options": ("jobs.spark", "jobs.graphframes", "jobs.store.upkeep"),
-    "jobs.store.upkeep": ("jobs.store.abox", "jobs.store.write"),
+    "jobs.store.upkeep": ("jobs.store.abox", "jobs.store.replacing", "jobs.store.write"),
     "shiq.__main__": ("jobs.cli",),
     "jobs.cli": ("jobs.commands",),
     "jobs.commands.stream": ("jobs.commands.stream",),

@@ -123,7 +123,7 @@ def test_commands_answer_as_on_disk(bucket: Bucket, tmp_path: Path) -> None:
         (0, ("compact",)),
         (4, ("export", "--snapshot", "1")),
         (0, ("status",)),
-        (0, ("index", "--tbox", "t.ofn", "a.nt", "good.nt", *allow)),
+        (0, ("index", "--tbox", "t.ofn", "--replace", "a.nt", "good.nt", *allow)),
         (0, ("export",)),
     ]
     for turn, (code, arguments) in enumerate(calls):

@@ -167,6 +167,11 @@ def out_of_time(options: Options, clock: Clock, leftovers: tuple[Leftover, ...])
     return Result(Verdict.UNDETERMINED, f"not decided: {over}", complete=False, statistics=statistics, evidence=evidence)
 
 
+def with_note(result: Result, note: str) -> Result:
+    """Add a note to what is known of how ``result`` came about."""
+    return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, note)))
+
+
 def _verdict(
     base: OpenBase, refuted: bool, undecided: tuple[str, ...], leftovers: tuple[Leftover, ...], options: Options
 ) -> tuple[Verdict, str]:

@@ -9,11 +9,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobs.checking.answer import in_time, out_of_time
+from jobs.checking.answer import in_time, out_of_time, with_note
 from jobs.checking.base import agreed
 from jobs.checking.deciding import OpenedDecider, check_batch
 from jobs.checking.inputs import assertions_of, empty_tbox, noted, ontology_of, sources_of, spark_sources, well_typed
-from jobs.checking.options import BUILDERS, STORE, Clock, Options, load, settings_of, takes_settings
+from jobs.checking.options import ALWAYS, BUILDERS, STORE, Clock, Options, load, settings_of, takes_settings
 from jobs.checking.session import Session
 from shiq.result import Result
 
@@ -140,19 +140,32 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
 
 
 @takes_settings
-def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | None = None, **settings: Any) -> Result:
+def index(
+    tbox: object,
+    abox: object,
+    store: str | Path,
+    *,
+    repair: Repair | None = None,
+    replace_store: bool | str = ALWAYS,
+    **settings: Any,
+) -> Result:
     """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
-    uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store. Settings as in
-    `check_insertions`."""
+    uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store.
+
+    ``replace_store``: what becomes of a store that is there already. False: `UsageError`; True: it is replaced by a base that is
+    consistent, or undetermined where the old one was not consistent, and else stays as it was, with a note in the result;
+    "always": it is replaced. Settings as in `check_insertions`."""
     from jobs.checking.certifying import BaseQuestion, certificate_of, index_far, prepare_and_certify, reading_in_time
 
-    options, path = Options(**settings_of(settings)), load(STORE).place_of(store)
+    options, keeper = Options(**settings_of(settings)), load(STORE)
+    path = keeper.place_of(store)
+    place = keeper.claim_place(path, replace_store)
     # Loaded where something is read.
     from shiq.rdf.changes import feeds_of
 
     if options.engine in BUILDERS:
         taken, sources = feeds_of(sources_of(abox)), spark_sources(abox, options, builds=True)
-        return noted(index_far(tbox, sources, path, options, repair, taken), sources)
+        return noted(index_far(tbox, sources, path, options, repair, taken, place), sources)
 
     def indexed(options: Options, clock: Clock, asked: Decider) -> Result:
         with reading_in_time(options, clock):
@@ -172,7 +185,9 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
 
         told = (*of_tbox, *of_data, *told_aside(asides))
         prepared, result = prepare_and_certify(BaseQuestion(ontology, given_abox, told, ledger, options, asked, clock))
-        load(STORE).write_store(
+        if refusal := place.refusal(result.verdict):
+            return with_note(result, refusal)
+        keeper.write_store(
             path,
             ontology.tbox,
             given_abox,
@@ -185,6 +200,7 @@ def index(tbox: object, abox: object, store: str | Path, *, repair: Repair | Non
             labels=ontology.labels,
             prepared=prepared,
             taken=taken,
+            place=place,
         )
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
@@ -202,5 +218,4 @@ def _in_time_to_write(options: Options, build: Callable[[Options, Clock, Decider
         try:
             return build(options, clock, asked)
         except TimeIsOver:
-            result = out_of_time(options, clock, ())
-            return replace(result, evidence=replace(result.evidence, notes=("no store was written",)))
+            return with_note(out_of_time(options, clock, ()), "no store was written")

@@ -199,10 +199,16 @@ def reading_in_time(options: Options, clock: Clock) -> AbstractContextManager[No
 
 
 def index_far(
-    tbox: object, abox: object, store: Path, options: Options, repair: Repair | None, taken: Mapping[str, int]
+    tbox: object,
+    abox: object,
+    store: Path,
+    options: Options,
+    repair: Repair | None,
+    taken: Mapping[str, int],
+    place: Any,
 ) -> Result:
     """`index` by an engine that reads, stores and decides by itself. ``taken``: the versions of Delta tables that are about to be
-    read, by feed."""
+    read, by feed; ``place``: what is at ``store`` now (`jobs.store.replacing`)."""
     clock = Clock()
     ontology = ontology_of(sources_of(tbox), options)
     clock.stage("reading the TBox")
@@ -220,7 +226,7 @@ def index_far(
         result = result_of(base, found, ledger, (), options, clock)
         return result, certificate_of(result, options)
 
-    result: Result = load(BUILDERS[options.engine])(ontology, sources_of(abox), store, options, answer, repair, taken)
+    result: Result = load(BUILDERS[options.engine])(ontology, sources_of(abox), store, options, answer, repair, taken, place)
     return result
 
 
@@ -315,7 +321,7 @@ def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, .
         Leftover(
             "lossy-input",
             f"<{iri}> was no object or data property when the data was read: what it was used for is not in the store",
-            hint="build the store anew from the data with `shiq index`, or allow it if the data does not use the property",
+            hint="build the store anew from the data with `shiq index --replace`, or allow it if the data does not use the property",
         )
         for iri in sorted((now.object_properties | now.data_properties) - read)
     )

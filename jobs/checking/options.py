@@ -44,6 +44,9 @@ BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 ASK = "ask"
 OUTSIDE = (ASK, "undetermined")
 
+#: How `index` takes the place of a store whatever the verdict is.
+ALWAYS = "always"
+
 #: What finds the tables that only Spark can read.
 SPARK_TABLES = "jobs.spark.lake:spark_tables"
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from jobs.checking.options import BUILDERS
+from jobs.checking.options import ALWAYS, BUILDERS
 from jobs.commands.options import Nearest, common, explain_option, lineage_option, master_option
 from jobs.commands.places import READS, GuardedCommand, Writes, file_beside
 from jobs.commands.running import Request, run_check
@@ -15,12 +16,38 @@ from jobs.files import WHY
 from jobs.outputs import OutputKind
 
 
-@click.command(cls=GuardedCommand)
+class _IndexCommand(GuardedCommand):
+    """``--replace`` takes a value only after ``=``: what follows it is a file of the ABox."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        given = [f"--replace={CHECKED}" if word == "--replace" else word for word in args[:end]]
+        return super().parse_args(ctx, [*given, *args[end:]])
+
+
+#: What ``--replace`` means by itself.
+CHECKED = "checked"
+
+
+@click.command(cls=_IndexCommand)
 @click.option("--tbox", "-t", multiple=True, type=READS, required=True, help="Ontology file; repeatable.")
 @click.option(
-    "--store", "-s", type=Writes(OutputKind.STORE), required=True, help="Directory of the store; made, or replaced atomically."
+    "--store",
+    "-s",
+    type=Writes(OutputKind.STORE),
+    required=True,
+    help="Directory or address of the store, which is made. One that is there needs --replace.",
 )
 @click.argument("abox", nargs=-1, type=READS)
+@click.option(
+    "--replace",
+    "replacing",
+    type=Nearest([CHECKED, ALWAYS]),
+    metavar="[=always]",
+    help="Build a store that is there anew, in one step at the end; till then it stays, for sessions that have it open too. A "
+    "base that is inconsistent, or undetermined where the old one was consistent, does not take its place (exit 1 or 3); with "
+    "--replace=always it does.",
+)
 @click.option(
     "--set-aside-known",
     "known_file",
@@ -48,11 +75,25 @@ from jobs.outputs import OutputKind
 @explain_option
 @lineage_option
 @common
-def index(tbox: tuple[str, ...], store: str, abox: tuple[str, ...], known_file: Path | None, **options: Any) -> int:
-    """Build a store from a TBox and an ABox, and certify it. Exits as certify does."""
-    from shiq.check import index as run
+def index(
+    tbox: tuple[str, ...], store: str, abox: tuple[str, ...], replacing: str | None, known_file: Path | None, **options: Any
+) -> int:
+    """Build a store from a TBox and an ABox, and certify it. Exits as certify does.
 
-    asked = Request("index", {"store": store, "tbox": tbox, "abox": abox})
+    \b
+    shiq index --tbox onto.owl --store kg/ data.nt.gz
+    shiq index --tbox onto.owl --store kg/ --replace data.nt.gz
+
+    A first index makes its store whatever the verdict is. One that is there stays, unless --replace is given (exit 2).
+    """
+    from jobs.store import place_of
+    from jobs.store.replacing import claim_place
+    from shiq.check import index as build
+
+    replace_store: bool | str = ALWAYS if replacing == ALWAYS else replacing is not None
+    claim_place(place_of(store), replace_store)  # before reports of an earlier run go
+    run = partial(build, replace_store=replace_store)
+    asked = Request("index", {"store": store, "tbox": tbox, "abox": abox, "replace": replacing})
     if known_file is None:
         return run_check(lambda settings: run(list(tbox), list(abox), store, **settings), options, asked)
     from jobs.repair.known_conflicts import Repairing

@@ -16,11 +16,11 @@ from jobs.store.place import Place, file_at
 from shiq.errors import StoreError
 
 #: What to do where a file of a store cannot be read.
-MOVED = "The store was rebuilt meanwhile (open it again), or files are missing (build it again with `shiq index`)."
+MOVED = "The store was rebuilt meanwhile (open it again), or files are missing (build it again with `shiq index --replace`)."
 #: What to do where a file of a store is damaged.
 DAMAGED = (
     "`shiq status --store DIR --verify` names every damaged file, and `shiq compact` writes tables anew of which a whole copy is "
-    "left. Else put the store back from a backup, or build it again with `shiq index`."
+    "left. Else put the store back from a backup, or build it again with `shiq index --replace`."
 )
 
 #: What to do where a copy of one is.

@@ -211,12 +211,12 @@ def read_manifest(store: Place) -> Manifest:
         raise StoreError(f"{store}: there is no store here", "Build one with `shiq index --tbox T --store DIR ABOX…`.") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(
-            f"{store / MANIFEST}: not the manifest of a store ({error!r})", "Build the store again with `shiq index`."
+            f"{store / MANIFEST}: not the manifest of a store ({error!r})", "Build the store again with `shiq index --replace`."
         ) from error
     if value.get("version") not in READ:
         raise StoreError(
             f"{store}: the store has format version {value.get('version')}, this program reads {' and '.join(map(str, READ))}",
-            "Build it again with `shiq index`, or use the program that wrote it.",
+            "Build it again with `shiq index --replace`, or use the program that wrote it.",
         )
     try:
         told = value.get("sha256", "")

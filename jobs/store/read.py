@@ -144,7 +144,7 @@ class Store:
     def tbox(self) -> owl.TBox:
         found = decode(self._document("tbox"))
         if not isinstance(found, owl.TBox):
-            raise StoreError(f"{self.path}: the TBox is damaged", "Build the store again with `shiq index`.")
+            raise StoreError(f"{self.path}: the TBox is damaged", "Build the store again with `shiq index --replace`.")
         return found
 
     @cached_property
@@ -390,6 +390,6 @@ def _positions(keys: Ints, wanted: Ints, store: Place) -> Ints:
     found = positions(keys, wanted)
     if len(wanted) and (not len(keys) or np.any(keys[np.minimum(found, len(keys) - 1)] != wanted)):
         raise StoreError(
-            f"{store}: the store names something that its dictionary does not hold", "Build it again with `shiq index`."
+            f"{store}: the store names something that its dictionary does not hold", "Build it again with `shiq index --replace`."
         )
     return found

@@ -29,7 +29,6 @@ from jobs.store.manifest import (
     TABLES,
     TAKEN,
     TERM_LABELS,
-    UNFINISHED,
     Certificate,
     Manifest,
     TableVersion,
@@ -39,6 +38,7 @@ from jobs.store.manifest import (
 )
 from jobs.store.place import Place
 from jobs.store.read import Store, open_store
+from jobs.store.replacing import BUILDING, Replacement, refuse_other_content
 from jobs.store.schema import delta_files
 from jobs.store.snapshots import SNAPSHOTS, keep, kept
 from shiq.aside import Aside
@@ -47,9 +47,6 @@ from shiq.left_out import of_summaries
 from shiq.model import TBox
 from shiq.model_json import encode
 from shiq.verdict import Leftover
-
-#: What a build in many tasks leaves between its steps (`jobs.spark.building`).
-BUILDING = "building"
 
 
 @dataclass(frozen=True)
@@ -179,16 +176,25 @@ class Rebuild:
 
 @contextmanager
 def rebuilding(
-    path: Place, tbox: TBox, ontologies: Iterable[str] = (), *, keeps: bool = False, labels: Mapping[str, str] | None = None
+    path: Place,
+    tbox: TBox,
+    ontologies: Iterable[str] = (),
+    *,
+    keeps: bool = False,
+    labels: Mapping[str, str] | None = None,
+    place: Replacement | None = None,
 ) -> Iterator[Rebuild]:
     """Holds the writer's lock of the store at ``path``, which is made if there is none, for a new snapshot about ``tbox``.
-    ``keeps``: whether the snapshots that the store has stay behind it; ``labels``: of the terms of ``tbox``.
+    ``keeps``: whether the snapshots that the store has stay behind it; ``labels``: of the terms of ``tbox``; ``place``: what was
+    found at ``path`` before, which has to be there still.
 
     Raises: StoreError if ``path`` holds something else, or another writer is at work.
     """
     _claim(path)
     with writing(path):
         stamp = "" if isinstance(path, Path) else path.stamp(MANIFEST)
+        if place is not None:
+            place.confirm()
         old = _previous(path)
         if isinstance(path, Path):
             (path / TABLES).mkdir(exist_ok=True)
@@ -245,14 +251,7 @@ def issued(certificate: Certificate | None, tbox_hash: str, snapshot: int, lefto
 
 def _claim(path: Place) -> None:
     """Makes the directory of a store. Raises: StoreError where something else lives."""
-    if isinstance(path, Path) and path.exists() and not path.is_dir():
-        raise StoreError(f"{path}: is a file, not a directory", "Name a new directory for the store.")
-    there = path.top() if not isinstance(path, Path) else [entry.name for entry in path.iterdir()] if path.exists() else []
-    if MANIFEST not in there:
-        ours = (LOCK, TABLES, LOOKUPS, DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, UNFINISHED)
-        strange = sorted(set(there).difference(ours))
-        if strange:
-            raise StoreError(f"{path}: the directory is not empty and not a store (it has {strange[0]})", "Name a new directory.")
+    refuse_other_content(path)
     if isinstance(path, Path):
         with writable(path):
             path.mkdir(parents=True, exist_ok=True)

@@ -74,7 +74,7 @@ class TableChanges:
             raise InputError(
                 f"{self.path} is another table than the one whose version {max(taken[feed] for feed in before)} the store took: "
                 "that was deleted, and one made anew in its place",
-                "Build the store anew from the table (`shiq index`); or take it from --from-version 0 on, if what the old one "
+                "Build the store anew from the table (`shiq index --replace`); or take it from --from-version 0 on, if what the old one "
                 "said is to stay.",
             )
 
@@ -170,7 +170,7 @@ def _by_files(path: Path, first: int, last: int) -> Net:
             if not Path(file.path).exists():
                 raise InputError(
                     f"{file.path} is gone (vacuumed?), so that version {last} of {path} is not told from that before {first}",
-                    "Build the store anew from the table (`shiq index`), then begin with the version after that.",
+                    "Build the store anew from the table (`shiq index --replace`), then begin with the version after that.",
                 )
             for columns in rows_of(str(path), file):
                 for s, p, o, graph, key in zip(*columns):

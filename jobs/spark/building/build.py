@@ -56,6 +56,7 @@ from jobs.store.lookup import lookup_path
 from jobs.store.manifest import TableVersion
 from jobs.store.numbering import NEAR, RANGE, spread
 from jobs.store.place import Place, remove
+from jobs.store.replacing import Replacement
 from jobs.store.schema import ALWAYS, KIND_CLASS, commit_parts, write_part
 from jobs.store.write import AssertionCounts, Rebuild, rebuilding
 from shiq.abox import ABox, Interner, individuals_of
@@ -127,9 +128,11 @@ def build(
     gone: Collection[Assertion] = (),
     asides: Sequence[Aside] = (),
     taken: Mapping[str, int] = MappingProxyType({}),
+    place: Replacement | None = None,
 ) -> BuiltStore:
     """Builds the store of the TBox of ``ontology`` with the assertions of it and of ``sources`` at ``store``, and certifies it.
-    What is ``gone`` of them is left out, and kept beside as ``asides``. ``taken``: see `jobs.store.manifest.TAKEN`.
+    What is ``gone`` of them is left out, and kept beside as ``asides``. ``taken``: see `jobs.store.manifest.TAKEN`;
+    ``place``: what was found at ``store`` before, which has to be there still.
 
     The store is the one that `jobs.store.write_store` writes for the same assertions, but for how rows are cut into files. All
     executors have to see ``store`` and ``sources`` under these names, and no other folder.
@@ -138,7 +141,7 @@ def build(
     """
     store = store.absolute()
     stages = _Stages(progress)
-    with rebuilding(store, ontology.tbox, ontology.ontologies, labels=ontology.labels) as rebuild:
+    with rebuilding(store, ontology.tbox, ontology.ontologies, labels=ontology.labels, place=place) as rebuild:
         rebuild = replace(rebuild, width=settings.width, taken=taken)
         with scratch_of(session, store, keep=settings.keep_scratch) as scratch:
             made = _Build(session, rebuild, ontology, scratch, settings, stages, gone, asides)

@@ -28,7 +28,7 @@ from jobs.spark.imports import spare_imports
 from jobs.spark.session import hand_on, width_of
 from jobs.store.files import placed
 from jobs.store.place import Place, file_at
-from jobs.store.write import BUILDING
+from jobs.store.replacing import BUILDING
 from shiq.columns.arrays import NONE, Columns, Ints
 from shiq.errors import OperationalError
 

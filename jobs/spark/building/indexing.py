@@ -11,7 +11,7 @@ from abox_ops.engine import MODEL, AddSet
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.modules.audit import Audit
 from abox_ops.modules.decide import Decider
-from jobs.checking.answer import Answering
+from jobs.checking.answer import Answering, with_note
 from jobs.checking.base import Findings
 from jobs.checking.certifying import Repair
 from jobs.checking.deciding import OpenedDecider, close_decider, new_decider
@@ -25,6 +25,7 @@ from jobs.spark.session import spark_session, stop
 from jobs.store import Certificate, open_store
 from jobs.store.numbering import RANGE
 from jobs.store.place import Place
+from jobs.store.replacing import Replacement
 from shiq.abox import ABox, abox_of, individuals_of
 from shiq.aside import Aside, told_aside
 from shiq.check import certify
@@ -69,9 +70,7 @@ class _Aside:
         known = len(self.around)
         found = built.certified
         if found.contradictory or found.open:
-            base, index, roles = built.indexed.opened()
-            knowledge_base = LocalKnowledgeBase(self.ontology.tbox, base, roles, index)
-            there = knowledge_base.add_set(ABox(), ABox(), "clausal")
+            there = knowledge_base_of(built, self.ontology).add_set(ABox(), ABox(), "clausal")
             near = nearby(self.ontology, self.decider, cast(AddSet, there), found.contradictory, found.open)
             self.around |= dict.fromkeys(near)
         if len(self.around) == known and self.asides is not None:
@@ -90,10 +89,11 @@ def index(
     answer: Answering,
     repair: Repair | None = None,
     taken: Mapping[str, int] | None = None,
+    place: Replacement | None = None,
 ) -> Result:
     """Builds and certifies the store of ``ontology``'s TBox with its assertions and those of ``sources`` at ``store``, in the
     Spark session that is active, or one that is started for it. ``answer`` makes the result of what was found; ``taken``: see
-    `jobs.store.manifest.TAKEN`.
+    `jobs.store.manifest.TAKEN`; ``place``: what is at ``store`` now.
 
     ``repair`` is shown what is near contradictions, and what it sets aside is left out: the store is built again until no more
     is found, and put in place then. So the driver holds what is near contradictions, and no more of A.
@@ -104,15 +104,23 @@ def index(
     """
     session, started = spark_session(master=options.master, name="shiq index", brief=True)
     told: list[Result] = []
+    refusal = ""
     decider = new_decider(options) if repair else None
     aside = _Aside(ontology, repair, decider) if repair and decider else None
 
     def certifying(built: BuiltStore) -> Certificate | None:
+        nonlocal refusal
         if aside and aside.grows(built):
             return None
         found = replace(found_of(built), audit=audit_of(built, options))
         left_over = (*built.read.leftovers, *told_aside(aside.asides or () if aside else ()))
         result, certificate = answer(found, built.counts.assertions, _ledger(built.read), left_over)
+        refusal = place.refusal(result.verdict) if place else ""
+        if refusal:
+            # What is built is gone afterwards.
+            result = explained(result, knowledge_base_of(built, ontology), ontology, built.certified.contradictory, options)
+            told.append(with_note(result, refusal))
+            return None
         told.append(result)
         issued: Certificate = certificate
         return issued
@@ -146,6 +154,7 @@ def index(
                 gone=aside.gone if aside else (),
                 asides=aside.asides or () if aside else (),
                 taken=taken or {},
+                place=place,
             )
     finally:
         if decider:
@@ -153,9 +162,16 @@ def index(
         if started:
             stop(session)
     result = replace(told[0], statistics=replace(told[0].statistics, seconds=dict(built.seconds)))
-    if result.verdict is Verdict.INCONSISTENT and options.max_conflicts:
-        return explained(result, store, ontology, built.certified.contradictory, options)
+    if result.verdict is Verdict.INCONSISTENT and not refusal:
+        with open_store(store) as opened:
+            return explained(result, LocalKnowledgeBase.from_store(opened), ontology, built.certified.contradictory, options)
     return result
+
+
+def knowledge_base_of(built: BuiltStore, ontology: Reading) -> LocalKnowledgeBase:
+    """What was built, as it can be asked before it is put in place."""
+    base, index, roles = built.indexed.opened()
+    return LocalKnowledgeBase(ontology.tbox, base, roles, index)
 
 
 def audit_of(built: BuiltStore, options: Options) -> Audit | None:
@@ -191,33 +207,36 @@ def _ledger(read: Chunks) -> Counter[str]:
     return Counter(read.ledger)
 
 
-def explained(result: Result, store: Place, ontology: Reading, groups: Sequence[tuple[str, ...]], options: Options) -> Result:
-    """``result`` with the conflicts among the assertions around ``groups``: what is inconsistent there is so in A."""
-    with open_store(store) as opened:
-        about = LocalKnowledgeBase.from_store(opened).add_set(ABox(), ABox(), "none")
-        individuals = dict.fromkeys(i for group in groups for i in group)
-        assertions: dict[Assertion, None] = {}
-        asked: set[str] = set()
-        settings: dict[str, Any] = {
-            "reasoner": options.reasoner,
-            "allow": options.allow,
-            "heap": options.heap,
-            "timeout": options.timeout,
-            "max_conflicts": options.max_conflicts,
-            "explain_seconds": options.explain_seconds,
-        }
-        for _ in range(_HOPS):
-            new = [i for i in individuals if i not in asked]
-            if not new or len(assertions) > _ASSERTIONS:
-                break
-            asked.update(new)
-            for found in about.about_all(new).values():
-                assertions.update(dict.fromkeys(found))
-            part = certify([ontology.tbox], [abox_of(assertions)], **settings)
-            if part.verdict is Verdict.INCONSISTENT and part.conflicts:
-                decided = part.evidence.decided
-                here = decided["contradictory"] + decided.get(Verdict.INCONSISTENT.value, 0)
-                more = max(0, result.more_conflicts - here) + part.more_conflicts
-                return replace(result, conflicts=part.conflicts, more_conflicts=more, complete=False)
-            individuals.update(dict.fromkeys(i for a in assertions for i in individuals_of(a)))
+def explained(
+    result: Result, base: LocalKnowledgeBase, ontology: Reading, groups: Sequence[tuple[str, ...]], options: Options
+) -> Result:
+    """``result`` with the conflicts among the assertions of ``base`` around ``groups``: what is inconsistent there is so in A."""
+    if result.verdict is not Verdict.INCONSISTENT or not options.max_conflicts:
+        return result
+    about = base.add_set(ABox(), ABox(), "none")
+    individuals = dict.fromkeys(i for group in groups for i in group)
+    assertions: dict[Assertion, None] = {}
+    asked: set[str] = set()
+    settings: dict[str, Any] = {
+        "reasoner": options.reasoner,
+        "allow": options.allow,
+        "heap": options.heap,
+        "timeout": options.timeout,
+        "max_conflicts": options.max_conflicts,
+        "explain_seconds": options.explain_seconds,
+    }
+    for _ in range(_HOPS):
+        new = [i for i in individuals if i not in asked]
+        if not new or len(assertions) > _ASSERTIONS:
+            break
+        asked.update(new)
+        for found in about.about_all(new).values():
+            assertions.update(dict.fromkeys(found))
+        part = certify([ontology.tbox], [abox_of(assertions)], **settings)
+        if part.verdict is Verdict.INCONSISTENT and part.conflicts:
+            decided = part.evidence.decided
+            here = decided["contradictory"] + decided.get(Verdict.INCONSISTENT.value, 0)
+            more = max(0, result.more_conflicts - here) + part.more_conflicts
+            return replace(result, conflicts=part.conflicts, more_conflicts=more, complete=False)
+        individuals.update(dict.fromkeys(i for a in assertions for i in individuals_of(a)))
     return result

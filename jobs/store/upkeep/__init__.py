@@ -24,6 +24,7 @@ from jobs.store.read import renewed
 
 if TYPE_CHECKING:
     from jobs.store.abox import stored_abox
+    from jobs.store.replacing import claim_place
     from jobs.store.upkeep.build import prepare, write_store
     from jobs.store.upkeep.commits import commit, compact
     from jobs.store.write import certify
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate",
     "certify",
+    "claim_place",
     "commit",
     "compact",
     "open_store",
@@ -43,6 +45,7 @@ __all__ = [
 
 _HOMES = {
     "certify": "jobs.store.write",
+    "claim_place": "jobs.store.replacing",
     "commit": "jobs.store.upkeep.commits",
     "compact": "jobs.store.upkeep.commits",
     "prepare": "jobs.store.upkeep.build",

@@ -16,6 +16,7 @@ from jobs.store.manifest import Certificate
 from jobs.store.numbering import RANGE
 from jobs.store.place import Place
 from jobs.store.read import Store
+from jobs.store.replacing import Replacement
 from jobs.store.schema import key_of, write_table
 from jobs.store.upkeep.ranges import starts_of
 from jobs.store.upkeep.tables import base_tables, index_document, index_tables, numbered
@@ -88,6 +89,7 @@ def write_store(
     labels: Mapping[str, str] | None = None,
     prepared: PreparedStore | None = None,
     taken: Mapping[str, int] | None = None,
+    place: Replacement | None = None,
 ) -> Store:
     """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
 
@@ -96,14 +98,15 @@ def write_store(
     none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which batches may import the TBox;
     ``asides``: what belongs to the data and is not in ``abox`` (None: as before, where snapshots are kept); ``left_out``: what of
     it was left out, as it stands (None: as ``leftovers`` tell), beside what was before, where snapshots are kept; ``labels``: of
-    the terms of the TBox; ``taken``: see `jobs.store.manifest.TAKEN`.
+    the terms of the TBox; ``taken``: see `jobs.store.manifest.TAKEN`; ``place``: what was found at ``path`` before, which has to
+    be there still.
 
     Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another writer is at work, or
     ``certificate`` is about another TBox.
     """
     told = progress or (lambda stage, done, total: None)
     about(certificate, path, tbox)
-    with rebuilding(path, tbox, ontologies, keeps=replacing is not None, labels=labels) as rebuild:
+    with rebuilding(path, tbox, ontologies, keeps=replacing is not None, labels=labels, place=place) as rebuild:
         unchanged(path, rebuild.old, replacing)
         told("indexing", 0, 1)
         made = prepared or prepare(tbox, abox, rebuild.range_size)

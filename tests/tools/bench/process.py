@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -119,6 +120,7 @@ class Bench:
     def index(self, found: Base) -> Checked:
         """Builds and certifies the store of a base, in the place of the one that is there."""
         self.say(f"{found.dataset.name}: building the store")
+        shutil.rmtree(found.store, ignore_errors=True)
         arguments = ["index", "--tbox", str(found.dataset.tbox), "--store", str(found.store), str(found.abox)]
         return self.shiq([*arguments, *_allowed(found.dataset.allow)])
 

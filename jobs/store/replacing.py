@@ -1,0 +1,115 @@
+"""A store that is to be built where another one may be: what is there, and under which verdict the new one takes its place."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobs.checking.options import ALWAYS
+from jobs.store.lock import LOCK
+from jobs.store.manifest import DOCUMENTS, LOOKUPS, MANIFEST, REMOVED, TABLES, UNFINISHED, read_manifest
+from jobs.store.place import Place, place_of
+from jobs.store.snapshots import SNAPSHOTS
+from shiq.errors import StoreError, UsageError
+from shiq.verdict import Verdict
+
+#: What a build in many tasks leaves between its steps (`jobs.spark.building`).
+BUILDING = "building"
+
+
+@dataclass(frozen=True)
+class StandingStore:
+    """A store that is there. ``verdict``: of its certificate; all is empty where its manifest cannot be read."""
+
+    identity: str = ""
+    snapshot: int = 0
+    verdict: Verdict | None = None
+
+    def __str__(self) -> str:
+        if not self.snapshot:
+            return "a store that cannot be read"
+        return f"snapshot {self.snapshot}, {'not certified' if self.verdict is None else self.verdict.value}"
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """The place of a new store: what is there now, and whether that is replaced whatever the verdict is."""
+
+    path: Place
+    standing: StandingStore | None
+    always: bool = False
+
+    def refusal(self, verdict: Verdict) -> str:
+        """Why a base of this ``verdict`` does not take the place of the store that is there; "" if it does."""
+        if self.standing is None or self.always:
+            return ""
+        is_worse = verdict is Verdict.UNDETERMINED and self.standing.verdict is Verdict.CONSISTENT
+        if verdict is not Verdict.INCONSISTENT and not is_worse:
+            return ""
+        return (
+            f"{self.path} stays as it was ({self.standing}): the new base is {verdict.value}, and takes its place with "
+            "--replace=always only"
+        )
+
+    def confirm(self) -> None:
+        """See that what is there is still what was there before. Raises: StoreError."""
+        if standing_at(self.path) != self.standing:
+            raise StoreError(f"{self.path}: another store was put there meanwhile", "Look at it: shiq status, then run the same.")
+
+
+def claim_place(path: Place, replace: bool | str) -> Replacement:
+    """The place ``path`` for a new store. ``replace``: whether a store that is there may be replaced, by a base that is
+    consistent or no worse; `ALWAYS`: by any base.
+
+    Raises: UsageError where one is there and may not be replaced; StoreError where something else is there.
+    """
+    refuse_other_content(path)
+    standing = standing_at(path)
+    if standing is None:
+        _refuse_inside(path)
+    elif not replace:
+        raise UsageError(
+            f"{path}: there is a store already ({standing})",
+            "Add --replace to build it anew (the old one stays until the new one is complete), or name another place by --store.",
+        )
+    return Replacement(path, standing, replace == ALWAYS)
+
+
+def standing_at(path: Place) -> StandingStore | None:
+    """The store that is at ``path`` now. Raises: StoreError where the place cannot be reached."""
+    if not ((path / MANIFEST).exists() if isinstance(path, Path) else path.stamp(MANIFEST)):
+        return None
+    try:
+        manifest = read_manifest(path)
+    except StoreError:
+        return StandingStore()
+    return StandingStore(
+        manifest.identity, manifest.snapshot, manifest.certificate.verdict if manifest.certificate is not None else None
+    )
+
+
+def refuse_other_content(path: Place) -> None:
+    """Refuse a place where something else than a store is. Raises: StoreError."""
+    if isinstance(path, Path) and path.exists() and not path.is_dir():
+        raise StoreError(f"{path}: is a file, not a directory", "Name a new directory for the store.")
+    there = path.top() if not isinstance(path, Path) else [entry.name for entry in path.iterdir()] if path.exists() else []
+    if MANIFEST not in there:
+        ours = (LOCK, TABLES, LOOKUPS, DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, UNFINISHED)
+        strange = sorted(set(there).difference(ours))
+        if strange:
+            raise StoreError(f"{path}: the directory is not empty and not a store (it has {strange[0]})", "Name a new directory.")
+
+
+def _refuse_inside(path: Place) -> None:
+    """Refuse an address inside a store. Raises: UsageError."""
+    if isinstance(path, Path):
+        return  # the command line has seen to it
+    above = path.address
+    while (above := above.rpartition("/")[0]).count("/") > 2:
+        with suppress(StoreError, UsageError):  # who may write here need not be allowed to look there
+            if standing_at(place_of(above)) is not None:
+                break
+    else:
+        return
+    raise UsageError(f"{path} lies in the store {above}, which it would damage", "Name another place for --store.")
