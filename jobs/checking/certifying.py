@@ -321,7 +321,7 @@ def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, .
         Leftover(
             "lossy-input",
             f"<{iri}> was no object or data property when the data was read: what it was used for is not in the store",
-            hint="build the store anew from the data with `shiq index --replace`, or allow it if the data does not use the property",
+            hint="build the store anew with `shiq index --replace`, or allow it if the data does not use the property",
         )
         for iri in sorted((now.object_properties | now.data_properties) - read)
     )

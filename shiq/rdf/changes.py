@@ -74,7 +74,7 @@ class TableChanges:
             raise InputError(
                 f"{self.path} is another table than the one whose version {max(taken[feed] for feed in before)} the store took: "
                 "that was deleted, and one made anew in its place",
-                "Build the store anew from the table (`shiq index --replace`); or take it from --from-version 0 on, if what the old one "
+                "Build the store anew (`shiq index --replace`); or take it from --from-version 0 on, if what the old one "
                 "said is to stay.",
             )
 
