@@ -15,6 +15,7 @@ from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
 from abox_ops.labels.irrelevance import Irrelevance
 from abox_ops.labels.needs import Needs
+from abox_ops.modules import shapes as shapes_
 from abox_ops.modules.components import KeptAssertions, modules
 from abox_ops.modules.shapes import Shapes
 from abox_ops.published.definitions import Definition7, Outcome, Remedy, m_part, remedies, u_part
@@ -290,6 +291,15 @@ def test_renamed_modules_have_one_shape() -> None:
             )
         )
     assert len(found) == 1
+
+
+def test_equal_modules_are_put_in_order_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where parts of a batch are checked one after the other."""
+    r, orders = Role(n("r")), []
+    monkeypatch.setattr(shapes_, "_order", lambda module, data: orders.append(module) or [0, 1])  # type: ignore[func-returns-value]
+    shapes = Shapes(simplified("SubClassOf(:A ObjectAllValuesFrom(:r :B))").clauses)
+    keys = {shapes.shape(Module((1, 2), (0, positive), ((0, r, 1),))) for positive in (0, 1, 0, 1)}
+    assert len(keys) == len(orders) == 2
 
 
 def test_shapes_keep_literals_apart_that_the_tbox_tells_apart() -> None:

@@ -17,7 +17,7 @@ from abox_ops.labels.documents import clauses_hash, read_labels
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.told.columns import asserted_labels, refuted_labels, saturate
 from shiq import model as owl
-from shiq.columns.arrays import NONE, ArrayTable, Ints, Table, array_table, concatenate, is_in, least_by, positions, unique
+from shiq.columns.arrays import NONE, ArrayTable, Ints, Table, array_table, concatenate, least_by, positions, unique
 from shiq.columns.rows import ROW_COLUMNS, SAME, Names
 from shiq.model_json import decode
 from shiq.roles import Role, RoleBox, role_of
@@ -53,9 +53,12 @@ class PatchedLabels(ElementLabels):
     now: Ints
 
     def of(self, elements: Ints) -> Ints:
+        if not len(self.patched):
+            return super().of(elements)
         found = np.zeros(len(elements), np.int64)
-        here = is_in(elements, self.patched)
-        found[here] = self.now[self.patched.searchsorted(elements[here])]
+        place = np.minimum(positions(self.patched, elements), len(self.patched) - 1)
+        here = self.patched[place] == elements
+        found[here] = self.now[place[here]]
         found[~here] = super().of(elements[~here])
         return found
 

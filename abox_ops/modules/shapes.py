@@ -24,6 +24,8 @@ Shape: TypeAlias = tuple[Hashable, ...]
 
 #: Literals whose cells are kept.
 KEPT_LITERALS = 100_000
+#: Modules of several elements whose shapes are kept: parts of a batch are checked one after the other, and have most in common.
+KEPT_MODULES = 10_000
 #: Larger modules are compared as they stand.
 ORDERED_NODES = 200
 
@@ -35,6 +37,7 @@ class Shapes:
         self.tbox = tbox
         self._ranges = tuple(dict.fromkeys(a.range for a in tbox.atoms if isinstance(a, DataAtLeast | DataAtMost)))
         self._tokens: Cache[Literal, Hashable] = Cache(KEPT_LITERALS)
+        self._shapes: Cache[Module, Shape] = Cache(KEPT_MODULES)
 
     @cached_property
     def _theory(self) -> DataTheory:
@@ -46,6 +49,11 @@ class Shapes:
         """The key of ``module``."""
         if len(module.positive) == 1 and not (module.edges or module.data or module.negative_data):
             return (module.positive, module.negative, module.different, module.negative_edges)
+        if len(module.positive) > ORDERED_NODES:
+            return self._canonical(module)
+        return self._shapes.made(module, lambda: self._canonical(module))
+
+    def _canonical(self, module: Module) -> Shape:
         data = self._node_data(module)
         order = _order(module, data)
         place = places(order)
