@@ -109,6 +109,24 @@ def test_row_by_row_ends_where_the_reference_does(most: int, counts: Counter[str
     assert counts["lists"] and min(ended.values()) > 2, ended
 
 
+def test_rows_that_join_with_many_go_back_to_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list is left where its rows join with many; it is begun again later and later, and each join is counted once."""
+    told, run = Counter[str](), Worklist.run
+
+    def counted(self: Worklist, fresh: Any) -> Any:
+        told["lists"] += 1
+        return run(self, fresh)
+
+    monkeypatch.setattr(Worklist, "run", counted)
+    engine = Engine(Program.parse("p(X) :- s(X). p(Y) :- p(X), e(X,Y), b(Z), Z < Y.").checked, {})
+    links, hub = 2_000, 1_000
+    rows = {"e/2": [(n, n + 1) for n in range(links)], "s/1": [(0,)], "b/1": [(-n,) for n in range(hub)]}
+    assert len(engine.step(0, rows).rows("p/1", True)) == links + 1
+    assert 0 < told["lists"] <= 4
+    spent = 10_000_000 - engine.context.budget.left
+    assert links * hub <= spent <= links * (hub + 2)
+
+
 def _no_reasons(self: Worklist, *_: Any) -> Any:
     written = _written(self)
     for reasons in self._reasons:

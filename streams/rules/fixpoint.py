@@ -112,11 +112,12 @@ class Recursion:
 
     def _rounds(self, context: StepContext, fresh: dict[str, Ints], rules: Sequence[MaintainedRule]) -> None:
         """Derives what follows from ``fresh`` rows, which do not hold yet."""
-        narrow = 0
+        narrow, patience = 0, 1
         while width := sum(map(len, fresh.values())):
             narrow = narrow + 1 if width <= NARROW else 0
-            if narrow > _PATIENCE and self.is_maintained and narrow > self._patience:
-                fresh, narrow = Worklist(context, self.heads, rules, self._own).run(fresh), 0
+            if narrow > _PATIENCE and self.is_maintained and narrow > patience * self._patience:
+                # What is left was wide: the look-ups were of little use, so they are made again later and later.
+                fresh, narrow, patience = Worklist(context, self.heads, rules, self._own).run(fresh), 0, 4 * patience
             deltas = self._grown(fresh)
             fresh = dict.fromkeys(self.heads, NONE)
             for rule in rules:

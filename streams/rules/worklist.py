@@ -28,7 +28,7 @@ from streams.rules.windows import WindowView
 #: A round with no more rows than these is narrow, and one with more than the second, or with so many rows joined, is wide.
 NARROW: Final = 32
 _WIDE: Final = 512
-_MOST_JOINED: Final = 16_384
+_MOST_JOINED: Final = 512
 
 #: Values of variables, and the number of the row of each literal.
 Assignment: TypeAlias = dict[str, Any]
@@ -105,13 +105,16 @@ class Worklist:
                 self._next.append((one, row, number))
         while self._next and len(self._next) <= _WIDE and self._joined <= _MOST_JOINED:
             level, self._next, self._joined = self._next, [], 0
-            for one, row, number in level:
+            for place, (one, row, number) in enumerate(level, 1):
                 one.taken.append(number)
                 one.is_held[row] = number
                 for lookup in one.lookups.values():
                     lookup.add(row, number)
                 for seed in one.seeds:
                     seed(row, number)
+                if self._joined > _MOST_JOINED:
+                    self._next = level[place:] + self._next
+                    break
         return self._written()
 
     # --- what is known when it begins --------------------------------------------------------------
@@ -166,13 +169,13 @@ class Worklist:
             if any(row[place] != value for place, value in fixed) or any(row[one] != row[other] for one, other in same):
                 return
             found: Assignment = dict(zip(names, row))  # type: ignore[arg-type]
-            found[trace] = number
+            found[trace], before = number, self._joined
             try:
                 go(found)
             except IntegerOverflow as error:
                 raise EvaluationError(rule.rule, str(error), "Use smaller numbers.") from error
-            if self._joined > _MOST_JOINED:
-                self.context.budget.spend(self._joined, rule.rule)
+            if self._joined > before:
+                self.context.budget.spend(self._joined - before, rule.rule)
 
         return take
 
