@@ -42,8 +42,10 @@ def examine(asked: DrawnShapes, decider: Decider, seconds: float | None) -> None
     audit, name = decider.audit, decider.reasoner.name
     if audit is None or not asked.modules:
         return
-    answers = decider.decide(asked.tbox, [module for module, _ in asked.modules], seconds)
-    for (module, verdict), here in zip(asked.modules, answers):
+    # What a small budget left open was widened, and is nobody's answer.
+    decided = [(module, verdict) for module, verdict in asked.modules if verdict != Verdict.UNDETERMINED.value]
+    answers = decider.decide(asked.tbox, [module for module, _ in decided], seconds)
+    for (module, verdict), here in zip(decided, answers):
         there = Answer(Verdict(verdict))
         told = {there.verdict, here.verdict}
         if len(told) == 2 and Verdict.UNDETERMINED not in told and not audit.disagreements:
