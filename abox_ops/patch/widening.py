@@ -181,7 +181,7 @@ def patched(patch: Patch, inquiry: Inquiry) -> PatchOutcome:
         patch.widen([individuals_in(open_[i]) for i in chosen])
         widened += len(chosen)
         laid_out += sum(len(open_[i].elements) for i in chosen)
-    exact.update((i, Answer(Verdict.UNDETERMINED, _NOT_BARE)) for i in chosen)
+    exact.update((i, _undecided(answers[i])) for i in chosen)
     if not refuted.modules and not inquiry.is_over():
         for i, answer in exact.items():
             if answer.verdict is Verdict.UNDETERMINED and (smallest := questions.open.of(open_[i])):
@@ -200,5 +200,8 @@ def patched(patch: Patch, inquiry: Inquiry) -> PatchOutcome:
     )
 
 
-#: Why a module is open that rests on assumptions: an answer then is no proof.
-_NOT_BARE = "the check ended before a module was looked at without assumptions"
+def _undecided(answer: Answer) -> Answer:
+    """An answer that is no proof, since the module rests on assumptions, as undetermined."""
+    if answer.verdict is Verdict.UNDETERMINED:
+        return answer
+    return Answer(Verdict.UNDETERMINED, "the check ended before a module was looked at without assumptions")
