@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from clausal_random import Profile, random_case
 from own_cases import Case, Not, R, S, at_most, disjoint, isa, only, some, sub
 from premodels import check
 
+from jobs.checking.calls import check_insertions
 from shiq import model as owl
 from shiq.clause import ClausalTBox, DataAtLeast, DataAtMost
+from shiq.reasoner.auto import AutoReasoner
 from shiq.reasoner.hypertableau import numbers
 from shiq.reasoner.hypertableau.numbers import Building, NodeProgram
 from shiq.reasoner.hypertableau.search import Search, SearchOutcome, decide
@@ -46,6 +49,17 @@ DECIDED = {
     "for ever": Case(True, [isa("A", then=[some(R, "A", G)]), at_most(5, R.inverse)], [["A"]]),
     "sent back": Case(False, [isa("A", then=[some(R, "B", G)]), only("B", R.inverse, "C"), isa("A", "C")], [["A"]]),
     "a large limit alone": Case(True, [at_most(G, R)], [[], [], []], [(0, R, 1), (0, R, 2)]),
+    "met by the named": Case(
+        True,
+        [at_most(400, R)],
+        [[some(R, "B", 350)], *([["B"]] * 400)],
+        [(0, R, i) for i in range(1, 401)],
+        different=[(i, j) for i in range(1, 401) for j in range(1, i)],
+    ),
+    "the named among them": Case(
+        True, [at_most(G, S)], [[some(R, "B", G)], [], ["B"]], [(0, S, 1), (0, S, 2)], roles=sub((R, S)), different=[(1, 2)]
+    ),
+    "the named not among them": Case(True, [at_most(G + 1, R)], [[some(R, "B", G)], [Not("B")]], [(0, R, 1)]),
     "two kinds": split(G, 6 * G // 10, 6 * G // 10),
     "two kinds, one of them few": split(G, 6, G - 6),
     "five kinds": split(10 * G, *[2 * G] * 5),
@@ -101,6 +115,48 @@ def test_data_is_counted_too(size: int, expected: Verdict) -> None:
     assert OwnReasoner().decide(ClausalTBox((), RoleBox(), atoms=atoms), [Module((3,), (0,))])[0].verdict is expected
 
 
+def test_hermit_is_not_asked_about_large_numbers() -> None:
+    asked = []
+    auto = AutoReasoner(OwnReasoner, lambda: asked.append(1) or OwnReasoner())
+    for case in OPEN.values():
+        assert auto.decide(case.tbox, [case.module])[0].verdict is Verdict.UNDETERMINED
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("batch", "verdict"),
+    [
+        ("ClassAssertion(:Fewer :a)", Verdict.INCONSISTENT),
+        ("ClassAssertion(:Few :a)", Verdict.INCONSISTENT),
+        ("ClassAssertion(:Few :d)", Verdict.INCONSISTENT),
+        ("ClassAssertion(:Many :d)", Verdict.CONSISTENT),
+        ("ClassAssertion(:Many :n)", Verdict.CONSISTENT),
+        ("ClassAssertion(:Many :b) ObjectPropertyAssertion(:S :n :q)", Verdict.CONSISTENT),
+    ],
+)
+@pytest.mark.parametrize("criterion", ["model", "clausal"])
+def test_a_check_counts(criterion: str, batch: str, verdict: Verdict, tmp_path: Path) -> None:
+    """In the base and its certificate, in the batch, in needs and limits, of objects and of data."""
+    head = "Prefix(:=<urn:t#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Ontology("
+    names = "".join(f"Declaration(Class(:{name}))" for name in ("Many", "Fewer", "Few", "B", "Full", "D"))
+    tbox, base, inserted = (tmp_path / f"{name}.ofn" for name in ("t", "a", "i"))
+    tbox.write_text(
+        f"""{head}{names} Declaration(ObjectProperty(:R)) Declaration(ObjectProperty(:S)) Declaration(DataProperty(:p))
+        SubObjectPropertyOf(:R :S) SubClassOf(:Many ObjectMinCardinality({G} :R :B))
+        SubClassOf(:Fewer ObjectMaxCardinality({G - 1} :S :B)) SubClassOf(:Full ObjectMaxCardinality({G} :S))
+        SubClassOf(:Few ObjectMaxCardinality(5 :R)) SubClassOf(:D DataMinCardinality({G} :p xsd:integer))
+        SubClassOf(:Few DataMaxCardinality({G - 1} :p)))"""
+    )
+    base.write_text(
+        f"""{head} ClassAssertion(:Many :a) ClassAssertion(:Full :a) ObjectPropertyAssertion(:R :a :b) ClassAssertion(:B :b)
+        ClassAssertion(:D :d) DataPropertyAssertion(:p :d "1"^^xsd:integer)
+        ClassAssertion(:Full :n) ObjectPropertyAssertion(:S :n :b))"""
+    )
+    inserted.write_text(f"{head} {batch})")
+    result = check_insertions([tbox], [base], [inserted], reasoner="auto", criterion=criterion, explain_seconds=0)
+    assert result.verdict is verdict, result.reason
+
+
 # --- against small numbers, which are built -------------------------------------------------------
 
 #: Few types, and needs and limits up to 12 that are close to each other.
@@ -134,7 +190,7 @@ PROFILES = [
         ),
     ),
 ]
-COUNTED = [Building(1, 2), Building(2, 3), Building(4, 3), Building(2, 3, 0), Building(2, 3, 1)]
+COUNTED = [Building(1, 2), Building(2, 3), Building(4, 3), Building(2, 3, 0), Building(2, 3, 1), Building(2, 3, 0, True)]
 BUILT = Building(large=G)
 
 

@@ -30,11 +30,13 @@ MOST_BUILT: Final = 300
 @dataclass(frozen=True, slots=True)
 class Building:
     """Numbers above ``large`` are counted, with ``fewest`` nodes at least for each, to choose differently. ``apart``: large
-    needs of a node share their successors but for so many, if it is not None; what that contradicts is no proof."""
+    needs of a node share their successors but for so many, if it is not None; ``named``: the individuals beside it meet them too.
+    What these two contradict is no proof."""
 
     large: int = 64
     fewest: int = 3
     apart: int | None = None
+    named: bool = False
 
     def successors(self, tables: Tables, need: Need) -> int:
         """Get how many successors to build for ``need``: n, or for a large n one more than limits that are not large allow."""
@@ -46,7 +48,7 @@ class Building:
 
 FIRST, AS_MANY_AS_POSSIBLE = Building(), Building(large=MOST_BUILT)
 #: What is tried in turn where numbers leave a module open.
-MORE_TRIES = (Building(fewest=12), Building(apart=0), Building(apart=1))
+MORE_TRIES = (Building(fewest=12), Building(apart=0), Building(apart=1), Building(apart=0, named=True))
 
 
 def accept_numbers(search: Search) -> None:
@@ -72,13 +74,15 @@ def accept_numbers(search: Search) -> None:
 
 
 def share(search: Search, x: int, atom: int, rest: int) -> bool:
-    """Let successors of other large needs of x meet this one too; whether there are any."""
-    need, building = search.tables.needs[atom], search.building
+    """Let successors of other large needs of x, and individuals beside x, meet this one too; whether any successors do."""
+    tables, building = search.tables, search.building
+    need = tables.needs[atom]
     if building.apart is None or need.n <= building.large:
         return False
-    needs = search.tables.needs
-    others = [y for y in search.near[x] if search.parent[y] == x and needs[search.grown_for[y]].n > building.large]
-    for y in others[building.apart :]:
+    near = search.near[x]
+    others = [y for y in near if search.parent[y] == x and tables.needs[search.grown_for[y]].n > building.large]
+    beside = [y for y, roles in near.items() if y < search.named and roles & need.roles] if building.named else []
+    for y in (*others[building.apart :], *beside):
         search.opaque = search.opaque or f"{LARGE_NUMBER}: {need.n:,} successors would have to be among others"
         search.link(x, y, need.roles, rest)
         if need.filler:

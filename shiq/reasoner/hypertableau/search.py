@@ -191,14 +191,14 @@ class Search(Saturation):
     def _is_met(self, x: int, need: Need) -> bool:
         """Whether n distinct neighbours suit: distinct nodes are distinct elements, and a merge opens x again. Of a large n few
         are enough, one of them a child, which can stand for more."""
-        bit, filler, pos, left, lacks_child = need.role_bit, need.filler, self.pos, need.n, False
-        if left > self.building.large:
-            left, lacks_child = self.building.successors(self.tables, need), True
+        bit, filler, pos, enough, met, has_child = need.role_bit, need.filler, self.pos, need.n, 0, False
+        if enough > self.building.large:
+            enough = self.building.successors(self.tables, need)
         for y, roles in self.near[x].items():
             if roles & bit and not filler & ~pos[y]:
-                left -= 1
-                lacks_child = lacks_child and self.parent[y] != x
-                if left <= 0 and not lacks_child:
+                met += 1
+                has_child = has_child or self.parent[y] == x
+                if met >= need.n or (met >= enough and has_child):
                     return True
         return False
 
