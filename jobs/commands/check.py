@@ -84,7 +84,10 @@ def check(
     if bool(store) == bool(tbox):
         raise click.UsageError("Give either --store, or --tbox (with --abox).")
     if store and abox:
-        raise click.UsageError("--abox goes with --tbox; a store has its own ABox.")
+        raise click.UsageError(
+            f"--abox goes with --tbox; a store has its own ABox. To add the file to it: shiq check --store {store} --insert "
+            f"{abox[0]} --commit. To check against the file: --tbox FILE instead of --store."
+        )
     if (commit or snapshot is not None) and not store:
         raise click.UsageError(f"{'--commit' if commit else '--snapshot'} goes with --store.")
     if commit and snapshot is not None:

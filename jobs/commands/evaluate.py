@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from jobs.commands.options import Nearest
+from jobs.commands.options import Nearest, Seconds
 from jobs.commands.places import READS, READS_PATH, WRITES, GuardedCommand, Writes
 from jobs.commands.running import level
 from jobs.outputs import OutputKind
@@ -27,7 +27,7 @@ from jobs.progress import ProgressLine
 @click.option("--batch", "batches", multiple=True, metavar="PATTERN", help="Only batches with this in their names; repeatable.")
 @click.option("--slices", type=click.IntRange(0, 20), default=2, show_default=True, help="Twentieths of the data to hold out.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of batches and generated data.")
-@click.option("--limit", type=click.FloatRange(min=1), default=300.0, show_default=True, metavar="S", help="Seconds for one run.")
+@click.option("--limit", type=Seconds(1), default=300.0, show_default=True, metavar="TIME", help="Seconds for one run.")
 @click.option("--heap", default="4g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
 @click.option("--work", type=Writes(OutputKind.FOLDER, Path), metavar="DIR", help="Keep intermediate files there.")
 @click.option(

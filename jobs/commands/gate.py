@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from jobs.checking.options import Options
-from jobs.commands.options import Nearest, common, criterion_option, engine_option, jar_option, master_option
+from jobs.commands.options import Nearest, Seconds, common, criterion_option, engine_option, jar_option, master_option
 from jobs.commands.places import READS, READS_PATH, STORE, GuardedCommand, Writes
 from jobs.commands.running import Answer, Request, StopSignal, answering, level
 from jobs.files import WHY
@@ -132,7 +132,7 @@ def _side(beside: str = "") -> Writes:
 @click.option("--commit", is_flag=True, help="Take what is accepted into the store, in one step.")
 @click.option(
     "--explain-seconds",
-    type=click.FloatRange(min=0.0),
+    type=Seconds(),
     default=Options.explain_seconds,
     show_default=True,
     metavar="S",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 
@@ -42,6 +43,32 @@ class Nearest(click.Choice[str]):
         self.fail(f"{value!r} is not known. Did you mean {near[0]!r}? Known: {', '.join(self.choices)}.", param, ctx)
 
 
+class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore] - generic in later versions of click
+    """A time in seconds, ``least`` or more: 300, 90s, 5m, 1h30m."""
+
+    name = "time"
+    _UNITS: ClassVar = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+    _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(ms|min|[smhd])?\s*")
+
+    def __init__(self, least: float = 0.0) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, (int, float)):
+            return float(value)
+        text, parts = str(value).strip().lower(), []
+        while text and (part := self._PART.match(text)):
+            parts.append((float(part[1]), part[2] or ""))
+            text = text[part.end() :]
+        # A number without a unit stands alone: 5m30 may be meant otherwise.
+        if text or not parts or (len(parts) > 1 and any(not unit for _, unit in parts)):
+            self.fail(f"{value!r} is no time. Say 300 (seconds), 90s, 5m or 1h30m.", param, ctx)
+        seconds = sum(number * self._UNITS[unit] for number, unit in parts)
+        if seconds < self.least:
+            self.fail(f"{value!r} is too short: {self.least:g} seconds at least.", param, ctx)
+        return seconds
+
+
 def _share(context: click.Context, parameter: click.Parameter, value: str) -> float:
     """0.05, or 5%."""
     try:
@@ -73,6 +100,11 @@ class Commands(click.Group):
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args[:1] == ["help"] and not ctx.resilient_parsing:
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
+            args = [*args[1:], "--help"]
         if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1, 0)
             ctx.fail(f"No command {args[0]!r}. Did you mean {near[0]!r}?")
@@ -160,9 +192,9 @@ def common(command: F) -> F:
             ),
             click.option(
                 "--timeout",
-                type=click.FloatRange(min=0.0),
-                metavar="S",
-                help="Seconds for a check or an index, reading included; what was indexed by then is written.",
+                type=Seconds(),
+                metavar="TIME",
+                help="Seconds (or 90s, 5m, 1h) for a check or an index, reading included; what was indexed by then is written.",
             ),
             click.option(
                 "--heap", default=Options.heap, show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g."
@@ -185,7 +217,7 @@ def common(command: F) -> F:
 
 explain_option = click.option(
     "--explain-seconds",
-    type=click.FloatRange(min=0.0),
+    type=Seconds(),
     default=Options.explain_seconds,
     show_default=True,
     metavar="S",

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from abox_ops.engine import CRITERIA
-from jobs.commands.options import Commands, Nearest
+from jobs.commands.options import Commands, Nearest, Seconds
 from jobs.commands.places import READS, READS_PATH, STORE, Writes
 
 
@@ -31,7 +31,7 @@ def repro() -> None:
 )
 @click.option("--output", "-o", type=Writes(path_type=Path), required=True, metavar="FILE", help="The zip to write.")
 @click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds for each reasoner.")
+@click.option("--timeout", type=Seconds(0.1), metavar="TIME", help="Seconds for each reasoner.")
 def pack(
     store: str,
     insertions: tuple[str, ...],
@@ -64,7 +64,7 @@ def pack(
 @repro.command()
 @click.argument("file", type=READS_PATH)
 @click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds for each reasoner.")
+@click.option("--timeout", type=Seconds(0.1), metavar="TIME", help="Seconds for each reasoner.")
 def run(file: Path, heap: str, timeout: float | None) -> int:
     """Decide a packed module again with both reasoners. Exits with 0 if they agree, 1 if they do not, 3 if one is undecided."""
     from jobs.repro import read, replay

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 import click
 
 from jobs.commands.options import snapshot_option
@@ -9,8 +13,24 @@ from jobs.commands.places import STORE, WRITES, GuardedCommand
 from jobs.commands.running import write_json
 
 
+def store_named(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command its ``store``: by the option, or as an argument."""
+
+    @wraps(command)
+    def call(store: str | None, named: str | None, **options: Any) -> int:
+        if store and named:
+            raise click.UsageError(f"Two stores: {store} and {named}. Give one.")
+        if not store and not named:
+            raise click.UsageError("Which store? Give it by --store DIR.")
+        return command(store=store or named, **options)
+
+    argument = click.argument("named", metavar="[STORE]", required=False, type=STORE)
+    option = click.option("--store", "-s", type=STORE, help="A store that `shiq index` built.")
+    return option(argument(call))
+
+
 @click.command(cls=GuardedCommand)
-@click.option("--store", "-s", type=STORE, required=True, help="A store that `shiq index` built.")
+@store_named
 @snapshot_option
 @click.option("--set-aside", is_flag=True, help="What belongs to the data and was set aside because it contradicts, instead.")
 @click.option("--aside", is_flag=True, help="What was left out when data was read, with its place and why, instead.")
@@ -35,7 +55,7 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
 
 
 @click.command(cls=GuardedCommand)
-@click.option("--store", "-s", type=STORE, required=True, help="A store that `shiq index` built.")
+@store_named
 @click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout.")
 @click.option("--verify", is_flag=True, help="Read every file of the store, and name those that are not as they were written.")
 def status(store: str, json_file: str | None, verify: bool) -> int:
@@ -59,7 +79,7 @@ def status(store: str, json_file: str | None, verify: bool) -> int:
 
 
 @click.command(cls=GuardedCommand)
-@click.option("--store", "-s", type=STORE, required=True, help="A store that `shiq index` built.")
+@store_named
 def compact(store: str) -> int:
     """Write the ranges of a store's tables that commits changed anew, and let older snapshots go.
 

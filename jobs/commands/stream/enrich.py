@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from jobs.commands.options import Nearest
+from jobs.commands.options import Nearest, Seconds
 from jobs.commands.places import WRITES_ROWS, GuardedCommand, Reads
 from jobs.commands.stream.options import Feed, catalog_option, feeding, keep_known, static_option, store_option, tbox_option
 from shiq.errors import UsageError
@@ -53,7 +53,7 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
 @click.option("--slide", type=click.IntRange(min=1), default=1, show_default=True, metavar="D", help="From window to window.")
 @click.option("--only", multiple=True, metavar="CLASS", help="Rows with such a type alone; repeatable.")
 @click.option("--reasoner", type=Nearest(["auto", "own", "hermit"]), default="auto", show_default=True, help="Who is asked.")
-@click.option("--timeout", type=click.FloatRange(min=0.0), default=60.0, show_default=True, help="Seconds for an event not met.")
+@click.option("--timeout", type=Seconds(), default=60.0, show_default=True, help="Seconds for an event not met.")
 @click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
 @catalog_option
 @feeding(formats=("auto", "jsonl", "table", "jsonld"))
