@@ -43,7 +43,7 @@ class Nearest(click.Choice[str]):
         self.fail(f"{value!r} is not known. Did you mean {near[0]!r}? Known: {', '.join(self.choices)}.", param, ctx)
 
 
-class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore] - generic in later versions of click
+class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
     """A time in seconds, ``least`` or more: 300, 90s, 5m, 1h30m."""
 
     name = "time"
