@@ -56,7 +56,7 @@ def told_aside(asides: Iterable[Aside]) -> tuple[Leftover, ...]:
         Leftover(
             "set-aside",
             "the verdict is about the base without assertions that are known, or waived, to contradict it",
-            hint="`shiq status` counts them, `shiq export --set-aside` prints them",
+            hint="`shiq status --store DIR` counts them, `shiq export --store DIR --set-aside` prints them",
             count=count,
         ),
     )

@@ -310,7 +310,9 @@ def _told(held: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Opt
         found[leftover.kind, who] += leftover.number
     told = list(held)
     for (kind, who), number in sorted(found.items()):
-        now = Leftover(kind, _COMMITTED, hint="`shiq export --aside` prints it", agreed=not who, known=who, count=number)
+        now = Leftover(
+            kind, _COMMITTED, hint="`shiq export --store DIR --aside` prints it", agreed=not who, known=who, count=number
+        )
         before = next((i for i, x in enumerate(told) if replace(x, count=number) == now), len(told))
         told[before : before + 1] = [replace(now, count=number + sum(x.count for x in told[before : before + 1]))]
     return tuple(told)

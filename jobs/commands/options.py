@@ -122,7 +122,7 @@ known_option = click.option(
     type=READS,
     metavar="FILE",
     help="Leftovers that somebody answers for, by kind and term, until a day (TOML or JSON, docs/EVIDENCE.md): counted, and not "
-    "in the way of `consistent`. `shiq lint --write-known FILE` drafts it.",
+    "in the way of `consistent`. `shiq lint TBOX --write-known FILE` drafts it.",
 )
 
 
@@ -249,7 +249,7 @@ snapshot_option = click.option(
     "--snapshot",
     type=click.IntRange(min=1),
     metavar="N",
-    help="An older snapshot that the store keeps; `shiq status` lists them.",
+    help="An older snapshot that the store keeps; `shiq status --store DIR` lists them.",
 )
 master_option = click.option(
     "--master",

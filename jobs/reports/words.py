@@ -314,7 +314,8 @@ def _called(report: Report, command: str, insertions: str = "") -> list[str]:
     about = report.about
     found = ["shiq", command, *about.get("ontology", ())]
     if command == INDEX:
-        return [*found, "--tbox", *about.get("tbox", ()), "--store", str(about.get("store", "DIR")), *about.get("abox", ())]
+        known = [part for file in about.get("tbox", ()) for part in ("--tbox", str(file))]
+        return [*found, *known, "--store", str(about.get("store", "DIR")), *about.get("abox", ())]
     for name, option in (("store", "--store"), ("tbox", "--tbox"), ("abox", "--abox"), ("insertions", "--insert")):
         if name == "insertions" and insertions:
             found += [option, insertions]

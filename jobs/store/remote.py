@@ -125,7 +125,7 @@ class Remote(ABC):
         except StoreError as error:
             raise StoreError(
                 f"{error.message}. Whether the snapshot was put in place is not known",
-                "`shiq status --store …` says which one the store holds, once it can be reached.",
+                "`shiq status --store DIR` says which one the store holds, once it can be reached.",
             ) from error
 
     def overtaken(self) -> OvertakenError:

@@ -53,5 +53,5 @@ def _read(store: Place, file: DataFile) -> Manifest:
         what = error.message if isinstance(error, StoreError) else f"{store / file.path}: {error}"
         raise StoreError(
             f"a snapshot that was kept cannot be read: {what}",
-            "The present one is not concerned; `shiq compact` lets the older ones go.",
+            "The present one is not concerned; `shiq compact --store DIR` lets the older ones go.",
         ) from error

@@ -67,14 +67,18 @@ def _times(one: Leftover) -> str:
 def _left_out(counts: Mapping[str, int], unkept: int) -> list[str]:
     """What of the data was not understood, and is in no check, where there is any."""
     parts = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-    told = [f"left out when the data was read, and in no check: {parts} (`shiq export --aside` prints them)"] if parts else []
+    told = (
+        [f"left out when the data was read, and in no check: {parts} (`shiq export --store DIR --aside` prints them)"]
+        if parts
+        else []
+    )
     return [*told, f"of these {unkept:,} are only counted, or shortened: they are in the data alone"] if unkept else told
 
 
 def _asides(counts: Mapping[str, int]) -> list[str]:
     """What belongs to the data and was set aside because it contradicts, where there is any."""
     parts = ", ".join(f"{count:,} {why}" for why, count in sorted(counts.items()))
-    return [f"set aside, and in no check: {parts} (`shiq export --set-aside` prints them)"] if parts else []
+    return [f"set aside, and in no check: {parts} (`shiq export --store DIR --set-aside` prints them)"] if parts else []
 
 
 def _digests(found: Mapping[str, Any]) -> list[str]:
@@ -84,8 +88,8 @@ def _digests(found: Mapping[str, Any]) -> list[str]:
         told.append(f"verified: {verified['files']:,} files, {verified['bytes'] / 2**20:,.1f} MiB, are as they were written")
     if found["undigested"]:
         told.append(
-            f"{found['undigested']:,} files are of an older format, without digests: damage in them is not seen (`shiq compact` "
-            "writes them anew)"
+            f"{found['undigested']:,} files are of an older format, without digests: damage in them is not seen "
+            "(`shiq compact --store DIR` writes them anew)"
         )
     return told
 

@@ -74,7 +74,7 @@ class Windows:
     def report(self, end: int) -> WindowReport:
         """What is found in the window that ends with a snapshot. Raises: InputError if T ∪ A is inconsistent."""
         if self.knowledge.base is None:
-            raise InputError("the TBox and the static assertions contradict each other", "`shiq certify` says why.")
+            raise InputError("the TBox and the static assertions contradict each other", "`shiq certify TBOX ABOX…` says why.")
         settings, snapshots = self.settings, self.snapshots
         size, slide = settings.window, settings.slide
         window, before = range(end - size + 1, end + 1), range(end - size + 1 - slide, end + 1 - slide)
