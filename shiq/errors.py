@@ -12,6 +12,11 @@ Inconsistent and undetermined are answers (`shiq.verdict`), never exceptions. Ea
 
 from __future__ import annotations
 
+from typing import Final
+
+#: How a store is built in place of one that cannot be gone on with.
+BUILD_ANEW: Final = "`shiq index --tbox T --store DIR --replace ABOX…`"
+
 
 class ShiqError(Exception):
     """Base of all; ``remedy`` is one sentence that says what to do next."""

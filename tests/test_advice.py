@@ -157,6 +157,8 @@ def test_what_a_message_advises_runs(made: Path, tmp_path: Path, command: str, p
 
     folder = tmp_path / "folder"
     shutil.copytree(made, folder)
+    if command.startswith("index") and "--replace" not in command:
+        shutil.rmtree(folder / "kg")
     arguments = shlex.split(" ".join(NAMES.get(word, word) for word in command.split(" > ", maxsplit=1)[0].split(" ")))
     if arguments[0] in ONLY_PARSED:
         name, found, rest = cli.resolve_command(cli.make_context("shiq", arguments), arguments)

@@ -37,7 +37,7 @@ from shiq.aside import Aside
 from shiq.clause import ClausalTBox
 from shiq.conflict import Conflict
 from shiq.deadline import TimeIsOver, until
-from shiq.errors import InputError
+from shiq.errors import BUILD_ANEW, InputError
 from shiq.model import Assertion, Class, ClassAssertion, Signature
 from shiq.rdf import read_ontology
 from shiq.reading import Reading
@@ -321,7 +321,7 @@ def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, .
         Leftover(
             "lossy-input",
             f"<{iri}> was no object or data property when the data was read: what it was used for is not in the store",
-            hint="build the store anew with `shiq index --replace`, or allow it if the data does not use the property",
+            hint=f"build the store anew ({BUILD_ANEW}), or allow it if the data does not use the property",
         )
         for iri in sorted((now.object_properties | now.data_properties) - read)
     )

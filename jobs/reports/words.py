@@ -184,7 +184,7 @@ def steps(report: Report) -> tuple[NextStep, ...]:
             NextStep("Correct or delete the wrong facts at their source, and build the store anew from what is left."),
         ]
         if report.command == INDEX:
-            aside = shlex.join([*_called(report, INDEX), "--set-aside-known", "known.nt"])
+            aside = shlex.join([*_called(report, INDEX), "--replace", "--set-aside-known", "known.nt"])
             found.append(NextStep("Or set aside what contradicts, as little as may be, and begin with the rest:", aside))
         return tuple(found)
     found = [

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jobs.store.place import Place, file_at
-from shiq.errors import StoreError
+from shiq.errors import BUILD_ANEW, StoreError
 
 #: What to do where a file of a store cannot be read.
-MOVED = "The store was rebuilt meanwhile (open it again), or files are missing (build it again with `shiq index --replace`)."
+MOVED = f"The store was rebuilt meanwhile (open it again), or files are missing (build it again: {BUILD_ANEW})."
 #: What to do where a file of a store is damaged.
 DAMAGED = (
-    "`shiq status --store DIR --verify` names every damaged file, and `shiq compact` writes tables anew of which a whole copy is "
-    "left. Else put the store back from a backup, or build it again with `shiq index --replace`."
+    "`shiq status --store DIR --verify` names every damaged file, and `shiq compact --store DIR` writes tables anew of which a "
+    f"whole copy is left. Else put the store back from a backup, or build it again: {BUILD_ANEW}."
 )
 
 #: What to do where a copy of one is.

@@ -16,7 +16,7 @@ from typing import Any
 
 from jobs.store.files import DAMAGED, DataFile, placed
 from jobs.store.place import Place
-from shiq.errors import StoreError
+from shiq.errors import BUILD_ANEW, StoreError
 from shiq.model import TBox
 from shiq.model_json import encode
 from shiq.verdict import Verdict
@@ -211,12 +211,12 @@ def read_manifest(store: Place) -> Manifest:
         raise StoreError(f"{store}: there is no store here", "Build one with `shiq index --tbox T --store DIR ABOX…`.") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(
-            f"{store / MANIFEST}: not the manifest of a store ({error!r})", "Build the store again with `shiq index --replace`."
+            f"{store / MANIFEST}: not the manifest of a store ({error!r})", f"Build the store again: {BUILD_ANEW}."
         ) from error
     if value.get("version") not in READ:
         raise StoreError(
             f"{store}: the store has format version {value.get('version')}, this program reads {' and '.join(map(str, READ))}",
-            "Build it again with `shiq index --replace`, or use the program that wrote it.",
+            f"Build it again ({BUILD_ANEW}), or use the program that wrote it.",
         )
     try:
         told = value.get("sha256", "")
@@ -236,7 +236,8 @@ def _local_text(store: Path) -> tuple[str, str]:
     if not file.exists():
         if (store / TABLES).exists():
             raise StoreError(
-                f"{store}: the store was never finished", "Build it again with `shiq index`; what is there is overwritten."
+                f"{store}: the store was never finished",
+                "Build it again: `shiq index --tbox T --store DIR ABOX…`; what is there is overwritten.",
             )
         raise StoreError(f"{store}: not a store, it has no {MANIFEST}", "Name the directory that `shiq index --store` wrote.")
     return file.read_text(encoding="utf-8"), ""

@@ -24,7 +24,7 @@ from jobs.store.verify import check_sizes
 from shiq import model as owl
 from shiq.columns.arrays import Columns, Ints, ReadCounter, is_in, positions, take
 from shiq.columns.rows import DIFFERENT, SAME, term_hash
-from shiq.errors import StoreError
+from shiq.errors import BUILD_ANEW, StoreError
 from shiq.model_json import decode
 from shiq.verdict import LEAVING_OUT, Leftover, Verdict
 
@@ -144,7 +144,7 @@ class Store:
     def tbox(self) -> owl.TBox:
         found = decode(self._document("tbox"))
         if not isinstance(found, owl.TBox):
-            raise StoreError(f"{self.path}: the TBox is damaged", "Build the store again with `shiq index --replace`.")
+            raise StoreError(f"{self.path}: the TBox is damaged", f"Build the store again: {BUILD_ANEW}.")
         return found
 
     @cached_property
@@ -390,6 +390,6 @@ def _positions(keys: Ints, wanted: Ints, store: Place) -> Ints:
     found = positions(keys, wanted)
     if len(wanted) and (not len(keys) or np.any(keys[np.minimum(found, len(keys) - 1)] != wanted)):
         raise StoreError(
-            f"{store}: the store names something that its dictionary does not hold", "Build it again with `shiq index --replace`."
+            f"{store}: the store names something that its dictionary does not hold", f"Build it again: {BUILD_ANEW}."
         )
     return found

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from shiq.amounts import count
-from shiq.errors import InputError
+from shiq.errors import BUILD_ANEW, InputError
 from shiq.rdf.tables import COLUMNS, check_columns, delta_log, delta_table, files_of_delta, opened, read_rows, rows_of
 from shiq.rdf.triples import Rejects, Triples, shown
 from shiq.sources import TableKind, TableSource, path_of, table_kind
@@ -74,8 +74,7 @@ class TableChanges:
             raise InputError(
                 f"{self.path} is another table than the one whose version {max(taken[feed] for feed in before)} the store took: "
                 "that was deleted, and one made anew in its place",
-                "Build the store anew (`shiq index --replace`); or take it from --from-version 0 on, if what the old one "
-                "said is to stay.",
+                f"Build the store anew ({BUILD_ANEW}); or take it from --from-version 0 on, if what the old one said is to stay.",
             )
 
 
@@ -170,7 +169,7 @@ def _by_files(path: Path, first: int, last: int) -> Net:
             if not Path(file.path).exists():
                 raise InputError(
                     f"{file.path} is gone (vacuumed?), so that version {last} of {path} is not told from that before {first}",
-                    "Build the store anew from the table (`shiq index --replace`), then begin with the version after that.",
+                    f"Build the store anew from the table ({BUILD_ANEW}), then begin with the version after that.",
                 )
             for columns in rows_of(str(path), file):
                 for s, p, o, graph, key in zip(*columns):
