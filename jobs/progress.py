@@ -14,28 +14,30 @@ from jobs.checking.options import Progress
 QUIET = 5.0
 #: Seconds between redraws on a terminal.
 REDRAW = 0.1
-#: Seconds after which a stage that tells nothing is told again, with the time.
+#: Seconds after which a stage that reports nothing is shown again with the time: in plain lines, and on a terminal.
 SILENT = 8.0
+TICK = 1.0
 
 
 class ProgressLine:
     """Shows (stage, done, total). ``level``: 0 quiet, 1 normal, 2 verbose (a line for every stage, at once).
 
-    What is done of a stage only grows: where a stage begins anew, what it did before counts on. Where nothing is told for
-    ``silent`` seconds, the stage is shown again with the time.
+    What is done of a stage only grows: where a stage begins anew, what it did before counts on. Where nothing is reported for
+    ``silent`` seconds (default: `TICK` on a terminal, else `SILENT`), the stage is shown again with the time.
     """
 
-    def __init__(self, level: int = 1, stream: TextIO | None = None, silent: float = SILENT) -> None:
+    def __init__(self, level: int = 1, stream: TextIO | None = None, silent: float | None = None) -> None:
         self._level = level
         self._stream = stream or sys.stderr
         self._terminal = self._stream.isatty()
         self._stage = ""
+        self._hidden = False
         self._shown = 0.0
         self._started = time.monotonic()
         self._amounts: dict[str, tuple[int, int, int]] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._silent = silent
+        self._silent = (TICK if self._terminal else SILENT) if silent is None else silent
         if level:
             threading.Thread(target=self._live, daemon=True).start()
 
@@ -44,8 +46,8 @@ class ProgressLine:
             return
         with self._lock:
             now = time.monotonic()
-            new = stage != self._stage
-            self._stage = stage
+            new = stage not in self._amounts  # stages may take turns many times a second
+            self._stage, self._hidden = stage, False
             done, total = self._counted(stage, done, total)
             if self._terminal:
                 if new or now - self._shown >= REDRAW:
@@ -59,7 +61,7 @@ class ProgressLine:
             if self._terminal and self._stage:
                 self._stream.write("\r\x1b[2K")
                 self._stream.flush()
-                self._stage = ""
+                self._hidden = True
 
     def close(self) -> None:
         """Ends it."""
@@ -78,7 +80,7 @@ class ProgressLine:
         while not self._closed.wait(self._silent / 4):
             with self._lock:
                 now = time.monotonic()
-                if not self._closed.is_set() and now - max(self._shown, self._started) >= self._silent:
+                if not self._closed.is_set() and not self._hidden and now - max(self._shown, self._started) >= self._silent:
                     self._draw(now)
 
     def _draw(self, now: float) -> None:
@@ -87,8 +89,7 @@ class ProgressLine:
         done, total = before + done, before + total if total else 0
         stage = self._stage or "working"
         if self._terminal:
-            seconds = f" {now - self._started:,.0f} s" if now - self._started >= self._silent else ""
-            self._stream.write(f"\r\x1b[2K{self._bar(done, total)} {stage}{seconds}")
+            self._stream.write(f"\r\x1b[2K{self._bar(done, total)} {stage} {now - self._started:,.0f} s")
         else:
             self._stream.write(f"{now - self._started:6.1f} s  {stage}{_amount(done, total)}\n")
         self._stream.flush()
@@ -97,11 +98,12 @@ class ProgressLine:
         if not total:
             return f"{done:>12,}" if done else " " * 12
         filled = round(20 * min(done, total) / total)
-        return "█" * filled + "░" * (20 - filled) + f" {done:,}/{total:,}"
+        return "█" * filled + "░" * (20 - filled) + _amount(done, total)
 
 
 def _amount(done: int, total: int) -> str:
-    return f" {done:,}/{total:,}" if total else f" {done:,}" if done else ""
+    share = f" ({100 * min(done, total) // total} %)" if total else ""
+    return f" {done:,}/{total:,}{share}" if total else f" {done:,}" if done else ""
 
 
 def renaming(progress: Progress | None, told: Callable[[str], str]) -> Progress | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from jobs.cli import main
 from jobs.gate import gate
 from jobs.progress import ProgressLine
 from shiq.check import index, open_store
@@ -42,6 +43,85 @@ def test_silence_is_broken_until_the_end(stream: io.StringIO) -> None:
     after = stream.getvalue()
     time.sleep(0.2)
     assert stream.getvalue() == after
+
+
+def test_a_terminal_shows_the_time_and_the_share_of_what_is_known() -> None:
+    stream = Terminal()
+    progress = ProgressLine(1, stream, silent=60)
+    progress._started -= 75
+    progress("deciding shapes", 13, 52)
+    assert re.search(r"█{5}░{15} 13/52 \(25 %\) deciding shapes 7[5-9] s\Z", stream.getvalue())
+    progress("certifying", 0, 0)
+    assert re.search(r"certifying 7[5-9] s\Z", stream.getvalue())
+    progress.close()
+
+
+def test_plain_lines_have_the_share_of_what_is_known() -> None:
+    stream = io.StringIO()
+    progress = ProgressLine(2, stream, silent=60)
+    progress("asking HermiT", 3, 8)
+    progress("certifying", 0, 0)
+    progress("asking HermiT", 4, 8)
+    progress.close()
+    # A stage is shown at once when it is met, not each time that stages take turns.
+    assert re.sub(r" *[\d.]+ s  ", "", stream.getvalue()).splitlines() == ["asking HermiT 3/8 (37 %)", "certifying"]
+
+
+def test_a_terminal_is_left_alone_until_there_is_something_new() -> None:
+    stream = Terminal()
+    progress = ProgressLine(1, stream, silent=0.02)
+    progress("deciding shapes", 1, 2)
+    progress.clear()
+    shown = stream.getvalue()
+    time.sleep(0.2)
+    assert stream.getvalue() == shown
+    progress("explaining conflicts", 1, 2)
+    assert "explaining conflicts" in stream.getvalue()
+    progress.close()
+
+
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+#: A contradiction that needs a reasoner, and a number restriction, so that neighbours are counted.
+AXIOMS = """SubClassOf(:C ObjectSomeValuesFrom(:r :A)) SubClassOf(:D ObjectSomeValuesFrom(:r :B)) DisjointClasses(:A :B)
+    FunctionalObjectProperty(:r) FunctionalDataProperty(:d)"""
+
+
+def test_each_stage_is_shown_as_it_begins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the order of the work, also what is deep inside of it."""
+    (tmp_path / "t.ofn").write_text(f"Prefix(:=<urn:t#>) Ontology(<urn:t> {AXIOMS})")
+    (tmp_path / "a.nt").write_text(f'<urn:t#x> {TYPE} <urn:t#C> .\n<urn:t#x> <urn:t#d> "1" .\n<urn:t#x> <urn:t#r> <urn:t#y> .\n')
+    (tmp_path / "i.nt").write_text(f"<urn:t#x> {TYPE} <urn:t#D> .\n")
+
+    def stages(*arguments: object) -> list[str]:
+        with pytest.raises(SystemExit):
+            main([*map(str, arguments), "-v", "--reasoner", "own"])
+        lines = capsys.readouterr().err.splitlines()
+        return list(
+            dict.fromkeys(found[1] for line in lines if (found := re.match(r" *[\d.]+ s  (.*?)(?: [\d,]+(?:/.*)?)?$", line)))
+        )
+
+    indexed = stages("index", "-t", tmp_path / "t.ofn", "-s", tmp_path / "kg", tmp_path / "a.nt")
+    wanted = ["indexing", "indexing: inferring classes of individuals", "indexing: counting neighbours", "certifying"]
+    wanted += ["certifying: completing the model", "checking data values", "deciding shapes", "writing tables"]
+    assert [stage for stage in indexed if stage in wanted] == wanted
+    checked = stages("check", "-s", tmp_path / "kg", "-i", tmp_path / "i.nt")
+    wanted = [
+        "reading the batch",
+        "working out what has to be looked at",
+        "deciding modules",
+        "explaining",
+        "explaining conflicts",
+    ]
+    assert [stage for stage in checked if stage in wanted] == wanted
+
+
+@pytest.mark.jvm
+def test_asking_hermit_is_a_stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.ofn").write_text(f"Prefix(:=<urn:t#>) Ontology(<urn:t> {AXIOMS})")
+    (tmp_path / "a.nt").write_text(f"<urn:t#x> {TYPE} <urn:t#C> .\n")
+    with pytest.raises(SystemExit):
+        main(["certify", str(tmp_path / "t.ofn"), str(tmp_path / "a.nt"), "-v", "--reasoner", "hermit"])
+    assert "asking HermiT" in capsys.readouterr().err
 
 
 def test_nobody_is_told_who_does_not_want_to_be() -> None:

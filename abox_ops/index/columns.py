@@ -21,6 +21,7 @@ from shiq.columns.arrays import NONE, ArrayTable, Ints, Table, array_table, conc
 from shiq.columns.rows import ROW_COLUMNS, SAME, Names
 from shiq.model_json import decode
 from shiq.roles import Role, RoleBox, role_of
+from shiq.stages import enter_stage
 from simplify import SimplifiedTBox, simplify
 
 Extra = tuple[owl.SubClassOf | owl.Class, ...]
@@ -128,6 +129,7 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
     everyone.sort()
     graph.expand(everyone)
     graph.label = calculus.table.join(asserted_labels(calculus, graph, everyone), refuted_labels(calculus, graph, everyone))
+    enter_stage("indexing: inferring classes of individuals")
     saturate(calculus, graph, np.ones(len(graph), np.bool_))
     negated_roles, negated_properties = negated(complex_, roles)
     reps = graph.reps()
@@ -153,6 +155,7 @@ def merge_classes(calculus: Calculus, graph: Graph) -> StoredPartition:
     # Loaded where a base is indexed.
     from abox_ops.counting.columns import Counts
 
+    enter_stage("indexing: counting neighbours")
     counts, reps, name = Counts(calculus, graph), graph.reps(), least_nodes(graph)
     counts.of_batch(reps, NONE, everywhere=True)
     return grouping(name[reps], name[graph.rep[counts.class_of[reps]]])

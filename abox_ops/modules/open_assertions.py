@@ -22,6 +22,7 @@ from abox_ops.told.columns import asserted_labels, refuted_labels
 from shiq.clause import DataAtMost
 from shiq.columns.arrays import NONE, Columns, Ints, distinct, row_codes, unique
 from shiq.roles import Role
+from shiq.stages import enter_stage
 
 
 class MergeClasses(Protocol):
@@ -177,6 +178,7 @@ class OpenAssertions:
         return ClassValues(self.calculus, classes, members, self.labels()[members[1]], rows, self.graph.whole.literals_of)
 
     def kept_data(self, elements: Ints) -> Columns:
+        enter_stage("checking data values")
         seen = self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated_properties
         rows = data_rows(self.graph, elements if seen else NONE)
         kept = ~self.is_decided(rows["element"], rows["property"], rows["literal"])

@@ -22,6 +22,7 @@ from abox_ops.patch.state_columns import Named, PatchInput
 from abox_ops.patch.widening import PatchOutcome, patched
 from shiq.columns.arrays import NONE, Ints, array_table, least_by, unique
 from shiq.roles import RoleBox
+from shiq.stages import enter_stage
 
 
 class Certification(Patch):
@@ -57,6 +58,7 @@ class BaseCertificate:
 def certified(index: Index, base: Base, roles: RoleBox, named: Callable[[Graph], Named], inquiry: Inquiry) -> BaseCertificate:
     """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be inconsistent, or is left undecided under an
     assumption, N says nothing beyond told. ``named``: see `PatchInput`."""
+    enter_stage("certifying: completing the model")
     calculus = index.calculus
     graph = Graph(alone(base), roles, index.equal, index.labels.of)
     everyone = graph.locate(unique(graph.keys_of(base.nodes())))
@@ -65,6 +67,7 @@ def certified(index: Index, base: Base, roles: RoleBox, named: Callable[[Graph],
     refuted: list[bool] = []
     found = patched(patch, replace(inquiry, certain=lambda: refuted.append(True)))
     if index.contradictory or refuted or not found.is_consistent:
+        enter_stage("certifying: counting neighbours")
         counts = FineCounts(calculus, graph, lambda: graph.label, np.ones(len(graph), np.bool_))
         return BaseCertificate(of_told(calculus, _grouped(graph, counts.classes(graph.reps()))), patch, found)
     completed = calculus.completions.of

@@ -36,7 +36,7 @@ def checker_above(
     base = replace(base, scope=f"{accepted.snapshot}.")
 
     def check(insertions: object, seconds: float | None) -> Result:
-        timed, clock = replace(options, timeout=seconds), Clock()
+        timed, clock = replace(options, timeout=seconds), Clock(progress=options.progress)
         decider = deciders.lookup(timed)
         is_whole = False
         try:

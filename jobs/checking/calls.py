@@ -46,7 +46,7 @@ def check_insertions(
     from jobs.checking.certifying import certified
 
     with OpenedDecider(options) as asked:
-        clock = Clock()
+        clock = Clock(progress=options.progress)
         data, added, removed = (spark_sources(given, options) for given in (abox, insertions, deletions))
 
         def check() -> Result:
@@ -66,7 +66,7 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
 
     options = Options(**settings_of(settings))
     with OpenedDecider(options) as asked:
-        clock = Clock()
+        clock = Clock(progress=options.progress)
 
         def check() -> Result:
             ontology = ontology_of([*sources_of(sources), *sources_of(more)], options, closed=True)
@@ -129,6 +129,7 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
                 left_out=chain(now.data.left_out, aside),
                 replacing=checked,
                 prepared=prepared,
+                progress=options.progress,
             )
         held.close()
         clock.stage("writing the store")
@@ -201,6 +202,7 @@ def index(
             prepared=prepared,
             taken=taken,
             place=place,
+            progress=options.progress,
         )
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
@@ -213,7 +215,7 @@ def _in_time_to_write(options: Options, build: Callable[[Options, Clock, Decider
     what was under way."""
     from shiq.deadline import TimeIsOver
 
-    clock = Clock()
+    clock = Clock(progress=options.progress)
     with OpenedDecider(options) as asked:
         try:
             return build(options, clock, asked)

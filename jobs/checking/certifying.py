@@ -209,7 +209,7 @@ def index_far(
 ) -> Result:
     """`index` by an engine that reads, stores and decides by itself. ``taken``: the versions of Delta tables that are about to be
     read, by feed; ``place``: what is at ``store`` now (`jobs.store.replacing`)."""
-    clock = Clock()
+    clock = Clock(progress=options.progress)
     ontology = ontology_of(sources_of(tbox), options)
     clock.stage("reading the TBox")
 

@@ -217,14 +217,26 @@ def resolved(options: Options, knowledge_base: object, deletions: ABox) -> tuple
 @dataclass
 class Clock:
     """Wall seconds by stage; since when the time counts that a check may take; what is under way (``doing``), and the result
-    that is certain already, for where that time is over (`jobs.checking.answer.in_time`)."""
+    that is certain already, for where that time is over (`jobs.checking.answer.in_time`). ``progress`` is told what is begun."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     _last: float = field(default_factory=time.perf_counter)
     begun: float = field(default_factory=time.monotonic)
-    doing: str = "reading"
     certain: Result | None = None
     is_over: bool = False
+    progress: Progress | None = None
+    _doing: str = "reading"
+
+    @property
+    def doing(self) -> str:
+        """What is under way."""
+        return self._doing
+
+    @doing.setter
+    def doing(self, stage: str) -> None:
+        self._doing = stage
+        if self.progress is not None:
+            self.progress(stage, 0, 0)
 
     def stage(self, name: str) -> None:
         """Books the time since the last call to ``name``."""

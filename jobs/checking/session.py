@@ -117,7 +117,7 @@ class Session:
                 "Open the store without naming a snapshot.",
             )
         options = options or Options(**settings_of(settings))
-        decider, clock = self._deciders.lookup(options), Clock()
+        decider, clock = self._deciders.lookup(options), Clock(progress=options.progress)
         coming, going = spark_sources(insertions, options), spark_sources(deletions, options)
         read: list[InputBatch] = []
 

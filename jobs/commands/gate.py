@@ -38,6 +38,7 @@ from jobs.outputs import OutputKind
 from jobs.progress import ProgressLine
 from jobs.text.gates import gated_text, headline
 from shiq.errors import UsageError
+from shiq.stages import report_stages_to
 
 
 def _limit(context: click.Context, parameter: click.Parameter, value: str | None) -> QuarantineLimit | None:
@@ -181,7 +182,7 @@ def gate(
     inputs |= {"quarantine": str(quarantine or ""), "max_quarantine": str(options["max_quarantine"] or "")}
     sides, asked = Sides(accepted, quarantine, tolerated), Request("gate", inputs)
     progress, stop = ProgressLine(level(quiet, verbose)), StopSignal()
-    with opened(store) as session, closing(progress), closing(stop):
+    with opened(store) as session, closing(progress), closing(stop), report_stages_to(progress):
         labels = session.labels
         early = Announcement(lambda document: so_far(document, asked, labels), progress, stop, is_printed=json_file != "-")
         gated = run(

@@ -18,6 +18,7 @@ import shiq
 from jobs.files import json_text, write_whole
 from jobs.progress import ProgressLine
 from jobs.text.results import result_text
+from shiq.stages import report_stages_to
 from shiq.verdict import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], as
     progress = ProgressLine(level(quiet, verbose))
     heard = Heard(json_file, asked, progress)
     try:
-        result = call({**options, "progress": progress, "certain": heard})
+        with report_stages_to(progress):
+            result = call({**options, "progress": progress, "certain": heard})
     except KeyboardInterrupt:
         # Of a store that was to be written nothing is there yet.
         if heard.result is None or asked.command != "check":

@@ -10,6 +10,7 @@ from shiq.clause import ClausalTBox
 from shiq.errors import ReasonerError
 from shiq.offers import offers
 from shiq.reasoner.protocol import LARGE_NUMBER, OPAQUE, Answer, Module, Reasoner, Sending, SentQuestions, Tracing
+from shiq.stages import enter_stage
 from shiq.verdict import Verdict
 
 
@@ -61,6 +62,7 @@ class AutoReasoner:
             self._hermit.close()
 
     def _second_opinions(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None) -> list[Answer]:
+        enter_stage("asking HermiT", 0, len(modules))
         try:
             if self._hermit is None:
                 self._hermit = self._factories[1]()

@@ -27,6 +27,7 @@ from shiq.reasoner.proxied import Bound, OpaqueData, bounded, ill_typed_refuted,
 from shiq.reasoner.sending import OntologyText, Unsendable, document, sendable
 from shiq.reasoner.structure import data_of, parts, structural_key
 from shiq.roles import role_box
+from shiq.stages import enter_stage
 from shiq.verdict import Verdict
 
 #: Modules are asked about together up to this many assertions, and this many modules.
@@ -129,6 +130,7 @@ class HermitReasoner:
         lot: list[_Question] = []
         size = 0
         for index, module in enumerate(modules):
+            enter_stage("asking HermiT", index, len(modules))
             question = _question(tbox, prepared.theory, index, module)
             if lot and (size + len(question.assertions) > LOT_ASSERTIONS or len(lot) >= LOT_MODULES):
                 self._decide_lot(prepared, lot, budget, answers)

@@ -108,7 +108,8 @@ def write_store(
     about(certificate, path, tbox)
     with rebuilding(path, tbox, ontologies, keeps=replacing is not None, labels=labels, place=place) as rebuild:
         unchanged(path, rebuild.old, replacing)
-        told("indexing", 0, 1)
+        if prepared is None:
+            told("indexing", 0, 0)
         made = prepared or prepare(tbox, abox, rebuild.range_size)
         rebuild = replace(rebuild, width=made.width, taken=taken or {})
         base, index = made.base, made.knowledge_base.index
