@@ -113,6 +113,7 @@ def test_each_stage_is_shown_as_it_begins(tmp_path: Path, capsys: pytest.Capture
         "explaining conflicts",
     ]
     assert [stage for stage in checked if stage in wanted] == wanted
+    assert checked[-1] == "explaining conflicts"
 
 
 @pytest.mark.jvm

@@ -130,7 +130,8 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
         reasons = {time_over(options, _ASKING): None, **reasons}
     clock.doing = "explaining" if groups else _ASKING
     explanation = Explanation(unexplained=len(groups), complete=not groups)
-    progress, decider.progress = decider.progress, None
+    # While conflicts are explained, that is the stage, whatever is asked for it.
+    progress, decider.progress, clock.progress = decider.progress, None, None
     if groups and not has_disagreed(decider):
         announce()
         if options.max_conflicts and options.explain_seconds != 0 and not options.verdict_only:
@@ -147,7 +148,7 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
             explanation = explained(base, insertions, add_set, groups, answered, decider, options, deadline, limit)
             # What was broken off may be half updated.
             clock.is_over = clock.is_over or explanation.broken_off
-    decider.progress = progress
+    decider.progress, clock.progress = progress, options.progress
     clock.stage("explaining")
     found = replace(
         found_of(options.criterion, add_set, answers, decider),

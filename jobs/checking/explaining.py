@@ -15,6 +15,7 @@ from jobs.checking.options import Options
 from shiq.abox import ABox
 from shiq.deadline import TimeIsOver, until
 from shiq.reasoner.protocol import Answer
+from shiq.stages import report_stages_to
 from shiq.verdict import Verdict
 
 
@@ -58,7 +59,7 @@ def explained(
     audit, decider.audit = decider.audit, None
     ended, broken_off = True, False
     try:
-        with until(deadline):
+        with until(deadline), report_stages_to(None):
             explainer.run(insertions, add_set, groups)
     except KeyboardInterrupt:
         if options.certain is None:
