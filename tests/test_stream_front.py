@@ -375,7 +375,7 @@ def test_runs_that_are_refused(tmp_path: Path) -> None:
         ("b.jsonl", {"out": "-", "verdicts": "-"}),
     ):
         places = {name: target if target == "-" else str(tmp_path / target) for name, target in targets.items()}
-        with pytest.raises(UsageError, match=r"--source is read there|are both"):
+        with pytest.raises(UsageError, match=r"would replace what --source reads|, which --source reads|are both"):
             started([open_source(str(tmp_path / source))], places).__enter__()
     assert (tmp_path / "b.jsonl").read_bytes() == kept
     with started([], {"out": "-", "rejects": os.devnull, "accepted": os.devnull}):

@@ -53,6 +53,11 @@ class Pace:
         self.points += points
         return self.points >= POINTS or time.monotonic() - self.since >= SECONDS
 
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it has been time for as long again."""
+        return time.monotonic() - self.since >= 2 * SECONDS
+
     def restart(self) -> None:
         """Counts from here."""
         self.points, self.since = 0, time.monotonic()

@@ -106,7 +106,9 @@ class StreamRun:
                 changed |= record is not None
                 if follow:
                     self.status.look(record is not None)
-                if looks and changed and (pace.is_due(went) or record is None):
+                # Rather behind a point than within it, whose rows would wait.
+                is_due = pace.is_due(went) and (went or pace.is_overdue)
+                if looks and changed and (is_due or record is None):
                     self._save(system)
                     pace.restart()
                     changed = False
