@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 #: Questions about the modules of one element, two for each turn, and elements in these modules, each turn counted again. A
 #: module past either is closed.
-MOST_QUESTIONS = 24
+MOST_QUESTIONS = 16
 MOST_ELEMENTS = 20_000
 
 #: The reach of an element that is closed.
@@ -50,7 +50,7 @@ def turn(before: Iterable[Effort], size: int) -> Effort:
 
 
 def next_effort(turns: int, elements: int, size: int) -> Effort:
-    """`turn` for the greatest ``turns`` and ``elements`` of a module's elements. From the third on, twice as far each time."""
+    """`turn` for the greatest ``turns`` and ``elements`` of a module's elements. From the third on, four times as far."""
     turns, elements = turns + 1, elements + size
     is_past = 2 * turns > MOST_QUESTIONS or elements > MOST_ELEMENTS
-    return Effort(turns, elements, CLOSED if is_past else (1 << max(turns - 2, 0)) - 1)
+    return Effort(turns, elements, CLOSED if is_past else (1 << 2 * max(turns - 2, 0)) - 1)

@@ -20,7 +20,7 @@ KEPT_TBOXES = 4
 
 #: The steps of an attempt, and how many more there are for each individual.
 ATTEMPT_STEPS = 2_000
-ATTEMPT_STEPS_PER_NODE = 20
+ATTEMPT_STEPS_PER_NODE = 10
 
 
 class OwnReasoner:
