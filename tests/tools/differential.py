@@ -135,7 +135,7 @@ class Oracle:
     def __init__(self, settings: Settings) -> None:
         self._reasoner = HermitReasoner(timeout=settings.oracle_seconds)
         self._proxies = not settings.own_datatypes
-        self._conflicts: dict[RandomKB, frozenset[frozenset[str]] | None] = {}
+        self._conflicts: dict[tuple[RandomKB, bool], frozenset[frozenset[str]] | None] = {}
 
     def verdict(self, kb: RandomKB, assertions: Iterable[Assertion]) -> Verdict:
         return self._reasoner.consistent(kb.tbox.axioms, list(assertions), proxy_data=self._proxies).verdict
@@ -145,14 +145,19 @@ class Oracle:
         put = question(kb.tbox.axioms, list(assertions))
         return self._reasoner.consistent(put.axioms, put.assertions, is_normal=True).verdict
 
-    def minimal_conflicts(self, kb: RandomKB) -> frozenset[frozenset[str]] | None:
+    def minimal_conflicts(self, kb: RandomKB, *, has_chains: bool = True) -> frozenset[frozenset[str]] | None:
         """The minimal sets of insertions that contradict the base less the deletions, as N-Triples lines: every subset is asked
-        about that has no smaller one in it. None where HermiT leaves one undecided. Those of one knowledge base are kept."""
-        if kb not in self._conflicts:
-            self._conflicts = {kb: self._minimal_conflicts(kb)}
-        return self._conflicts[kb]
+        about that has no smaller one in it; not ``has_chains``: as in `without_chains`. None where HermiT leaves one undecided.
+        Those of one knowledge base are kept."""
+        if (kb, has_chains) not in self._conflicts:
+            known = {key: found for key, found in self._conflicts.items() if key[0] == kb}
+            ask = self.verdict if has_chains else self.without_chains
+            self._conflicts = known | {(kb, has_chains): self._minimal_conflicts(kb, ask)}
+        return self._conflicts[kb, has_chains]
 
-    def _minimal_conflicts(self, kb: RandomKB) -> frozenset[frozenset[str]] | None:
+    def _minimal_conflicts(
+        self, kb: RandomKB, ask: Callable[[RandomKB, Iterable[Assertion]], Verdict]
+    ) -> frozenset[frozenset[str]] | None:
         inserted = tuple(dict.fromkeys(kb.insertions))
         left = [a for a in kb.union() if a in set(kb.abox) and (a not in inserted or a not in kb.deletions)]
         new = [a for a in inserted if a not in left]
@@ -160,7 +165,7 @@ class Oracle:
         for part in (frozenset(part) for size in range(1, len(new) + 1) for part in combinations(new, size)):
             if any(smaller <= part for smaller in found):
                 continue
-            answer = self.verdict(kb, [*left, *part])
+            answer = ask(kb, [*left, *part])
             if answer is Verdict.UNDETERMINED:
                 return None
             if answer is Verdict.INCONSISTENT:
@@ -195,12 +200,17 @@ def ours(kb: RandomKB, combination: Combination, settings: Settings, oracle: Ora
 
 
 def _wrong_conflicts(result: Result, kb: RandomKB, oracle: Oracle) -> str:
-    """How the conflicts of ``result`` differ from all minimal ones; "" if they do not, or it does not claim to have all."""
+    """How the conflicts of ``result`` differ from all minimal ones; "" if they do not, or it does not claim to have all.
+    HermiT is asked a second time without what it errs on."""
     found = {frozenset(conflict.insertions) for conflict in result.conflicts if conflict.is_minimal}
-    wanted = oracle.minimal_conflicts(kb)
-    if wanted is None or (found == wanted if result.complete and not result.more_conflicts else found <= wanted):
-        return ""
-    return "\n".join([f"too many: {sorted(c)}" for c in found - wanted] + [f"missing: {sorted(c)}" for c in wanted - found])
+    detail = ""
+    for has_chains in (True, False):
+        wanted = oracle.minimal_conflicts(kb, has_chains=has_chains)
+        if wanted is None or (found == wanted if result.complete and not result.more_conflicts else found <= wanted):
+            return ""
+        many, few = ([sorted(c) for c in one - other] for one, other in ((found, wanted), (wanted, found)))
+        detail = f"too many: {many}\nmissing: {few}"
+    return detail
 
 
 def compare(seed: int, oracle: Oracle, settings: Settings) -> Tally:
