@@ -368,7 +368,7 @@ def test_a_base_that_contradicts_itself_can_be_set_aside(folder: Path) -> None:
     made = ("index", "--tbox", folder / "t.ttl", "--store", folder / "wrong", folder / "wrong.nt", "-q")
     assert shiq(*made, "--json", folder / "wrong.json").returncode == 1
     _, said = read_page(page(report_of(json.loads((folder / "wrong.json").read_text()))))
-    assert "wrong.nt --replace --set-aside-known known.nt" in said
+    assert "--replace" in said and "wrong.nt --set-aside-known known.nt" in said
     assert shiq(*made, "--replace", "--set-aside-known", folder / "known.nt").returncode == 0
 
 

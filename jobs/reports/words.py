@@ -184,7 +184,7 @@ def steps(report: Report) -> tuple[NextStep, ...]:
             NextStep("Correct or delete the wrong facts at their source, and build the store anew from what is left."),
         ]
         if report.command == INDEX:
-            aside = shlex.join([*_called(report, INDEX), "--replace", "--set-aside-known", "known.nt"])
+            aside = shlex.join([*_called(report, INDEX), "--set-aside-known", "known.nt"])
             found.append(NextStep("Or set aside what contradicts, as little as may be, and begin with the rest:", aside))
         return tuple(found)
     found = [
@@ -315,7 +315,8 @@ def _called(report: Report, command: str, insertions: str = "") -> list[str]:
     found = ["shiq", command, *about.get("ontology", ())]
     if command == INDEX:
         known = [part for file in about.get("tbox", ()) for part in ("--tbox", str(file))]
-        return [*found, *known, "--store", str(about.get("store", "DIR")), *about.get("abox", ())]
+        # What this run wrote is there by now.
+        return [*found, *known, "--store", str(about.get("store", "DIR")), "--replace", *about.get("abox", ())]
     for name, option in (("store", "--store"), ("tbox", "--tbox"), ("abox", "--abox"), ("insertions", "--insert")):
         if name == "insertions" and insertions:
             found += [option, insertions]
