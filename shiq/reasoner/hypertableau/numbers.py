@@ -200,7 +200,7 @@ class NodeProgram:
         limits = ", ".join(f"at most {n:,}" for n in sorted({limit.n for limit in self.limits}))
         return (
             f"{LARGE_NUMBER}: whether at least {asked.n:,} by <{asked.role.iri}> have room beside {limits or 'the rest'} was not "
-            f"decided: numbers above {MOST_BUILT} are counted, not tried one by one"
+            f"decided: numbers above {MOST_BUILT} are counted, smaller ones would decide it"
         )
 
 
