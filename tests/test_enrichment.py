@@ -501,6 +501,16 @@ def test_a_slide_makes_keys_of_what_changed(monkeypatch: pytest.MonkeyPatch) -> 
         assert all(each.types[f"urn:t#s{n}"] == {"urn:t#A", "urn:t#C"} for n in range(3) for each in found)
 
 
+def test_the_second_event_of_an_id_is_in_no_window() -> None:
+    with _events_of(ROLES) as enricher:
+        stream = EnrichedStream(enricher, lambda rows: None, RejectLog())
+        windows = WindowedStream(stream, Arrivals(EventClock(1), stream.rejects), 3)
+        for line, (t, name) in enumerate([(0, "a"), (3, "a"), (4, "a"), (5, "b"), (9, "a")], 1):
+            windows.take(Record("e", line, json.dumps({"t": t, "id": name, "triples": []}).encode()))
+        # Known for the window of 3 and the lateness of 1: until 4, and of the event at 9 nothing is known any more.
+        assert windows.arrivals.duplicates == 2
+
+
 @pytest.mark.parametrize("width", [None, 3])
 def test_a_run_goes_on_from_its_state(width: int | None) -> None:
     """Hits too are those of a run that was not stopped."""
