@@ -285,7 +285,7 @@ def test_every_command_ends_alike_fifty_times(folder: Path) -> None:
         ("check", "--store", "kg", "--insert", "bad.nt"),
         ("check", "--tbox", "t.ttl", "--abox", "base.nt", "--insert", "bad.nt"),
         ("certify", "t.ttl", "base.nt"),
-        ("index", "--tbox", "t.ttl", "--store", "kg3", "base.nt"),
+        ("index", "--tbox", "t.ttl", "--store", "kg3", "--replace", "base.nt"),
         ("simplify", "t.ttl"),
     ):
         codes = {shiq(*arguments, "-q", cwd=folder).returncode for _ in range(50)}
