@@ -151,6 +151,13 @@ def test_a_contradiction_that_needs_both_kinds_at_once_does_not_count() -> None:
     assert is_refuted_in_each_reading(conflict, names, tbox, lambda tbox, assertions: len(tbox.axioms) == 1)
 
 
+@pytest.mark.parametrize("above", ["rdf:type", "rdfs:subClassOf", "owl:sameAs"])
+def test_a_property_below_a_word_of_the_language_is_not_understood(tmp_path: Path, above: str) -> None:
+    """What such a property says is more than that of an ordinary one."""
+    result = certified(tmp_path, CATS + f":q a rdf:Property ; rdfs:subPropertyOf {above} . :tom :q :Dog ; a :Cat .")
+    assert result.verdict is Verdict.UNDETERMINED and "malformed" in kinds(result)
+
+
 def test_verdict_only_does_not_announce_what_rests_on_both_readings(tmp_path: Path) -> None:
     heard: list[Result] = []
     text = OPEN + restricted("p") + ":tom a :Manyp , :Fewp ; :q :tim ."

@@ -12,7 +12,6 @@ from abox_ops.modules.named import NamedModules
 from abox_ops.patch.effort import MOST_ELEMENTS, MOST_QUESTIONS
 from jobs.checking.base import AddSetSize, Findings, OpenBase, Telling
 from jobs.checking.inputs import OUTSIDE, is_outside, is_read_by_form
-from jobs.checking.open_kinds import Refutes, keep_settled
 from jobs.checking.options import ASK, ELSEWHERE, Clock, Options
 from shiq.amounts import count
 from shiq.errors import UsageError
@@ -26,6 +25,7 @@ from shiq.verdict import INFORMATIVE, UNKNOWN_DATATYPE, Leftover, Verdict, block
 
 if TYPE_CHECKING:
     from abox_ops.conflicts.raw_conflict import RawConflict
+    from jobs.checking.open_kinds import Refutes
     from shiq.conflict import Conflict
 
 #: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
@@ -44,7 +44,10 @@ def result_of(
 ) -> Result:
     """The result of a batch: of what was ``found``, with the ``ledger`` and ``leftovers`` of reading it; ``refutes``: see
     `jobs.checking.open_kinds.keep_settled`."""
-    found = keep_settled(found, base.tbox, refutes)
+    if found.refuted and base.tbox.signature.open_properties:
+        from jobs.checking.open_kinds import keep_settled
+
+        found = keep_settled(found, base.tbox, refutes)
     add_set = found.add_set
     places_of = {**found.places, **(places(a for raw in found.conflicts for a in raw.insertions) if found.conflicts else {})}
     everything = options.known.marked((*base.leftovers, *leftovers, *_mostly_foreign(leftovers, ledger, options)))

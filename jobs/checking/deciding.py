@@ -13,7 +13,6 @@ from abox_ops.modules.named import NamedModules, asked, distinct_answers, incons
 from jobs.checking.answer import crowds, refuted_result, result_of, time_over
 from jobs.checking.base import Asserting, DistributedEngine, Explanation, Findings, InputBatch, OpenBase
 from jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
-from jobs.checking.open_kinds import open_properties
 from jobs.checking.options import EXPLAIN_SECONDS, Clock, Options, engine_named, resolved
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
@@ -75,7 +74,7 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
     insertions, deletions = batch.insertions, batch.deletions
     before, sent = decider.asked, sent_by(decider)
     options, notes = resolved(options, base.knowledge_base, deletions)
-    if open_properties(base.tbox.signature):
+    if base.tbox.signature.open_properties:
         # A contradiction counts once it is explained: it may rest on reading a property in both ways.
         options = replace(options, verdict_only=False, max_conflicts=options.max_conflicts or 1)
         options = replace(options, explain_seconds=EXPLAIN_SECONDS if options.explain_seconds == 0 else options.explain_seconds)
@@ -207,7 +206,7 @@ def _refutes(decider: Decider, seconds: float | None, tbox: TBox, assertions: Se
 def _announce(base: OpenBase, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock) -> None:
     """Tells that the batch is inconsistent for certain, to whoever asked to hear it at once. Not where the contradiction may rest
     on reading a property in both ways."""
-    if open_properties(base.tbox.signature):
+    if base.tbox.signature.open_properties:
         return
     clock.certain = refuted_result(base, ledger, leftovers, options, clock)
     if options.certain is not None:

@@ -21,7 +21,6 @@ from shiq.model import (
     NegativeObjectPropertyAssertion,
     ObjectProperty,
     ObjectPropertyAssertion,
-    Signature,
     TBox,
 )
 from shiq.signature import entities
@@ -34,11 +33,6 @@ _ASSERTIONS = (
     *(ObjectPropertyAssertion, NegativeObjectPropertyAssertion),
     *(DataPropertyAssertion, NegativeDataPropertyAssertion),
 )
-
-
-def open_properties(signature: Signature) -> frozenset[str]:
-    """The properties that count as object and as data property."""
-    return signature.object_properties & signature.data_properties
 
 
 def unsettled_properties(conflict: RawConflict, open_names: Collection[str]) -> set[str]:
@@ -87,7 +81,7 @@ def keep_settled(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findin
 
     refutes: asked about single readings; without it, only what the assertions of a conflict settle counts.
     """
-    open_names = open_properties(tbox.signature)
+    open_names = tbox.signature.open_properties
     if not found.refuted or not open_names:
         return found
     unsettled = [unsettled_properties(conflict, open_names) for conflict in found.conflicts]

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from shiq import model as m
+from shiq.rdf.vocabulary import ORDINARY_CLASSES, PLAIN_PROPERTIES
 from shiq.signature import is_reserved
 
 
@@ -125,7 +126,8 @@ def _a(kind: str) -> str:
 def named(value: object, kind: str) -> str:
     if not isinstance(value, Iri):
         raise RefusedConstruct(f"{_shown(value)} where {_a(kind)} is expected")
-    if is_reserved(value) and value not in BUILT_IN[kind]:
+    ordinary = ORDINARY_CLASSES if kind == "class" else PLAIN_PROPERTIES
+    if is_reserved(value) and value not in BUILT_IN[kind] and value not in ordinary:
         near = get_close_matches(value, BUILT_IN[kind], 1)
         raise RefusedConstruct(
             f"<{value}> is no built-in {kind}", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else ""

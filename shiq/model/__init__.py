@@ -28,6 +28,11 @@ class Signature:
     annotation_properties: frozenset[str] = frozenset()
     datatypes: frozenset[str] = frozenset()
 
+    @property
+    def open_properties(self) -> frozenset[str]:
+        """Properties that count as object and as data property: nothing says which of the two they are."""
+        return self.object_properties & self.data_properties
+
     def __or__(self, other: Signature) -> Signature:
         return Signature(
             self.classes | other.classes,

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.model import NOTHING, Literal, Signature
-from shiq.rdf.namespaces import OwnNamespaces
 from shiq.rdf.surroundings import unknown_word
 from shiq.rdf.triples import IRI, LITERAL, Triples, column
 from shiq.rdf.vocabulary import (
@@ -22,7 +21,6 @@ from shiq.rdf.vocabulary import (
     BUILT_IN_DATA,
     BUILT_IN_OBJECT,
     DATATYPES,
-    DOCUMENTATION,
     INDIVIDUAL_TYPES,
     PLAIN_CLASSES,
     PLAIN_PROPERTIES,
@@ -162,7 +160,8 @@ def resolve(
     bucket[kind == _INDIVIDUAL] = _DECLARED
     bucket[kind == _UNKNOWN] = _UNDECLARED
     bucket[(kind == _DATATYPE) | ((kind == _OBJECT) & literal) | ((kind == _DATA) & ~literal)] = _MALFORMED
-    unknown = (kind == _UNKNOWN) & ~types
+    only_in_table = _flags(triples, distinct(predicates), lambda term: _is_only_in_table(str(term), known))
+    unknown = ((kind == _UNKNOWN) | only_in_table[predicates]) & ~types
     if unknown.any():
         bucket[unknown & _documents(triples, known, headers, individuals(), unknown)] = _ANNOTATED
     on_axiom = _marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
@@ -202,7 +201,23 @@ def _predicate_kind(iri: str, known: Signature) -> int:
     is_data = iri in known.data_properties or iri in BUILT_IN_DATA
     if is_object or is_data:
         return _EITHER if is_object and is_data else _OBJECT if is_object else _DATA
-    return _ANNOTATION if iri in known.annotation_properties or iri in ANNOTATIONS else _UNKNOWN
+    if iri in known.annotation_properties or iri in ANNOTATIONS:
+        return _ANNOTATION
+    # No axiom sees what only a table knows, so it takes values and individuals alike.
+    return {"": _UNKNOWN, "annotation": _ANNOTATION}.get(_kind_in_table(iri), _EITHER)
+
+
+def _kind_in_table(iri: str) -> str:
+    # Loaded where the ontology does not know a name.
+    from shiq.vocabularies import kind_of
+
+    return kind_of(iri)
+
+
+def _is_only_in_table(iri: str, known: Signature) -> bool:
+    """Whether the ontology does not know the property, and the table of a well-known vocabulary does."""
+    names = (known.object_properties, known.data_properties, known.annotation_properties)
+    return not is_reserved(iri) and not any(iri in some for some in names) and bool(_kind_in_table(iri))
 
 
 def _class_kind(term: object, known: Signature) -> int:
@@ -212,19 +227,21 @@ def _class_kind(term: object, known: Signature) -> int:
         return _INDIVIDUAL
     if term in known.classes or term == NOTHING.iri:
         return _CLASS
-    return _DATATYPE if term in known.datatypes or term in DATATYPES else _UNKNOWN
+    if term in known.datatypes or term in DATATYPES:
+        return _DATATYPE
+    return {"class": _CLASS, "datatype": _DATATYPE}.get(_kind_in_table(term), _UNKNOWN)
 
 
 def _documents(triples: Triples, known: Signature, headers: Collection[str], individuals: Collection[str], rows: Flags) -> Flags:
     """Which rows document an ontology, class or property by a property that nobody declared.
 
-    All about a header; about a class or property that is no individual: literals, and the usual vocabularies. A name as object
+    All about a header; about a class or property that is no individual: literals, and well-known vocabularies. A name as object
     could be a slip for owl:disjointWith and the like.
     """
     subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
     entities = known.classes | known.object_properties | known.data_properties | known.annotation_properties | known.datatypes
     entity = _marked(triples, entities.difference(individuals))
-    usual = _flags(triples, distinct(predicates[rows]), lambda term: str(term).startswith(DOCUMENTATION))
+    usual = _flags(triples, distinct(predicates[rows]), lambda term: bool(_kind_in_table(str(term))))
     literal = np.frombuffer(bytes(triples.kinds), dtype=np.uint8)[values] == LITERAL
     found: Flags = _marked(triples, headers)[subjects] | (entity[subjects] & (literal | usual[predicates]))
     return found
@@ -235,6 +252,9 @@ def _foreign(triples: Triples, known: Signature, unknown: Flags, names: npt.NDAr
     its property, or the class of its subject (THEORY, "Foreign terms")."""
     if not unknown.any():
         return unknown
+    # Loaded where a name is unknown: most batches have none.
+    from shiq.rdf.namespaces import OwnNamespaces
+
     own = OwnNamespaces(known.classes | known.object_properties | known.data_properties | known.datatypes)
     foreign = _flags(triples, distinct(names[unknown]), lambda term: own.is_foreign(str(term)))
     found: Flags = unknown & foreign[names]

@@ -15,7 +15,17 @@ from shiq.rdf.expression_loop import Build, ExpressionLoop, Key
 from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
-from shiq.rdf.vocabulary import CARDINALITIES, FACETS, FILLERS, OPERATORS, ORDINARY_CLASSES, TYPE, is_reserved
+from shiq.rdf.vocabulary import (
+    CARDINALITIES,
+    FACETS,
+    FILLERS,
+    OPERATORS,
+    ORDINARY_CLASSES,
+    PLAIN_PROPERTIES,
+    TYPE,
+    is_member_property,
+    is_reserved,
+)
 
 CLASS, RANGE = "class", "range"
 _ON_PROPERTY, _ON_PROPERTIES = owl.OWL + "onProperty", owl.OWL + "onProperties"
@@ -85,6 +95,8 @@ class Expressions(ExpressionLoop):
         if node.startswith("_:"):
             return OBJECT
         kind = self._kinds.property_kind(node)
+        if not kind and is_reserved(node) and node not in PLAIN_PROPERTIES and not is_member_property(node):
+            raise UnmappedError("malformed", f"{shown(node)} where a property of the ontology is expected")
         if not kind:
             raise OpenPropertyError(node)
         return kind
@@ -117,6 +129,8 @@ class Expressions(ExpressionLoop):
         if node.startswith("_:"):
             return None
         if sort == RANGE:
+            if node == owl.RDFS + "Resource":
+                return owl.TOP_DATATYPE
             if not self._kinds.is_datatype(node) and (self._kinds.is_class(node) or is_reserved(node)):
                 raise UnmappedError("malformed", f"<{node}> where a datatype is expected")
             return owl.Datatype(node)

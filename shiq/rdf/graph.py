@@ -189,7 +189,7 @@ class Failure:
 @dataclass
 class GraphMapping:
     """What the main triples of a graph give. ``annotations`` say nothing that a model could see; ``suspects`` are assertions that
-    are taken as they stand, but were probably meant otherwise: the names of classes and properties in them, and why.
+    are taken as they stand, but were perhaps meant otherwise: with the kind of leftover, and why.
     ``in_both_readings``: properties that were read as object and as data property, with the triples that needed it;
     ``open_fillers``: names that are a datatype in one of these readings, though nothing declares them."""
 
@@ -198,7 +198,7 @@ class GraphMapping:
     apart: list[AllDifferent] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     annotations: list[int] = field(default_factory=list)
-    suspects: list[tuple[MappedValue[owl.Assertion], tuple[str, ...], str]] = field(default_factory=list)
+    suspects: list[tuple[MappedValue[owl.Assertion], str, str]] = field(default_factory=list)
     in_both_readings: dict[str, list[int]] = field(default_factory=dict)
     open_fillers: set[str] = field(default_factory=set)
 

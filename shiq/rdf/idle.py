@@ -5,36 +5,14 @@ Whether anything uses a name can only be said where all there is was read: data 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import numpy as np
+from collections.abc import Sequence
 
 from shiq.model import OWL
 from shiq.rdf.graph import UnmappedError, VocabularyGraph, read_list
-from shiq.rdf.triples import Triples, column
-from shiq.rdf.vocabulary import DECLARATIONS, FIRST, REST, TYPE, is_reserved
+from shiq.rdf.vocabulary import FIRST, REST, TYPE, is_reserved
 
 _MONOTONE = frozenset({OWL + "intersectionOf", OWL + "unionOf"})
 _LIST = frozenset({FIRST, REST})
-
-
-def is_lone(name: str, main: int, triples: Triples, graph: VocabularyGraph, is_annotation: Callable[[str], bool]) -> bool:
-    """Whether ``name`` is in no triple but ``main`` of ``graph``, declarations and annotations.
-
-    If that holds of two classes, owl:sameAs between them can be met in whatever way it is meant: of the individuals that have
-    these names too nothing is said, and both classes may be empty.
-    """
-    if name not in triples.ids:
-        return True
-    id = triples.ids[name]
-    subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
-    for row in np.flatnonzero((subjects == id) | (predicates == id) | (values == id)).tolist():
-        subject, predicate, value = (triples.terms[i] for i in (subjects[row], predicates[row], values[row]))
-        is_declaration = predicate == TYPE and value in DECLARATIONS
-        is_main = (subject, predicate, value) == (graph.subjects[main], graph.predicates[main], graph.objects[main])
-        if not (is_main or (subject == name and (is_declaration or is_annotation(str(predicate))))):
-            return False
-    return True
 
 
 def is_idle_expression(graph: VocabularyGraph, group: Sequence[int]) -> bool:

@@ -92,5 +92,7 @@ class IndividualMapper:
             node for node in (first, second) if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node)
         ]
         if len(suspects) == 2 or (suspects and self.whole):
+            # Two classes may be individuals too; one that is the same as an individual is more likely a slip.
+            kind = "individuals-only" if len(suspects) == 2 else "malformed"
             message = f"{name} relates individuals, and {shown(suspects[0])} is a class or property"
-            self.result.suspects.append((item, tuple(suspects), message))
+            self.result.suspects.append((item, kind, message))

@@ -175,10 +175,12 @@ def find_kinds(
     problems = [problem for iri, by_kind in declared.items() for problem in declare(iri, by_kind, shown.pop(iri, {}))]
     problems += [problem for iri, by_use in shown.items() for problem in declare(iri, {}, by_use)]
     if len(graph):
-        from shiq.rdf.kinds_by_use import infer, used_as_classes
+        from shiq.rdf.kinds_by_use import infer, take_known, used_as_classes
 
         kinds.classes.update(iri for iri in used_as_classes(graph) if not is_reserved(iri) and iri not in kinds.datatypes)
         infer(graph, kinds)
+        if take_known(graph, kinds):
+            infer(graph, kinds)
     return kinds, problems
 
 

@@ -10,6 +10,7 @@ from shiq.rdf.graph import UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds, kinds_of
 from shiq.rdf.triples import Term
 from shiq.rdf.vocabulary import ANNOTATIONS, BUILT_IN_DATA, BUILT_IN_OBJECT, is_reserved
+from shiq.vocabularies import kind_of
 
 _BOTH_CLASSES = (RDFS + "subClassOf", OWL + "disjointWith")
 _OBJECT_CLASS = (RDFS + "domain", OWL + "onClass")
@@ -68,10 +69,35 @@ def _linked(links: dict[str, set[str]], start: str) -> tuple[str, ...]:
     """All that is linked with ``start``, directly or not, in order. Stops because each property is visited once."""
     found, stack = {start}, [start]
     while stack:
-        new = links[stack.pop()] - found
+        new = {iri for iri in links[stack.pop()] - found if not is_reserved(iri)}
         found |= new
         stack += new
     return tuple(sorted(found))
+
+
+def take_known(graph: VocabularyGraph, kinds: Kinds) -> bool:
+    """Gives the names of known vocabularies whose kind neither a declaration nor any use shows the kind that their table has;
+    whether there are any."""
+    names = {node for nodes in (graph.subjects, graph.objects) for node in nodes if isinstance(node, str)}
+    found = False
+    for iri in sorted(names):
+        if is_reserved(iri) or iri.startswith("_:") or kinds.is_entity(iri):
+            continue
+        match kind_of(iri):
+            case "class":
+                kinds.classes.add(iri)
+            case "datatype":
+                kinds.datatypes.add(iri)
+            case "object":
+                kinds.object_properties.add(iri)
+            case "data":
+                kinds.data_properties.add(iri)
+            case "annotation":
+                kinds.annotation_properties.add(iri)
+            case _:
+                continue
+        found = True
+    return found
 
 
 def _settle(kinds: Kinds, iri: str, found: set[str]) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from shiq.catalog import Catalog
     from shiq.functional.document import Document
     from shiq.rdf.objects import RewrittenLiterals
+    from shiq.vocabularies import VocabularyTable
 
 Progress: TypeAlias = Callable[[str, int], None]
 
@@ -99,6 +100,8 @@ def load(
         else:
             found = imports.next(catalog, read) if catalog is not None and follow else None
             if found is None:
+                if follow and imports.take_tables():
+                    continue
                 return loaded
             source = found
         own = f"{scope}{i}"
@@ -160,12 +163,46 @@ class _Imports:
             return replace(source, most=limits().document)
         return None
 
+    def take_tables(self) -> bool:
+        """Takes in the tables of known vocabularies that are imported; whether there were any. Their own imports are met next."""
+        done = self._done | {bare(iri) for iri in self._loaded.ontologies}
+        missing = [iri for iri in self._wanted() if bare(iri) not in done]
+        if not missing:
+            return False
+        from shiq.vocabularies import answering
+
+        tables = {table.name: table for iri in missing if (table := answering(iri)) is not None}
+        for table in tables.values():
+            take_table(table, self._loaded)
+        return bool(tables)
+
     def _wanted(self) -> list[str]:
         triples = self._loaded.triples
         predicate = triples.ids.get(IMPORTS, -1)
         rows = np.flatnonzero(column(triples.predicate) == predicate).tolist() if predicate >= 0 else []
         values = [triples.terms[triples.object[row]] for row in rows]
         return [*(value for value in values if isinstance(value, str)), *(iri for iri, _ in self._loaded.imports)]
+
+
+def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
+    """Adds the axioms and kinds of a known vocabulary, and tells that they come from shiq's own table."""
+    from shiq.functional.reader import read_document
+
+    name = f"shiq's table of {table.label}"
+    document = read_document(f"Ontology({chr(10).join(table.axioms)})", name, "v")
+    loaded.axioms += (StatedValue(axiom, name) for _, axiom in document.axioms)
+    of_kind = {kind: frozenset(iri for iri, of in table.kinds.items() if of in (kind, "property")) for kind in (OBJECT, DATA)}
+    annotations = frozenset(iri for iri, of in table.kinds.items() if of == "annotation")
+    loaded.signature |= document.signature | owl.Signature(
+        frozenset(iri for iri, of in table.kinds.items() if of == "class"), of_kind[OBJECT], of_kind[DATA], annotations
+    )
+    loaded.ontologies.update((*table.ontologies, *(iri + end for iri in table.ontologies for end in "#/")))
+    loaded.sources.append(name)
+    message = f"{table.label} is imported: from shiq's table, {len(table.axioms):,} axioms"
+    loaded.leftovers.append(Leftover("vocabulary", message, name))
+    loaded.imports += ((iri, Leftover("missing-import", f"<{iri}> is imported, but not read", name)) for iri in table.imports)
+    for iri in sorted(document.signature.object_properties & document.signature.data_properties):
+        loaded.leftovers.append(Leftover("two-readings", f"nothing says whether <{iri}> is an object or a data property", name))
 
 
 def _scopes(value: object) -> set[str]:

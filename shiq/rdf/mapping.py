@@ -188,7 +188,9 @@ class _Mapper(IndividualMapper):
         self, main: int, subject: str, value: Term, of_objects: Callable[..., owl.Axiom], of_data: Callable[..., owl.Axiom]
     ) -> None:
         first, second = self.expressions.property_kind(subject), self.expressions.property_kind(value)
-        if ANNOTATION in (first, second) and self.kinds.is_annotation(subject) and self.kinds.is_annotation(str(value)):
+        is_note = self.kinds.is_annotation(subject) and self.kinds.is_annotation(str(value))
+        if second == ANNOTATION or (first == ANNOTATION and is_note):
+            # Whatever a property of annotations has for members, no axiom sees it.
             self.result.annotations.append(main)
         elif first == second == DATA:
             data = (self.expressions.data_property(subject), self.expressions.data_property(value))
@@ -260,6 +262,10 @@ class _Mapper(IndividualMapper):
             item.value = owl.DataPropertyRange(
                 self.expressions.data_property(subject), self.expressions.data_range(value, item.keys)
             )
+        elif value == owl.TOP_DATATYPE.iri:
+            # All values: as the range of a data property it says nothing, and an object property has no values.
+            self.result.annotations.append(main)
+            return
         else:
             filler = self.expressions.class_expression(value, item.keys)
             item.value = owl.ObjectPropertyRange(self.expressions.object_property(subject, item.triples), filler)

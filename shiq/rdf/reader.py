@@ -17,13 +17,13 @@ from shiq.rdf.accounts import Accounts, Finding, LeftOut, capped
 from shiq.rdf.assemble import build_abox
 from shiq.rdf.bulk import Bulk, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
 from shiq.rdf.graph import GraphMapping, build_graph, unattached
-from shiq.rdf.idle import is_idle_expression, is_lone
+from shiq.rdf.idle import is_idle_expression
 from shiq.rdf.kinds import find_kinds
 from shiq.rdf.load import LoadedSources, Progress, StatedValue, add_row, load, settle_imports
 from shiq.rdf.places import LeftPlaces, ReadPlaces
 from shiq.rdf.surroundings import check_imports, survey
 from shiq.rdf.triples import LITERAL, Triples, column
-from shiq.rdf.vocabulary import TYPE, NearMisses, is_reserved
+from shiq.rdf.vocabulary import TYPE, NearMisses
 from shiq.reading import Place, Reading
 from shiq.signature import OF_INDIVIDUALS, signature_of
 
@@ -141,7 +141,6 @@ class _Reader:
         self.read = len(triples)
         self.graph = graph = build_graph(triples, graph_rows(triples).tolist())
         self._individuals: set[str] | None = None
-        self._stated: owl.Signature | None = None
         self.around = survey(graph, triples)
         self.reified = self._imply()
         base = loaded.signature if fixed is None else fixed | loaded.signature
@@ -183,25 +182,6 @@ class _Reader:
             self._individuals = individuals_of(self.triples)
         return self._individuals
 
-    def _is_used(self, name: str) -> bool:
-        """Whether a triple has ``name`` as its predicate, or what did not come as triples mentions it."""
-        if self._stated is None:
-            loaded = self.loaded
-            self._stated = signature_of([*(item.value for item in loaded.axioms), *(item.value for item in loaded.assertions)])
-        stated = self._stated
-        mentioned = name in stated.classes or name in stated.object_properties or name in stated.data_properties
-        return mentioned or _is_predicate(self.triples, name)
-
-    def _is_idle_pair(self, names: Sequence[str], main: int) -> bool:
-        """Whether triple ``main`` of the graph identifies two classes of which nothing else is said."""
-        if not self.closed or len(names) != 2:
-            return False
-        is_note = self.kinds.is_annotation
-        return not any(
-            is_reserved(name) or self._is_used(name) or not is_lone(name, main, self.triples, self.graph, is_note)
-            for name in names
-        )
-
     def in_both_readings(self) -> set[str]:
         """Names that count as two kinds: properties of open kind and their fillers, here or in a reading that is passed on."""
         before = (leftover.term for leftover in self.loaded.leftovers if leftover.kind == "two-readings")
@@ -227,8 +207,7 @@ class _Reader:
 
             inside, reported = split_assertions(list(values), axioms)
         findings = _findings(reported)
-        for item, names, message in mapping.suspects:
-            kind = "without-effect" if self._is_idle_pair(names, item.main) else "malformed"
+        for item, kind, message in mapping.suspects:
             hint = "for classes and properties say owl:equivalentClass, owl:equivalentProperty or owl:disjointWith"
             findings[item.value].append((kind, message, hint))
         for value, finding in _unknown_names(values, known):
@@ -287,10 +266,6 @@ class _Reader:
             left_at=LeftPlaces(self.triples, left),
             left_out=LeftOut(self.triples, left, self.loaded.whole, accounts, of_a),
         )
-
-
-def _is_predicate(triples: Triples, name: str) -> bool:
-    return name in triples.ids and bool((column(triples.predicate) == triples.ids[name]).any())
 
 
 def _built_in(triples: Triples, bulk: Bulk) -> Iterator[StatedValue[owl.Assertion]]:

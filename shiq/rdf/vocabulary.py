@@ -83,8 +83,14 @@ OPERATORS = _names(OWL, "intersectionOf unionOf complementOf oneOf datatypeCompl
 #: RDF vocabulary that OWL 2 gives no meaning: ordinary properties and classes that nothing declares.
 PLAIN_PROPERTIES = _names(RDF, "value subject predicate object language direction reifies") | {RDFS + "member"}
 PLAIN_CLASSES = _names(RDF, "Bag Seq Alt Statement CompoundLiteral") | _names(RDFS, "Container Proposition")
-#: Reserved classes that may stand in axioms like any other.
-ORDINARY_CLASSES = PLAIN_CLASSES | {RDF + "List"}
+#: Reserved classes that may stand in axioms like any other: to be one of them has no consequence that an axiom could state.
+ORDINARY_CLASSES = (
+    PLAIN_CLASSES
+    | {RDF + "List", ONTOLOGY}
+    | _names(OWL, "Class ObjectProperty DatatypeProperty AnnotationProperty NamedIndividual Restriction")
+    | _names(RDFS, "Class Datatype")
+    | {RDF + "Property"}
+)
 #: ``x rdf:type …`` that says no more than that x is an individual.
 INDIVIDUAL_TYPES = frozenset((OWL + "Thing", OWL + "NamedIndividual", RDFS + "Resource"))
 _STRUCTURE = _names(
@@ -115,12 +121,6 @@ KNOWN = (
 )
 #: Documents that describe the language itself: importing them adds nothing.
 LANGUAGE_DOCUMENTS = frozenset(namespace.rstrip("#") for namespace in NAMESPACES)
-#: Vocabularies for documentation, which many ontologies use on classes and properties without declaring them.
-DOCUMENTATION = (
-    "http://purl.org/dc/elements/1.1/",
-    "http://purl.org/dc/terms/",
-    "http://www.w3.org/2004/02/skos/core#",
-)
 
 
 def is_reserved(iri: str) -> bool:
@@ -129,7 +129,7 @@ def is_reserved(iri: str) -> bool:
 
 def is_misspelt(iri: str) -> bool:
     """Whether ``iri`` lies in a reserved namespace without being a term of it."""
-    return iri.startswith(NAMESPACES) and iri not in KNOWN and not is_member_property(iri)
+    return iri.startswith(NAMESPACES) and iri not in KNOWN and iri not in NAMESPACES and not is_member_property(iri)
 
 
 def is_member_property(iri: str) -> bool:
