@@ -99,10 +99,10 @@ def result_of(
 
 
 def _mostly_foreign(leftovers: Iterable[Leftover], ledger: Mapping[str, int], options: Options) -> tuple[Leftover, ...]:
-    """A leftover for a batch of which more than half is about foreign terms; none where these are allowed."""
+    """A leftover for a batch of which more than half is about foreign terms; none where unknown names are allowed."""
     foreign = sum(leftover.count for leftover in leftovers if leftover.kind == "foreign")
     total = foreign + ledger.get("assertion", 0) + ledger.get("leftover:undeclared", 0)
-    if 2 * foreign <= total or "foreign" in options.allow:
+    if 2 * foreign <= total or options.allow & {"foreign", "undeclared"}:
         return ()
     message = f"{foreign:,} of {total:,} assertions use terms that the ontology does not know"
     return (Leftover("mostly-foreign", message, hint="is it the right ontology? --allow foreign if it is"),)
