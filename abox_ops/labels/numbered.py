@@ -120,6 +120,10 @@ class LabelTable:
         pairs, inverse = combinations(first, second)
         return np.fromiter((self._join(a * _CAPACITY + b) for a, b in pairs), np.int64, len(pairs))[inverse]
 
+    def extend(self, label: int, more: int) -> int:
+        """The closure of one label with another."""
+        return self._close(self._join(label * _CAPACITY + more))
+
     def close(self, ids: Ints) -> Ints:
         """The closure of each label under the local clauses."""
         return by_distinct(ids, self._close)
@@ -127,18 +131,18 @@ class LabelTable:
     def masked(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
         """Each label without the atoms outside ``masks[mask[i]]``."""
         if len(ids) <= TINY:
-            return np.array([self._without_others(i, masks[m]) for i, m in zip(ids.tolist(), mask.tolist())], np.int64)
+            return np.array([self.restrict(i, masks[m]) for i, m in zip(ids.tolist(), mask.tolist())], np.int64)
         number = np.array([self._masks.setdefault(m, len(self._masks)) for m in masks], np.int64)
         # Codes as near to each other as the labels there are: a table over them is cheaper than sorting them.
         size = len(self.labels)
         found, inverse, _ = distinct(number[mask] * size + ids)
         found = found // size * _CAPACITY + found % size
         listed = list(self._masks)
-        return self._masked.of(found, lambda key: self._without_others(key % _CAPACITY, listed[key // _CAPACITY]))[inverse]
+        return self._masked.of(found, lambda key: self.restrict(key % _CAPACITY, listed[key // _CAPACITY]))[inverse]
 
     def cut(self, ids: Ints, mask: int) -> Ints:
         """Each label without the atoms outside ``mask``."""
-        return self._cut.setdefault(mask, LabelMemo()).of(ids, lambda i: self._without_others(i, mask))
+        return self._cut.setdefault(mask, LabelMemo()).of(ids, lambda i: self.restrict(i, mask))
 
     def visible(self, ids: Ints) -> Ints:
         """`LabelSpace.visible` of each."""
@@ -170,7 +174,8 @@ class LabelTable:
             found[target[row]] = self.join(found[target[row]], received[row])
         return found
 
-    def _without_others(self, i: int, mask: int) -> int:
+    def restrict(self, i: int, mask: int) -> int:
+        """One label without the atoms outside ``mask``."""
         found = self._without.get((i, mask))
         if found is None:
             label = self.labels[i]
@@ -211,8 +216,18 @@ class RoleCalculus:
         self._unmet: dict[tuple[int, int, int], int] = {}
         self._masks: list[int] = []
 
+    def sent_by(self, role: int, subject: int, object: int) -> tuple[int, int]:
+        """What one role assertion sends to its subject and to its object."""
+        masks = self._role_masks()
+        restrict = self.table.restrict
+        return self._sent_by(role, restrict(subject, masks[role]), restrict(object, masks[role ^ 1]))
+
     def reduced(self, role: Ints, label: Ints) -> Ints:
         """Each label without the atoms that no clause on the role, seen from that end, speaks of: much fewer are distinct."""
+        return self.table.masked(label, role, self._role_masks())
+
+    def _role_masks(self) -> list[int]:
+        """By number of the role: the atoms that a clause on it, seen from that end, speaks of."""
         space = self.table.space
         for named in self.roles()[len(self._masks) :]:
             mask = 0
@@ -221,7 +236,7 @@ class RoleCalculus:
             for c in space.clauses_of(named.inverse):
                 mask |= c.branch_body | c.branch_head
             self._masks.append(mask)
-        return self.table.masked(label, role, self._masks)
+        return self._masks
 
     def distinct(self, role: Ints, subject: Ints, object: Ints) -> tuple[list[tuple[int, ...]], Ints]:
         """The distinct role assertions by role and labels of their ends, as far as clauses on the role speak of these; and which

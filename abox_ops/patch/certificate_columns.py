@@ -33,6 +33,9 @@ class Certification(Patch):
             self._first = np.arange(len(self.graph))
             self.active, self.inside = (np.ones(len(self.graph), np.bool_) for _ in range(2))
 
+    def _asked_for(self) -> tuple[Ints, Ints, Ints]:
+        return NONE, NONE, NONE
+
     def _new(self) -> Bools:
         return np.ones(len(self.graph), np.bool_)
 

@@ -16,12 +16,15 @@ from abox_ops.elements.columns import flags
 from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.labels.numbered import EMPTY_ID, Bools
 from abox_ops.modules.found_columns import ROLES, AddSetColumns, code_of
+from abox_ops.patch.asking_columns import Asking
+from abox_ops.patch.asking_list import AskingList
 from abox_ops.patch.border_columns import Border
 from abox_ops.patch.frontier import Frontier
 from abox_ops.patch.start_columns import started, uncovered
 from abox_ops.patch.state_columns import PatchInput
 from abox_ops.patch.widening_columns import WidenedState
 from abox_ops.told.columns import combine, saturate
+from abox_ops.told.work_list import Pace
 from shiq.clause import ClausalTBox
 from shiq.columns.arrays import NONE, Columns, Ints, contained, row_codes, unique
 
@@ -33,7 +36,7 @@ class Patch(WidenedState):
         super().__init__(given)
         self._name = given.name
         self._asked: Sequence[NamedModule] | None = None
-        self._frontier = Frontier()
+        self._frontier, self._asking = Frontier(), Asking(self)
         self._rows: tuple[Columns, Columns] | None = None
 
     @property
@@ -65,8 +68,11 @@ class Patch(WidenedState):
             self.active[fresh] = True
             if self.grown_tbox:
                 self.take_in_all(fresh)
-        take_in = self.take_in_all if self.grown_tbox else lambda elements: None
-        changed = None if fresh is None else flags(len(graph), fresh)
+        self._saturate_from(None if fresh is None else flags(len(graph), fresh))
+
+    def _saturate_from(self, changed: Bools | None) -> None:
+        """told⁺ of the active elements, all of which have it already but for those that ``changed`` (None: all)."""
+        graph, take_in = self.graph, self.take_in_all if self.grown_tbox else None
         self.active = saturate(self.calculus, graph, self.active, take_in, changed=changed)
         self.inside = flags(len(graph), graph.rep[self._members()])
         self.plain = flags(len(graph), graph.rep[self.plain.nonzero()[0]])
@@ -78,14 +84,8 @@ class Patch(WidenedState):
         sets."""
         self._asked = self._rows = None
         while True:
-            self._saturate()
-            clashing = self.clashing()
-            if clashing.any():
-                certain()
-                if to_clash:
-                    self.inside = clashing
-                    return True
-            self.effort.merge(self.graph.rep)
+            if self._settle(to_clash, certain):
+                return True
             self.assume()
             self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._counted, self.contradictory())
             self.stale = self._frontier.stale(self.graph, self.counts, *self._read())
@@ -104,6 +104,41 @@ class Patch(WidenedState):
             self.plain[unassumed] = True
             self.effort.hand_on(source, target)
             self.plain[target[self.effort.reaches(target)]] = True
+
+    def _settle(self, to_clash: bool, certain: Certain) -> bool:
+        """See `abox_ops.patch.reference.Patch._settle`."""
+        pace = Pace()
+        while True:
+            self._saturate()
+            clashing = self.clashing()
+            if clashing.any():
+                certain()
+                if to_clash:
+                    self.inside = clashing
+                    return True
+            self.effort.merge(self.graph.rep)
+            elements, source, target = self._asked_for()
+            if not len(elements):
+                return False
+            self.inside[elements] = True
+            self.effort.hand_on(source, target)
+            self.plain[target[self.effort.reaches(target)]] = True
+            if pace.is_slow(len(elements), len(self.graph)):
+                pace.judge(self._walk(elements))
+
+    def _walk(self, elements: Ints) -> int:
+        """Goes on by a work list from the ``elements``, which have just come in; the number of its steps."""
+        if self.grown_tbox or self.effort.has_any:
+            return 0
+        turns = AskingList(self, self._asking)
+        turns.run(elements)
+        self._saturate_from(turns.adopt())
+        return turns.walk.steps
+
+    def _asked_for(self) -> tuple[Ints, Ints, Ints]:
+        """The elements that told⁺ alone asks for, and over which role assertions: pairs of an element in I and one of these."""
+        self.is_new = self._new()
+        return self._asking.turn()
 
     def _read(self) -> tuple[Ints | Bools, ...]:
         """What a round reads of each element, by number."""

@@ -15,6 +15,11 @@ class EffortColumns:
     def __init__(self) -> None:
         self._rows = np.zeros((3, 0), np.int64)
 
+    @property
+    def has_any(self) -> bool:
+        """Whether any element has turns, elements or a reach."""
+        return bool(self._rows.any())
+
     def reaches(self, elements: Ints) -> Bools:
         """Whether each of ``elements`` pulls in what no rule covers, without a residual."""
         known = elements < self._rows.shape[1]

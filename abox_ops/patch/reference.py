@@ -16,6 +16,7 @@ from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.labels.calculus import EMPTY, clashes, join
 from abox_ops.modules.closure import Closure
 from abox_ops.modules.components import KeptAssertions, modules
+from abox_ops.patch.asking import asking_clause
 from abox_ops.patch.border import Border
 from abox_ops.patch.effort import CLOSED, NO_EFFORT, Effort, turn
 from abox_ops.patch.state import PatchState
@@ -37,14 +38,8 @@ class Patch(PatchState):
         Stops because I and the plain elements grow, and elements merge, within finite sets.
         """
         while True:
-            self.told.saturate({*self._touched, *self.inside})
-            self.whole = SettledGraph(self.told.whole)
-            self._merge()
-            if clashing := {e for e, label in self.told.labels.items() if clashes(label)}:
-                certain()
-                if to_clash:
-                    self.inside, self._kept = clashing, (KeptAssertions({}), KeptAssertions({}))
-                    return True
+            if self._settle(to_clash, certain):
+                return True
             self._assume()
             self._classes.clear()
             inside = frozenset(self.inside)
@@ -66,10 +61,42 @@ class Patch(PatchState):
             for e, effort in pulled.items():
                 self._raise(e, effort)
 
+    def _settle(self, to_clash: bool, certain: Certain) -> bool:
+        """Closes told⁺ and brings in what it alone asks for, in turn, until that is nothing. With ``to_clash``: see `close`."""
+        while True:
+            self.told.saturate({*self._touched, *self.inside})
+            self.whole = SettledGraph(self.told.whole)
+            self._merge()
+            if clashing := {e for e, label in self.told.labels.items() if clashes(label)}:
+                certain()
+                if to_clash:
+                    self.inside, self._kept = clashing, (KeptAssertions({}), KeptAssertions({}))
+                    return True
+            asked_for = self._asked_for()
+            if not asked_for:
+                return False
+            self.inside |= asked_for.keys()
+            for e, effort in asked_for.items():
+                self._raise(e, effort)
+
+    def _asked_for(self) -> dict[str, Effort]:
+        """The elements outside of which told⁺ goes beyond told_N, or which a clause asks for whatever is guessed in I, with their
+        efforts. An element that contradicts itself asks for nothing."""
+        found = {e: NO_EFFORT for e in self.told.labels if e not in self.inside and self._says_more(e)}
+        for a in self.inside - self.contradictory():
+            is_new = self.told.is_fresh_or_joined(a)
+            for role, b in self.whole.neighbours(a):
+                if b not in self.inside:
+                    before = None if is_new or (role, b) not in self.outside.graph.neighbours(a) else self.outside.label(a)
+                    labels = self._told_plus(a), self.outside.label(b), before
+                    if asking_clause(self.space, role, *labels, all_plain=self.all_plain):
+                        found[b] = found.get(b, NO_EFFORT).joined(self.effort.get(a, NO_EFFORT).beyond)
+        return found
+
     def _start(self) -> set[str]:
         """The elements of which the insertions say what is not part of the certified model, role assertions apart."""
         find = self.whole.elements.find
-        started = {e for e in self.told.labels if e not in self.inside and self._says_more(e)}
+        started: set[str] = set()
         for assertion in self.inserted:
             match assertion:
                 case owl.SameIndividual() | owl.NegativeObjectPropertyAssertion() | owl.NegativeDataPropertyAssertion():

@@ -6,8 +6,6 @@ from __future__ import annotations
 import numpy as np
 
 from abox_ops.elements.columns import flags
-from abox_ops.labels.calculus import clashes
-from abox_ops.labels.numbered import Bools, combinations
 from abox_ops.patch.border_columns import Border
 from abox_ops.patch.state_columns import PatchState
 from shiq.columns.arrays import NONE, Ints, contained, unique
@@ -17,8 +15,7 @@ from shiq.columns.rows import DIFFERENT, SAME
 def started(state: PatchState, border: Border) -> Ints:
     """The stale elements of which the insertions say what is not part of the certified model, role assertions apart."""
     graph = state.graph
-    active = np.flatnonzero(state.active & ~state.inside & state.stale)
-    found = [active[state.is_new[active] | _says_more(state, active)], graph.elements_of(state.touched.negative)]
+    found = [graph.elements_of(state.touched.negative)]
     if len(graph.whole.inserted["pairs"]):
         found += _paired(state, border)
     data = state.touched.data
@@ -41,21 +38,6 @@ def _paired(state: PatchState, border: Border) -> list[Ints]:
     a, b = a[open_], b[open_]
     known = ~state.is_new[a] & ~state.is_new[b] & border.are_different(a, b)
     return [graph.elements_of(pairs["node"][same]), a[~known], b[~known]]
-
-
-def _says_more(state: PatchState, elements: Ints) -> Bools:
-    """Whether told⁺ of each element goes beyond told_N."""
-    table, visible = state.calculus.table, state.calculus.space.visible
-
-    def more(told: int, known: int) -> bool:
-        label, certified = table.labels[told], table.labels[known]
-        positive, negative = visible(label)
-        return (clashes(label) and not (state.all_plain and clashes(certified))) or bool(
-            positive & ~certified[0] or negative & ~certified[1]
-        )
-
-    keys, inverse = combinations(state.graph.label[elements], state.certified[elements])
-    return np.array([more(*key) for key in keys], np.bool_)[inverse] if keys else np.zeros(0, np.bool_)
 
 
 def uncovered(state: PatchState) -> Ints:

@@ -1,7 +1,8 @@
 """The told literals of many elements at once, in columns: the fixpoint of `abox_ops.told.reference` (THEORY, "Told literals" and
 "Beyond SHIQ(D), at no loss").
 
-Each round sends along all role assertions of the elements that changed, once per distinct (role, label, label).
+Each round sends along all role assertions of the elements that changed, once per distinct (role, label, label). Where round after
+round changes few, a work list goes on (`abox_ops.told.work_list`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from abox_ops.elements.columns import Graph, flags, longer
 from abox_ops.labels.calculus import CompiledClause
 from abox_ops.labels.columns import Calculus, distinct_values
 from abox_ops.labels.numbered import EMPTY_ID, Bools
+from abox_ops.told.work_list import Pace, narrow_walk
 from shiq.columns.arrays import Ints, distinct, unique
 
 
@@ -22,13 +24,13 @@ def saturate(
     calculus: Calculus,
     graph: Graph,
     active: Bools,
-    take_in: Callable[[Ints], None] = lambda elements: None,
+    take_in: Callable[[Ints], None] | None = None,
     *,
     changed: Bools | None = None,
     from_outside: bool = False,
 ) -> Bools:
     """Brings the labels of the ``active`` elements (expanded ones, a flag by number) to the fixpoint; gives the elements that
-    are active then: those that entailed equalities made are, in place of their parts. ``take_in`` is told of those.
+    are active then: those that entailed equalities made are, in place of their parts. ``take_in`` is called with those.
 
     ``changed``: all others were at the fixpoint without these. ``from_outside``: neighbours that are not active send too, and
     make equal what they must; they themselves stay as they are.
@@ -37,9 +39,13 @@ def saturate(
     """
     changed = active if changed is None else changed
     closed(calculus, graph, changed)
+    pace = Pace()
     while True:
         reached = changed
         while changed.any():
+            if take_in is None and pace.is_slow(np.count_nonzero(changed), len(graph)):
+                active, changed, steps = narrow_walk(calculus, graph, active, changed, from_outside=from_outside)
+                pace.judge(steps)
             graph.follow(changed)
             active, changed = longer(active, len(graph)), longer(changed, len(graph))
             changed = _send(calculus, graph, active, changed, from_outside)
@@ -49,7 +55,8 @@ def saturate(
         if not len(grown):
             return longer(active, len(graph))
         active = _activate(graph, active, grown)
-        take_in(grown)
+        if take_in is not None:
+            take_in(grown)
         changed = flags(len(graph), grown)
         _source, _, target = graph.half_edges(changed)
         changed[target] |= active[target]

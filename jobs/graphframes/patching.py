@@ -14,7 +14,7 @@ from abox_ops.patch.state_columns import PatchInput
 from jobs.graphframes.frames import collected
 from jobs.graphframes.rules import label_of
 from jobs.graphframes.world import World
-from shiq.columns.arrays import is_in, unique
+from shiq.columns.arrays import Ints, is_in, unique
 
 
 class MessagePatch(Patch):
@@ -41,6 +41,9 @@ class MessagePatch(Patch):
         self._adopt()
         self.inside = flags(len(graph), graph.rep[self._members()])
         self.plain = flags(len(graph), graph.rep[np.flatnonzero(self.plain)])
+
+    def _walk(self, elements: Ints) -> int:
+        return 0
 
     def _adopt(self) -> None:
         """Takes over the active elements of the world, with their labels."""

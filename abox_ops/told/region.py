@@ -1,0 +1,144 @@
+"""The role assertions around elements, for whoever walks from one to the next: plain dictionaries, fetched many at a time.
+
+A walk goes one step at a time, and an array of one row costs as much as one of a thousand. So the elements whose numbers lie around
+the one asked for are fetched with it; the more often something was missing, the more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from abox_ops.elements.base import FRESH
+from abox_ops.elements.columns import Graph
+from shiq.columns.arrays import Ints, positions, unique
+from shiq.columns.rows import DIFFERENT
+
+#: A role assertion from one end: role number, the other end, whether the batch inserts it.
+HalfEdge = tuple[int, int, bool]
+
+#: told_N of elements by their keys, labels, and numbers in the graph (-1 for those that it has not met).
+CertifiedLabels = Callable[[Ints, Ints, Ints], Ints]
+
+#: Elements with more role assertions are not for walks.
+_WIDE = 512
+#: Numbers around the one asked for that are fetched with it: about what costs as much as asking once more.
+_AROUND = 256
+
+
+class Region:
+    """What is known of elements, by *key*: that of the element that stands for them in ``graph``, which is not changed.
+
+    ``label``: as in ``graph``, or that in A of an element that ``graph`` has not met; ``certified``: told_N, where it is asked
+    for; ``known``: the number of those that ``graph`` has met; ``paired``: those of which something is asserted to differ;
+    ``wide``: those with too many role assertions for a walk, which are not fetched.
+    """
+
+    def __init__(self, graph: Graph, certified: CertifiedLabels | None = None) -> None:
+        self.graph, self._certified = graph, certified
+        self.label: dict[int, int] = {}
+        self.certified: dict[int, int] = {}
+        self.known: dict[int, int] = {}
+        self.paired: set[int] = set()
+        self.wide: set[int] = set()
+        self.fetches = 0
+        self._edges: dict[int, list[HalfEdge]] = {}
+        self._parts: dict[int, list[int]] = {}
+        joined = np.flatnonzero(graph.rep != np.arange(len(graph)))
+        for part, whole in zip(graph.key[joined].tolist(), graph.key[graph.rep[joined]].tolist()):
+            self._parts.setdefault(whole, [whole]).append(part)
+        self._have_pairs = graph.whole.has("pairs")
+
+    def is_joined(self, key: int) -> bool:
+        """Whether ``graph`` made the element of several."""
+        return key in self._parts
+
+    def edges_of(self, key: int) -> list[HalfEdge]:
+        """The role assertions of the element that ``key`` stands for; none of one that is too ``wide``."""
+        found = self._edges.get(key)
+        if found is None:
+            self._fetch(key)
+            found = self._edges[key]
+        return found
+
+    def put(self, key: int, edges: list[HalfEdge]) -> None:
+        """Says that the element has these role assertions from now on."""
+        self._edges[key] = edges
+
+    def _fetch(self, key: int) -> None:
+        parts = self._parts.get(key)
+        self._edges[key] = []
+        self._read(np.array(sorted(parts), np.int64) if parts else self._around(key), key)
+
+    def _around(self, key: int) -> Ints:
+        """The keys to fetch with ``key``, ascending. Each time that the number of fetches has doubled, that many more."""
+        self.fetches += 1
+        doubled = self.fetches & (self.fetches - 1) == 0
+        width = _AROUND * (self.fetches if doubled and self.fetches > 1 else 1)
+        numbers = np.arange(max(key - width // 4, FRESH if key >= FRESH else 0), key + width, dtype=np.int64)
+        return unique(self.graph.keys_of(numbers)) if key < FRESH and len(self.graph.equal) else numbers
+
+    def _read(self, keys: Ints, asked: int) -> None:
+        graph = self.graph
+        node, key = self._members(keys)
+        is_wide = self._degrees(node) > _WIDE
+        self.wide.update(key[is_wide].tolist())
+        node, key = node[~is_wide], key[~is_wide]
+        rows = graph.whole.rows_of("half_edges", node)
+        source = key[node.searchsorted(rows["node"])]
+        target = graph.keys_of(rows["neighbour"])
+        met = unique(np.concatenate([source, target, np.array([asked], np.int64)]))
+        stands_for = self._take_in(met)
+        wholes = dict(zip(met.tolist(), stands_for.tolist()))
+        columns = (source.tolist(), rows["role"].tolist(), stands_for[positions(met, target)].tolist(), rows["inserted"].tolist())
+        edges, parts = self._edges, self._parts
+        is_part = asked in parts
+        mine: dict[int, list[HalfEdge]] = {asked: edges[asked]}
+        for a, role, b, inserted in zip(*columns):
+            whole = wholes[a]
+            if (whole == asked) if is_part else (whole not in parts and (whole == asked or whole not in edges)):
+                mine.setdefault(whole, []).append((role, b, inserted))
+        edges.update(mine)
+        if not self.wide.isdisjoint(parts.get(asked, (asked,))):
+            self.wide.add(asked)
+        if self._have_pairs:
+            pairs = graph.whole.rows_of("pairs", node)
+            differs = pairs["kind"] // 2 * 2 == DIFFERENT
+            self.paired.update(wholes.get(k, k) for k in key[node.searchsorted(pairs["node"][differs])].tolist())
+
+    def _degrees(self, node: Ints) -> Ints:
+        """About how many role assertions each node (ascending) has."""
+        whole, name = self.graph.whole, "half_edges"
+        found = whole.inserted[name].degrees(node)
+        old = node < FRESH
+        if old.any() and len(whole.base.table(name)):
+            found[old] += whole.base.table(name).degrees(node[old])
+        return found
+
+    def _members(self, keys: Ints) -> tuple[Ints, Ints]:
+        """(node, key) for each member of the elements ``keys``, by node."""
+        is_old = keys < FRESH
+        if not len(self.graph.equal) or not is_old.any():
+            return keys, keys
+        key, node = self.graph.equal.members(keys[is_old])
+        node, key = np.concatenate([node, keys[~is_old]]), np.concatenate([key, keys[~is_old]])
+        order = node.argsort()
+        return node[order], key[order]
+
+    def _take_in(self, keys: Ints) -> Ints:
+        """Notes what ``graph`` knows of ``keys``, else what A says; the keys of what they are part of."""
+        graph = self.graph
+        number = graph.numbers_of(keys)
+        is_known = number >= 0
+        found, label = keys.copy(), np.zeros(len(keys), np.int64)
+        found[is_known], label[is_known] = graph.key[number[is_known]], graph.label[number[is_known]]
+        old = ~is_known & (keys < FRESH)
+        label[old] = graph.old_labels(keys[old])
+        new = [key not in self.label for key in found.tolist()]
+        self.label.update(zip(found[new].tolist(), label[new].tolist()))
+        self.known.update(zip(found[is_known].tolist(), number[is_known].tolist()))
+        if self._certified is not None:
+            told_n = self._certified(found[new], label[new], number[new])
+            self.certified.update(zip(found[new].tolist(), told_n.tolist()))
+        return found

@@ -1,0 +1,212 @@
+"""told literals one element after another, where each step changes little: a literal that runs along a chain, or equalities along
+two lists (THEORY, "Maintenance of the told sets": the work list).
+
+`abox_ops.told.columns` does a round over arrays for each step, which costs what arrays cost; a work list looks at the role
+assertions of what changed and at nothing else. It may stop at any step: told is one fixpoint whatever the order, and the rounds
+go on from where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from abox_ops.elements.columns import Graph, flags, longer
+from abox_ops.labels.calculus import clashes
+from abox_ops.labels.columns import Calculus
+from abox_ops.labels.numbered import Bools
+from abox_ops.told.region import HalfEdge, Region
+from shiq.columns.arrays import Ints
+
+#: How many small rounds, one after another, make it a chain.
+_PATIENCE = 6
+#: Elements that a small round changes, and of how many elements of the graph there may be one more: a round looks at all.
+_FEW, _SHARE = 64, 256
+
+
+class Pace:
+    """Whether rounds have become so small that a work list is cheaper. It waits longer each time that a list did little."""
+
+    def __init__(self) -> None:
+        self._small, self._patience = 0, _PATIENCE
+
+    def is_slow(self, changed: int, everything: int) -> bool:
+        """Notes a round that changed so many elements, in a graph of ``everything``; whether it is time for a list."""
+        self._small = self._small + 1 if changed <= _FEW + everything // _SHARE else 0
+        return self._small >= self._patience
+
+    def judge(self, steps: int) -> None:
+        """Notes how many steps a list did."""
+        self._small = 0
+        self._patience = _PATIENCE if steps > 8 * self._patience else 2 * self._patience
+
+
+class WorkList:
+    """told of ``region``, from the labels that it has: literals run between ``active`` elements. ``from_outside``: see
+    `abox_ops.told.columns.saturate`.
+
+    ``changed``: elements with another label than at first, or made of several; ``unions``: pairs that became one; ``steps``: how many
+    elements were looked at; ``has_clash``: whether one of ``changed`` clashes; ``has_stopped``: whether one was met that is for
+    arrays. Elements are keys; `find` gives the one that stands for what became one.
+    """
+
+    def __init__(self, calculus: Calculus, region: Region, active: set[int], *, from_outside: bool = False) -> None:
+        self.calculus, self.region, self.active, self._from_outside = calculus, region, active, from_outside
+        self.changed: dict[int, None] = {}
+        self.unions: list[tuple[int, int]] = []
+        self.joined: set[int] = set()
+        self.todo: dict[int, None] = {}
+        self.steps = 0
+        self.has_stopped = self.has_clash = False
+        self._root: dict[int, int] = {}
+        self._sent: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self._forced: dict[int, list[tuple[frozenset[int], int]]] = {}
+        roles = range(len(calculus.roles))
+        self._bounds = [
+            (c, frozenset(r for r in roles if calculus.roles[r] in calculus.below(c)), c.branch_body) for c in calculus.functional
+        ]
+        self._bounded = frozenset().union(*(below for _, below, _ in self._bounds))
+
+    def find(self, key: int) -> int:
+        """The key of the element that an element is part of by now."""
+        root = self._root
+        while key in root:
+            key = root[key]
+        return key
+
+    def close(self) -> None:
+        """Goes on until nothing is left to do, or the list stops: at an element that is for arrays."""
+        while self.todo and not self.has_stopped:
+            key, _ = self.todo.popitem()
+            self.steps += 1
+            edges = self._edges_of(key)
+            if self._send(key, edges):
+                self.todo[key] = None
+            elif self._bounded and not self.has_stopped:
+                self._merge_around(key, edges)
+
+    def _edges_of(self, key: int) -> list[HalfEdge]:
+        edges = self.region.edges_of(key)
+        self.has_stopped = self.has_stopped or key in self.region.wide
+        return edges
+
+    def _send(self, x: int, edges: list[HalfEdge]) -> bool:
+        """Sends along the role assertions of ``x``; whether ``x`` itself changed."""
+        label, active, known, root = self.region.label, self.active, self._sent, self._root
+        before = label[x]
+        for role, y, _ in edges:
+            if root:
+                y = self.find(y)
+            is_active = y in active
+            if not is_active and not self._from_outside:
+                continue
+            key = (role, label[x], label[y])
+            found = known.get(key)
+            if found is None:
+                found = known[key] = self._after(*key)
+            if found[0] != label[x]:
+                self._grow(x, found[0])
+            if is_active and found[1] != label[y]:
+                self._grow(y, found[1] if x != y else self.calculus.table.extend(label[x], found[1]))
+        return label[x] != before
+
+    def _after(self, role: int, subject: int, object: int) -> tuple[int, int]:
+        """The labels of both ends after a role assertion has sent what it sends."""
+        extend = self.calculus.table.extend
+        to_subject, to_object = self.calculus.role_calculus.sent_by(role, subject, object)
+        return extend(subject, to_subject) if to_subject else subject, extend(object, to_object) if to_object else object
+
+    def _grow(self, key: int, label: int) -> None:
+        self.region.label[key] = label
+        self.changed[key] = None
+        self.todo[key] = None
+        self.has_clash = self.has_clash or clashes(self.calculus.table.labels[label])
+
+    # --- equalities --------------------------------------------------------------------------------
+
+    def _merge_around(self, key: int, edges: list[HalfEdge]) -> None:
+        """Makes one what a ≤1 S.C forces to be one at ``key`` and at those that have it for a neighbour."""
+        centres = {self.find(y): None for role, y, _ in edges if role ^ 1 in self._bounded}
+        for centre in (key, *centres):
+            if centre in self.active or self._from_outside:
+                self._merge_at(self.find(centre))
+
+    def _merge_at(self, centre: int) -> None:
+        label, labels = self.region.label, self.calculus.table.labels
+        for below, filler in self._in_force(label[centre]):
+            edges = self._edges_of(centre)
+            ends = {self.find(y) for role, y, _ in edges if role in below}
+            if len(ends) > 1:
+                ends = {y for y in ends if not filler & ~labels[label[y]][0]}
+            if len(ends) > 1 and not self.has_stopped:
+                self._join(ends)
+                centre = self.find(centre)
+
+    def _in_force(self, label: int) -> list[tuple[frozenset[int], int]]:
+        """The role numbers below S, and C, of each ≤1 S.C in force at a label."""
+        found = self._forced.get(label)
+        if found is None:
+            positive, negative = self.calculus.table.labels[label]
+            found = self._forced[label] = [
+                (below, filler) for c, below, filler in self._bounds if not (c.body & ~positive or c.head & ~negative)
+            ]
+        return found
+
+    def _join(self, parts: set[int]) -> None:
+        """Makes one of ``parts``: the one with the most role assertions stands for them."""
+        region = self.region
+        edges = {part: self._edges_of(part) for part in parts}
+        # What is asserted to differ is known of those whose role assertions are.
+        self.has_stopped = self.has_stopped or not region.paired.isdisjoint(parts)
+        if self.has_stopped:
+            return
+        whole = max(parts, key=lambda part: (len(edges[part]), -part))
+        label = region.label[whole]
+        together = edges[whole] = list(edges[whole])
+        for part in parts - {whole}:
+            label = self.calculus.table.extend(label, region.label[part])
+            together += edges[part]
+            self._root[part] = whole
+            self.unions.append((part, whole))
+            self.changed.pop(part, None)
+            self.todo.pop(part, None)
+        region.put(whole, together)
+        self.active.add(whole)
+        self.joined.add(whole)
+        self._grow(whole, label)
+
+
+def narrow_walk(
+    calculus: Calculus, graph: Graph, active: Bools, changed: Bools, *, from_outside: bool
+) -> tuple[Bools, Bools, int]:
+    """Goes on from the ``changed`` elements by a work list. Gives the active elements, those that have changed, and the steps."""
+    region = Region(graph)
+    walk = WorkList(calculus, region, set(graph.key[active].tolist()), from_outside=from_outside)
+    walk.todo = dict.fromkeys(graph.key[changed & active].tolist())
+    walk.close()
+    reps = adopt(graph, walk, walk.changed)
+    begun = changed.nonzero()[0]
+    return active_after(graph, active, reps), flags(len(graph), graph.rep[np.concatenate([begun, reps])]), walk.steps
+
+
+def adopt(graph: Graph, walk: WorkList, keys: Iterable[int]) -> Ints:
+    """Takes over into ``graph`` what a list found; the elements of ``keys`` there, expanded."""
+    chosen = np.array([*dict.fromkeys(map(walk.find, keys))], np.int64)
+    number = graph.locate(chosen)
+    if walk.unions:
+        first, second = (graph.locate(np.array(ends, np.int64)) for ends in zip(*walk.unions))
+        graph.join(first, second)
+    graph.expand(graph.rep[number])
+    reps: Ints = graph.rep[number]
+    label = walk.region.label
+    graph.label[reps] = np.array([label[key] for key in chosen.tolist()], np.int64)
+    return reps
+
+
+def active_after(graph: Graph, active: Bools, reps: Ints) -> Bools:
+    """The ``active`` elements with ``reps``, of those that stand for what became one."""
+    found = longer(active, len(graph))
+    found[reps] = True
+    found &= graph.rep == np.arange(len(graph))
+    return found
