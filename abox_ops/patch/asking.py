@@ -1,8 +1,8 @@
 """What told⁺ alone brings into I (THEORY, "The loop": turns of told⁺).
 
-A u-type clause that the label of an end in I leaves to the other end, whatever is guessed there, and that the certified model does not
-meet: the border rules would pull the other end in when the labels are next made. Doing so at once makes a chain of such elements
-a matter of told⁺.
+A u-type clause that the label of an end in I leaves to the other end, whatever is guessed there, and that the certified model
+does not meet: the border rules would pull the other end in when the labels are next made. Doing so at once makes a chain of such
+elements a matter of told⁺.
 """
 
 from __future__ import annotations

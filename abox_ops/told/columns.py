@@ -43,7 +43,7 @@ def saturate(
     while True:
         reached = changed
         while changed.any():
-            if take_in is None and pace.is_slow(np.count_nonzero(changed), len(graph)):
+            if take_in is None and pace.is_slow(int(np.count_nonzero(changed)), len(graph)):
                 active, changed, steps = narrow_walk(calculus, graph, active, changed, from_outside=from_outside)
                 pace.judge(steps)
             graph.follow(changed)

@@ -1,7 +1,7 @@
 """The role assertions around elements, for whoever walks from one to the next: plain dictionaries, fetched many at a time.
 
-A walk goes one step at a time, and an array of one row costs as much as one of a thousand. So the elements whose numbers lie around
-the one asked for are fetched with it; the more often something was missing, the more.
+A walk goes one step at a time, and an array of one row costs as much as one of a thousand. So the elements whose numbers lie
+around the one asked for are fetched with it; the more often something was missing, the more.
 """
 
 from __future__ import annotations

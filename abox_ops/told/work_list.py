@@ -46,9 +46,9 @@ class WorkList:
     """told of ``region``, from the labels that it has: literals run between ``active`` elements. ``from_outside``: see
     `abox_ops.told.columns.saturate`.
 
-    ``changed``: elements with another label than at first, or made of several; ``unions``: pairs that became one; ``steps``: how many
-    elements were looked at; ``has_clash``: whether one of ``changed`` clashes; ``has_stopped``: whether one was met that is for
-    arrays. Elements are keys; `find` gives the one that stands for what became one.
+    ``changed``: elements with another label than at first, or made of several; ``unions``: pairs that became one; ``steps``: how
+    many elements were looked at; ``has_clash``: whether one of ``changed`` clashes; ``has_stopped``: whether one was met that is
+    for arrays. Elements are keys; `find` gives the one that stands for what became one.
     """
 
     def __init__(self, calculus: Calculus, region: Region, active: set[int], *, from_outside: bool = False) -> None:
