@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from shiq.model import (
     Axiom,
     Class,
     ClassAssertion,
+    ClassExpression,
     DataProperty,
     DataPropertyAssertion,
     DataPropertyRange,
@@ -51,6 +53,7 @@ from shiq.model import (
     ObjectPropertyExpression,
     ObjectPropertyRange,
     ObjectSomeValuesFrom,
+    ObjectUnionOf,
     SameIndividual,
     SubClassOf,
     SubObjectPropertyOf,
@@ -276,6 +279,47 @@ def deletion_case(seed: int) -> Case:
     abox = [assertion() for _ in range(2 * len(individuals))]
     deletions = dice.sample(abox, dice.randint(1, 4))
     return Case(TBox(tuple(dict.fromkeys(axioms))), tuple(abox), (assertion(), assertion()), tuple(deletions))
+
+
+def chain_case(seed: int) -> Case:
+    """Literals and equalities that run along chains, some of them closed to rings, with what gets in their way."""
+    dice = random.Random(seed)
+    names, properties = [Class(f"urn:{x}") for x in "ABC"], [ObjectProperty(f"urn:{x}") for x in "rs"]
+    forward, other = properties
+
+    def role() -> ObjectPropertyExpression:
+        chosen = dice.choice((forward, forward, other))
+        return chosen if dice.random() < 0.8 else ObjectInverseOf(chosen)
+
+    def filler() -> ClassExpression:
+        return dice.choice([*names, *names, ObjectUnionOf(tuple(dice.sample(names, 2))), ObjectComplementOf(dice.choice(names))])
+
+    axioms: list[Axiom] = [SubClassOf(dice.choice(names), ObjectAllValuesFrom(role(), filler())) for _ in range(3)]
+    if dice.random() < 0.5:
+        axioms.append(SubClassOf(dice.choice([THING, *names]), ObjectMaxCardinality(1, role(), dice.choice([THING, *names]))))
+    if dice.random() < 0.4:
+        axioms.append(DisjointClasses(tuple(dice.sample(names, 2))))
+    chains = [[f"urn:{x}{i}" for i in range(dice.randint(2, 5))] for x in "ab"]
+    abox: list[Assertion] = []
+    for chain in chains:
+        abox += (ObjectPropertyAssertion(dice.choice((*[forward] * 3, other)), *ends) for ends in pairwise(chain))
+        if dice.random() < 0.2:
+            abox.append(ObjectPropertyAssertion(forward, chain[-1], chain[0]))
+    everyone = [i for chain in chains for i in chain]
+    for _ in range(dice.randint(0, 3)):
+        name = dice.choice(names)
+        abox.append(ClassAssertion(name if dice.random() < 0.5 else ObjectComplementOf(name), dice.choice(everyone)))
+    if dice.random() < 0.2:
+        abox.append(DifferentIndividuals(*dice.sample(everyone, 2)))
+    if dice.random() < 0.2:
+        abox.append(SameIndividual(*dice.sample(everyone, 2)))
+    batch: list[Assertion] = [ClassAssertion(dice.choice(names), chains[0][0])]
+    if dice.random() < 0.4:
+        batch.append(SameIndividual(chains[0][0], chains[1][0]))
+    if dice.random() < 0.3:
+        batch.append(ObjectPropertyAssertion(forward, *dice.sample([*everyone, "urn:new"], 2)))
+    deletions = dice.sample(abox, 1) if dice.random() < 0.2 else []
+    return Case(TBox(tuple(dict.fromkeys(axioms))), tuple(dict.fromkeys(abox)), tuple(batch), tuple(deletions))
 
 
 @pytest.mark.parametrize("count", [120, pytest.param(1_000, marks=pytest.mark.slow)])

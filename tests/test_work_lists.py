@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import pytest
-from test_local import Case, check, counting_case, deletion_case
+from test_local import Case, chain_case, check, counting_case, deletion_case
 from test_model_columns import check_equal
 
 from abox_ops.counting.fine_columns import FineCounts
@@ -26,18 +24,11 @@ from abox_ops.told.work_list import Pace, WorkList
 from shiq.abox import abox_of
 from shiq.columns.arrays import Ints
 from shiq.model import (
-    THING,
     Assertion,
-    Axiom,
     Class,
     ClassAssertion,
-    DifferentIndividuals,
-    DisjointClasses,
     FunctionalObjectProperty,
     ObjectAllValuesFrom,
-    ObjectComplementOf,
-    ObjectInverseOf,
-    ObjectMaxCardinality,
     ObjectProperty,
     ObjectPropertyAssertion,
     ObjectUnionOf,
@@ -67,46 +58,6 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(Pace, "judge", lambda self, steps: taken.append(steps))
     monkeypatch.setattr(region, "_AROUND", 2)
     return taken
-
-
-def chain_case(seed: int) -> Case:
-    """Literals and equalities that run along chains, some of them closed to rings, with what gets in their way."""
-    dice = random.Random(seed)
-    names = [A, B, C]
-
-    def role() -> Any:
-        chosen = dice.choice((R, R, S))
-        return chosen if dice.random() < 0.8 else ObjectInverseOf(chosen)
-
-    def filler() -> Any:
-        return dice.choice([*names, *names, ObjectUnionOf(tuple(dice.sample(names, 2))), ObjectComplementOf(dice.choice(names))])
-
-    axioms: list[Axiom] = [SubClassOf(dice.choice(names), ObjectAllValuesFrom(role(), filler())) for _ in range(3)]
-    if dice.random() < 0.5:
-        axioms.append(SubClassOf(dice.choice([THING, *names]), ObjectMaxCardinality(1, role(), dice.choice([THING, *names]))))
-    if dice.random() < 0.4:
-        axioms.append(DisjointClasses(tuple(dice.sample(names, 2))))
-    chains = [[f"urn:{x}{i}" for i in range(dice.randint(2, 5))] for x in "ab"]
-    abox: list[Assertion] = []
-    for chain in chains:
-        abox += (ObjectPropertyAssertion(dice.choice((R, R, R, S)), *ends) for ends in pairwise(chain))
-        if dice.random() < 0.2:
-            abox.append(ObjectPropertyAssertion(R, chain[-1], chain[0]))
-    everyone = [i for chain in chains for i in chain]
-    for _ in range(dice.randint(0, 3)):
-        name = dice.choice(names)
-        abox.append(ClassAssertion(name if dice.random() < 0.5 else ObjectComplementOf(name), dice.choice(everyone)))
-    if dice.random() < 0.2:
-        abox.append(DifferentIndividuals(*dice.sample(everyone, 2)))
-    if dice.random() < 0.2:
-        abox.append(SameIndividual(*dice.sample(everyone, 2)))
-    batch: list[Assertion] = [ClassAssertion(dice.choice(names), chains[0][0])]
-    if dice.random() < 0.4:
-        batch.append(SameIndividual(chains[0][0], chains[1][0]))
-    if dice.random() < 0.3:
-        batch.append(ObjectPropertyAssertion(R, *dice.sample([*everyone, "urn:new"], 2)))
-    deletions = dice.sample(abox, 1) if dice.random() < 0.2 else []
-    return Case(TBox(tuple(dict.fromkeys(axioms))), tuple(dict.fromkeys(abox)), tuple(batch), tuple(deletions))
 
 
 def compare_chain(seed: int, decider: Decider) -> None:

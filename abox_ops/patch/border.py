@@ -33,8 +33,9 @@ class Border:
     """The rules between ``inside`` (I) and the rest, for one I and one assignment of labels.
 
     ``label``: what holds at an element in the part that it belongs to, told_N outside. ``clash``: the elements of I that told⁺
-    contradicts, which are in no merge class. ``changed``: the elements of I that A does
-    not have, or not as they are now. ``counts``: the counts and merge classes of I.
+    contradicts, which are in no merge class. ``changed``: the elements of I that A does not have, or not as they are now.
+    ``stood``: whether role(a, b), a inside, is an assertion of A between elements as they are now. ``counts``: the counts and
+    merge classes of I.
     """
 
     space: LabelSpace
@@ -44,6 +45,7 @@ class Border:
     inside: frozenset[str]
     clash: frozenset[str]
     changed: frozenset[str]
+    stood: Callable[[Role, str, str], bool]
     counts: Counts
     needs: Needs
     _within: dict[tuple[str, int], bool] = field(default_factory=dict)
@@ -54,7 +56,7 @@ class Border:
     def needs_at(self, role: Role, a: str, b: str) -> Iterator[UnmetClause]:
         """The clauses of role(a, b), a inside and b outside, that only a residual at a can meet."""
         la, lb = self.label(a), self.label(b)
-        is_old = self._stood(role, a, b)
+        is_old = self.stood(role, a, b)
         for c in self.space.clauses_of(role):
             if not c.decided_at_centre(la) and not c.decided_at_branch(lb):
                 if not (self.counts.is_within(a, c) if c.n else is_old and self._met_at_branch(c, a)):
@@ -88,10 +90,6 @@ class Border:
             members = [m for m in self.outside.classes.members(b) if self.whole.elements.find(m) not in self.inside]
             found = self._within[key] = self._counting.is_within_together(members, clause)
         return found
-
-    def _stood(self, role: Role, a: str, b: str) -> bool:
-        """Whether role(a, b) is an assertion of A between elements as they are now."""
-        return a not in self.changed and (role, b) in self.outside.graph.neighbours(a)
 
     def _met_at_branch(self, clause: CompiledClause, a: str) -> bool:
         """Rule R0 with the centre inside: told_N(a) refutes every literal of the centre, so the model met the clause at b."""

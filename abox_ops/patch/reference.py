@@ -46,7 +46,16 @@ class Patch(PatchState):
             self.clash = frozenset(self.contradictory())
             self.counts = Counts(self.space, self.whole, self.label, self.means.needs, inside - self.clash, fine=True)
             self.border = Border(
-                self.space, self.whole, self.outside, self.label, inside, self.clash, self.changed, self.counts, self.means.needs
+                self.space,
+                self.whole,
+                self.outside,
+                self.label,
+                inside,
+                self.clash,
+                self.changed,
+                self._stood,
+                self.counts,
+                self.means.needs,
             )
             pulled, unassumed = self._crossings()
             grown = pulled.keys() | self._start()
@@ -84,10 +93,9 @@ class Patch(PatchState):
         efforts. An element that contradicts itself asks for nothing."""
         found = {e: NO_EFFORT for e in self.told.labels if e not in self.inside and self._says_more(e)}
         for a in self.inside - self.contradictory():
-            is_new = self.told.is_fresh_or_joined(a)
             for role, b in self.whole.neighbours(a):
                 if b not in self.inside:
-                    before = None if is_new or (role, b) not in self.outside.graph.neighbours(a) else self.outside.label(a)
+                    before = self.outside.label(a) if self._stood(role, a, b) else None
                     labels = self._told_plus(a), self.outside.label(b), before
                     if asking_clause(self.space, role, *labels, all_plain=self.all_plain):
                         found[b] = found.get(b, NO_EFFORT).joined(self.effort.get(a, NO_EFFORT).beyond)

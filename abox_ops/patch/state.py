@@ -105,6 +105,10 @@ class PatchState:
         """See `abox_ops.patch.widening.Patch`."""
         return sum(1 for e in self.inside if self.effort.get(e, NO_EFFORT).reach == CLOSED)
 
+    def _stood(self, role: Role, a: str, b: str) -> bool:
+        """Whether role(a, b), a in I, is an assertion of A between elements as they are now."""
+        return not self.told.is_fresh_or_joined(a) and (role, b) in self.outside.graph.neighbours(a)
+
     def _assume(self) -> None:
         """A label for every element of I: first without triggers, then with those of clauses that such labels leave overfull."""
         changed = self.changed = frozenset(e for e in self.inside if self.told.is_fresh_or_joined(e))
