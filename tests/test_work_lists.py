@@ -20,7 +20,7 @@ from abox_ops.patch import asking_list
 from abox_ops.patch.asking_list import AskingList
 from abox_ops.told import region
 from abox_ops.told.region import Region
-from abox_ops.told.work_list import Pace, WorkList
+from abox_ops.told.work_list import RoundSizes, WorkList
 from shiq.abox import abox_of
 from shiq.columns.arrays import Ints
 from shiq.model import (
@@ -54,8 +54,8 @@ def decider() -> Iterator[Decider]:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Lists from the first round on, over as little as may be fetched at a time; the steps of each."""
     taken: list[int] = []
-    monkeypatch.setattr(Pace, "is_slow", lambda self, changed, everything: changed > 0)
-    monkeypatch.setattr(Pace, "judge", lambda self, steps: taken.append(steps))
+    monkeypatch.setattr(RoundSizes, "is_slow", lambda self, changed, everything: changed > 0)
+    monkeypatch.setattr(RoundSizes, "judge", lambda self, steps: taken.append(steps))
     monkeypatch.setattr(region, "_AROUND", 2)
     return taken
 

@@ -120,13 +120,6 @@ class Graph:
             at, _ = self._places(keys)
         return self._numbers[at]
 
-    def numbers_of(self, keys: Ints) -> Ints:
-        """The element of each of the base's numbers, by its `rep`; -1 for one that was not met."""
-        at, is_known = self._places(keys)
-        found = np.full(len(keys), -1, np.int64)
-        found[is_known] = self.rep[self._numbers[at[is_known]]]
-        return found
-
     def _places(self, keys: Ints) -> tuple[Ints, Bools]:
         """Where each of ``keys`` is, or would be, among those that were met; and which were."""
         if not len(self._keys):
@@ -355,6 +348,14 @@ class ElementFlags:
 
     def __set__(self, holder: Any, flag: Bools) -> None:
         setattr(holder, self._name, flag)
+
+
+def numbers_of(graph: Graph, keys: Ints) -> Ints:
+    """The element of ``graph`` for each of the base's numbers, by its `rep`; -1 for one that it has not met."""
+    at, is_known = graph._places(keys)
+    found = np.full(len(keys), -1, np.int64)
+    found[is_known] = graph.rep[graph._numbers[at[is_known]]]
+    return found
 
 
 def flags(count: int, chosen: Ints) -> Bools:

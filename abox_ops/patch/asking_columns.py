@@ -17,7 +17,7 @@ from shiq.columns.arrays import NONE, Ints, contained, unique
 NEW = -1
 
 
-class Asking:
+class ToldTurns:
     """Elements that come in, turn after turn, and what asks for each. Of an element that is as it was when its role assertions
     were last looked at, nothing is asked again."""
 

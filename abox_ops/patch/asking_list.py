@@ -10,7 +10,7 @@ import numpy as np
 from abox_ops.elements.base import FRESH
 from abox_ops.labels.calculus import clashes
 from abox_ops.labels.numbered import Bools
-from abox_ops.patch.asking_columns import NEW, Asking
+from abox_ops.patch.asking_columns import NEW, ToldTurns
 from abox_ops.patch.state_columns import PatchState
 from abox_ops.told.region import HalfEdge, Region
 from abox_ops.told.work_list import WorkList, active_after, adopt
@@ -21,7 +21,7 @@ class AskingList:
     """I of ``state``, growing turn by turn from elements that have just come in. ``walk``: told⁺; ``codes``: what asked for each
     element that came in, by key."""
 
-    def __init__(self, state: PatchState, asking: Asking) -> None:
+    def __init__(self, state: PatchState, asking: ToldTurns) -> None:
         graph = state.graph
         self.state, self.asking = state, asking
         self.region = Region(graph, self._certified)

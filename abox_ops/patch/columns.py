@@ -16,7 +16,7 @@ from abox_ops.elements.columns import flags
 from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.labels.numbered import EMPTY_ID, Bools
 from abox_ops.modules.found_columns import ROLES, AddSetColumns, code_of
-from abox_ops.patch.asking_columns import Asking
+from abox_ops.patch.asking_columns import ToldTurns
 from abox_ops.patch.asking_list import AskingList
 from abox_ops.patch.border_columns import Border
 from abox_ops.patch.frontier import Frontier
@@ -24,7 +24,7 @@ from abox_ops.patch.start_columns import started, uncovered
 from abox_ops.patch.state_columns import PatchInput
 from abox_ops.patch.widening_columns import WidenedState
 from abox_ops.told.columns import combine, saturate
-from abox_ops.told.work_list import Pace
+from abox_ops.told.work_list import RoundSizes
 from shiq.clause import ClausalTBox
 from shiq.columns.arrays import NONE, Columns, Ints, contained, row_codes, unique
 
@@ -36,7 +36,7 @@ class Patch(WidenedState):
         super().__init__(given)
         self._name = given.name
         self._asked: Sequence[NamedModule] | None = None
-        self._frontier, self._asking = Frontier(), Asking(self)
+        self._frontier, self._asking = Frontier(), ToldTurns(self)
         self._rows: tuple[Columns, Columns] | None = None
 
     @property
@@ -107,7 +107,7 @@ class Patch(WidenedState):
 
     def _settle(self, to_clash: bool, certain: Certain) -> bool:
         """See `abox_ops.patch.reference.Patch._settle`."""
-        pace = Pace()
+        pace = RoundSizes()
         while True:
             self._saturate()
             clashing = self.clashing()

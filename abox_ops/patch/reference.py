@@ -16,7 +16,6 @@ from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.labels.calculus import EMPTY, clashes, join
 from abox_ops.modules.closure import Closure
 from abox_ops.modules.components import KeptAssertions, modules
-from abox_ops.patch.asking import asking_clause
 from abox_ops.patch.border import Border
 from abox_ops.patch.effort import CLOSED, NO_EFFORT, Effort, turn
 from abox_ops.patch.state import PatchState
@@ -88,19 +87,6 @@ class Patch(PatchState):
             for e, effort in asked_for.items():
                 self._raise(e, effort)
 
-    def _asked_for(self) -> dict[str, Effort]:
-        """The elements outside of which told⁺ goes beyond told_N, or which a clause asks for whatever is guessed in I, with their
-        efforts. An element that contradicts itself asks for nothing."""
-        found = {e: NO_EFFORT for e in self.told.labels if e not in self.inside and self._says_more(e)}
-        for a in self.inside - self.contradictory():
-            for role, b in self.whole.neighbours(a):
-                if b not in self.inside:
-                    before = self.outside.label(a) if self._stood(role, a, b) else None
-                    labels = self._told_plus(a), self.outside.label(b), before
-                    if asking_clause(self.space, role, *labels, all_plain=self.all_plain):
-                        found[b] = found.get(b, NO_EFFORT).joined(self.effort.get(a, NO_EFFORT).beyond)
-        return found
-
     def _start(self) -> set[str]:
         """The elements of which the insertions say what is not part of the certified model, role assertions apart."""
         find = self.whole.elements.find
@@ -129,16 +115,6 @@ class Patch(PatchState):
                 if not {a, b} <= self.inside and self.clash.isdisjoint((a, b)) and not self._is_covered(role, a, b):
                     found |= {a, b}
         return found
-
-    def _says_more(self, element: str) -> bool:
-        """Whether told⁺ of an element goes beyond told_N, or the element is not one of A. Where every element is plain, a
-        clash that A has by itself is nothing new: A is certified by nobody then."""
-        if self.told.is_fresh_or_joined(element):
-            return True
-        label = self.told.labels[element]
-        positive, negative = self.space.visible(label)
-        known = self.outside.label(element)
-        return (clashes(label) and not (self.all_plain and clashes(known))) or bool(positive & ~known[0] or negative & ~known[1])
 
     def _are_old_and_different(self, a: str, b: str) -> bool:
         return not any(self.told.is_fresh_or_joined(e) for e in (a, b)) and self.outside.are_different(a, b)
@@ -228,10 +204,6 @@ class Patch(PatchState):
         return {b for e in elements for b in self.kept_out.get(e, ())} - self.inside
 
     # --- A_add -------------------------------------------------------------------------------------
-
-    def contradictory(self) -> set[str]:
-        """The elements of I that told⁺ alone contradicts."""
-        return {e for e in self.inside if clashes(self._told_plus(e))}
 
     def is_decided(self, element: str, property: str, literal: owl.Literal) -> bool:
         return self.means.data.is_decided(

@@ -14,6 +14,7 @@ from abox_ops.labels.irrelevance import Irrelevance
 from abox_ops.labels.needs import Needs
 from abox_ops.labels.residuals import Residuals
 from abox_ops.labels.seen import below, is_violated, seen_roles
+from abox_ops.patch.asking import asking_clause
 from abox_ops.patch.effort import CLOSED, NO_EFFORT, Effort
 from abox_ops.patch.outside import OutsideCompletion
 from abox_ops.told.told_plus import ToldPlus
@@ -108,6 +109,33 @@ class PatchState:
     def _stood(self, role: Role, a: str, b: str) -> bool:
         """Whether role(a, b), a in I, is an assertion of A between elements as they are now."""
         return not self.told.is_fresh_or_joined(a) and (role, b) in self.outside.graph.neighbours(a)
+
+    def _asked_for(self) -> dict[str, Effort]:
+        """The elements outside of which told⁺ goes beyond told_N, or which a clause asks for whatever is guessed in I, with their
+        efforts. An element that contradicts itself asks for nothing."""
+        found = {e: NO_EFFORT for e in self.told.labels if e not in self.inside and self._says_more(e)}
+        for a in self.inside - self.contradictory():
+            for role, b in self.whole.neighbours(a):
+                if b not in self.inside:
+                    before = self.outside.label(a) if self._stood(role, a, b) else None
+                    labels = self._told_plus(a), self.outside.label(b), before
+                    if asking_clause(self.space, role, *labels, all_plain=self.all_plain):
+                        found[b] = found.get(b, NO_EFFORT).joined(self.effort.get(a, NO_EFFORT).beyond)
+        return found
+
+    def _says_more(self, element: str) -> bool:
+        """Whether told⁺ of an element goes beyond told_N, or the element is not one of A. Where every element is plain, a
+        clash that A has by itself is nothing new: A is certified by nobody then."""
+        if self.told.is_fresh_or_joined(element):
+            return True
+        label = self.told.labels[element]
+        positive, negative = self.space.visible(label)
+        known = self.outside.label(element)
+        return (clashes(label) and not (self.all_plain and clashes(known))) or bool(positive & ~known[0] or negative & ~known[1])
+
+    def contradictory(self) -> set[str]:
+        """The elements of I that told⁺ alone contradicts."""
+        return {e for e in self.inside if clashes(self._told_plus(e))}
 
     def _assume(self) -> None:
         """A label for every element of I: first without triggers, then with those of clauses that such labels leave overfull."""

@@ -16,7 +16,7 @@ from abox_ops.elements.columns import Graph, flags, longer
 from abox_ops.labels.calculus import CompiledClause
 from abox_ops.labels.columns import Calculus, distinct_values
 from abox_ops.labels.numbered import EMPTY_ID, Bools
-from abox_ops.told.work_list import Pace, narrow_walk
+from abox_ops.told.work_list import RoundSizes, narrow_walk
 from shiq.columns.arrays import Ints, distinct, unique
 
 
@@ -39,7 +39,7 @@ def saturate(
     """
     changed = active if changed is None else changed
     closed(calculus, graph, changed)
-    pace = Pace()
+    pace = RoundSizes()
     while True:
         reached = changed
         while changed.any():

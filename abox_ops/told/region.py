@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from abox_ops.elements.base import FRESH
-from abox_ops.elements.columns import Graph
+from abox_ops.elements.columns import Graph, numbers_of
 from shiq.columns.arrays import Ints, positions, unique
 from shiq.columns.rows import DIFFERENT
 
@@ -129,7 +129,7 @@ class Region:
     def _take_in(self, keys: Ints) -> Ints:
         """Notes what ``graph`` knows of ``keys``, else what A says; the keys of what they are part of."""
         graph = self.graph
-        number = graph.numbers_of(keys)
+        number = numbers_of(graph, keys)
         is_known = number >= 0
         found, label = keys.copy(), np.zeros(len(keys), np.int64)
         found[is_known], label[is_known] = graph.key[number[is_known]], graph.label[number[is_known]]

@@ -25,7 +25,7 @@ _PATIENCE = 6
 _FEW, _SHARE = 64, 256
 
 
-class Pace:
+class RoundSizes:
     """Whether rounds have become so small that a work list is cheaper. It waits longer each time that a list did little."""
 
     def __init__(self) -> None:
