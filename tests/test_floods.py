@@ -1,0 +1,74 @@
+"""The cost adversary: no planted line costs more than its neighbourhood, and the mechanisms that once did are found again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from abox_ops.modules.decide import Decider
+from abox_ops.patch import effort_columns
+from abox_ops.patch.effort import Effort
+from abox_ops.told.work_list import RoundSizes
+from shiq.model import (
+    Class,
+    ClassAssertion,
+    DisjointClasses,
+    ObjectAllValuesFrom,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    ObjectUnionOf,
+    SubClassOf,
+    TBox,
+)
+from shiq.signature import signature_of
+from tests.tools.floods import KNOWN_FLOODS, compare, search_floods
+from tests.tools.random_ontologies.recurring import RecurringWorld
+
+A, B, C, D = (Class(f"urn:{name}") for name in "ABCD")
+R = ObjectProperty("urn:R")
+
+
+def chain(size: int, axioms: tuple[Any, ...], kind: str) -> RecurringWorld:
+    """A chain of R with A at its head as the line, and a batch about an individual apart from it."""
+    base = [ObjectPropertyAssertion(R, f"urn:{i}", f"urn:{i + 1}") for i in range(size)]
+    apart, line = (ClassAssertion(D, "urn:apart"),), ClassAssertion(A, "urn:0")
+    return RecurringWorld(TBox(axioms, signature_of([*axioms, *base, *apart, line])), tuple(base), apart, line, kind, "chain")
+
+
+def alternation(size: int) -> RecurringWorld:
+    axioms = (
+        SubClassOf(A, ObjectAllValuesFrom(R, ObjectUnionOf((A, C)))),
+        SubClassOf(C, ObjectAllValuesFrom(R, ObjectUnionOf((A, B)))),
+        SubClassOf(B, ObjectAllValuesFrom(R, A)),
+        DisjointClasses((A, B)),
+    )
+    return chain(size, axioms, "class at the head")
+
+
+def propagation(size: int) -> RecurringWorld:
+    return chain(size, (SubClassOf(A, ObjectAllValuesFrom(R, A)),), "class at the head")
+
+
+@pytest.mark.parametrize("seed", range(0, 24, 2))
+def test_no_line_floods(seed: int) -> None:
+    assert {str(flood) for flood in search_floods(seed) or () if seed not in KNOWN_FLOODS} == set()
+
+
+@pytest.mark.parametrize(("world", "size"), [(alternation, 24), (propagation, 100)])
+def test_chains_cost_what_they_are_long(world: Callable[[int], RecurringWorld], size: int) -> None:
+    assert compare(0, [world(size), world(2 * size)], ("model",)) == []
+
+
+def test_questions_with_residuals_asked_in_full_one_element_a_turn_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Decider, "attempt", Decider.decide)
+    monkeypatch.setattr(effort_columns, "next_effort", lambda turns, elements, size: Effort(turns + 1, elements + size))
+    floods = compare(0, [alternation(12), alternation(24)], ("model",))
+    assert {"laid_out", "handed_on"} & {flood.count for flood in floods or ()}
+
+
+def test_rounds_over_arrays_for_each_hop_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RoundSizes, "is_slow", lambda *_: False)
+    floods = compare(0, [propagation(100), propagation(200)], ("model",))
+    assert "work" in {flood.count for flood in floods or ()}
