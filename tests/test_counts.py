@@ -37,7 +37,7 @@ def test_a_reading_counts_both(tmp_path: Path) -> None:
     ("text", "number", "count"),
     [
         (":x :p 1 , 2 , 3 .", 3, 3),  # an undeclared property: each triple is an assertion
-        (":A rdfs:subClassOf [ owl:onProperty :q ; owl:maxCardinality 1 ] .", 1, 3),  # an axiom that cannot be read
+        (":A rdfs:subClassOf [ owl:onProperty :q ; owl:maxCardinality true ] .", 1, 3),  # an axiom that cannot be read
         ("[] a owl:Class ; owl:unionOf ( :A :Z ) .", 1, 6),  # an expression that nothing uses
     ],
 )
@@ -50,17 +50,17 @@ def test_how_it_is_told(file: Path) -> None:
     said = shiq("lint", file, "-q").stdout
     assert "2 outside-shiq (13 triples): an axiom" in said
     assert "not interpreted: 2 outside-shiq (13 triples)" in said
-    restriction = "[ a owl:Restriction ; owl:onProperty :q ; owl:maxCardinality 1 ]"
+    restriction = "[ a owl:Restriction ; owl:onProperty :q ; owl:maxCardinality true ]"
     file.write_text(f"{PREFIXES} :A a owl:Class ; rdfs:subClassOf {restriction} .")
     result = check_insertions(file, None, None, engine="memory", reasoner="own", allow=["empty-tbox"])
-    assert "1 × undeclared (4 triples), first: " in result.reason
-    (row,) = (x for x in result.to_dict()["evidence"]["leftovers"] if x["kind"] == "undeclared")
+    assert "1 × malformed (4 triples), first: " in result.reason
+    (row,) = (x for x in result.to_dict()["evidence"]["leftovers"] if x["kind"] == "malformed")
     assert (row["items"], row["count"]) == (1, 4)
     assert counted("undeclared", [Leftover("undeclared", "", count=5), Leftover("undeclared", "")]) == "6 undeclared"
 
 
 def test_status_counts_them_so_too(file: Path, tmp_path: Path) -> None:
-    lines = "".join(f"<urn:x> <urn:p> <urn:{i}> .\n" for i in range(3))
+    lines = "".join(f"<urn:x> <urn:t#p> <urn:{i}> .\n" for i in range(3))
     (tmp_path / "a.nt").write_text(f"<urn:x> a broken line\n{lines}")
     allow = [part for kind in ("outside-shiq", "undeclared", "malformed") for part in ("--allow", kind)]
     store = tmp_path / "kg"

@@ -359,7 +359,7 @@ def test_what_is_read_is_not_written_over(onto: str, tmp_path: Path, capsys: pyt
     for option in ("--out", "--verdicts", "--rejects", "--accepted", "--quarantine", "--json", "--checkpoint"):
         for target in (*kept, tmp_path / "link.ofn", tmp_path / "hard.nt", tmp_path / "folder" / "deep" / "rows.jsonl"):
             assert ran(*common, option, str(target)) == 2
-            assert "is read there" in capsys.readouterr().err
+            assert f"{option} {target} " in capsys.readouterr().err
     assert ran("plan", "--tbox", onto, "--json", onto) == 2
     assert ran(*common, "--out", str(tmp_path / "x"), "--json", str(tmp_path / "x")) == 2
     assert {file: Path(file).read_bytes() for file in kept} == kept
@@ -379,7 +379,7 @@ def test_what_an_ontology_imports_is_not_written_over(onto: str, tmp_path: Path,
     common += ["--catalog", str(tmp_path / "catalog.xml")]
     for name in ("upper.ofn", "below/top.ttl"):
         assert ran(*common, "--out", str(tmp_path / name)) == 2
-        assert "has it for what is imported" in capsys.readouterr().err
+        assert "--catalog" in capsys.readouterr().err
     assert ran(*common, "--out", str(tmp_path / "below" / "rows.jsonl")) == 1
 
 
@@ -438,8 +438,8 @@ def test_a_source_cut_in_mid_line(onto: str, tmp_path: Path) -> None:
 
 def test_outputs_that_cannot_be_written(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = lines(tmp_path / "e.jsonl", *STREAM)
-    for out in ("/dev/full", str(tmp_path / "no" / "such" / "folder.jsonl")):
-        assert ran("consistency", "--tbox", onto, "--window", "2", "--source", source, "-q", "--to", "9", "--out", out) == 4
+    for out, code in (("/dev/full", 4), (str(tmp_path / "no" / "such" / "folder.jsonl"), 2)):
+        assert ran("consistency", "--tbox", onto, "--window", "2", "--source", source, "-q", "--to", "9", "--out", out) == code
         assert out in capsys.readouterr().err
 
 

@@ -14,7 +14,7 @@ import click
 from jobs.commands.options import Nearest, Seconds
 from jobs.commands.places import WRITES_ROWS, GuardedCommand, Reads
 from jobs.commands.stream.options import Feed, catalog_option, feeding, keep_known, static_option, store_option, tbox_option
-from shiq.errors import UsageError
+from shiq.errors import ShiqError, UsageError
 from streams.enrichment.policies import POLICIES
 
 
@@ -23,7 +23,10 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
     # Loaded where there is a mapping.
     from streams.enrichment.mapping.reader import read_mapping
 
-    files = {(each.source.folder / each.source.name).resolve() for each in read_mapping(mapping).values()}
+    try:
+        files = {(each.source.folder / each.source.name).resolve() for each in read_mapping(mapping).values()}
+    except ShiqError:
+        files = set()  # what is wrong with it is told by the command itself
     return lambda path: path.resolve() in files
 
 
