@@ -69,6 +69,7 @@ def test_foreign_terms_can_be_asked_to_block(tmp_path: Path) -> None:
         *("<http://example.org/onto#Cta>", "<https://example.org/onto#Bird>", "<http://www.example.org/onto#Bird>"),
         *("<http://example.org/onto/Bird>", "<http://example.org/onto.owl#Bird>", "<http://example.org/Onto#Bird>"),
         *("<http://exmaple.org/onto#Bird>", "<http://example.org/ontp#Bird>"),
+        *("<http://example.org/ontoCat>", "<http://example.org/ontoBird>"),
     ],
 )
 def test_a_misspelt_term_or_namespace_blocks(tmp_path: Path, term: str) -> None:
@@ -101,6 +102,26 @@ def test_negative_assertions_of_foreign_terms_are_asked_about(tmp_path: Path) ->
         "[] a owl:NegativePropertyAssertion ; owl:sourceIndividual :c ; owl:assertionProperty f:near ; owl:targetIndividual :d ."
     )
     assert certified(tmp_path, CATS + rows).verdict is Verdict.INCONSISTENT
+
+
+@pytest.mark.parametrize("term", ["Cat/", "C/at", "Cat#", "Ca:t"])
+def test_a_separator_inside_of_a_term_or_behind_it_blocks(tmp_path: Path, term: str) -> None:
+    ontology = CATS.replace("/onto#", "/onto/")
+    result = checked(
+        tmp_path, ontology, f":tom a <http://example.org/onto/{term}> . :tim a f:Pet , <http://example.org/onto/Cat> ."
+    )
+    assert result.verdict is Verdict.UNDETERMINED and kinds(result)["undeclared"] == 1
+
+
+@pytest.mark.parametrize("above", ["rdfs:label", "<http://www.w3.org/2004/02/skos/core#note>", "f:note", ":noted"])
+def test_an_axiom_of_a_property_below_one_of_annotations_counts(tmp_path: Path, above: str) -> None:
+    """Such a property may be of data or of individuals all the same, and no axiom of it may be lost."""
+    text = (
+        CATS
+        + f"f:note a owl:AnnotationProperty . :noted a rdf:Property ; rdfs:subPropertyOf f:note . :q rdfs:subPropertyOf {above} ."
+    )
+    assert certified(tmp_path, text + " :rex a :Dog ; :q 'a' .").verdict is Verdict.CONSISTENT
+    assert certified(tmp_path, text + " :q rdfs:domain :Cat . :rex a :Dog ; :q 'a' .").verdict is Verdict.INCONSISTENT
 
 
 OPEN = CATS + ":p a rdf:Property ; rdfs:domain :Cat . :q rdfs:subPropertyOf :p .\n"

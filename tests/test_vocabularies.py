@@ -58,6 +58,27 @@ def test_an_import_is_answered_by_the_table_and_its_axioms_refute(tmp_path: Path
     assert [x.kind for x in result.evidence.leftovers] == ["vocabulary"]
 
 
+@pytest.mark.parametrize("value", ['"Ann"', ":ann"])
+@pytest.mark.parametrize(
+    "axiom",
+    [
+        "dcterms:creator rdfs:domain :Dog .",
+        ":by a owl:DatatypeProperty ; rdfs:subPropertyOf dcterms:creator . dcterms:creator rdfs:domain :Dog . :tom :by 'x' .",
+        "[] a owl:Restriction ; owl:onProperty dcterms:creator ; owl:minCardinality 1 ; rdfs:subClassOf :Dog .",
+    ],
+)
+def test_own_axioms_on_an_imported_term_of_open_kind_count_in_both_readings(tmp_path: Path, axiom: str, value: str) -> None:
+    text = IMPORT.replace("http://www.w3.org/2004/02/skos/core", "http://purl.org/dc/terms/") + axiom
+    result = certified(tmp_path, text + f":tom a :Cat ; dcterms:creator {value} .")
+    assert result.verdict is Verdict.INCONSISTENT
+    assert certified(tmp_path, text + f":tom a :Dog ; dcterms:creator {value} .").verdict is Verdict.CONSISTENT
+
+
+def test_a_term_of_a_table_at_an_axiom_annotates_it(tmp_path: Path) -> None:
+    result = certified(tmp_path, "[] a owl:AllDisjointClasses ; owl:members ( :Cat :Dog :Bird ) ; dcterms:source 'a book' .")
+    assert result.verdict is Verdict.CONSISTENT and result.evidence.ledger["annotation"] == 1
+
+
 def test_an_import_of_another_version_stays_missing(tmp_path: Path) -> None:
     result = certified(tmp_path, IMPORT.replace("/2004/02/skos/core", "/2009/08/skos-reference/skos.rdf") + BOTH)
     assert result.verdict is Verdict.UNDETERMINED and "missing-import" in result.reason

@@ -167,7 +167,7 @@ def resolve(
     on_axiom = _marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
     if on_axiom.any():
         noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
-        noted |= _marked(triples, known.annotation_properties)[predicates[on_axiom]]
+        noted |= (_marked(triples, known.annotation_properties) | only_in_table)[predicates[on_axiom]]
         bucket[on_axiom] = np.where(noted, _ANNOTATED, _MALFORMED)
     foreign = _foreign(triples, known, bucket == _UNDECLARED, np.where(types, values, predicates))
     misspelt = _misspelt(triples)

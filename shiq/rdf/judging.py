@@ -132,7 +132,7 @@ def left_out(parsed: ParsedRange, bulk: Bulk) -> tuple[Iterator[Leftover], ...]:
     """Each line and triple of a judged range that is left out, as it stands, by the parts `LEFT_OUT`, by line. What is said with
     a name that the TBox does not know is in A."""
     triples = parsed.triples
-    groups = [one_by_one(triples, leftover) for leftover in bulk.leftovers if leftover.kind != "undeclared"]
+    groups = [one_by_one(triples, leftover) for leftover in bulk.leftovers if leftover.kind not in ("undeclared", "foreign")]
     ill_typed = (found for row in bulk.ill_typed for found in one_by_one(triples, _ill_typed(triples, row)))
     return iter(parsed.rejects.whole), merge(*groups, key=lambda leftover: leftover.line), ill_typed
 
@@ -191,7 +191,10 @@ def refuse_no_triples(reports: Collection[RangeReport], why: str = "") -> None:
 
 
 #: The order in which `shiq.rdf.bulk` tells of rows, by how a message begins.
-_ORDER = ("the TBox does not know the class", "the TBox does not know the property", "the datatype", "", "there is no")
+_ORDER = (
+    *("the TBox does not know the class", "the TBox does not know the property", "the class", "the property"),
+    *("the datatype", "", "there is no"),
+)
 
 _LAST = 1 << 62
 
@@ -199,7 +202,7 @@ _LAST = 1 << 62
 def _place(leftover: Leftover) -> int:
     if leftover.kind == "ill-typed":
         return len(_ORDER)
-    return next(i for i in (0, 1, 2, 4, 3) if leftover.message.startswith(_ORDER[i]))
+    return next(i for i in (0, 1, 2, 3, 4, 6, 5) if leftover.message.startswith(_ORDER[i]))
 
 
 def is_of_unknown_property(leftover: Leftover) -> bool:

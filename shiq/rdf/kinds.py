@@ -34,7 +34,8 @@ OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
 class Kinds:
     """Names by kind, built-in ones left out. A property in ``punned`` is declared as object and data property both. One that is
     an annotation property beside an object or data property is in both sets, and read as the latter. ``components``: properties
-    of unknown kind that axioms force to be of one kind, for each of them."""
+    of unknown kind that axioms force to be of one kind, for each of them. ``two``: properties of which axioms were
+    read in both readings before, so that only a declaration settles their kind."""
 
     classes: set[str] = field(default_factory=set)
     datatypes: set[str] = field(default_factory=set)
@@ -43,6 +44,13 @@ class Kinds:
     annotation_properties: set[str] = field(default_factory=set)
     punned: set[str] = field(default_factory=set)
     components: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    two: frozenset[str] = frozenset()
+
+    def reopen(self) -> None:
+        """Counts those of ``two`` that have no kind as object and as data properties."""
+        left = [iri for iri in self.two if iri not in self.object_properties and iri not in self.data_properties]
+        self.object_properties.update(left)
+        self.data_properties.update(left)
 
     def component_of(self, iri: str) -> str:
         """The first of the properties that are of the same kind as ``iri``, whatever kind that is."""
@@ -147,7 +155,8 @@ def find_kinds(
     graph: VocabularyGraph, base: Signature, fixed: Signature | None = None, uses: Sequence[Use] = ()
 ) -> tuple[Kinds, list[Problem]]:
     """The kinds of all names: those of ``base`` first, then the graph's declarations, then what use shows. Declarations are
-    accounted for; illegal ones become problems. ``fixed``: the vocabulary of a TBox that was read before, if there is one;
+    accounted for; illegal ones become problems. What is of open kind in
+    ``base`` has no kind yet. ``fixed``: the vocabulary of a TBox that was read before, if there is one;
     ``uses``: of names, in inputs that did not come as triples."""
     declared: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     characterised: set[str] = set()
@@ -161,9 +170,10 @@ def find_kinds(
     kinds = Kinds(
         set(base.classes),
         set(base.datatypes),
-        set(base.object_properties),
-        set(base.data_properties),
+        set(base.object_properties - base.open_properties),
+        set(base.data_properties - base.open_properties),
         set(base.annotation_properties),
+        two=base.open_properties,
     )
     for iri in characterised:
         if DATA not in declared[iri] and iri not in kinds.data_properties:

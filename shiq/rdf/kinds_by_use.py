@@ -9,7 +9,7 @@ from shiq.model import OWL, RDFS, Literal
 from shiq.rdf.graph import UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds, kinds_of
 from shiq.rdf.triples import Term
-from shiq.rdf.vocabulary import ANNOTATIONS, BUILT_IN_DATA, BUILT_IN_OBJECT, is_reserved
+from shiq.rdf.vocabulary import ANNOTATIONS, BUILT_IN_DATA, BUILT_IN_OBJECT, DECLARATIONS, TYPE, is_reserved
 from shiq.vocabularies import kind_of
 
 _BOTH_CLASSES = (RDFS + "subClassOf", OWL + "disjointWith")
@@ -52,24 +52,42 @@ def infer(graph: VocabularyGraph, kinds: Kinds) -> None:
             continue
         kind = kinds.property_kind(iri)
         for other in sorted(links[iri]):
-            if kind and not is_reserved(other) and not kinds_of(kinds, other) and other not in kinds.punned:
+            if kind in (OBJECT, DATA) and not is_reserved(other) and not kinds_of(kinds, other) and other not in kinds.punned:
                 _settle(kinds, other, {kind})
                 stack.append(other)
+    kinds.components.clear()
+    bearing: set[str] | None = None
     for iri in sorted(links):
         if iri not in kinds.components and _is_open(kinds, iri):
-            members = _linked(links, iri)
-            kinds.components.update(dict.fromkeys(members, members))
+            members = _linked(kinds, links, iri)
+            if bearing is None:
+                bearing = set(_bearing_axioms(graph))
+            beside = {other for member in members for other in links[member]}
+            if bearing.isdisjoint(members) and kinds.two.isdisjoint(members) and any(map(kinds.is_annotation, beside)):
+                kinds.annotation_properties.update(members)
+            else:
+                kinds.components.update(dict.fromkeys(members, members))
+
+
+def _bearing_axioms(graph: VocabularyGraph) -> Iterator[str]:
+    """The subjects and objects of what an annotation property would lose: all but declarations and plain inclusions."""
+    for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
+        if predicate == RDFS + "subPropertyOf" or (predicate == TYPE and value in DECLARATIONS):
+            continue
+        yield subject
+        if isinstance(value, str):
+            yield value
 
 
 def _is_open(kinds: Kinds, iri: str) -> bool:
     return not is_reserved(iri) and not kinds_of(kinds, iri) and iri not in kinds.punned
 
 
-def _linked(links: dict[str, set[str]], start: str) -> tuple[str, ...]:
-    """All that is linked with ``start``, directly or not, in order. Stops because each property is visited once."""
+def _linked(kinds: Kinds, links: dict[str, set[str]], start: str) -> tuple[str, ...]:
+    """All of open kind that is linked with ``start``, directly or not, in order. Stops because each is visited once."""
     found, stack = {start}, [start]
     while stack:
-        new = {iri for iri in links[stack.pop()] - found if not is_reserved(iri)}
+        new = {iri for iri in links[stack.pop()] - found if _is_open(kinds, iri)}
         found |= new
         stack += new
     return tuple(sorted(found))
@@ -101,6 +119,8 @@ def take_known(graph: VocabularyGraph, kinds: Kinds) -> bool:
 
 
 def _settle(kinds: Kinds, iri: str, found: set[str]) -> None:
+    if iri in kinds.two:
+        return
     if found == {OBJECT}:
         kinds.object_properties.add(iri)
     elif found == {DATA}:

@@ -51,7 +51,22 @@ class OwnNamespaces:
         core = _core(namespace_of(iri))
         if core in self._own:
             return self._own[core]
-        return next((namespace for own, namespace in self._own.items() if _is_near(core, own)), "")
+        near = next((namespace for own, namespace in self._own.items() if _is_near(core, own)), "")
+        return near or self._without_separator.get(_squeezed(iri), "") or self._run_together(iri, core)
+
+    def _run_together(self, iri: str, core: str) -> str:
+        """The own namespace that ``iri`` begins with, the separator behind it left out, as by a prefix that lacks it."""
+        text = _core(iri)
+        return next((space for own, space in self._own.items() if len(core) < len(own) and text.startswith(own)), "")
+
+    @cached_property
+    def _without_separator(self) -> dict[str, str]:
+        """The namespace of each name by the name's letters."""
+        return {_squeezed(name): namespace_of(name) for name in self._names}
+
+
+def _squeezed(iri: str) -> str:
+    return re.sub(r"[/#:]", "", _core(iri))
 
 
 def _core(namespace: str) -> str:

@@ -163,6 +163,7 @@ class _Reader:
             from shiq.rdf.mapping import map_graph
 
             self.mapping = map_graph(graph, self.kinds, expressions, lambda name: name in self._typed(), whole=fixed is None)
+        self.kinds.reopen()
 
     def _imply(self) -> list[tuple[int, list[int]]]:
         """Adds the triples that annotated axioms stand for, where they are not there themselves; for those in the graph, the
