@@ -28,7 +28,6 @@ from shiq.clause_axioms import clause_axioms, module_assertions
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.functional import ontology_text
 from shiq.rdf import read_ontology
-from shiq.reasoner import create
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
@@ -155,8 +154,7 @@ def replay(packed: Reproducer, *, heap: str = "1g", timeout: float | None = None
         reading = read_ontology([path])
         result = certify(path, reasoner="own", engine="memory", criterion="none", max_conflicts=0, timeout=timeout)
     answers = {"own": Answer(result.verdict, result.reason)}
-    hermit = create("hermit", heap=heap)
-    assert isinstance(hermit, HermitReasoner)
+    hermit = HermitReasoner(heap)
     try:
         answers["hermit"] = hermit.consistent(reading.tbox.axioms, list(reading.abox), timeout or 300.0)
     except OperationalError as error:
