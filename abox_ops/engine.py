@@ -7,7 +7,7 @@ batch. It never asks a reasoner. All engines give equal add sets for equal input
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from shiq.abox import ABox
@@ -75,10 +75,6 @@ class WideningFigures:
         """Those of two parts of a batch, which were asked about side by side."""
         counts = (self.questions + other.questions, self.elements + other.elements, self.closed + other.closed)
         return WideningFigures(max(self.rounds, other.rounds), *counts)
-
-    def to_dict(self) -> dict[str, int]:
-        """The counts by name; empty where nothing was widened."""
-        return asdict(self) if self.questions else {}
 
 
 NO_WIDENING = WideningFigures()

@@ -20,6 +20,7 @@ from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from jobs.files import is_device
+from jobs.store.place import is_store
 from shiq.errors import UsageError
 from shiq.sources import TABLE
 
@@ -92,17 +93,6 @@ def share_no_stdout(outputs: Iterable[tuple[str, str | None]]) -> None:
     there = [option for option, name in outputs if name == "-"]
     if len(there) > 1:
         raise UsageError(f"{there[-1]} and {there[0]} are both stdout", f"Give {there[-1]} a file.")
-
-
-def is_store(folder: Path) -> bool:
-    """Whether a store lies in ``folder``, be it unfinished or damaged."""
-    if not folder.is_dir():
-        return False
-    # Loaded where there is a folder: most runs name files.
-    from jobs.store.lock import LOCK
-    from jobs.store.manifest import MANIFEST, TABLES
-
-    return (folder / TABLES).is_dir() and ((folder / MANIFEST).is_file() or (folder / LOCK).is_file())
 
 
 #: A file or folder, or an address that is none.

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from abox_ops.modules.decide import Decider
-from abox_ops.patch import effort_columns
+from abox_ops.patch import widening_columns
 from abox_ops.patch.effort import Effort
-from abox_ops.told.work_list import RoundSizes
+from abox_ops.told.columns import RoundSizes
 from shiq.model import (
     Class,
     ClassAssertion,
@@ -63,7 +63,7 @@ def test_chains_cost_what_they_are_long(world: Callable[[int], RecurringWorld], 
 
 def test_questions_with_residuals_asked_in_full_one_element_a_turn_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Decider, "attempt", Decider.decide)
-    monkeypatch.setattr(effort_columns, "next_effort", lambda turns, elements, size: Effort(turns + 1, elements + size))
+    monkeypatch.setattr(widening_columns, "next_effort", lambda turns, elements, size: Effort(turns + 1, elements + size))
     floods = compare(0, [alternation(12), alternation(24)], ("model",))
     assert {"laid_out", "handed_on"} & {flood.count for flood in floods or ()}
 

@@ -48,7 +48,6 @@ ROOMS = (
     "jobs.checking.outside",
     "jobs.checking.deciding",
     "jobs.checking.certifying",
-    "jobs.checking.deciders",
     "jobs.checking.above",
     "jobs.checking.session",
     "jobs.checking.calls",

@@ -21,7 +21,7 @@ from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.patch import effort
 from abox_ops.patch.effort import CLOSED, Effort
-from abox_ops.patch.effort_columns import EffortColumns
+from abox_ops.patch.widening_columns import EffortColumns
 from shiq.abox import abox_of
 from shiq.check import check_insertions, index, open_store
 from shiq.clause import ClausalTBox

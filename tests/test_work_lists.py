@@ -19,8 +19,9 @@ from abox_ops.modules.decide import Decider
 from abox_ops.patch import asking_list
 from abox_ops.patch.asking_list import AskingList
 from abox_ops.told import region
+from abox_ops.told.columns import RoundSizes
 from abox_ops.told.region import Region
-from abox_ops.told.work_list import RoundSizes, WorkList
+from abox_ops.told.work_list import WorkList
 from shiq.abox import abox_of
 from shiq.columns.arrays import Ints
 from shiq.model import (

@@ -178,9 +178,10 @@ class OpenAssertions:
         return ClassValues(self.calculus, classes, members, self.labels()[members[1]], rows, self.graph.whole.literals_of)
 
     def kept_data(self, elements: Ints) -> Columns:
-        enter_stage("checking data values")
         seen = self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated_properties
         rows = data_rows(self.graph, elements if seen else NONE)
+        if len(rows["element"]):
+            enter_stage("checking data values")
         kept = ~self.is_decided(rows["element"], rows["property"], rows["literal"])
         return {name: column[kept] for name, column in rows.items()}
 

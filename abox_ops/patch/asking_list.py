@@ -1,4 +1,4 @@
-"""Turns of told⁺ one element after another, where each turn brings in few: `abox_ops.patch.asking_columns` by a work list
+"""Turns of told⁺ one element after another, where each turn brings in few: `abox_ops.patch.start_columns` by a work list
 (THEORY, "The loop": turns of told⁺)."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 from abox_ops.elements.base import FRESH
 from abox_ops.labels.calculus import clashes
 from abox_ops.labels.numbered import Bools
-from abox_ops.patch.asking_columns import NEW, ToldTurns
+from abox_ops.patch.start_columns import NEW, ToldTurns
 from abox_ops.patch.state_columns import PatchState
 from abox_ops.told.region import HalfEdge, Region
 from abox_ops.told.work_list import WorkList, active_after, adopt

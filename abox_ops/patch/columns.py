@@ -16,15 +16,13 @@ from abox_ops.elements.columns import flags
 from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.labels.numbered import EMPTY_ID, Bools
 from abox_ops.modules.found_columns import ROLES, AddSetColumns, code_of
-from abox_ops.patch.asking_columns import ToldTurns
 from abox_ops.patch.asking_list import AskingList
 from abox_ops.patch.border_columns import Border
 from abox_ops.patch.frontier import Frontier
-from abox_ops.patch.start_columns import started, uncovered
+from abox_ops.patch.start_columns import ToldTurns, started, uncovered
 from abox_ops.patch.state_columns import PatchInput
 from abox_ops.patch.widening_columns import WidenedState
-from abox_ops.told.columns import combine, saturate
-from abox_ops.told.work_list import RoundSizes
+from abox_ops.told.columns import RoundSizes, combine, saturate
 from shiq.clause import ClausalTBox
 from shiq.columns.arrays import NONE, Columns, Ints, contained, row_codes, unique
 

@@ -1,16 +1,78 @@
 """How a patch in columns goes on after a module failed (THEORY, "How much is asked, and how far I grows"): what is assumed is
-given up, and what residuals kept out comes in."""
+given up, and what residuals kept out comes in. `abox_ops.patch.effort` says how far."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from abox_ops.labels.numbered import Bools
-from abox_ops.patch.effort import CLOSED, Effort
-from abox_ops.patch.effort_columns import EffortColumns
+from abox_ops.patch.effort import CLOSED, Effort, next_effort
 from abox_ops.patch.state_columns import PatchInput, PatchState
 from shiq.columns.arrays import NONE, Ints, is_in, unique
+
+
+class EffortColumns:
+    """Turns, elements and reach, a row each; 0 of elements beyond the columns."""
+
+    def __init__(self) -> None:
+        self._rows = np.zeros((3, 0), np.int64)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether any element has turns, elements or a reach."""
+        return bool(self._rows.any())
+
+    def reaches(self, elements: Ints) -> Bools:
+        """Whether each of ``elements`` pulls in what no rule covers, without a residual."""
+        known = elements < self._rows.shape[1]
+        found = np.zeros(len(elements), np.bool_)
+        found[known] = self._rows[2, elements[known]] > 0
+        return found
+
+    def closed(self, elements: Ints) -> int:
+        """How many of ``elements`` are closed."""
+        return int((self._rows[2, elements[elements < self._rows.shape[1]]] == CLOSED).sum())
+
+    def after_turn(self, elements: Ints) -> Effort:
+        """See `abox_ops.patch.effort.turn`; ``elements``: those of the module."""
+        turns, laid_out, _ = self._rows[:, elements[elements < self._rows.shape[1]]].max(axis=1, initial=0).tolist()
+        return next_effort(turns, laid_out, len(elements))
+
+    def raise_to(self, elements: Ints, effort: Effort) -> None:
+        """Gives each of ``elements`` the greater of its own effort and ``effort``."""
+        if len(elements):
+            self._lengthen(int(elements.max()) + 1)
+            least = np.array([[effort.turns], [effort.elements], [effort.reach]], np.int64)
+            self._rows[:, elements] = np.maximum(self._rows[:, elements], least)
+
+    def hand_on(self, source: Ints, target: Ints) -> None:
+        """Gives each of ``target`` what it has of coming in over a role assertion of ``source``."""
+        known = source < self._rows.shape[1]
+        source, target = source[known], target[known]
+        if not len(source):
+            return
+        self._lengthen(int(target.max()) + 1)
+        turns, laid_out, reach = self._rows[:, source]
+        reach = np.where(reach == CLOSED, reach, np.maximum(reach - 1, 0))
+        self._raise(target, turns, laid_out, reach)
+
+    def merge(self, rep: Ints) -> None:
+        """Gives each element that is made of several the greatest efforts of its parts; ``rep``: the element of each number."""
+        moved = np.flatnonzero(rep[: self._rows.shape[1]] != np.arange(self._rows.shape[1]))
+        if len(moved):
+            self._lengthen(int(rep[moved].max()) + 1)
+            self._raise(rep[moved], *self._rows[:, moved])
+
+    def _raise(self, elements: Ints, *efforts: Ints) -> None:
+        for row, values in zip(self._rows, efforts):
+            np.maximum.at(row, elements, values)
+
+    def _lengthen(self, count: int) -> None:
+        if (more := count - self._rows.shape[1]) > 0:
+            self._rows = np.concatenate([self._rows, np.zeros((3, more), np.int64)], axis=1)
 
 
 class WidenedState(PatchState):

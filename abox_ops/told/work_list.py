@@ -19,28 +19,6 @@ from abox_ops.labels.numbered import Bools
 from abox_ops.told.region import HalfEdge, Region
 from shiq.columns.arrays import Ints
 
-#: How many small rounds, one after another, make it a chain.
-_PATIENCE = 6
-#: Elements that a small round changes, and of how many elements of the graph there may be one more: a round looks at all.
-_FEW, _SHARE = 64, 256
-
-
-class RoundSizes:
-    """Whether rounds have become so small that a work list is cheaper. It waits longer each time that a list did little."""
-
-    def __init__(self) -> None:
-        self._small, self._patience = 0, _PATIENCE
-
-    def is_slow(self, changed: int, everything: int) -> bool:
-        """Notes a round that changed so many elements, in a graph of ``everything``; whether it is time for a list."""
-        self._small = self._small + 1 if changed <= _FEW + everything // _SHARE else 0
-        return self._small >= self._patience
-
-    def judge(self, steps: int) -> None:
-        """Notes how many steps a list did."""
-        self._small = 0
-        self._patience = _PATIENCE if steps > 8 * self._patience else 2 * self._patience
-
 
 class WorkList:
     """told of ``region``, from the labels that it has: literals run between ``active`` elements. ``from_outside``: see

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 from abox_ops.engine import KnowledgeBase, Layering
 from jobs.checking.answer import in_time
 from jobs.checking.base import OpenBase
-from jobs.checking.deciders import DeciderPool
-from jobs.checking.deciding import check_batch
+from jobs.checking.deciding import DeciderPool, check_batch
 from jobs.checking.options import Clock, Options
 from shiq.offers import offers
 from shiq.result import Result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from abox_ops.engine import MODEL, NO_WIDENING, AddSet, NamedModule, PatchAddSet, WideningFigures
@@ -75,7 +75,7 @@ def result_of(
             reasoner_calls=found.calls,
             seconds=clock.seconds,
             spark=found.cost,
-            widening=_widening(found).to_dict(),
+            widening=asdict(widening) if (widening := _widening(found)).questions else {},
         ),
         evidence=_evidence(
             options,

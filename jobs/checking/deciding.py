@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from abox_ops.engine import MODEL, AddSet, Inquiry, ModelKnowledgeBase, Settling, unheard
 from abox_ops.modules.decide import Decider
@@ -273,8 +274,8 @@ def unmatched_deletions(knowledge_base: Asserting, deletions: ABox, places: Plac
 
 def sent_by(decider: Decider) -> Mapping[str, int]:
     """What the reasoner has sent elsewhere so far (`shiq.result.Evidence`); empty if nothing."""
-    counted = decider.reasoner.sent.to_dict() if offers(decider.reasoner, Sending) else {}
-    return counted if any(counted.values()) else {}
+    sending = decider.reasoner
+    return sending.sent.to_dict() if offers(sending, Sending) and sending.sent.questions else {}
 
 
 def sent_since(decider: Decider, before: Mapping[str, int]) -> Mapping[str, int]:
@@ -324,3 +325,43 @@ class OpenedDecider:
     def __exit__(self, *_: object) -> None:
         if self._decider is not None:
             close_decider(self._decider)
+
+
+_Key: TypeAlias = tuple[str, str, float, bool]
+
+
+class DeciderPool:
+    """Deciders by what they ask, and how."""
+
+    def __init__(self) -> None:
+        self._known: dict[_Key, Decider] = {}
+
+    def lookup(self, options: Options) -> Decider:
+        """The decider that ``options`` ask for, ready for one more check; a new one in place of one whose audit disagreed."""
+        key = _key(options)
+        if key in self._known and has_disagreed(self._known[key]):
+            self.drop(options)
+        if key not in self._known:
+            self._known[key] = new_decider(options)
+        decider = self._known[key]
+        decider.asked, decider.progress = 0, options.progress
+        return decider
+
+    def drop(self, options: Options) -> None:
+        """Close and forget the decider that ``options`` ask for."""
+        close_decider(self._known.pop(_key(options)))
+
+    def forget_answers(self) -> None:
+        """Forget the answers, which are about clauses that are worked out for each snapshot."""
+        for decider in self._known.values():
+            decider.forget()
+
+    def close(self) -> None:
+        """Free the reasoners; it may be called twice."""
+        for decider in self._known.values():
+            close_decider(decider)
+        self._known.clear()
+
+
+def _key(options: Options) -> _Key:
+    return options.reasoner, options.heap, options.audit, options.accept_agpl

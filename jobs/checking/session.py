@@ -13,8 +13,7 @@ from abox_ops.engine import KnowledgeBase
 from jobs.checking.above import CheckAbove, checker_above
 from jobs.checking.answer import in_time
 from jobs.checking.base import DistributedEngine, InputBatch, OpenBase, agreed
-from jobs.checking.deciders import DeciderPool
-from jobs.checking.deciding import check_batch, timed_batch
+from jobs.checking.deciding import DeciderPool, check_batch, timed_batch
 from jobs.checking.inputs import (
     is_outside,
     leaves_out,

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,12 +17,12 @@ import click
 
 import shiq
 from jobs.files import json_text, write_whole
-from jobs.progress import ProgressLine
 from jobs.text.results import result_text
 from shiq.stages import report_stages_to
 from shiq.verdict import EXIT_CODES
 
 if TYPE_CHECKING:
+    from jobs.progress import ProgressLine
     from jobs.reports.locations import SideFiles
 
 #: Makes an answer as JSON, which is not done where nobody asked for it.
@@ -31,6 +32,14 @@ Answer: TypeAlias = Callable[[], dict[str, Any]]
 def level(quiet: bool, verbose: bool) -> int:
     """How much is told, as `jobs.progress.ProgressLine` takes it."""
     return 0 if quiet else 2 if verbose else 1
+
+
+def progress_line(verbose: bool) -> ProgressLine:
+    """The line that shows how far a run is."""
+    # Loaded where it is shown.
+    from jobs.progress import ProgressLine
+
+    return ProgressLine(2 if verbose else 1)
 
 
 def write_json(target: str | None, value: dict[str, Any]) -> None:
@@ -72,10 +81,10 @@ def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], as
             return run_check(lambda settings: events.seen(call(settings)), options, asked)
     quiet, verbose, json_file = options.pop("quiet"), options.pop("verbose"), options.pop("json_file")
     answer = answering(options.pop("reports"), json_file)
-    progress = ProgressLine(level(quiet, verbose))
+    progress = None if quiet else progress_line(verbose)
     heard = Heard(json_file, asked, progress)
     try:
-        with report_stages_to(progress):
+        with report_stages_to(progress) if progress else nullcontext():
             result = call({**options, "progress": progress, "certain": heard})
     except KeyboardInterrupt:
         # Of a store that was to be written nothing is there yet.
@@ -84,7 +93,8 @@ def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], as
         result = heard.interrupted()
     finally:
         heard.close()
-        progress.close()
+        if progress:
+            progress.close()
     if json_file != "-":
         text = result_text(result, verbose=verbose)
         click.echo(text.partition("\n")[2] if heard.result is not None else text)
@@ -97,7 +107,7 @@ class Heard:
     """Prints the verdict of an inconsistent batch when it is certain, and writes it to ``json_file``; from then on SIGTERM is
     what Ctrl-C is: it ends explaining, and what is known is told."""
 
-    def __init__(self, json_file: str | None, asked: Request, progress: ProgressLine) -> None:
+    def __init__(self, json_file: str | None, asked: Request, progress: ProgressLine | None) -> None:
         self._json_file, self._asked, self._progress = json_file, asked, progress
         self._stop = StopSignal()
         self.result: shiq.Result | None = None
@@ -107,7 +117,8 @@ class Heard:
         self._stop.listen()
         if self._json_file == "-":
             return
-        self._progress.clear()
+        if self._progress:
+            self._progress.clear()
         click.echo(result.verdict.value.upper())
         sys.stdout.flush()
         if self._json_file:

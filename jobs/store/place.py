@@ -65,6 +65,17 @@ def place_of(named: str | Place) -> Place:
     )
 
 
+def is_store(folder: Path) -> bool:
+    """Whether a store lies in ``folder``, be it unfinished or damaged."""
+    if not folder.is_dir():
+        return False
+    # Loaded where there is a folder: most runs name files.
+    from jobs.store.lock import LOCK
+    from jobs.store.manifest import MANIFEST, TABLES
+
+    return (folder / TABLES).is_dir() and ((folder / MANIFEST).is_file() or (folder / LOCK).is_file())
+
+
 def file_at(place: Place, name: str, size: int | None = None) -> Path:
     """The file ``name`` of ``place``, to be read: itself, or a copy. ``size``: its bytes, where they are known.
 
