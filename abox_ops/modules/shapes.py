@@ -93,21 +93,19 @@ class Shapes:
         return [self._tokenised(row) if row else () for row in rows]
 
     def _tokenised(self, row: list[tuple[bool, str, Literal]]) -> Hashable:
+        """The data of one node by equal values, in one pass: a node may have thousands. A literal stands for itself where a
+        different value comes before, and whether the two are one is not known (`shiq.datatypes.DataTheory.same`)."""
         row = sorted(row, key=lambda x: (x[0], x[1], repr(self._token(x[2])), x[2].lexical, x[2].datatype, x[2].language))
-        distinct: list[Literal] = []
+        numbers: dict[Hashable, int] = {}
+        first_vague = len(row)
         found: list[Hashable] = []
         for positive, property, literal in row:
-            token = self._token(literal)
-            for i, other in enumerate(distinct):
-                same = self._theory.same(literal, other)
-                if same is None:
-                    token = literal
-                elif same:
-                    found.append((positive, property, token, i))
-                    break
-            else:
-                found.append((positive, property, token, len(distinct)))
-                distinct.append(literal)
+            number = numbers.setdefault(self._theory.identity(literal), len(numbers))
+            is_vague = self._theory.is_vague(literal)
+            by_itself = number > 0 if is_vague else first_vague < number
+            if is_vague:
+                first_vague = min(first_vague, number)
+            found.append((positive, property, literal if by_itself else self._token(literal), number))
         return tuple(found)
 
     def _token(self, literal: Literal) -> Hashable:

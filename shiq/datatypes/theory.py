@@ -80,6 +80,16 @@ class DataTheory:
             return True
         return None if a.is_opaque or b.is_opaque else False
 
+    def identity(self, literal: Literal) -> Hashable:
+        """A key of what ``literal`` denotes: literals have the same one iff `same` holds of them."""
+        value = self.value(literal)
+        return literal if isinstance(value, IllTyped) else value
+
+    def is_vague(self, literal: Literal) -> bool:
+        """Whether `same` has no answer for ``literal`` and any other value: it denotes nothing, or its datatype is unknown."""
+        value = self.value(literal)
+        return isinstance(value, IllTyped) or value.is_opaque
+
     def contains(self, range: DataRange, literal: Literal) -> bool | None:
         """Whether the value of ``literal`` lies in ``range``; False if it is ill-typed, None if not decided."""
         return self._members.made((range, literal), lambda: self._contains(range, literal))
