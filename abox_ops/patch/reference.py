@@ -52,7 +52,7 @@ class Patch(PatchState):
                 inside,
                 self.clash,
                 self.changed,
-                self._stood,
+                self._was_asserted,
                 self.counts,
                 self.means.needs,
             )

@@ -106,7 +106,7 @@ class PatchState:
         """See `abox_ops.patch.widening.Patch`."""
         return sum(1 for e in self.inside if self.effort.get(e, NO_EFFORT).reach == CLOSED)
 
-    def _stood(self, role: Role, a: str, b: str) -> bool:
+    def _was_asserted(self, role: Role, a: str, b: str) -> bool:
         """Whether role(a, b), a in I, is an assertion of A between elements as they are now."""
         return not self.told.is_fresh_or_joined(a) and (role, b) in self.outside.graph.neighbours(a)
 
@@ -117,7 +117,7 @@ class PatchState:
         for a in self.inside - self.contradictory():
             for role, b in self.whole.neighbours(a):
                 if b not in self.inside:
-                    before = self.outside.label(a) if self._stood(role, a, b) else None
+                    before = self.outside.label(a) if self._was_asserted(role, a, b) else None
                     labels = self._told_plus(a), self.outside.label(b), before
                     if asking_clause(self.space, role, *labels, all_plain=self.all_plain):
                         found[b] = found.get(b, NO_EFFORT).joined(self.effort.get(a, NO_EFFORT).beyond)

@@ -95,7 +95,7 @@ def _refuse(search: Search, program: NodeProgram) -> None:
     if proof is not None:
         raise TableauClash(proof, program.x)
     search.opaque = search.opaque or program.describe()
-    raise TableauClash(program.rest(), program.x)
+    raise TableauClash(program.dependency_set(), program.x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class NodeProgram:
                 found |= 1 << (search.inputs + level)
         return found
 
-    def rest(self) -> int:
+    def dependency_set(self) -> int:
         """What the counts rest on."""
         search, x, rest = self.search, self.x, 0
         for need in self.needs:
