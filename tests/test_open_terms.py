@@ -69,7 +69,12 @@ def test_foreign_terms_can_be_asked_to_block(tmp_path: Path) -> None:
         *("<http://example.org/onto#Cta>", "<https://example.org/onto#Bird>", "<http://www.example.org/onto#Bird>"),
         *("<http://example.org/onto/Bird>", "<http://example.org/onto.owl#Bird>", "<http://example.org/Onto#Bird>"),
         *("<http://exmaple.org/onto#Bird>", "<http://example.org/ontp#Bird>"),
-        *("<http://example.org/ontoCat>", "<http://example.org/ontoBird>"),
+        *(
+            "<http://example.org/ontoCat>",
+            "<http://example.org/ontoBird>",
+            "<http://example.ogr/onto#Cat>",
+            "<http:/example.org/onto#Bird>",
+        ),
     ],
 )
 def test_a_misspelt_term_or_namespace_blocks(tmp_path: Path, term: str) -> None:

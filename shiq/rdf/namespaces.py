@@ -15,10 +15,12 @@ import re
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 
+from shiq.rdf.vocabulary import local_name
+
 #: All OBO ontologies share this folder; the prefix before the number tells them apart.
 _OBO = "http://purl.obolibrary.org/obo/"
 #: Parts of a namespace that say nothing of which vocabulary it is.
-_IDLE = re.compile(r"^[a-z]+://(www\.)?|\.(owl|rdf|ttl|rdfs|n3)(?=$)|[#/]+$")
+_IDLE = re.compile(r"^[a-z]+:/+(www\.)?|\.(owl|rdf|ttl|rdfs|n3)(?=$)|[#/:]+$")
 
 
 def namespace_of(iri: str) -> str:
@@ -52,7 +54,25 @@ class OwnNamespaces:
         if core in self._own:
             return self._own[core]
         near = next((namespace for own, namespace in self._own.items() if _is_near(core, own)), "")
-        return near or self._without_separator.get(_squeezed(iri), "") or self._run_together(iri, core)
+        return near or self._misspelt(iri) or self._without_separator.get(_squeezed(iri), "") or self._run_together(iri, core)
+
+    def _misspelt(self, iri: str) -> str:
+        """The own namespace of a name that differs from ``iri`` in one or two letters before the local name."""
+        local = local_name(iri)
+        before = _core(iri.removesuffix(local))
+        for name in self._by_local_name.get(local, ()):
+            other = _core(name.removesuffix(local))
+            if abs(len(before) - len(other)) <= 2 and _distance(before, other) <= 2:
+                return namespace_of(name)
+        return ""
+
+    @cached_property
+    def _by_local_name(self) -> dict[str, list[str]]:
+        """The names that end alike."""
+        found: dict[str, list[str]] = {}
+        for name in sorted(self._names):
+            found.setdefault(local_name(name), []).append(name)
+        return found
 
     def _run_together(self, iri: str, core: str) -> str:
         """The own namespace that ``iri`` begins with, the separator behind it left out, as by a prefix that lacks it."""
@@ -65,8 +85,12 @@ class OwnNamespaces:
         return {_squeezed(name): namespace_of(name) for name in self._names}
 
 
+#: Deletes what separates the parts of a name.
+_SEPARATORS = str.maketrans("", "", "/#:_")
+
+
 def _squeezed(iri: str) -> str:
-    return re.sub(r"[/#:]", "", _core(iri))
+    return iri.translate(_SEPARATORS)
 
 
 def _core(namespace: str) -> str:
