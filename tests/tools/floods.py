@@ -45,8 +45,7 @@ from tests.tools.random_ontologies.recurring import RecurringWorld, random_world
 
 #: Seeds of which a flood is known and not mended, with the reason.
 _ROUNDS = "over role assertions that may clash one element a round comes in, and each round looks at all of them"
-_LIST = "a work list along a ring, where told of the base says the same"
-KNOWN_FLOODS: Mapping[int, str] = {**dict.fromkeys((7, 33, 45, 59, 92), _ROUNDS), 57: _LIST}
+KNOWN_FLOODS: Mapping[int, str] = dict.fromkeys((7, 33, 59), _ROUNDS)
 #: A check that does more work than this is stopped: it exploded.
 MOST_WORK = 6_000_000
 #: Pieces of the smaller of the two bases; the larger has twice as many.
@@ -225,12 +224,12 @@ def compare(seed: int, worlds: Sequence[RecurringWorld], criteria: Sequence[str]
         floods.append(Flood(seed, rule, count, (extra[0], extra[1]), assertions, worlds[1]))
 
     extra: dict[str, list[Costs]] = {}
+    whole: dict[str, Costs] = {}
     for criterion in criteria:
         try:
-            extra[criterion] = [
-                measure(world, (*world.batch, world.line), criterion)[1] - measure(world, world.batch, criterion)[1]
-                for world in worlds
-            ]
+            costs = [measure(world, (*world.batch, world.line), criterion)[1] for world in worlds]
+            whole[criterion] = costs[1]
+            extra[criterion] = [with_line - measure(world, world.batch, criterion)[1] for with_line, world in zip(costs, worlds)]
         except Exploded:
             report(f"exploded ({criterion})", "work", (MOST_WORK, MOST_WORK))
             return floods
@@ -246,8 +245,8 @@ def compare(seed: int, worlds: Sequence[RecurringWorld], criteria: Sequence[str]
         if reaches[1].refutes and costs[1].looked_at > _NEAR * reaches[1].touching + slack["looked_at"]:
             report(f"leaves its neighbourhood ({criterion})", "looked_at", [cost.looked_at for cost in costs])
     for count in ("looked_at", "laid_out", "work") if len(criteria) == 2 else ():
-        model, clausal = (getattr(extra[criterion][1], count) for criterion in ("model", "clausal"))
-        if model > _MODEL * max(clausal, 0) + 2 * slack[count]:
+        model, clausal = (getattr(whole[criterion], count) for criterion in ("model", "clausal"))
+        if model > _MODEL * clausal + slack[count]:
             report(f"is more than of clausal ({clausal:,})", count, [getattr(cost, count) for cost in extra["model"]])
     return floods
 
@@ -256,7 +255,7 @@ def compare(seed: int, worlds: Sequence[RecurringWorld], criteria: Sequence[str]
 #: than `clausal` the criterion `model` may count.
 _TOLERANCE, _NEAR, _MODEL = 1.35, 2.0, 3.0
 #: What each count may come to in any case.
-_SLACK = {"looked_at": 12, "rounds": 4, "questions": 8, "laid_out": 40, "handed_on": 2, "work": 6_000}
+_SLACK = {"looked_at": 12, "rounds": 8, "questions": 8, "laid_out": 40, "handed_on": 2, "work": 6_000}
 
 
 # --- many seeds ---------------------------------------------------------------------------------------------
