@@ -38,7 +38,7 @@ def _covers_whatever_stands_there(patch: Patch, role: Role, a: str, b: str) -> b
 
 
 PLANTED: dict[str, tuple[type, str, Any]] = {
-    "NewPairIsNoOldInstance": (Patch, "_stood", _always),
+    "NewPairIsNoOldInstance": (Patch, "_was_asserted", _always),
     "FillerNotCountedBefore": (Border, "_filled", _always),
     "TakenForAWitness": (Border, "_takes_nobody", _always),
     "WitnessOfItsOwn": (_Count, "joined", frozenset()),

@@ -220,7 +220,7 @@ def _always(*_: Any) -> bool:
 
 
 PLANTED: dict[str, tuple[type, str, Any]] = {
-    "new pair": (Patch, "_stood", _always),
+    "new pair": (Patch, "_was_asserted", _always),
     "new pair outside": (Border, "is_covered_outside", _always),
     "pulled in with what was inserted": (Patch, "_told_plus", lambda self, e: self.told.before(e)),
     "neq": (Border, "_is_apart", _always),

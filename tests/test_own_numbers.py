@@ -236,7 +236,7 @@ def test_five_and_five() -> None:
 
 
 def _refuse_as_proof(search: Search, program: NodeProgram) -> None:
-    raise TableauClash(program.rest(), program.x)
+    raise TableauClash(program.dependency_set(), program.x)
 
 
 def test_a_clash_taken_for_a_proof_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
