@@ -219,6 +219,8 @@ class _Declaring:
             classes = False
         two = []
         before = kinds_of(kinds, iri)
+        if iri in kinds.two and {OBJECT, DATA} <= uses.keys():
+            before = {OBJECT, DATA}  # said of it outright, not left open
         held = {kind for kind in (OBJECT, DATA, ANNOTATION) if kind in by_kind} | before
         if held == {ANNOTATION}:
             held |= uses.keys()
