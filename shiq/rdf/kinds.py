@@ -155,9 +155,9 @@ def find_kinds(
     graph: VocabularyGraph, base: Signature, fixed: Signature | None = None, uses: Sequence[Use] = ()
 ) -> tuple[Kinds, list[Problem]]:
     """The kinds of all names: those of ``base`` first, then the graph's declarations, then what use shows. Declarations are
-    accounted for; illegal ones become problems. What is of open kind in
-    ``base`` has no kind yet. ``fixed``: the vocabulary of a TBox that was read before, if there is one;
-    ``uses``: of names, in inputs that did not come as triples."""
+    accounted for; illegal ones become problems. What is of open kind in ``base`` has no kind yet.
+    ``fixed``: the vocabulary of a TBox that was read before, if there is one. ``uses``: of names, in inputs
+    that did not come as triples."""
     declared: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     characterised: set[str] = set()
     for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):

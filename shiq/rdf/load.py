@@ -201,7 +201,7 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
     message = f"{table.label} is imported: from shiq's table, {len(table.axioms):,} axioms"
     loaded.leftovers.append(Leftover("vocabulary", message, name))
     loaded.imports += ((iri, Leftover("missing-import", f"<{iri}> is imported, but not read", name)) for iri in table.imports)
-    for iri in sorted(document.signature.object_properties & document.signature.data_properties):
+    for iri in sorted(document.signature.open_properties):
         loaded.leftovers.append(Leftover("two-readings", f"nothing says whether <{iri}> is an object or a data property", name))
 
 

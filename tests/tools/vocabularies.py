@@ -98,7 +98,7 @@ def make_table(name: str, path: Path) -> dict[str, Any]:
 
 def _kinds(reading: Reading, path: Path, namespaces: tuple[str, ...]) -> dict[str, str]:
     signature = reading.tbox.signature
-    both = signature.object_properties & signature.data_properties
+    both = signature.open_properties
     found: dict[str, str] = {}
     plain = load([path], "t", None).triples
     typed = zip(plain.subject, plain.predicate, plain.object)
