@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from abox_ops.entailment import Entailment
 from jobs.evaluation.streams import building
 from shiq.errors import InputError, UsageError
+from shiq.rml.compiled import compiled, parse_record
 from shiq.verdict import Verdict
 from streams.enrichment import Enricher, open_enricher
 from streams.enrichment.direct import Direct
-from streams.enrichment.mapping.compiled import compiled, parse_record
 from streams.enrichment.statements import split
 from tests.command_line import shiq
 from tests.tools import building_gateway

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from streams.enrichment.mapping.compiled import compiled, parse_record
+from shiq.rml.compiled import compiled, parse_record
 
 PREFIXES = (
     "@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix rml: <http://semweb.mmlab.be/ns/rml#> . "

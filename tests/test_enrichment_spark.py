@@ -246,7 +246,7 @@ def _same_as_local(made: Path, source: Path, folder: Path) -> None:
 
 
 def _pairs(rows: list[str], source: Path) -> Iterator[tuple[str, Any]]:
-    from streams.enrichment.mapping.compiled import parse_record
+    from shiq.rml.compiled import parse_record
 
     lines = source.read_text().splitlines()
     for row in rows:

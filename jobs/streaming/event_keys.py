@@ -13,12 +13,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from jobs.spark.worker import kept
 from jobs.streaming.chunks import EventLimits, cut, packed
 from jobs.streaming.shipped import ShippedValue
+from shiq.rml.compiled import MappingProgram
 from shiq.verdict import Verdict
 from streams.enrichment.answers import EnrichedEvent, entry_of
 from streams.enrichment.cache import Entry
 from streams.enrichment.entries import entry_text, key_text
 from streams.enrichment.knowledge import StaticKnowledge
-from streams.enrichment.mapping.compiled import MappingProgram
 from streams.enrichment.positions import Key
 from streams.enrichment.questions import EventQuestion, EventReader
 from streams.enrichment.realize import Realizer

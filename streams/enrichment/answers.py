@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from abox_ops.entailment import Entailment
+from shiq.rml.tokens import TYPE
 from shiq.verdict import Verdict
 from streams.enrichment.cache import Entry
 from streams.enrichment.positions import EventKey
 from streams.enrichment.reading import shown
-from streams.enrichment.statements import TYPE, individual, token
+from streams.enrichment.statements import individual, token
 
 
 class EnrichedEvent(NamedTuple):

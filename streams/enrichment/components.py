@@ -12,12 +12,13 @@ from typing import Final, TypeAlias
 
 from abox_ops.elements.quotient import Partition
 from shiq.lazily import Lazily
+from shiq.rml.tokens import TYPE, is_resource
 from shiq.verdict import Verdict
 from streams.enrichment.answers import EnrichedEvent
 from streams.enrichment.cache import Entry
 from streams.enrichment.questions import EventQuestion, EventReader
 from streams.enrichment.reading import apart, labels_of, relabelled, together
-from streams.enrichment.statements import TYPE, OddError, is_resource, split
+from streams.enrichment.statements import OddError, split
 
 _NUMBERS: Final = count(1)
 #: The numbers of the events of a component.

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shiq import model as owl
+from shiq.rml.compiled import MappingProgram, Number, natural, term_of, text_of
+from shiq.rml.model import MappingJoin, Path_, TermMap, TriplesMap
+from shiq.rml.tokens import TYPE, Statement
 from streams.enrichment.key import CountedValue, Keys
-from streams.enrichment.mapping.compiled import MappingProgram, Number, natural, term_of, text_of
-from streams.enrichment.mapping.model import MappingJoin, Path_, TermMap, TriplesMap
 from streams.enrichment.positions import EventKey
-from streams.enrichment.statements import TYPE, Statement
 
 #: Literals of one term, and combinations of what a key rests on, that are remembered.
 _KEPT: Final = 200_000

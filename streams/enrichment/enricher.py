@@ -11,6 +11,8 @@ from typing import Any
 
 from shiq.amounts import count
 from shiq.errors import UsageError
+from shiq.rml.compiled import MappingProgram
+from shiq.rml.tokens import Statement
 from shiq.verdict import Verdict
 from streams.enrichment.answers import EnrichedEvent, EnrichmentCounts, entry_of
 from streams.enrichment.cache import Entries, Entry
@@ -18,12 +20,11 @@ from streams.enrichment.components import Components, WindowEvent
 from streams.enrichment.entries import EntriesFile
 from streams.enrichment.key import IllTypedError, Keys
 from streams.enrichment.knowledge import StaticKnowledge
-from streams.enrichment.mapping.compiled import MappingProgram
 from streams.enrichment.prefill import Combinations, PrefillCounts
 from streams.enrichment.questions import EventQuestion, EventReader, undecided
 from streams.enrichment.reading import together
 from streams.enrichment.realize import Realizer
-from streams.enrichment.statements import OddError, Statement, assertions_of
+from streams.enrichment.statements import OddError, assertions_of
 
 
 class Enricher:

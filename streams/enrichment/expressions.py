@@ -7,8 +7,9 @@ from typing import Any
 from shiq import model as owl
 from shiq.functional.writer import axiom_text
 from shiq.ntriples import literal as literal_text
+from shiq.rml.tokens import TYPE, Statement
 from shiq.signature import parts
-from streams.enrichment.statements import TYPE, Statement, plain_statement, token
+from streams.enrichment.statements import plain_statement, token
 
 
 def statement(assertion: owl.Assertion) -> Statement:

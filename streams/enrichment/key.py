@@ -15,20 +15,12 @@ from typing import Any, Final
 from shiq import model as owl
 from shiq.datatypes.values import DataValue
 from shiq.ntriples import literal as literal_text
+from shiq.rml.tokens import Statement, is_resource
 from streams.enrichment.expressions import named_in, statement
 from streams.enrichment.knowledge import StaticKnowledge, is_simple
 from streams.enrichment.positions import EventKey, Key, ordered
 from streams.enrichment.regions import Regions
-from streams.enrichment.statements import (
-    Kind,
-    OddError,
-    Statement,
-    Vocabulary,
-    class_atom,
-    is_resource,
-    literal_of,
-    token,
-)
+from streams.enrichment.statements import Kind, OddError, Vocabulary, class_atom, literal_of, token
 
 #: Pairs of predicate and object that are remembered.
 _KEPT: Final = 200_000

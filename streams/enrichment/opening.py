@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from shiq.rml.compiled import compiled
 from streams.enrichment.cache import Entries
 from streams.enrichment.enricher import Enricher
 from streams.enrichment.entries import EntriesFile
 from streams.enrichment.knowledge import knowledge_of
-from streams.enrichment.mapping.compiled import compiled
 from streams.enrichment.policies import capacity_of, policy_named
 from streams.enrichment.realize import Realizer
 

@@ -17,14 +17,15 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from shiq import model as owl
+from shiq.rml.compiled import MappingProgram, MissingValueError, Number, natural, term_of, text_of
+from shiq.rml.model import MappingJoin, Path_, TermMap
+from shiq.rml.tokens import TYPE, Statement
 from shiq.signature import parts
 from shiq.verdict import Verdict
 from streams.enrichment.key import CountedValue, IllTypedError, Keys
 from streams.enrichment.knowledge import StaticKnowledge
-from streams.enrichment.mapping.compiled import MappingProgram, MissingValueError, Number, natural, term_of, text_of
-from streams.enrichment.mapping.model import MappingJoin, Path_, TermMap
 from streams.enrichment.samples import samples
-from streams.enrichment.statements import TYPE, OddError, Statement
+from streams.enrichment.statements import OddError
 
 #: In place of a value that a record lacks.
 _ABSENT: Final = object()

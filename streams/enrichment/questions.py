@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from shiq import model as owl
 from shiq.catalog import Catalog, read_catalog
 from shiq.lazily import Lazily
+from shiq.rml.compiled import MappingProgram, MissingValueError
+from shiq.rml.tokens import Statement
 from shiq.verdict import Verdict
 from streams.enrichment.answers import EnrichedEvent
 from streams.enrichment.cache import Entry
@@ -17,10 +19,9 @@ from streams.enrichment.direct import Direct
 from streams.enrichment.jsonld import JsonRecord, record_of
 from streams.enrichment.key import IllTypedError, Keys
 from streams.enrichment.knowledge import StaticKnowledge
-from streams.enrichment.mapping.compiled import MappingProgram, MissingValueError
 from streams.enrichment.positions import EventKey
 from streams.enrichment.reading import lines_of, read
-from streams.enrichment.statements import OddError, Statement, assertions_of, split
+from streams.enrichment.statements import OddError, assertions_of, split
 
 
 class EventQuestion(NamedTuple):

@@ -6,7 +6,7 @@ import csv
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from streams.enrichment.mapping.compiled import Number, parse_record
+from shiq.rml.compiled import Number, parse_record
 from streams.enrichment.questions import EventReader
 from streams.front.event import Event, EventError, parse_event, time_of
 from streams.front.record import Record

@@ -9,25 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from typing import Final, TypeAlias
+from typing import Final
 
 from shiq import model as owl
 from shiq.built_in import TOP
 from shiq.ntriples import literal as literal_text
+from shiq.rml.tokens import TYPE, Statement, is_resource
 from shiq.signature import is_reserved
 from streams.enrichment.knowledge import StaticKnowledge
 from streams.enrichment.regions import Regions
 
-#: Subject, predicate and object, as N-Triples has them.
-Statement: TypeAlias = tuple[str, str, str]
-
-TYPE: Final = f"<{owl.RDF}type>"
 SAME, DIFFERENT = f"<{owl.OWL}sameAs>", f"<{owl.OWL}differentFrom>"
 _ANNOTATIONS: Final = frozenset(f"<{owl.RDFS}{name}>" for name in ("label", "comment", "seeAlso", "isDefinedBy"))
 #: Types that say nothing, and that say all.
 _SILENT, _FALSE = frozenset((f"<{owl.OWL}Thing>",)), f"<{owl.OWL}Nothing>"
 
-_RESOURCE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*>|_:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _LITERAL = re.compile(
     r'"([^"\\\n\r]*)"(?:\^\^<([A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*)>|@([A-Za-z]+(?:-[A-Za-z0-9]+)*))?'
 )
@@ -89,11 +85,6 @@ class Vocabulary:
         if iri in self._signature.data_properties:
             return True
         return False if iri in self._signature.object_properties else None
-
-
-def is_resource(token: str) -> bool:
-    """Whether ``token`` is an absolute IRI or a blank node, with nothing odd about it."""
-    return _RESOURCE.fullmatch(token) is not None
 
 
 def literal_of(token: str) -> owl.Literal:

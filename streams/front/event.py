@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final, NamedTuple
 
+from shiq.rml.tokens import RepeatedMemberError, members_once
+
 #: Microseconds of each unit of time.
 UNITS: Final[Mapping[str, int]] = {"msec": 1_000, "sec": 1_000_000, "min": 60_000_000, "hrs": 3_600_000_000}
 #: Times are below this.
@@ -49,7 +51,7 @@ def parse_event(text: str | bytes, unit: str = "sec") -> Event:
         if end < len(whole):
             raise EventError(f"no JSON: extra data: {whole[end:][:80]}")
     except (ValueError, RecursionError) as error:
-        raise EventError(str(error) if isinstance(error, EventError) else f"no JSON: {error}") from None
+        raise EventError(str(error) if isinstance(error, EventError | RepeatedMemberError) else f"no JSON: {error}") from None
     if not isinstance(found, dict):
         raise EventError('a JSON object is needed, as in {"t": 5, "triples": []}')
     if not any(name in found for name in _LISTS):
@@ -100,14 +102,6 @@ def _identifier(members: Mapping[str, Any]) -> str | None:
     if isinstance(found, int) and not isinstance(found, bool):
         return str(found)
     raise EventError('"id" is a text or an integer')
-
-
-def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON by its members. Raises: EventError for one that has a member twice."""
-    if len(found := dict(pairs)) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise EventError(f'the member "{next(name for name in names if names.count(name) > 1)}" is there twice')
-    return found
 
 
 def _no_number(text: str) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from shiq.model import RDF
-from streams.front.event import Event, EventError, members_once, parse_event, time_of
+from shiq.rml.tokens import members_once
+from streams.front.event import Event, EventError, parse_event, time_of
 from streams.front.record import Record
 from streams.front.sources import LinesFile, Source
 from streams.rules.atoms import AtomError, read_line

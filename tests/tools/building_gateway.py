@@ -19,8 +19,8 @@ import click
 
 from jobs.evaluation.streams.building import BUILDING, MINUTE, functions, readings, write
 from shiq.model import RDF
+from shiq.rml.compiled import parse_record
 from streams.enrichment import EnrichedEvent, Enricher, open_enricher
-from streams.enrichment.mapping.compiled import parse_record
 from streams.front.sources import open_source
 
 ROOMS: Final = 20

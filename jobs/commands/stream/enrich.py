@@ -21,7 +21,7 @@ from streams.enrichment.policies import POLICIES
 def _sources(mapping: str) -> Callable[[Path], bool]:
     """What a mapping has for a logical source, and is read once."""
     # Loaded where there is a mapping.
-    from streams.enrichment.mapping.reader import read_mapping
+    from shiq.rml.reader import read_mapping
 
     try:
         files = {(each.source.folder / each.source.name).resolve() for each in read_mapping(mapping).values()}

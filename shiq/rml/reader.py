@@ -15,7 +15,7 @@ from shiq import model as owl
 from shiq.errors import InputError
 from shiq.ntriples import literal as literal_text
 from shiq.rdf.load import load
-from streams.enrichment.mapping.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap
+from shiq.rml.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap
 
 _SPACES: Final = (
     "http://www.w3.org/ns/r2rml#",

@@ -18,10 +18,9 @@ from urllib.parse import quote
 from shiq import model as owl
 from shiq.errors import InputError, UsageError
 from shiq.ntriples import literal as literal_text
-from streams.enrichment.mapping.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap
-from streams.enrichment.mapping.reader import path_of, read_mapping
-from streams.enrichment.statements import TYPE, Statement, is_resource
-from streams.front.event import members_once
+from shiq.rml.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap
+from shiq.rml.reader import path_of, read_mapping
+from shiq.rml.tokens import TYPE, Statement, is_resource, members_once
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")
 
