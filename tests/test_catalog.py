@@ -214,9 +214,25 @@ def test_a_document_that_leaves_open_which_ontology_it_is_meets_no_import(tmp_pa
     assert "missing-import" in kinds(read_ontology(files))
 
 
-def test_a_header_in_a_named_graph_meets_no_import(tmp_path: Path) -> None:
-    other = write(tmp_path, "other.trig", PREFIXES + "<urn:g> { <urn:core> a owl:Ontology . }")
-    assert kinds(read_ontology([write(tmp_path, "onto.ttl", PREFIXES + IMPORTER), other])) == {"missing-import": 1}
+CORE_GRAPH = "<urn:g> { <urn:core> a owl:Ontology . :A a owl:Class . }"
+IN_GRAPHS = {
+    CORE_GRAPH: True,
+    CORE_GRAPH.replace("core> a owl:Ontology", "c> a owl:Ontology ; owl:versionIRI <urn:core>"): True,
+    CORE_GRAPH + "<urn:h> { <urn:more> a owl:Ontology ; owl:imports <urn:core> . }": True,
+    "<urn:o> owl:imports <urn:core> . " + CORE_GRAPH: True,
+    "<urn:g> { <urn:core> a owl:Ontology . }": False,
+    "<urn:g> { <urn:core> a owl:Ontology . } <urn:h> { :A a owl:Class . }": False,
+    CORE_GRAPH.replace("<urn:core> a", "<urn:more> a owl:Ontology . <urn:core> a"): False,
+    CORE_GRAPH.replace("<urn:core> a", "<urn:more> a owl:Ontology ; owl:imports <urn:core> . <urn:core> a"): False,
+}
+
+
+@pytest.mark.parametrize("dataset", IN_GRAPHS)
+def test_a_header_in_a_named_graph_meets_an_import_if_the_graph_declares_terms(tmp_path: Path, dataset: str) -> None:
+    """A graph with a header alone only describes an ontology; so does one with several headers."""
+    other = write(tmp_path, "other.trig", PREFIXES + dataset)
+    found = kinds(read_ontology([write(tmp_path, "onto.ttl", PREFIXES + IMPORTER), other]))
+    assert ("missing-import" not in found) == IN_GRAPHS[dataset]
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from shiq.model import OWL, Literal
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.triples import IRI, Term, Triples, column, shown
 from shiq.rdf.vocabulary import (
     AXIOM_NODES,
+    DECLARATIONS,
     FIRST,
     IMPORTS,
     LANGUAGE_DOCUMENTS,
@@ -26,6 +28,7 @@ from shiq.rdf.vocabulary import (
 )
 from shiq.verdict import Leftover
 
+Rows = npt.NDArray[np.int64]
 _PARTS = ("annotatedSource", "annotatedProperty", "annotatedTarget")
 
 
@@ -146,30 +149,47 @@ _TO_OTHERS = (IMPORTS, OWL + "priorVersion", OWL + "backwardCompatibleWith", OWL
 
 
 def document_iris(triples: Triples, begun: int) -> set[str]:
-    """The ontology IRI and version IRI of the document whose rows begin at ``begun``; none where it has no header, or several.
+    """The ontology IRIs and version IRIs of the document whose rows begin at ``begun``: of the document as a whole, and of each
+    named graph that declares terms; none of what has no header, or several.
 
-    A header is an ontology of the default graph of which the document does not say that another imports it or follows on it. What
-    a document imports is no version IRI of its own. Source: OWL 2 Mapping to RDF Graphs, section 3.1.2.
+    A header is an ontology of which the document, or graph, does not say that another imports it or follows on it. What it
+    imports is no version IRI of its own. Source: OWL 2 Mapping to RDF Graphs, section 3.1.2.
     """
     predicates, values = column(triples.predicate)[begun:], column(triples.object)[begun:]
     known = triples.ids.get
-    typed = np.flatnonzero((predicates == known(TYPE, -1)) & (values == known(ONTOLOGY, -1)))
-    if not len(typed):
+    typed = predicates == known(TYPE, -1)
+    headers = typed & (values == known(ONTOLOGY, -1))
+    if not headers.any():
         return set()
+    graphs = np.full(len(predicates), -1, np.int64)
+    named = column(triples.graph)[begun:]
+    graphs[: len(named)] = named
+    found = set()
+    if (graphs[headers] < 0).any():
+        found |= _iris_of_headers(triples, headers.nonzero()[0] + begun, np.arange(begun, len(triples)))
+    for graph in np.bincount(graphs[headers & (graphs >= 0)]).nonzero()[0]:
+        inside = graphs == graph
+        if any(triples.terms[value] in DECLARATIONS for value in values[inside & typed].tolist()):
+            found |= _iris_of_headers(triples, (headers & inside).nonzero()[0] + begun, inside.nonzero()[0] + begun)
+    return found
+
+
+def _iris_of_headers(triples: Triples, headers: Rows, rows: Rows) -> set[str]:
+    """The IRIs of the one ontology that ``rows`` are, given the rows that say that something is an ontology."""
+    predicates = column(triples.predicate)[rows]
 
     def named(term: int) -> str:
         return bare(str(triples.terms[term]))
 
     def pairs(predicate: str) -> list[tuple[str, int]]:
-        """Subject and object of the document's triples with ``predicate``."""
-        rows = np.flatnonzero(predicates == known(predicate, -1)) + begun
-        return [(named(triples.subject[row]), triples.object[row]) for row in rows.tolist()]
+        """Subject and object of the triples with ``predicate``."""
+        of_predicate = rows[predicates == triples.ids.get(predicate, -1)]
+        return [(named(triples.subject[row]), triples.object[row]) for row in of_predicate.tolist()]
 
     others = {named(value) for predicate in _TO_OTHERS for subject, value in pairs(predicate) if subject != named(value)}
-    rows = [row for row in (typed + begun).tolist() if named(triples.subject[row]) not in others]
-    headers = {triples.subject[row] for row in rows}
-    header = headers.pop() if headers else -1
-    if header < 0 or headers or triples.kinds[header] != IRI or all(triples.graph_of(row) for row in rows):
+    own = {subject for row in headers.tolist() if named(subject := triples.subject[row]) not in others}
+    header = own.pop() if own else -1
+    if header < 0 or own or triples.kinds[header] != IRI:
         return set()
     versions = {value for subject, value in pairs(_VERSION) if subject == named(header)}
     if len(versions) > 1 or any(triples.kinds[value] != IRI or named(value) in others for value in versions):
