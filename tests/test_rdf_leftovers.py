@@ -144,7 +144,6 @@ def test_where_nothing_shows_the_kind_the_axiom_counts_in_both_readings(tmp_path
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (":p a owl:ObjectProperty , owl:DatatypeProperty .", "data property and object property"),
         (":p a owl:Class , rdfs:Datatype .", "class and datatype"),
         ("rdfs:label a owl:DatatypeProperty .", "built-in"),
         ("xsd:string a owl:Class .", "built-in"),
@@ -169,11 +168,11 @@ def test_legal_punning_and_idle_declarations_are_not(tmp_path: Path, text: str) 
     assert not turtle(tmp_path, DECLARED + text).leftovers
 
 
-def test_a_property_of_two_kinds_loses_no_assertion_and_its_axioms_are_told(tmp_path: Path) -> None:
+def test_a_property_of_two_kinds_loses_no_assertion_and_its_axioms_count_for_both(tmp_path: Path) -> None:
     text = DECLARED + ":p a owl:ObjectProperty , owl:DatatypeProperty ; rdfs:domain :Cat . :a :p :b , 5 ."
     reading = turtle(tmp_path, text)
-    assert kinds(reading) == {"punning": 3}
-    assert len(reading.abox) == 2
+    assert kinds(reading) == {"two-readings": 2}
+    assert len(reading.abox) == len(reading.tbox.axioms) == 2
 
 
 # --- malformed -----------------------------------------------------------------------------------
@@ -198,16 +197,10 @@ def test_a_literal_on_an_object_property_and_the_reverse_are_malformed(tmp_path:
         ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:someValuesFrom :Dog ; owl:allValuesFrom :Dog ] .",
         ":Cat rdfs:subClassOf [ owl:onProperty :likes , :hates ; owl:someValuesFrom :Dog ] .",
         ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:someValuesFrom 5 ] .",
-        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:someValuesFrom xsd:int ] .",
-        ":Cat rdfs:subClassOf [ owl:onProperty :age ; owl:someValuesFrom :Dog ] .",
-        ":Cat rdfs:subClassOf [ owl:onProperty :note ; owl:someValuesFrom :Dog ] .",
-        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:hasValue 5 ] .",
-        ":Cat rdfs:subClassOf [ owl:onProperty :age ; owl:hasValue :a ] .",
         ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:maxCardinality -1 ] .",
         ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:maxCardinality 1.5 ] .",
         ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:maxCardinality :one ] .",
         ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:maxQualifiedCardinality 1 ] .",
-        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:maxQualifiedCardinality 1 ; owl:onDataRange xsd:int ] .",
         ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:hasSelf false ] .",
         ":Cat rdfs:subClassOf [] .",
         ":Cat rdfs:subClassOf [ a owl:Class ] .",
@@ -215,9 +208,6 @@ def test_a_literal_on_an_object_property_and_the_reverse_are_malformed(tmp_path:
         ":Cat rdfs:subClassOf [ owl:oneOf ( :a 5 ) ] .",
         ":Cat rdfs:subClassOf owl:FunctionalProperty .",
         ":Cat a owl:Restriction ; owl:onProperty :likes .",
-        ":age rdfs:range :Cat .",
-        ":likes rdfs:range xsd:int .",
-        ":likes rdfs:subPropertyOf :age .",
         ":age a owl:InverseFunctionalProperty .",
         ":likes owl:propertyChainAxiom ( :likes ) .",
         ":likes owl:inverseOf [ owl:inverseOf [ owl:inverseOf :likes ] ] .",

@@ -182,7 +182,8 @@ class Expressions(ExpressionLoop):
         if predicate not in (owl.OWL + "intersectionOf", owl.OWL + "unionOf"):
             raise UnmappedError("malformed", f"a data range where a class is expected, at {shown(node)}")
         operands = []
-        for member in self._list(value, triples):
+        members = self._list(value, triples)
+        for member in members if predicate == owl.OWL + "intersectionOf" else _fitting(self._kinds, CLASS, members):
             operands.append((yield CLASS, member))
         if len(operands) == 1:
             return operands[0]
@@ -258,7 +259,8 @@ class Expressions(ExpressionLoop):
                 return self._facets(node, value, triples)
             case "intersectionOf" | "unionOf":
                 operands = []
-                for member in self._list(value, triples):
+                members = self._list(value, triples)
+                for member in members if predicate == owl.OWL + "intersectionOf" else _fitting(self._kinds, RANGE, members):
                     operands.append((yield RANGE, member))
                 if len(operands) == 1:
                     return operands[0]
@@ -290,6 +292,19 @@ class Expressions(ExpressionLoop):
                 facets.append((predicate, value))
                 triples.append(i)
         return owl.DatatypeRestriction(datatype, tuple(facets))
+
+
+def _fitting(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
+    """The members of a union that can be of ``sort``, all where none can: no individual is a value, and no value one."""
+    fitting = [
+        member
+        for member in members
+        if not isinstance(member, str)
+        or member.startswith("_:")
+        or (kinds.is_class(member) or member in ORDINARY_CLASSES) == kinds.is_datatype(member)
+        or kinds.is_datatype(member) == (sort == RANGE)
+    ]
+    return fitting or members
 
 
 def _types(graph: VocabularyGraph, node: str, expected: frozenset[str]) -> list[int]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from shiq.model import RDFS, Signature
-from shiq.rdf.graph import UnmappedError, VocabularyGraph
+from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
     BUILT_IN_CLASSES,
@@ -32,10 +32,11 @@ OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
 
 @dataclass
 class Kinds:
-    """Names by kind, built-in ones left out. A property in ``punned`` is declared as object and data property both. One that is
-    an annotation property beside an object or data property is in both sets, and read as the latter. ``components``: properties
-    of unknown kind that axioms force to be of one kind, for each of them. ``two``: properties of which axioms were
-    read in both readings before, so that only a declaration settles their kind."""
+    """Names by kind, built-in ones left out. A property in ``punned`` is object and data property both, as declared or as its
+    axioms show (THEORY, "Terms that may be object or data"), and in the set of neither. One that is an annotation property beside
+    an object or data property is in both sets, and read as the latter. ``components``: properties of unknown kind that axioms
+    force to be of one kind, for each of them. ``two``: properties of which axioms were read in both readings before, so that only
+    a declaration settles their kind."""
 
     classes: set[str] = field(default_factory=set)
     datatypes: set[str] = field(default_factory=set)
@@ -52,6 +53,25 @@ class Kinds:
         self.object_properties.update(left)
         self.data_properties.update(left)
 
+    def open(self, iri: str) -> None:
+        """Counts the property as object and data property both."""
+        self.punned.add(iri)
+        self.object_properties.discard(iri)
+        self.data_properties.discard(iri)
+
+    def logical_kinds(self, iri: str) -> set[str]:
+        """`OBJECT`, `DATA`, or both."""
+        if iri in self.punned:
+            return {OBJECT, DATA}
+        return kinds_of(self, iri) - {ANNOTATION}
+
+    def add_kind(self, iri: str, kind: str) -> None:
+        """Counts the property as one of ``kind`` too."""
+        if self.logical_kinds(iri) - {kind}:
+            self.open(iri)
+        else:
+            (self.object_properties if kind == OBJECT else self.data_properties).add(iri)
+
     def component_of(self, iri: str) -> str:
         """The first of the properties that are of the same kind as ``iri``, whatever kind that is."""
         return self.components.get(iri, (iri,))[0]
@@ -67,14 +87,12 @@ class Kinds:
         return iri in self.datatypes or iri in DATATYPES
 
     def property_kind(self, iri: str) -> str:
-        """`OBJECT`, `DATA`, `ANNOTATION`, or "" where nothing tells. Raises: UnmappedError for illegal punning."""
-        if iri in self.punned:
-            raise UnmappedError("punning", f"<{iri}> is an object property and a data property", "use two names")
+        """`OBJECT`, `DATA`, `ANNOTATION`, or "" where nothing tells, or where it is object and data property both."""
         if iri in self.object_properties or iri in BUILT_IN_OBJECT:
             return OBJECT
         if iri in self.data_properties or iri in BUILT_IN_DATA:
             return DATA
-        if iri in self.annotation_properties or iri in ANNOTATIONS:
+        if iri not in self.punned and (iri in self.annotation_properties or iri in ANNOTATIONS):
             return ANNOTATION
         return ""
 
@@ -181,16 +199,23 @@ def find_kinds(
     shown: dict[str, dict[str, Use]] = defaultdict(dict)
     for use in uses:
         shown[use.iri].setdefault(use.kind, use)
-    declare = _Declaring(graph, kinds, fixed or Signature())
+    declare = _Declaring(graph, kinds, fixed)
     problems = [problem for iri, by_kind in declared.items() for problem in declare(iri, by_kind, shown.pop(iri, {}))]
     problems += [problem for iri, by_use in shown.items() for problem in declare(iri, {}, by_use)]
     if len(graph):
         from shiq.rdf.kinds_by_use import infer, take_known, used_as_classes
 
         kinds.classes.update(iri for iri in used_as_classes(graph) if not is_reserved(iri) and iri not in kinds.datatypes)
-        infer(graph, kinds)
+        notes = {iri for iri in kinds.annotation_properties if not kinds.logical_kinds(iri)}
+        infer(graph, kinds, mixed=fixed is None)
         if take_known(graph, kinds):
-            infer(graph, kinds)
+            infer(graph, kinds, mixed=fixed is None)
+        for iri in sorted(iri for iri in notes if kinds.logical_kinds(iri)):
+            what = " and ".join(f"{kind} property" for kind in sorted(kinds.logical_kinds(iri)))
+            message = f"<{iri}> is an annotation property, and axioms use it as {what}: it is read as the latter"
+            first = next(iter(declared.get(iri, {}).get(ANNOTATION, ())), -1)
+            place = None if first >= 0 else next(((use.source, use.line) for use in uses if use.iri == iri), ("", 0))
+            problems.append(Problem(first, "annotation-punning", message, "use two names", 1, iri, place))
     return kinds, problems
 
 
@@ -200,7 +225,7 @@ class _Declaring:
 
     graph: VocabularyGraph
     kinds: Kinds
-    fixed: Signature
+    fixed: Signature | None
 
     def __call__(self, iri: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]) -> Iterator[Problem]:
         graph, kinds = self.graph, self.kinds
@@ -227,10 +252,11 @@ class _Declaring:
         elif held and ANNOTATION in uses:
             held.add(ANNOTATION)
         logical = held - {ANNOTATION}
+        known = _held_in(self.fixed, iri) if self.fixed is not None else {OBJECT, DATA}
         if len(logical) > 1:
             two.append(" and ".join(f"{kind} property" for kind in sorted(held)))
-            if not before:
-                kinds.punned.add(iri)
+            if not before or self.fixed is None:
+                kinds.open(iri)
         else:
             for kind, names in properties(kinds):
                 if kind in held:
@@ -241,13 +267,15 @@ class _Declaring:
             kinds.classes.add(iri)
         if datatypes:
             kinds.datatypes.add(iri)
+        # Where the axioms are read with the declarations, each counts for both properties.
+        problem = "punning" if not logical <= known or len(two) != (len(logical) > 1) else "two-readings"
         if two and triples:
-            count = graph.assign(triples, "leftover:punning")
-            yield Problem(triples[0], "punning", f"<{iri}> is declared as {', '.join(two)}", "use two names", count, iri)
-        elif len(logical) > 1 and uses and not logical <= _held_in(self.fixed, iri):
+            count = graph.assign(triples, f"leftover:{problem}")
+            yield Problem(triples[0], problem, f"<{iri}> is declared as {', '.join(two)}", "use two names", count, iri)
+        elif len(logical) > 1 and uses and (self.fixed is None or problem == "punning"):
             use = next(iter(uses.values()))
             place = (use.source, use.line)
-            yield Problem(-1, "punning", f"<{iri}> is used as {', '.join(two)}", "use two names", use.count, iri, place)
+            yield Problem(-1, problem, f"<{iri}> is used as {', '.join(two)}", "use two names", use.count, iri, place)
         if len(logical) == 1 and ANNOTATION in held:
             yield from self._note(iri, next(iter(logical)), by_kind, uses)
         graph.assign(triples, "declaration")
@@ -255,7 +283,7 @@ class _Declaring:
     def _note(self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]) -> Iterator[Problem]:
         """Problems of annotation properties that are object or data properties too: read as the latter, so that no axiom is lost.
         Where a TBox knew it as an annotation property alone, axioms and assertions may have been passed over."""
-        known = _held_in(self.fixed, iri)
+        known = _held_in(self.fixed or Signature(), iri)
         if len(known) > 1:
             return
         what = f"{'an' if kind == OBJECT else 'a'} {kind} property"

@@ -4,18 +4,37 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from shiq.model import OWL, RDFS, Literal
+from shiq.model import OWL, RDFS, TOP_DATATYPE, Literal
 from shiq.rdf.graph import UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds, kinds_of
 from shiq.rdf.triples import Term
-from shiq.rdf.vocabulary import ANNOTATIONS, BUILT_IN_DATA, BUILT_IN_OBJECT, DECLARATIONS, TYPE, is_reserved
+from shiq.rdf.vocabulary import (
+    ANNOTATIONS,
+    BUILT_IN_DATA,
+    BUILT_IN_OBJECT,
+    CHARACTERISTICS,
+    DECLARATIONS,
+    INVERSE_FUNCTIONAL,
+    ORDINARY_CLASSES,
+    TYPE,
+    is_reserved,
+)
 from shiq.vocabularies import kind_of
 
 _BOTH_CLASSES = (RDFS + "subClassOf", OWL + "disjointWith")
 _OBJECT_CLASS = (RDFS + "domain", OWL + "onClass")
 _SAME_KIND = (RDFS + "subPropertyOf", OWL + "equivalentProperty", OWL + "propertyDisjointWith")
 _RESTRICTING = (OWL + "someValuesFrom", OWL + "allValuesFrom")
+
+
+@dataclass(frozen=True)
+class _Links:
+    """Axioms between two properties. ``alike``: those that must be of one kind; ``above``: those that include the property."""
+
+    alike: dict[str, set[str]]
+    above: dict[str, set[str]]
 
 
 def used_as_classes(graph: VocabularyGraph) -> Iterator[str]:
@@ -29,40 +48,77 @@ def used_as_classes(graph: VocabularyGraph) -> Iterator[str]:
                 yield value
 
 
-def infer(graph: VocabularyGraph, kinds: Kinds) -> None:
+def infer(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
     """Gives a kind to undeclared properties whose use leaves one; spreads it along inclusions, equivalences and disjointness.
+
+    mixed: whether properties count as object and data property both where their axioms show a kind that is not declared.
 
     Stops because each property is visited once.
     """
     evidence: dict[str, set[str]] = defaultdict(set)
-    links: dict[str, set[str]] = defaultdict(set)
+    links = _Links(defaultdict(set), defaultdict(set))
     for iri, kind in _uses(graph, kinds, links):
         if not is_reserved(iri):
             evidence[iri].add(kind)
-    pending = [iri for iri in evidence if not kinds_of(kinds, iri)]
+    pending = [iri for iri in evidence if not kinds_of(kinds, iri) and iri not in kinds.punned]
     known = [*kinds.object_properties, *kinds.data_properties, *kinds.annotation_properties]
     known += [*BUILT_IN_OBJECT, *BUILT_IN_DATA, *ANNOTATIONS]
     # Sorted, so that a name between two kinds is settled the same way each time.
     for iri in pending:
         _settle(kinds, iri, evidence[iri])
-    stack = [*sorted(iri for iri in known if iri in links), *pending]
+    stack = [*sorted(iri for iri in known if iri in links.alike), *pending]
     while stack:
         iri = stack.pop()
         if iri in kinds.punned:
             continue
         kind = kinds.property_kind(iri)
-        for other in sorted(links[iri]):
+        for other in sorted(links.alike[iri]):
             if kind in (OBJECT, DATA) and not is_reserved(other) and not kinds_of(kinds, other) and other not in kinds.punned:
                 _settle(kinds, other, {kind})
                 stack.append(other)
+    if mixed:
+        _mix(kinds, evidence, links.above)
+    _group(graph, kinds, links.alike)
+
+
+def _mix(kinds: Kinds, evidence: dict[str, set[str]], above: dict[str, set[str]]) -> None:
+    """Adds the kinds that axioms show to properties of another kind, and to what lies above these.
+
+    Stops because a property gets each kind once.
+    """
+    for iri, found in evidence.items():
+        if kinds_of(kinds, iri):
+            for kind in found:
+                kinds.add_kind(iri, kind)
+    below: dict[str, set[str]] = defaultdict(set)
+    for iri, over in above.items():
+        for other in over:
+            below[other].add(iri)
+    stack = sorted({*above, *below})
+    while stack:
+        iri = stack.pop()
+        mine = kinds.logical_kinds(iri)
+        # What is declared for annotations alone is of the kind of what includes it, unless that is for annotations too.
+        under = below[iri] if not kinds.is_annotation(iri) else ()
+        notes = {other for other in under if kinds.is_annotation(other) and not kinds.logical_kinds(other)}
+        others = {other for other in above[iri] if kinds.logical_kinds(other)} if iri in above else set()
+        for other in sorted(notes | others):
+            if not is_reserved(other):
+                for kind in mine - kinds.logical_kinds(other):
+                    kinds.add_kind(other, kind)
+                    stack.append(other)
+
+
+def _group(graph: VocabularyGraph, kinds: Kinds, alike: dict[str, set[str]]) -> None:
+    """Groups the properties of open kind that are of one kind, whichever that is."""
     kinds.components.clear()
     bearing: set[str] | None = None
-    for iri in sorted(links):
+    for iri in sorted(alike):
         if iri not in kinds.components and _is_open(kinds, iri):
-            members = _linked(kinds, links, iri)
+            members = _linked(kinds, alike, iri)
             if bearing is None:
                 bearing = set(_bearing_axioms(graph))
-            beside = {other for member in members for other in links[member]}
+            beside = {other for member in members for other in alike[member]}
             if bearing.isdisjoint(members) and kinds.two.isdisjoint(members) and any(map(kinds.is_annotation, beside)):
                 kinds.annotation_properties.update(members)
             else:
@@ -131,8 +187,8 @@ def _settle(kinds: Kinds, iri: str, found: set[str]) -> None:
         kinds.punned.add(iri)
 
 
-def _uses(graph: VocabularyGraph, kinds: Kinds, links: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
-    """(property, kind) for every use that shows a kind; ``links`` is filled with properties that must be of one kind."""
+def _uses(graph: VocabularyGraph, kinds: Kinds, links: _Links) -> Iterator[tuple[str, str]]:
+    """(property, kind) for every use that shows a kind; ``links`` is filled."""
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         named = not subject.startswith("_:")
         other = value if isinstance(value, str) and not value.startswith("_:") else ""
@@ -140,17 +196,29 @@ def _uses(graph: VocabularyGraph, kinds: Kinds, links: dict[str, set[str]]) -> I
             yield from ((iri, OBJECT) for iri in (subject if named else "", other) if iri)
         elif predicate in _SAME_KIND:
             if named and other:
-                links[subject].add(other)
-                links[other].add(subject)
+                links.alike[subject].add(other)
+                links.alike[other].add(subject)
+                if predicate != OWL + "propertyDisjointWith":
+                    links.above[subject].add(other)
+                if predicate == OWL + "equivalentProperty":
+                    links.above[other].add(subject)
             elif (named or other) and not isinstance(value, Literal):
                 yield (subject if named else other), OBJECT
         elif predicate == RDFS + "range" and named:
-            yield from ((subject, kind) for kind in _value_kind(graph, kinds, value))
+            if kinds.property_kind(subject) != ANNOTATION and (
+                value != TOP_DATATYPE.iri or subject not in kinds.object_properties
+            ):
+                yield from ((subject, kind) for kind in _value_kind(graph, kinds, value))
+        elif predicate == TYPE and named and value in CHARACTERISTICS and value != INVERSE_FUNCTIONAL:
+            yield subject, OBJECT
         elif predicate == OWL + "propertyChainAxiom":
             members = [member for member in _members(graph, value) if isinstance(member, str)]
             yield from ((iri, OBJECT) for iri in (subject, *members) if not iri.startswith("_:"))
         elif predicate == OWL + "onProperty" and other:
-            yield from ((other, kind) for kind in _restriction_kind(graph, kinds, subject))
+            shown = list(_restriction_kind(graph, kinds, subject))
+            if not shown and kinds.is_annotation(other) and not kinds.logical_kinds(other):
+                shown = [OBJECT, DATA]
+            yield from ((other, kind) for kind in shown)
         elif predicate == OWL + "assertionProperty" and other:
             yield from ((other, OBJECT) for _ in graph.find(subject, OWL + "targetIndividual"))
             yield from ((other, DATA) for _ in graph.find(subject, OWL + "targetValue"))
@@ -160,8 +228,8 @@ def _uses(graph: VocabularyGraph, kinds: Kinds, links: dict[str, set[str]]) -> I
                 if iri.startswith("_:"):
                     yield from ((each, OBJECT) for each in group if not each.startswith("_:"))
                 elif group[0] != iri and not group[0].startswith("_:"):
-                    links[iri].add(group[0])
-                    links[group[0]].add(iri)
+                    links.alike[iri].add(group[0])
+                    links.alike[group[0]].add(iri)
 
 
 def _restriction_kind(graph: VocabularyGraph, kinds: Kinds, node: str) -> Iterator[str]:
@@ -177,41 +245,33 @@ def _restriction_kind(graph: VocabularyGraph, kinds: Kinds, node: str) -> Iterat
 
 
 def _value_kind(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterator[str]:
-    """Whether ``node`` is certainly a class (so that its property is an object property) or a data range."""
+    """Whether ``node`` is certainly a class (so that its property is an object property) or a data range; both, where it is a
+    union of both. Stops because no node is looked at twice."""
     seen: set[str] = set()
-    while isinstance(node, str) and node not in seen:
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, str) or node in seen:
+            continue
         seen.add(node)
-        if not node.startswith("_:"):
-            if kinds.is_datatype(node) and not kinds.is_class(node):
-                yield DATA
-            elif kinds.is_class(node) and not kinds.is_datatype(node):
-                yield OBJECT
-            return
         types = graph.types(node)
-        if RDFS + "Datatype" in types or OWL + "DataRange" in types or graph.find(node, OWL + "onDatatype"):
+        if not node.startswith("_:"):
+            is_class = kinds.is_class(node) or node in ORDINARY_CLASSES
+            if kinds.is_datatype(node) != is_class:
+                yield OBJECT if is_class else DATA
+        elif RDFS + "Datatype" in types or OWL + "DataRange" in types or graph.find(node, OWL + "onDatatype"):
             yield DATA
-            return
-        if OWL + "Class" in types or OWL + "Restriction" in types or graph.find(node, OWL + "onProperty"):
-            yield OBJECT
-            return
-        for member in graph.values(node, OWL + "oneOf"):
-            literals = {isinstance(each, Literal) for each in _members(graph, member)}
+        elif unions := graph.values(node, OWL + "unionOf"):
+            stack += (member for head in unions for member in _members(graph, head))
+        elif lists := graph.values(node, OWL + "oneOf"):
+            literals = {isinstance(each, Literal) for head in lists for each in _members(graph, head)}
             if len(literals) == 1:
                 yield DATA if literals.pop() else OBJECT
-            return
-        inner = [
-            *graph.values(node, OWL + "complementOf"),
-            *graph.values(node, OWL + "datatypeComplementOf"),
-            *(
-                _members(graph, v)[0]
-                for p in ("intersectionOf", "unionOf")
-                for v in graph.values(node, OWL + p)
-                if _members(graph, v)
-            ),
-        ]
-        if not inner:
-            return
-        node = inner[0]
+        elif OWL + "Class" in types or OWL + "Restriction" in types or graph.find(node, OWL + "onProperty"):
+            yield OBJECT
+        else:
+            stack += graph.values(node, OWL + "complementOf") + graph.values(node, OWL + "datatypeComplementOf")
+            stack += (m for head in graph.values(node, OWL + "intersectionOf") for m in _members(graph, head)[:1])
 
 
 def _members(graph: VocabularyGraph, head: Term) -> list[Term]:

@@ -49,8 +49,7 @@ def map_graph(
             _apply(handler, main, mapper)
         except OpenPropertyError:
             try:
-                for found in both.map(main, partial(_apply, handler, main)):
-                    found.hand_over(mapper.result)
+                both.map(main, partial(_apply, handler, main), mapper.result)
             except UnmappedError as error:
                 mapper.result.failures.append(Failure(main, error.kind, error.message, error.hint))
         except UnmappedError as error:

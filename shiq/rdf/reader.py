@@ -153,6 +153,7 @@ class _Reader:
             expressions = Expressions(graph, self.kinds)
         self.accounts = Accounts(triples, graph, expressions)
         self.accounts.leftovers += self.around.leftovers
+        self.two = {problem.term for problem in problems if problem.kind == "two-readings"}
         for problem in problems:
             self.accounts.tell(problem)
         self.ontologies = frozenset((*ontologies, *loaded.ontologies))
@@ -186,7 +187,7 @@ class _Reader:
     def in_both_readings(self) -> set[str]:
         """Names that count as two kinds: properties of open kind and their fillers, here or in a reading that is passed on."""
         before = (leftover.term for leftover in self.loaded.leftovers if leftover.kind == "two-readings")
-        return {*self.mapping.in_both_readings, *self.mapping.open_fillers, *before}
+        return {*self.mapping.in_both_readings, *self.mapping.open_fillers, *self.two, *before}
 
     def axioms(self) -> list[owl.Axiom]:
         """Every axiom, as often as it was read."""
@@ -214,8 +215,13 @@ class _Reader:
         for value, finding in _unknown_names(values, known):
             findings[value].append(finding)
         for iri, mains in mapping.in_both_readings.items():
+            if iri in self.two:
+                continue  # its declarations were told
             message = f"nothing says whether <{iri}> is an object property or a data property: it was read as both"
             hint = "declare it as owl:ObjectProperty or owl:DatatypeProperty"
+            if iri in self.kinds.punned:
+                message = f"<{iri}> is used as an object property and as a data property: it was read as two properties"
+                hint = "use two names"
             accounts.leave("two-readings", message, mains[0], hint, len(mains), len(mains))
         for all_different in mapping.apart:  # which nothing is ever wrong with
             graph.assign((all_different.main, *all_different.triples), "assertion")

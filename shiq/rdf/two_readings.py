@@ -1,28 +1,37 @@
-"""Properties of which nothing says whether they are object or data properties: each axiom in both readings (THEORY, "Terms that
-may be object or data").
+"""Properties of which nothing says whether they are object or data properties, or that are both: each axiom in both readings
+(THEORY, "Terms that may be object or data").
 
-Properties that an axiom forces to be of one kind form a *component*. An axiom is mapped once for each choice of a kind for the
-components that it mentions, as far as the axiom allows the choice.
+Properties of unknown kind that an axiom forces to be of one kind form a *component*. An axiom is mapped once for each choice of a
+kind for the components that it mentions, as far as the axiom allows the choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from shiq.rdf.graph import OpenPropertyError, UnmappedError
+from shiq.rdf.graph import GraphMapping, OpenPropertyError, UnmappedError
 from shiq.rdf.kinds import DATA, OBJECT, Kinds
 
 if TYPE_CHECKING:
     from shiq.rdf.expressions import Expressions
     from shiq.rdf.graph import VocabularyGraph
 
-#: An axiom over more open components is left over.
-MOST_OPEN = 4
+#: An axiom that more choices allow, as of four components that are free, is left over; so is one for which more have to be tried.
+MOST_ALLOWED, MOST_TRIED = 16, 64
 #: The kind chosen for each component, by the component's first property.
 Choice = Mapping[str, str]
-M = TypeVar("M")
+
+
+class Mapper(Protocol):
+    """Maps triples under one choice of kinds."""
+
+    def hand_over(self, result: GraphMapping) -> None:
+        """Move what this mapper has made to ``result``."""
+
+
+M = TypeVar("M", bound=Mapper)
 
 
 @dataclass
@@ -39,33 +48,37 @@ class TwoReadings(Generic[M]):
     properties: dict[str, list[int]] = field(default_factory=dict)
     _mappers: dict[tuple[tuple[str, str], ...], M] = field(default_factory=dict)
 
-    def map(self, main: int, handle: Callable[[M], None]) -> Iterator[M]:
-        """Run ``handle`` for triple ``main`` in every reading; yield the mapper after each reading that the triple allows.
+    def map(self, main: int, handle: Callable[[M], None], result: GraphMapping) -> None:
+        """Run ``handle`` for triple ``main`` in every reading, and put what the allowed readings give into ``result``.
 
-        Raises: UnmappedError where it allows none, or mentions more than `MOST_OPEN` components.
+        Raises: UnmappedError where none is allowed, or where they are too many.
         """
         mentioned: set[str] = set()
         errors: list[UnmappedError] = []
-        allowed = False
+        allowed: list[M] = []
+        too_many: UnmappedError | None = None
         pending: list[Choice] = [{}]
-        while pending:
+        tried = 0
+        while pending and too_many is None:
             choice = pending.pop()
+            tried += 1
             mapper = self._mapper(choice)
             try:
                 handle(mapper)
             except OpenPropertyError as error:
                 component = self.kinds.component_of(error.iri)
                 mentioned.update(self.kinds.members_of(component))
-                if len(choice) == MOST_OPEN:
-                    raise UnmappedError(error.kind, error.message, error.hint) from None
                 pending += ({**choice, component: kind} for kind in (DATA, OBJECT))
+                if tried + len(pending) > MOST_TRIED or len(allowed) > MOST_ALLOWED:
+                    too_many = UnmappedError(error.kind, error.message, error.hint)
             except UnmappedError as error:
                 errors.append(error)
             else:
-                allowed = True
-                yield mapper
-        if not allowed:
-            raise errors[0]
+                allowed.append(mapper)
+        for mapper in allowed:
+            mapper.hand_over(result if too_many is None else GraphMapping())
+        if too_many is not None or not allowed:
+            raise too_many or errors[0]
         for iri in mentioned:
             self.properties.setdefault(iri, []).append(main)
 

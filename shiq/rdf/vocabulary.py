@@ -66,7 +66,7 @@ CHARACTERISTICS = _names(
     OWL,
     "InverseFunctionalProperty TransitiveProperty SymmetricProperty AsymmetricProperty ReflexiveProperty IrreflexiveProperty",
 )
-FUNCTIONAL = OWL + "FunctionalProperty"
+FUNCTIONAL, INVERSE_FUNCTIONAL = OWL + "FunctionalProperty", OWL + "InverseFunctionalProperty"
 ONTOLOGY = OWL + "Ontology"
 IMPORTS = OWL + "imports"
 REIFICATIONS = _names(OWL, "Axiom Annotation")
