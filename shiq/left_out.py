@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
-from shiq.verdict import CUT, INFORMATIVE, Leftover
+from shiq.verdict import CUT, IN_DATA, INFORMATIVE, Leftover
 
 #: Bytes that a spool holds in memory; what goes beyond that goes to a temporary file.
 _MOST_HELD = 1 << 20
@@ -55,7 +55,7 @@ def of_data(left: Iterable[Leftover]) -> Iterator[Leftover]:
 
 def of_summaries(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
     """The same where only ``leftovers`` are at hand. What is said with a name that the TBox does not know is in A."""
-    return (leftover for leftover in of_data(leftovers) if leftover.kind != "undeclared")
+    return (leftover for leftover in of_data(leftovers) if leftover.kind not in IN_DATA)
 
 
 def unkept(leftover: Leftover) -> int:

@@ -38,6 +38,7 @@ KINDS: dict[str, str] = {
     "undeclared": "a class or property that the TBox does not know: no axiom can see it, mostly a typo",
     "foreign": "a class or property of a namespace in which the TBox defines nothing: no axiom can see it, so it cannot matter",
     "mostly-foreign": "a batch that is mostly about terms which the TBox does not know: it may be meant for another TBox",
+    "other-language": "statements of a language beside OWL, such as SHACL, SKOS, SPIN or R2RML: no axiom speaks of its terms",
     "individuals-only": "owl:sameAs or owl:differentFrom of classes or properties: it is about the individuals of these names",
     "vocabulary": "a well-known vocabulary that is imported, and answered by shiq's own table of it",
     "two-readings": "a property that may be an object or a data property, or that is both: its axioms count in both readings",
@@ -84,6 +85,7 @@ INFORMATIVE = frozenset(
         "unmatched-deletion",
         "passed-over",
         "foreign",
+        "other-language",
         "two-readings",
         "vocabulary",
         "individuals-only",
@@ -95,6 +97,9 @@ INFORMATIVE = frozenset(
 
 #: Kinds whose leftovers keep the axioms and assertions that they leave out of account (`Leftover.said`).
 LEAVING_OUT = frozenset({"outside-shiq", "non-simple-role"})
+
+#: Kinds of what is said with a name that no axiom knows, and is in A all the same.
+IN_DATA = frozenset({"undeclared", "foreign", "other-language"})
 
 #: Kinds by which something stays unread, so that a `consistent` which allows them is one without it.
 UNREAD = frozenset(

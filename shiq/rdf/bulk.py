@@ -48,8 +48,9 @@ _BUCKETS = (
     "leftover:malformed",
     "leftover:unknown-vocabulary",
     "leftover:foreign",
+    "leftover:other-language",
 )
-_TO_GRAPH, _ASSERTED, _ANNOTATED, _DECLARED, _UNDECLARED, _MALFORMED, _MISSPELT, _FOREIGN = range(8)
+_TO_GRAPH, _ASSERTED, _ANNOTATED, _DECLARED, _UNDECLARED, _MALFORMED, _MISSPELT, _FOREIGN, _BESIDE = range(9)
 
 
 #: What all reserved names begin with.
@@ -66,6 +67,7 @@ class Bulk:
     data: Rows
     built_in: Rows  # assertions on top and bottom properties
     annotations: Flags  # rows that say nothing a model could see
+    understood: Flags  # rows that were read, whatever they say
     leftovers: list[Leftover] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     ill_typed: list[int] = field(default_factory=list)  # data assertions that were set aside, see `shiq.rdf.ill_typed`
@@ -160,8 +162,12 @@ def resolve(
     bucket[kind == _INDIVIDUAL] = _DECLARED
     bucket[kind == _UNKNOWN] = _UNDECLARED
     bucket[(kind == _DATATYPE) | ((kind == _OBJECT) & literal) | ((kind == _DATA) & ~literal)] = _MALFORMED
-    only_in_table = _flags(triples, distinct(predicates), lambda term: _is_only_in_table(str(term), known))
-    unknown = ((kind == _UNKNOWN) | only_in_table[predicates]) & ~types
+    names = np.where(types, values, predicates)
+    only_in_table = _flags(triples, distinct(names), lambda term: _is_only_in_table(str(term), known))
+    language = _languages(triples, names, (kind == _UNKNOWN) | only_in_table[names])
+    foreign = _foreign(triples, known, kind == _UNKNOWN, names)
+    beside = (language >= 0) & ((bucket == _ASSERTED) | foreign)
+    unknown = ((kind == _UNKNOWN) | only_in_table[predicates]) & ~types & ~beside
     if unknown.any():
         bucket[unknown & _documents(triples, known, headers, individuals(), unknown)] = _ANNOTATED
     on_axiom = _marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
@@ -169,14 +175,15 @@ def resolve(
         noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
         noted |= (_marked(triples, known.annotation_properties) | only_in_table)[predicates[on_axiom]]
         bucket[on_axiom] = np.where(noted, _ANNOTATED, _MALFORMED)
-    foreign = _foreign(triples, known, bucket == _UNDECLARED, np.where(types, values, predicates))
     misspelt = _misspelt(triples)
     kept = (bucket == _ASSERTED) | (bucket == _UNDECLARED)
-    bucket[kept & (misspelt[subjects] | misspelt[values])] = _MISSPELT
+    beside &= kept
+    bucket[kept & (misspelt[subjects] | (misspelt[values] & (literal | ~beside)))] = _MISSPELT
 
     built_in = _marked(triples, BUILT_IN_OBJECT | BUILT_IN_DATA)[predicates] & kept
     kept &= ~built_in
     bucket[foreign & (bucket == _UNDECLARED)] = _FOREIGN
+    bucket[beside & (bucket != _MISSPELT)] = _BESIDE
     bucket[built_in] = _TO_GRAPH  # counted with the other assertions that are values
     counts = np.bincount(bucket[:counted], minlength=len(_BUCKETS))
     result = Bulk(
@@ -185,10 +192,12 @@ def resolve(
         (kept & ~types & literal).nonzero()[0],
         built_in.nonzero()[0],
         bucket == _ANNOTATED,
+        np.isin(bucket, (_ASSERTED, _ANNOTATED, _FOREIGN, _BESIDE)),
         ledger=Counter({name: int(n) for name, n in zip(_BUCKETS[1:], counts[1:]) if n}),
     )
     result.leftovers += _undeclared(triples, known, (bucket == _UNDECLARED).nonzero()[0], types)
     result.leftovers += _foreign_names(triples, (bucket == _FOREIGN).nonzero()[0], types)
+    result.leftovers += _statements_beside(triples, (bucket == _BESIDE).nonzero()[0], language)
     result.leftovers += _malformed(triples, (bucket == _MALFORMED).nonzero()[0], types, kind, on_axiom)
     result.leftovers += _unknown_words(triples, (bucket == _MISSPELT).nonzero()[0], misspelt)
     return result
@@ -216,8 +225,12 @@ def _kind_in_table(iri: str) -> str:
 
 def _is_only_in_table(iri: str, known: Signature) -> bool:
     """Whether the ontology does not know the property, and the table of a well-known vocabulary does."""
-    names = (known.object_properties, known.data_properties, known.annotation_properties)
-    return not is_reserved(iri) and not any(iri in some for some in names) and bool(_kind_in_table(iri))
+    return not is_reserved(iri) and not _is_in(known, iri) and bool(_kind_in_table(iri))
+
+
+def _is_in(known: Signature, iri: str) -> bool:
+    names = (known.object_properties, known.data_properties, known.annotation_properties, known.classes, known.datatypes)
+    return any(iri in some for some in names)
 
 
 def _class_kind(term: object, known: Signature) -> int:
@@ -259,6 +272,18 @@ def _foreign(triples: Triples, known: Signature, unknown: Flags, names: npt.NDAr
     foreign = _flags(triples, distinct(names[unknown]), lambda term: own.is_foreign(str(term)))
     found: Flags = unknown & foreign[names]
     return found
+
+
+def _languages(triples: Triples, names: npt.NDArray[Any], rows: Flags) -> npt.NDArray[np.int8]:
+    """The language beside OWL that the name of each row among ``rows`` belongs to; -1 for none, and for other rows."""
+    found = np.full(len(triples.terms), -1, np.int8)
+    if rows.any():
+        # Loaded where the ontology does not know a name.
+        from shiq.rdf.languages import language_of
+
+        for i in distinct(names[rows]):
+            found[i] = language_of(str(triples.terms[i]))
+    return np.where(rows, found[names], np.int8(-1))
 
 
 def _misspelt(triples: Triples) -> Flags:
@@ -307,6 +332,17 @@ def _foreign_names(triples: Triples, rows: Rows, types: Flags) -> Iterable[Lefto
         for term, of_name in _groups(some, names[some]):
             message = f"the {what} <{triples.terms[term]}> lies in a namespace of which the ontology defines nothing"
             yield triples.leftover("foreign", message, int(of_name[0]), count=len(of_name), rows=of_name.tolist())
+
+
+def _statements_beside(triples: Triples, rows: Rows, language: npt.NDArray[np.int8]) -> Iterable[Leftover]:
+    if not len(rows):
+        return
+    from shiq.rdf.languages import LANGUAGES
+
+    for i, some in _groups(rows, language[rows]):
+        spoken = LANGUAGES[i]
+        message = f"statements of {spoken.name} (<{spoken.namespaces[0]}>), a language beside OWL: no axiom speaks of its terms"
+        yield triples.leftover("other-language", message, int(some[0]), count=len(some), rows=some.tolist())
 
 
 def _unknown_name(triples: Triples, what: str, term: int, rows: Rows, near: NearMisses) -> Leftover:

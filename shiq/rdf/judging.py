@@ -20,7 +20,7 @@ from shiq.rdf.bulk import Bulk, graph_rows, individuals_of, resolve
 from shiq.rdf.ranges import ParsedRange
 from shiq.rdf.triples import MOST_SHOWN, Term, Triples, column
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT
-from shiq.verdict import LIKE_OTHERS, Leftover
+from shiq.verdict import IN_DATA, LIKE_OTHERS, Leftover
 
 
 def entities_of(known: Signature) -> frozenset[str]:
@@ -132,7 +132,7 @@ def left_out(parsed: ParsedRange, bulk: Bulk) -> tuple[Iterator[Leftover], ...]:
     """Each line and triple of a judged range that is left out, as it stands, by the parts `LEFT_OUT`, by line. What is said with
     a name that the TBox does not know is in A."""
     triples = parsed.triples
-    groups = [one_by_one(triples, leftover) for leftover in bulk.leftovers if leftover.kind not in ("undeclared", "foreign")]
+    groups = [one_by_one(triples, leftover) for leftover in bulk.leftovers if leftover.kind not in IN_DATA]
     ill_typed = (found for row in bulk.ill_typed for found in one_by_one(triples, _ill_typed(triples, row)))
     return iter(parsed.rejects.whole), merge(*groups, key=lambda leftover: leftover.line), ill_typed
 
@@ -193,7 +193,7 @@ def refuse_no_triples(reports: Collection[RangeReport], why: str = "") -> None:
 #: The order in which `shiq.rdf.bulk` tells of rows, by how a message begins.
 _ORDER = (
     *("the TBox does not know the class", "the TBox does not know the property", "the class", "the property"),
-    *("the datatype", "", "there is no"),
+    *("statements of", "the datatype", "", "there is no"),
 )
 
 _LAST = 1 << 62
@@ -202,7 +202,7 @@ _LAST = 1 << 62
 def _place(leftover: Leftover) -> int:
     if leftover.kind == "ill-typed":
         return len(_ORDER)
-    return next(i for i in (0, 1, 2, 3, 4, 6, 5) if leftover.message.startswith(_ORDER[i]))
+    return next(i for i in (0, 1, 2, 3, 4, 5, 7, 6) if leftover.message.startswith(_ORDER[i]))
 
 
 def is_of_unknown_property(leftover: Leftover) -> bool:

@@ -27,7 +27,7 @@ from shiq.rdf.triples import Rejects, Triples, column, numbered_labels, triple_t
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT, IMPORTS, LANGUAGE_DOCUMENTS, is_reserved
 from shiq.reading import Place, Reading
 from shiq.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
-from shiq.verdict import Leftover
+from shiq.verdict import IN_DATA, Leftover
 
 if TYPE_CHECKING:
     from shiq.catalog import Catalog
@@ -362,13 +362,13 @@ def _reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
     _abox(reading.abox, name, loaded)
     loaded.labels += ((iri, PROPERTIES[0], owl.Literal(label)) for iri, label in reading.labels.items())
     loaded.ontologies |= reading.ontologies
-    # What was undeclared or foreign is looked at anew. Triples are not there any more: their surplus over axioms stays.
+    # What no axiom knows is looked at anew. Triples are not there any more: their surplus over axioms stays.
     counts = Counter(reading.ledger)
     counts["axiom"] -= len(reading.tbox.axioms)
-    counts["assertion"] += counts.pop("leftover:undeclared", 0) + counts.pop("leftover:foreign", 0) - len(reading.abox)
+    counts["assertion"] += sum(counts.pop(f"leftover:{kind}", 0) for kind in IN_DATA) - len(reading.abox)
     counts.pop("leftover:missing-import", None)
     loaded.ledger.update(counts)
-    _leftovers((leftover for leftover in reading.leftovers if leftover.kind not in ("undeclared", "foreign")), loaded)
+    _leftovers((leftover for leftover in reading.leftovers if leftover.kind not in IN_DATA), loaded)
     loaded.whole.append((reading.leftovers, reading.left_out))
 
 

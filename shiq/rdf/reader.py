@@ -25,7 +25,8 @@ from shiq.rdf.surroundings import check_imports, survey
 from shiq.rdf.triples import LITERAL, Triples, column
 from shiq.rdf.vocabulary import TYPE, NearMisses
 from shiq.reading import Place, Reading
-from shiq.signature import OF_INDIVIDUALS, signature_of
+from shiq.signature import OF_INDIVIDUALS, entities, signature_of
+from shiq.verdict import IN_DATA
 
 if TYPE_CHECKING:
     from shiq.catalog import Catalog
@@ -232,15 +233,7 @@ class _Reader:
             accounts.fail(failure.main, (failure.kind, failure.message, failure.hint))
         for main, indexes in self.reified:
             graph.assign(indexes, "annotation" if graph.copies[main] else graph.bucket[main])
-        for group in unattached(graph):
-            if count := sum(graph.copies[i] for i in group):
-                message = "triples of a class expression or list that no axiom uses"
-                kind = "unattached"
-                if is_idle_expression(graph, group):
-                    kind = "without-effect"
-                    for i in group:
-                        graph.bucket[i] = f"leftover:{kind}"
-                accounts.leave(kind, message, group[0], count=count, items=1, parts=group)
+        self._leave_unattached(bulk, axioms)
         for rewritten in self.loaded.rewritten:
             accounts.leftovers += rewritten.leftovers(self.triples, lambda row: not bulk.annotations[row])
         apart: list[tuple[int | Place, tuple[str, ...]]] = [
@@ -256,8 +249,7 @@ class _Reader:
         )
         left = (*self.loaded.leftovers, *accounts.leftovers, *bulk.leftovers)
         held = frozenset(values).difference(value for value, _, _ in reported)
-        # What is said with a name that the TBox does not know is in A.
-        of_a = {id(x) for x in bulk.leftovers if x.kind in ("undeclared", "foreign")}
+        of_a = {id(x) for x in bulk.leftovers if x.kind in IN_DATA}
         of_a |= {id(x) for x, v in accounts.values() if v in held}
         counts = self.loaded.ledger
         for ledger in (bulk.ledger, accounts.ledger, graph.ledger()):
@@ -273,6 +265,24 @@ class _Reader:
             left_at=LeftPlaces(self.triples, left),
             left_out=LeftOut(self.triples, left, self.loaded.whole, accounts, of_a),
         )
+
+    def _leave_unattached(self, bulk: Bulk, axioms: Iterable[owl.Axiom]) -> None:
+        """Tell the lists and class expressions that neither one of ``axioms`` nor a statement that was read uses."""
+        graph, groups = self.graph, [group for group in unattached(self.graph) if any(self.graph.copies[i] for i in group)]
+        if not groups:
+            return
+        from shiq.rdf.languages import is_part_of_statement, used_nodes
+
+        used = used_nodes(self.triples, graph, bulk.understood)
+        named = {entity.iri for entity in entities((*axioms, *self.axioms()))}
+        for group in groups:
+            kind = "without-effect" if is_idle_expression(graph, group) else "unattached"
+            is_part = is_part_of_statement(graph, group, used, named)
+            for i in group:
+                graph.bucket[i] = "annotation" if is_part else f"leftover:{kind}"
+            if not is_part:
+                message, count = "triples of a class expression or list that no axiom uses", sum(graph.copies[i] for i in group)
+                self.accounts.leave(kind, message, group[0], count=count, items=1, parts=group)
 
 
 def _built_in(triples: Triples, bulk: Bulk) -> Iterator[StatedValue[owl.Assertion]]:

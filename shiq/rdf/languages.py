@@ -1,0 +1,83 @@
+"""Languages beside OWL that documents mix with it: shapes, concept schemes, rules, mappings, hints of domain and range.
+
+To OWL, a statement of one is a plain assertion. No axiom speaks of its terms, so it cannot matter (THEORY, "Languages
+beside OWL").
+
+>>> LANGUAGES[language_of("http://www.w3.org/ns/shacl#path")].name, language_of("https://schema.org/name")
+('SHACL', -1)
+>>> LANGUAGES[language_of("https://schema.org/domainIncludes")].name
+'schema.org'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shiq.model import OWL, RDF, RDFS
+from shiq.rdf.graph import VocabularyGraph
+from shiq.rdf.triples import LITERAL, Triples, column
+from shiq.rdf.vocabulary import FACETS, FILLERS, FIRST, OPERATORS, REST, TYPE
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Language:
+    """namespaces: what its terms begin with. words: the local names that belong to it; empty where all do."""
+
+    name: str
+    namespaces: tuple[str, ...]
+    words: frozenset[str] = frozenset()
+
+    def has(self, iri: str) -> bool:
+        space = next((space for space in self.namespaces if iri.startswith(space)), None)
+        return space is not None and (not self.words or iri[len(space) :] in self.words)
+
+
+_HINTS = frozenset(("domainIncludes", "rangeIncludes", "inverseOf", "supersededBy", "memberOf"))
+LANGUAGES: Sequence[Language] = (
+    Language("SHACL", ("http://www.w3.org/ns/shacl#", "http://datashapes.org/dash#")),
+    Language("SKOS", ("http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#")),
+    Language("SPIN", tuple(f"http://spinrdf.org/{name}#" for name in ("spin", "sp", "spl", "spif", "spra", "arg"))),
+    Language("R2RML", ("http://www.w3.org/ns/r2rml#", "http://semweb.mmlab.be/ns/rml#", "http://w3id.org/rml/")),
+    Language("schema.org", ("http://schema.org/", "https://schema.org/"), _HINTS),
+    Language("DCAM", ("http://purl.org/dc/dcam/",), _HINTS),
+    Language("ShEx", ("http://www.w3.org/ns/shex#",)),
+    Language("NRL", ("http://www.semanticdesktop.org/ontologies/2007/08/15/nrl#",)),
+)
+
+
+def language_of(iri: str) -> int:
+    """The index in `LANGUAGES` of the language that ``iri`` is a term of; -1 where there is none."""
+    return next((i for i, language in enumerate(LANGUAGES) if language.has(iri)), -1)
+
+
+#: What lists and class expressions consist of.
+_OF_LISTS = frozenset((FIRST, REST))
+_PARTS = frozenset((*_OF_LISTS, *OPERATORS, *FILLERS, *FACETS)) | frozenset(
+    OWL + name for name in ("onProperty", "onProperties", "onClass", "onDataRange", "onDatatype", "withRestrictions")
+)
+_TYPES_OF_PARTS = frozenset((RDF + "List", OWL + "Class", OWL + "Restriction", RDFS + "Class", RDFS + "Datatype"))
+
+
+def used_nodes(triples: Triples, graph: VocabularyGraph, rows: Flags) -> set[str]:
+    """What the statements in ``rows`` lead to, and the axioms of ``graph`` that are about annotations."""
+    values = column(triples.object)[rows]
+    found = {str(triples.terms[i]) for i in np.bincount(values).nonzero()[0] if triples.kinds[i] != LITERAL}
+    return found.union(str(value) for value, bucket in zip(graph.objects, graph.bucket) if bucket == "annotation")
+
+
+def is_part_of_statement(graph: VocabularyGraph, group: Sequence[int], used: Collection[str], named: Collection[str]) -> bool:
+    """Whether ``group``, the triples of a list or class expression that no axiom uses, is a part of a statement that was read;
+    ``used``: the nodes that these lead to. One with a type that axioms speak of, ``named`` in them, is none."""
+    head = graph.subjects[group[0]]
+    parts = _PARTS if head.startswith("_:") else _OF_LISTS
+    return head in used and all(
+        graph.predicates[i] in parts
+        or (graph.predicates[i] == TYPE and (value := graph.objects[i]) in _TYPES_OF_PARTS and value not in named)
+        for i in group
+    )
