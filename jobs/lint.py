@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobs.checking.certifying import impossible_classes
-from jobs.checking.inputs import OUT_OF_REACH, OUTSIDE, empty_tbox, is_outside, vocabulary_of
+from jobs.checking.inputs import OUT_OF_REACH, OUTSIDE, catalog_of, empty_tbox, is_outside, vocabulary_of
 from jobs.checking.options import Options
 from jobs.checking.outside import Ahead, ahead
+from shiq.catalog import Catalogs
 from shiq.known import KnownLeftovers
 from shiq.rdf import read_assertions, read_ontology
 from shiq.verdict import KINDS, Leftover, blocks, known_counts
@@ -92,6 +93,7 @@ def lint(
     fail_on: Collection[str] = (),
     known: KnownLeftovers | None = None,
     classes: bool = True,
+    catalog: Catalogs = (),
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Lint:
     """Reads ``ontology`` (TBox, perhaps with assertions), then ``data`` by its vocabulary. ``classes``: also looks, for a few
@@ -99,17 +101,18 @@ def lint(
 
     Raises: UsageError, InputError.
     """
-    options = Options(allow=frozenset(allow), fail_on=frozenset(fail_on))
+    options = Options(allow=frozenset(allow), fail_on=frozenset(fail_on), catalog=catalog)
+    imported_from = catalog_of(options)
 
     def reading(source: str, done: int) -> None:
         if progress is not None:
             progress(f"reading {source}", done, 0)
 
-    read = read_ontology(list(ontology), progress=reading)
+    read = read_ontology(list(ontology), progress=reading, catalog=imported_from)
     ledger, leftovers = Counter(read.ledger), [*read.leftovers, *empty_tbox(read)]
     assertions, vocabulary = len(read.abox), None
     if data:
-        own = {"ontologies": read.ontologies, "axioms": read.tbox.axioms}
+        own = {"ontologies": read.ontologies, "axioms": read.tbox.axioms, "catalog": imported_from}
         facts = read_assertions(list(data), read.tbox.signature, progress=reading, **own)  # type: ignore[arg-type]
         ledger += Counter(facts.ledger)
         leftovers += facts.leftovers

@@ -43,11 +43,12 @@ _OWNED = (OutputKind.OWN, OutputKind.STORE)
 
 @dataclass(frozen=True)
 class InputPlace:
-    """What an ``option`` names to be read. ``leads_to``: whether a file is read because the named one says so."""
+    """What an ``option`` names to be read. ``leads_to``: of a catalog, whether it has a file; what else lies in it, if it is a
+    folder, is not read."""
 
     option: str
     name: str
-    leads_to: Callable[[Path], bool] = field(default=lambda path: False, compare=False)
+    leads_to: Callable[[Path], bool] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -183,11 +184,11 @@ def _refuse_input(target: OutputPlace, where: _Where, source: InputPlace, other:
     what = ""
     if _identity(where) == _identity(other):
         what = f"would replace what {source.option} reads"
-    elif _lies_in(where, other):
+    elif source.leads_to is None and _lies_in(where, other):
         what = f"lies in {source.name}, which {source.option} reads"
     elif target.kind in _OWNED and _lies_in(other, where):
         what = f"is no place for {source.name}, which {source.option} reads"
-    elif isinstance(where, Path) and source.leads_to(where):
+    elif isinstance(where, Path) and source.leads_to is not None and source.leads_to(where):
         what = f"would replace what {source.option} {source.name} refers to"
     if what:
         raise UsageError(f"{target.shown} {what}", _elsewhere(target))

@@ -1,6 +1,7 @@
 """Catalogs: which file stands for an IRI that is imported, or that a JSON-LD document takes its context from.
 
-Nothing is ever fetched. A catalog is XML, as Protégé and ROBOT write it (``catalog-v001.xml``, OASIS XML Catalogs), or JSON:
+Nothing is ever fetched. A catalog is a folder, below which each ontology is known by its header (`shiq.ontology_folder`), or a
+file, which goes before folders: XML, as Protégé and ROBOT write it (``catalog-v001.xml``, OASIS XML Catalogs), or JSON:
 ``{"http://example.org/onto": "onto.owl"}``, or ``{"file": "onto.owl", "sha256": "…"}`` in the place of a name. Its files are in
 the catalog's folder or below, wherever links lead.
 """
@@ -11,17 +12,19 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote, urljoin, urlsplit
 from xml.parsers import expat
 
 from shiq.errors import InputError
-from shiq.formats import EXTENSIONS
+from shiq.formats import ONTOLOGY_EXTENSIONS
 from shiq.limits import limits
+from shiq.ontology_folder import OntologyFolder
 
 _NAMESPACE = "urn:oasis:names:tc:entity:xmlns:xml:catalog "
 _XML_BASE = "http://www.w3.org/XML/1998/namespace base"
@@ -43,7 +46,7 @@ class CatalogEntry:
 
 
 @dataclass(frozen=True)
-class Catalog:
+class CatalogFile:
     """``entries`` by IRI; ``rewrites``: (how an IRI begins, how its file's path begins), longest first."""
 
     name: str
@@ -66,7 +69,7 @@ class Catalog:
 
     def leads_to(self, path: Path) -> bool:
         """Whether an ontology may be imported from ``path``: a file that an entry has, or, as its extension says, a rewrite."""
-        place, rdf = path.resolve(), path.suffix.lower() in (".owl", ".rdf", ".xml", *EXTENSIONS)
+        place, rdf = path.resolve(), path.suffix.lower() in ONTOLOGY_EXTENSIONS
         with suppress(InputError):
             below = (self._path(iri, target) for iri, target in self.rewrites) if rdf else ()
             return any(place == self._path(iri, entry.target) for iri, entry in self.entries.items()) or any(
@@ -93,9 +96,14 @@ class Catalog:
             raise self._error(iri, f"{entry.target}, which cannot be read ({error})", "Check the file.") from error
         return path
 
+    @property
+    def root(self) -> Path:
+        """The folder that all files are in, through links."""
+        return self.folder.resolve()
+
     def shown(self, path: Path) -> str:
         """A file that was found, as whoever named the catalog would name it: relative where the catalog's name is."""
-        given = Path(self.name).parent / path.relative_to(self.folder.resolve())
+        given = Path(self.name).parent / path.relative_to(self.root)
         return str(given if given.resolve() == path else path)
 
     def _path(self, iri: str, target: str) -> Path:
@@ -107,7 +115,7 @@ class Catalog:
         elif _SCHEME.match(text):
             raise self._error(iri, f"{target}, and nothing is fetched", "Download it, and put the file's name there.")
         try:
-            root = self.folder.resolve()
+            root = self.root
             for candidate in dict.fromkeys((root / text, root / unquote(text))):
                 path = candidate.resolve()
                 if not path.is_relative_to(root):
@@ -122,9 +130,57 @@ class Catalog:
         return InputError(f"{self.name}: <{iri}> stands for {what}", remedy)
 
 
-def read_catalog(path: str | os.PathLike[str]) -> Catalog:
-    """The catalog at ``path``. Raises: InputError for one that is missing or says what is not understood here."""
-    name = os.fsdecode(os.fspath(path))
+@dataclass(frozen=True)
+class Catalog:
+    """Catalog files, and behind them folders of ontologies."""
+
+    files: tuple[CatalogFile, ...] = ()
+    folders: tuple[OntologyFolder, ...] = ()
+
+    def find(self, iri: str) -> Path | None:
+        """The file that a catalog file has for ``iri``; None where none has one. Raises: InputError."""
+        return next((path for file in self.files if (path := file.find(iri))), None)
+
+    def shown(self, path: Path) -> str:
+        """A file that was found, as whoever named its catalog would name it."""
+        places: list[CatalogFile | OntologyFolder] = [*self.files, *self.folders]
+        return next(place.shown(path) for place in places if path.is_relative_to(place.root))
+
+    def headed(self, iri: str) -> list[Path]:
+        """The files below the folders whose header has ``iri`` for their version; where there is none, for their ontology."""
+        pairs = [folder.headed(iri.removesuffix("#")) for folder in self.folders]
+        for paths in zip(*pairs):
+            if files := {path.resolve(): path for path in chain.from_iterable(paths)}:
+                return list(files.values())
+        return []
+
+    def hint(self, iri: str) -> str:
+        """What to do about an import that nothing answers, by what the folders hold; "" where they say nothing of it."""
+        for name, other in chain.from_iterable(folder.near(iri) for folder in self.folders):
+            return f'{name} is <{other}>: if that is meant, write {{"{iri}": "FILE"}} into a catalog file beside it'
+        broken = list(chain.from_iterable(folder.problems for folder in self.folders))
+        return f"{len(broken):,} files could not be read, first {broken[0]}" if broken else ""
+
+    def leads_to(self, path: Path) -> bool:
+        """Whether an ontology may be imported from ``path``."""
+        return any(file.leads_to(path) for file in self.files) or any(folder.leads_to(path) for folder in self.folders)
+
+
+#: What names catalogs: files and folders.
+Catalogs: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+
+
+def read_catalog(named: Catalogs) -> Catalog:
+    """The catalogs that are named. Raises: InputError for one that is missing or says what is not understood here."""
+    names = [os.fsdecode(os.fspath(one)) for one in ([named] if isinstance(named, str | os.PathLike) else named)]
+    is_folder = {name: os.path.isdir(name) for name in names}
+    return Catalog(
+        tuple(_read_file(name) for name in names if not is_folder[name]),
+        tuple(OntologyFolder(name, Path(name).absolute()) for name in names if is_folder[name]),
+    )
+
+
+def _read_file(name: str) -> CatalogFile:
     try:
         with open(name, "rb") as stream:
             data = stream.read(_MOST_BYTES + 1)
@@ -137,7 +193,7 @@ def read_catalog(path: str | os.PathLike[str]) -> Catalog:
     return _json(name, folder, data) if is_json else _xml(name, folder, data)
 
 
-def _json(name: str, folder: Path, data: bytes) -> Catalog:
+def _json(name: str, folder: Path, data: bytes) -> CatalogFile:
     remedy = 'Write {"http://example.org/onto": "onto.owl"}, or {"file": "onto.owl", "sha256": "…"} for the name.'
 
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -151,7 +207,7 @@ def _json(name: str, folder: Path, data: bytes) -> Catalog:
         found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=distinct)
     except (ValueError, RecursionError) as error:
         raise InputError(f"the catalog {name} is not JSON: {error}", remedy) from error
-    return Catalog(name, folder, {iri: _entry(name, iri, value, remedy) for iri, value in found.items()})
+    return CatalogFile(name, folder, {iri: _entry(name, iri, value, remedy) for iri, value in found.items()})
 
 
 def _entry(name: str, iri: str, value: Any, remedy: str) -> CatalogEntry:
@@ -168,7 +224,7 @@ def _hash(name: str, text: object) -> str:
     raise InputError(f"the catalog {name} has {text!r} for a SHA-256", "It has 64 hexadecimal digits.")
 
 
-def _xml(name: str, folder: Path, data: bytes) -> Catalog:
+def _xml(name: str, folder: Path, data: bytes) -> CatalogFile:
     entries: dict[str, CatalogEntry] = {}
     rewrites: list[tuple[str, str]] = []
     bases = [""]
@@ -208,7 +264,7 @@ def _xml(name: str, folder: Path, data: bytes) -> Catalog:
         parser.Parse(data, True)
     except expat.ExpatError as error:
         raise InputError(f"the catalog {name} is no well-formed XML: {error}", f"A catalog begins {_EXAMPLE}.") from error
-    return Catalog(name, folder, entries, tuple(sorted(rewrites, key=lambda x: -len(x[0]))))
+    return CatalogFile(name, folder, entries, tuple(sorted(rewrites, key=lambda x: -len(x[0]))))
 
 
 _EXAMPLE = '<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">'

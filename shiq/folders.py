@@ -70,3 +70,8 @@ def _is_apart(name: str) -> bool:
 
 def _refuse(error: OSError) -> None:
     raise InputError(f"{error.filename} cannot be listed: {error.strerror}", "Check its permissions, and the disk it is on.")
+
+
+def user_cache(name: str) -> Path:
+    """The folder ``name`` for what is worked out again where it is lost, in the user's cache directory; it need not be there."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "shiq", name)

@@ -65,6 +65,8 @@ EXTENSIONS = {
     ".ofn": Format.FUNCTIONAL,
     ".fss": Format.FUNCTIONAL,
 }
+#: By these names an ontology may be imported.
+ONTOLOGY_EXTENSIONS = (".owl", ".rdf", ".xml", *EXTENSIONS)
 _UNSUPPORTED = {
     ".omn": "Manchester syntax",
     ".owx": "OWL/XML",

@@ -45,7 +45,7 @@ class Spool:
 
 
 #: Kinds of what is no line, triple or axiom of data that is missing.
-_NO_DATA = INFORMATIVE | {"missing-import", "empty-tbox"}
+_NO_DATA = INFORMATIVE | {"missing-import", "ambiguous-import", "empty-tbox"}
 
 
 def of_data(left: Iterable[Leftover]) -> Iterator[Leftover]:

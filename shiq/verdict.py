@@ -57,6 +57,7 @@ KINDS: dict[str, str] = {
     "unattached": "triples of a class expression or list that no axiom uses",
     "tbox-axiom": "a TBox axiom among assertions: insertions may not change the TBox",
     "missing-import": "an imported ontology that was not given",
+    "ambiguous-import": "an imported ontology of which a catalog's folders have several files that do not hold the same",
     "lossy-input": "an in-memory object that may have lost or rewritten triples on its way",
     "set-aside": "assertions of the base that were set aside because they are known, or waived, to contradict it",
     "without-effect": "triples that every model can meet, however they are meant, and that nothing else uses",
@@ -103,7 +104,17 @@ IN_DATA = frozenset({"undeclared", "foreign", "other-language"})
 
 #: Kinds by which something stays unread, so that a `consistent` which allows them is one without it.
 UNREAD = frozenset(
-    {"broken-list", "ill-typed", "lossy-input", "malformed", "missing-import", "tbox-axiom", "unattached", "unknown-vocabulary"}
+    {
+        "ambiguous-import",
+        "broken-list",
+        "ill-typed",
+        "lossy-input",
+        "malformed",
+        "missing-import",
+        "tbox-axiom",
+        "unattached",
+        "unknown-vocabulary",
+    }
 )
 
 #: For ``--fail-on``: every kind.

@@ -34,8 +34,8 @@ def check_insertions(
     None, or a store opened by `open_store` (``tbox`` is then ignored if None). A base that is not a store is certified first.
     Deletions come first. The settings are the fields of `Options`, by name. ``allow`` names kinds of leftovers
     (`shiq.verdict.KINDS`) that may not stand in the way of `consistent`; ``fail_on`` those that shall, though they are for
-    information; ``known``: a file of leftovers that somebody answers for (docs/EVIDENCE.md); ``catalog``: the path of a catalog
-    of imports (`shiq.catalog`).
+    information; ``known``: a file of leftovers that somebody answers for (docs/EVIDENCE.md); ``catalog``: a catalog of
+    imports, a file or a folder of ontologies, or a list of these (`shiq.catalog`).
 
     Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
     """

@@ -66,8 +66,8 @@ def ontology_of(sources: list[object], options: Options, *, closed: bool = False
 
 
 def catalog_of(options: Options) -> Catalog | None:
-    """The catalog that is named, read. Raises: InputError."""
-    if options.catalog is None:
+    """The catalogs that are named, read. Raises: InputError."""
+    if not options.catalog:
         return None
     # Loaded where one is named.
     from shiq.catalog import read_catalog

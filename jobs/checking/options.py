@@ -22,6 +22,7 @@ from shiq.shadowing import refuse_others
 from shiq.verdict import KINDS, UNINTERPRETED
 
 if TYPE_CHECKING:
+    from shiq.catalog import Catalogs
     from shiq.result import Result
 
 #: The engines by name.
@@ -69,7 +70,7 @@ class Options:
     ``clausal``. ``timeout``: seconds for all of a check, or for reading, indexing and
     certifying a store (writing it is not counted); ``heap``: of a JVM, where one is needed;
     ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engines ``spark`` and ``graphframes``
-    run, if no session is active; ``catalog``: the path of the catalog (`shiq.catalog`) that says which files are imported;
+    run, if no session is active; ``catalog``: one or several catalogs, files or folders (`shiq.catalog`), of what is imported;
     ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for all;
     ``audit``: the share of the shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the AGPL
     may be asked; ``require_nonempty``: a batch that holds nothing is an `InputError`; ``verdict_only``: an inconsistent batch is
@@ -88,7 +89,7 @@ class Options:
     max_conflicts: int = 1000
     progress: Progress | None = None
     master: str | None = None
-    catalog: str | None = None
+    catalog: Catalogs | None = None
     fail_on: frozenset[str] = frozenset()
     audit: float = 0.0
     accept_agpl: bool = False

@@ -126,6 +126,16 @@ known_option = click.option(
 )
 
 
+catalog_option = click.option(
+    "--catalog",
+    multiple=True,
+    type=CATALOG,
+    metavar="FILE|DIR",
+    help="What imports are: a folder, below which every ontology is known by its header; or a catalog file (catalog-v001.xml, or "
+    "JSON), which goes before folders and has JSON-LD contexts too. Nothing is fetched. Repeatable.",
+)
+
+
 def common(command: F) -> F:
     """The options that every checking command has."""
     for option in reversed(
@@ -184,12 +194,7 @@ def common(command: F) -> F:
                 help="Write a report: .html, .md, .sarif, .junit.xml or .json, by the end of the name; DIR/ for all of them, and "
                 "Parquet tables. The JSON comes last. Repeatable.",
             ),
-            click.option(
-                "--catalog",
-                type=CATALOG,
-                metavar="FILE",
-                help="Which files imported ontologies and JSON-LD contexts are: catalog-v001.xml, or JSON. Nothing is fetched.",
-            ),
+            catalog_option,
             click.option(
                 "--timeout",
                 type=Seconds(),

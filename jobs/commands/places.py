@@ -95,7 +95,7 @@ class GuardedCommand(click.Command):
 
 
 def _input(kind: Reads, option: str, name: str) -> InputPlace:
-    return InputPlace(option, name, kind.leads_to(name)) if kind.leads_to else InputPlace(option, name)
+    return InputPlace(option, name, kind.leads_to and kind.leads_to(name))
 
 
 def _shown(param: click.Parameter) -> str:
@@ -106,7 +106,7 @@ def _shown(param: click.Parameter) -> str:
 
 
 def imported_by(catalog: str) -> Callable[[Path], bool]:
-    """What a catalog has for what is imported."""
+    """What a catalog has for what is imported, or a folder of ontologies."""
     # Loaded where one is named.
     from shiq.catalog import read_catalog
 

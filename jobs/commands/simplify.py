@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from jobs.commands.places import CATALOG, READS, WRITES, GuardedCommand
+from jobs.commands.options import catalog_option
+from jobs.commands.places import READS, WRITES, GuardedCommand
 from jobs.commands.running import write_json
 
 
@@ -13,8 +14,8 @@ from jobs.commands.running import write_json
 @click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("-v", "--verbose", is_flag=True, help="With errors, where they come from.")
-@click.option("--catalog", type=CATALOG, metavar="FILE", help="Which files imported ontologies are: catalog-v001.xml, or JSON.")
-def simplify(tbox: tuple[str, ...], json_file: str | None, quiet: bool, verbose: bool, catalog: str | None) -> int:
+@catalog_option
+def simplify(tbox: tuple[str, ...], json_file: str | None, quiet: bool, verbose: bool, catalog: tuple[str, ...]) -> int:
     """What a TBox says to a checker: simplified TBox, DL-clauses, u-part and m-part roles, Fs(T), what lies outside SHIQ(D)."""
     from jobs.text.simplified import simplified_text
     from shiq.catalog import read_catalog

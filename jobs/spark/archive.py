@@ -14,11 +14,12 @@ from pathlib import Path
 import pyspark
 
 from shiq.errors import ReasonerError
+from shiq.folders import user_cache
 from shiq.reasoner.jvm import find_java
 
 
 def _folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "shiq", "spark")
+    return user_cache("spark")
 
 
 def _key() -> str | None:

@@ -41,8 +41,12 @@ class Document:
                 yield subject, property, value
 
     @property
-    def iris(self) -> frozenset[str]:
-        """What an import of this document goes by. What it imports is no version IRI of its own."""
+    def header(self) -> tuple[str, str]:
+        """The ontology IRI and version IRI, "" for none. What the document imports is no version IRI of its own."""
         imported = {iri.removesuffix("#") for iri in self.imports}
-        named = (self.iri, self.version if self.version.removesuffix("#") not in imported else "")
-        return frozenset(iri for iri in named if iri and self.iri)
+        return self.iri, self.version if self.iri and self.version.removesuffix("#") not in imported else ""
+
+    @property
+    def iris(self) -> frozenset[str]:
+        """What an import of this document goes by."""
+        return frozenset(filter(None, self.header))

@@ -10,20 +10,17 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
-import numpy as np
-
 from shiq import model as owl
 from shiq.abox import ABox
 from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS, Format
 from shiq.labelling import PROPERTIES
-from shiq.limits import limits
 from shiq.rdf.bulk import is_structural
 from shiq.rdf.kinds import DATA, OBJECT, Use
 from shiq.rdf.lines import read_lines
 from shiq.rdf.places import plain_triple
-from shiq.rdf.surroundings import bare, document_iris
-from shiq.rdf.triples import Rejects, Triples, column, numbered_labels, triple_text, written_labels
+from shiq.rdf.surroundings import UNMET, UnmetImport, bare, document_iris
+from shiq.rdf.triples import Rejects, Triples, numbered_labels, triple_text, written_labels
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT, IMPORTS, LANGUAGE_DOCUMENTS, is_reserved
 from shiq.reading import Place, Reading
 from shiq.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
@@ -32,6 +29,7 @@ from shiq.verdict import IN_DATA, Leftover
 if TYPE_CHECKING:
     from shiq.catalog import Catalog
     from shiq.functional.document import Document
+    from shiq.rdf.imports import ImportQueue
     from shiq.rdf.objects import RewrittenLiterals
     from shiq.vocabularies import VocabularyTable
 
@@ -55,7 +53,8 @@ class LoadedSources:
     """Everything that the sources hold. ``signature`` and ``imports``: of what did not come as triples, the latter with the
     leftover for each if nothing answers it; ``whole``: leftovers of which each line is at hand, and these lines; ``ledger``: what
     is accounted for already; ``labels``: as `Document.labels`; ``of_annotations``: as `Document.of_annotations`, with the source;
-    ``uses``: of properties, other than by triples; ``apart``: individuals that are different from each other, in long lists."""
+    ``uses``: of properties, other than by triples; ``apart``: individuals that are different from each other, in long lists;
+    ``unmet``: what a catalog says of imports that it does not meet, by their IRIs without an empty fragment."""
 
     triples: Triples = field(default_factory=Triples)
     axioms: list[StatedValue[owl.Axiom]] = field(default_factory=list)
@@ -72,6 +71,7 @@ class LoadedSources:
     of_annotations: list[tuple[str, int, str, tuple[str, ...]]] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     apart: list[tuple[Place, tuple[str, ...]]] = field(default_factory=list)
+    unmet: dict[str, UnmetImport] = field(default_factory=dict)
 
 
 def load(
@@ -93,15 +93,19 @@ def load(
     taken = {name for source in known if isinstance(source, ObjectSource) for name in _scopes(source.value)}
     loaded = LoadedSources()
     read: set[Path] = set()
-    imports = _Imports(loaded, given)
+    imports: ImportQueue | None = None
     for i in count():
         if i < len(known):
             source = known[i]
         else:
-            found = imports.next(catalog, read) if catalog is not None and follow else None
+            if not follow or not (loaded.imports or IMPORTS in loaded.triples.ids):
+                return loaded
+            # Loaded where something is imported.
+            from shiq.rdf.imports import ImportQueue
+
+            imports = imports or ImportQueue(loaded, catalog, read, given)
+            found = imports.next()
             if found is None:
-                if follow and imports.take_tables():
-                    continue
                 return loaded
             source = found
         own = f"{scope}{i}"
@@ -135,53 +139,6 @@ def _is_rdf(source: Source) -> bool:
     if isinstance(source, FileSource):
         return source.format is not Format.FUNCTIONAL
     return isinstance(source, TableSource) or source.kind in (ObjectKind.RDFLIB, ObjectKind.PYOXIGRAPH)
-
-
-class _Imports:
-    """What of the imports met so far is still to be read."""
-
-    def __init__(self, loaded: LoadedSources, given: Collection[str]) -> None:
-        self._loaded = loaded
-        self._done = {bare(iri) for iri in given} | LANGUAGE_DOCUMENTS
-
-    def next(self, catalog: Catalog, read: set[Path]) -> FileSource | None:
-        """The next file that is imported and was not read yet; each IRI it is imported by is answered."""
-        done = self._done | {bare(iri) for iri in self._loaded.ontologies}
-        for iri in self._wanted():
-            if bare(iri) in done:
-                continue
-            self._done.add(bare(iri))
-            path = catalog.find(iri)
-            if path is None:
-                continue
-            self._loaded.ontologies.add(iri)
-            if path.resolve() in read:
-                continue
-            source = source_of(catalog.shown(path))
-            if not isinstance(source, FileSource):
-                raise InputError(f"{source.name}, which {catalog.name} has for <{iri}>, is no ontology", "Correct the catalog.")
-            return replace(source, most=limits().document)
-        return None
-
-    def take_tables(self) -> bool:
-        """Takes in the tables of known vocabularies that are imported; whether there were any. Their own imports are met next."""
-        done = self._done | {bare(iri) for iri in self._loaded.ontologies}
-        missing = [iri for iri in self._wanted() if bare(iri) not in done]
-        if not missing:
-            return False
-        from shiq.vocabularies import answering
-
-        tables = {table.name: table for iri in missing if (table := answering(iri)) is not None}
-        for table in tables.values():
-            take_table(table, self._loaded)
-        return bool(tables)
-
-    def _wanted(self) -> list[str]:
-        triples = self._loaded.triples
-        predicate = triples.ids.get(IMPORTS, -1)
-        rows = np.flatnonzero(column(triples.predicate) == predicate).tolist() if predicate >= 0 else []
-        values = [triples.terms[triples.object[row]] for row in rows]
-        return [*(value for value in values if isinstance(value, str)), *(iri for iri, _ in self._loaded.imports)]
 
 
 def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
@@ -366,7 +323,8 @@ def _reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
     counts = Counter(reading.ledger)
     counts["axiom"] -= len(reading.tbox.axioms)
     counts["assertion"] += sum(counts.pop(f"leftover:{kind}", 0) for kind in IN_DATA) - len(reading.abox)
-    counts.pop("leftover:missing-import", None)
+    for kind in UNMET:
+        counts.pop(f"leftover:{kind}", None)
     loaded.ledger.update(counts)
     _leftovers((leftover for leftover in reading.leftovers if leftover.kind not in IN_DATA), loaded)
     loaded.whole.append((reading.leftovers, reading.left_out))
@@ -374,7 +332,7 @@ def _reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
 
 def _leftovers(leftovers: Iterable[Leftover], loaded: LoadedSources) -> None:
     for leftover in leftovers:
-        if leftover.kind == "missing-import":
+        if leftover.kind in UNMET:
             imported = re.search(r"<([^>]*)>", leftover.message)
             loaded.imports.append((imported[1] if imported else "", leftover))
         else:
@@ -388,5 +346,9 @@ def settle_imports(loaded: LoadedSources, given: Iterable[str]) -> None:
         if bare(iri) in known:
             loaded.ledger["annotation"] += leftover.count
         else:
-            loaded.ledger["leftover:missing-import"] += leftover.count
+            if found := loaded.unmet.get(bare(iri)):
+                leftover = replace(
+                    leftover, kind=found.kind, message=f"<{iri}> is imported, but {found.message}", hint=found.hint
+                )
+            loaded.ledger[f"leftover:{leftover.kind}"] += leftover.count
             loaded.leftovers.append(leftover)

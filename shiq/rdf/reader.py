@@ -158,7 +158,7 @@ class _Reader:
         for problem in problems:
             self.accounts.tell(problem)
         self.ontologies = frozenset((*ontologies, *loaded.ontologies))
-        self.accounts.leftovers += check_imports(graph, triples, self.ontologies)
+        self.accounts.leftovers += check_imports(graph, triples, self.ontologies, loaded.unmet)
         settle_imports(loaded, self.ontologies)
         self.mapping = GraphMapping()
         if expressions is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -115,8 +116,30 @@ def _rules(graph: VocabularyGraph, triples: Triples, found: Surroundings) -> Non
         found.leftovers.append(triples.leftover("outside-shiq", message, rows[0], count=count, rows=rows))
 
 
-def check_imports(graph: VocabularyGraph, triples: Triples, given: Collection[str]) -> Iterator[Leftover]:
-    """The imports that no given ontology answers, by name; the other header triples become annotations."""
+#: The kinds of imports that nothing answers.
+UNMET = ("missing-import", "ambiguous-import")
+
+
+class UnmetImport(NamedTuple):
+    """Why an import is not met: the ``kind`` of the leftover, the end of its message, and what to do."""
+
+    kind: str
+    message: str
+    hint: str
+
+
+_MISSING = UnmetImport(
+    "missing-import",
+    "not read: nothing is fetched",
+    "give the imported ontology as a source too, or by --catalog a folder that has it",
+)
+
+
+def check_imports(
+    graph: VocabularyGraph, triples: Triples, given: Collection[str], unmet: Mapping[str, UnmetImport]
+) -> Iterator[Leftover]:
+    """The imports that no given ontology answers, by name; the other header triples become annotations. ``unmet``: what a catalog
+    says of some, by their IRI without an empty fragment."""
     known = LANGUAGE_DOCUMENTS | {bare(iri) for iri in given}
     missing: dict[str, list[int]] = defaultdict(list)
     for i, (predicate, value) in enumerate(zip(graph.predicates, graph.objects)):
@@ -126,14 +149,11 @@ def check_imports(graph: VocabularyGraph, triples: Triples, given: Collection[st
             else:
                 missing[shown(value)].append(i)
     for name, indexes in missing.items():
-        count = graph.assign(indexes, "leftover:missing-import")
-        yield triples.leftover(
-            "missing-import",
-            f"{name} is imported, but not read: nothing is fetched",
-            graph.rows[indexes[0]],
-            hint="give the imported ontology as a source too",
-            count=count,
-        )
+        value = graph.objects[indexes[0]]
+        found = unmet.get(bare(value) if isinstance(value, str) else "", _MISSING)
+        count = graph.assign(indexes, f"leftover:{found.kind}")
+        message = f"{name} is imported, but {found.message}"
+        yield triples.leftover(found.kind, message, graph.rows[indexes[0]], hint=found.hint, count=count)
 
 
 def bare(iri: str) -> str:
@@ -141,15 +161,20 @@ def bare(iri: str) -> str:
     return iri.removesuffix("#")
 
 
-_VERSION = OWL + "versionIRI"
-
-
+VERSION_IRI = OWL + "versionIRI"
 #: The ontology properties whose values are other ontologies.
-_TO_OTHERS = (IMPORTS, OWL + "priorVersion", OWL + "backwardCompatibleWith", OWL + "incompatibleWith")
+TO_OTHERS = (IMPORTS, OWL + "priorVersion", OWL + "backwardCompatibleWith", OWL + "incompatibleWith")
 
 
-def document_iris(triples: Triples, begun: int) -> set[str]:
-    """The ontology IRIs and version IRIs of the document whose rows begin at ``begun``: of the document as a whole, and of each
+class OntologyHeader(NamedTuple):
+    """The IRI of an ontology, and that of its version, "" for none."""
+
+    iri: str
+    version: str = ""
+
+
+def document_headers(triples: Triples, begun: int = 0) -> set[OntologyHeader]:
+    """Which ontologies the document is whose rows begin at ``begun``: by the header of the document as a whole, and of each
     named graph that declares terms; none of what has no header, or several.
 
     A header is an ontology of which the document, or graph, does not say that another imports it or follows on it. What it
@@ -164,18 +189,23 @@ def document_iris(triples: Triples, begun: int) -> set[str]:
     graphs = np.full(len(predicates), -1, np.int64)
     named = column(triples.graph)[begun:]
     graphs[: len(named)] = named
-    found = set()
+    found: set[OntologyHeader] = set()
     if (graphs[headers] < 0).any():
-        found |= _iris_of_headers(triples, headers.nonzero()[0] + begun, np.arange(begun, len(triples)))
+        found |= _ontology_of(triples, headers.nonzero()[0] + begun, np.arange(begun, len(triples)))
     for graph in np.bincount(graphs[headers & (graphs >= 0)]).nonzero()[0]:
         inside = graphs == graph
         if any(triples.terms[value] in DECLARATIONS for value in values[inside & typed].tolist()):
-            found |= _iris_of_headers(triples, (headers & inside).nonzero()[0] + begun, inside.nonzero()[0] + begun)
+            found |= _ontology_of(triples, (headers & inside).nonzero()[0] + begun, inside.nonzero()[0] + begun)
     return found
 
 
-def _iris_of_headers(triples: Triples, headers: Rows, rows: Rows) -> set[str]:
-    """The IRIs of the one ontology that ``rows`` are, given the rows that say that something is an ontology."""
+def document_iris(triples: Triples, begun: int) -> set[str]:
+    """What an import of such a document goes by."""
+    return {iri for header in document_headers(triples, begun) for iri in header if iri}
+
+
+def _ontology_of(triples: Triples, headers: Rows, rows: Rows) -> set[OntologyHeader]:
+    """The one ontology that ``rows`` are, given the rows that say that something is an ontology."""
     predicates = column(triples.predicate)[rows]
 
     def named(term: int) -> str:
@@ -186,12 +216,13 @@ def _iris_of_headers(triples: Triples, headers: Rows, rows: Rows) -> set[str]:
         of_predicate = rows[predicates == triples.ids.get(predicate, -1)]
         return [(named(triples.subject[row]), triples.object[row]) for row in of_predicate.tolist()]
 
-    others = {named(value) for predicate in _TO_OTHERS for subject, value in pairs(predicate) if subject != named(value)}
-    own = {subject for row in headers.tolist() if named(subject := triples.subject[row]) not in others}
-    header = own.pop() if own else -1
+    others = {named(value) for predicate in TO_OTHERS for subject, value in pairs(predicate) if subject != named(value)}
+    own = {named(subject): subject for subject in (triples.subject[row] for row in headers.tolist())}
+    own = {name: subject for name, subject in own.items() if name not in others}
+    header = own.popitem()[1] if own else -1
     if header < 0 or own or triples.kinds[header] != IRI:
         return set()
-    versions = {value for subject, value in pairs(_VERSION) if subject == named(header)}
+    versions = {value for subject, value in pairs(VERSION_IRI) if subject == named(header)}
     if len(versions) > 1 or any(triples.kinds[value] != IRI or named(value) in others for value in versions):
         versions = set()
-    return {str(triples.terms[i]) for i in (header, *versions)}
+    return {OntologyHeader(*(str(triples.terms[i]) for i in (header, *versions)))}

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from shiq.abox import ABox
 from shiq.amounts import count
-from shiq.catalog import read_catalog
+from shiq.catalog import Catalogs, read_catalog
 from shiq.errors import UsageError
 from shiq.functional.writer import axiom_text
 from shiq.model import TBox
@@ -161,7 +161,7 @@ def plan(
     assume: Sequence[str] = (),
     allow: Sequence[str] = (),
     most_cached: float | None = None,
-    catalog: str | PathLike[str] | None = None,
+    catalog: Catalogs | None = None,
 ) -> StreamPlan:
     """How streams are watched for contradictions with ``tbox`` (a TBox, or what `read_ontology` reads), in windows of
     ``window`` + 1 points.
@@ -171,7 +171,7 @@ def plan(
     ``catalog``: see `shiq.catalog`. Raises: UsageError; InputError where ``tbox`` cannot be read.
     """
     _check(window, strategy, grouping, assume)
-    known = None if catalog is None else read_catalog(catalog)
+    known = read_catalog(catalog) if catalog else None
     reading = read_ontology(list(tbox) if isinstance(tbox, list | tuple) else [tbox], catalog=known, chains=False)
     seen, negatives, leftovers = _closed(view(reading.tbox), assume)
     kept = tuple(leftover for leftover in (*reading.leftovers, *leftovers) if blocks(leftover, allow))

@@ -31,6 +31,7 @@ from streams.discovery.settings import MinerSettings
 from streams.discovery.windows import Windows
 
 if TYPE_CHECKING:
+    from shiq.catalog import Catalogs
     from streams.discovery.stream import Discovery
 
 
@@ -48,7 +49,7 @@ class RuleMiner:
         eps: Collection[int] | str | None = None,
         step: int = 1,
         allow: Collection[str] = (),
-        catalog: str | PathLike[str] | None = None,
+        catalog: Catalogs | None = None,
         **options: Any,
     ) -> None:
         ontology = tbox if isinstance(tbox, Ontology) else open_ontology(tbox, static, vocabulary, catalog)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shiq import model as owl
-from shiq.catalog import read_catalog
+from shiq.catalog import Catalogs, read_catalog
 from shiq.errors import InputError, UsageError
 from shiq.functional import axiom_text, parse_functional
 from shiq.rdf import read_assertions, read_ontology
@@ -59,10 +59,10 @@ class Ontology:
         return MinerKnowledge(self.tbox, self.static, tuple(self.classes.values()), sorted(self.signature.object_properties))
 
 
-def open_ontology(tbox: Any, static: Any = None, vocabulary: Any = None, catalog: str | PathLike[str] | None = None) -> Ontology:
+def open_ontology(tbox: Any, static: Any = None, vocabulary: Any = None, catalog: Catalogs | None = None) -> Ontology:
     """Reads T and A (each a source or a list of them); ``vocabulary``: a file of class expressions, or these, instead of all
     named classes of T. Raises: InputError, UsageError."""
-    known = None if catalog is None else read_catalog(str(catalog))
+    known = read_catalog(catalog) if catalog else None
     reading = read_ontology(_listed(tbox), catalog=known, chains=False)
     assertions, leftovers = list(reading.abox), list(reading.leftovers)
     if static is not None and _listed(static):

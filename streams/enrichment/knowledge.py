@@ -17,6 +17,7 @@ from jobs.checking.options import Options
 from jobs.checking.session import Session
 from shiq import model as owl
 from shiq.abox import ABox, abox_of, individuals_of
+from shiq.catalog import Catalogs
 from shiq.functional.writer import axiom_text
 from shiq.ntriples import assertion_lines
 from shiq.reading import Reading
@@ -28,7 +29,7 @@ from simplify.locality import names_of
 @dataclass(frozen=True, eq=False)
 class StaticKnowledge:
     """(T, B). ``tbox``: what SHIQ(D) can say of T; ``outside``: the rest of it; ``static``: B; ``leftovers``: what of both was
-    not understood; ``catalog``: a file that has what records refer to."""
+    not understood; ``catalog``: catalogs that have what records refer to."""
 
     tbox: owl.TBox
     outside: tuple[owl.Axiom, ...] = ()
@@ -36,7 +37,7 @@ class StaticKnowledge:
     allow: frozenset[str] = frozenset()
     leftovers: tuple[Leftover, ...] = ()
     ontologies: frozenset[str] = frozenset()
-    catalog: str | None = None
+    catalog: Catalogs | None = None
 
     @property
     def axioms(self) -> tuple[owl.Axiom, ...]:
@@ -120,7 +121,7 @@ def is_simple(assertion: owl.Assertion) -> bool:
     return not isinstance(assertion, owl.NegativeObjectPropertyAssertion | owl.NegativeDataPropertyAssertion)
 
 
-def knowledge_of(tbox: object, static: object, allow: Iterable[str] = (), catalog: str | None = None) -> StaticKnowledge:
+def knowledge_of(tbox: object, static: object, allow: Iterable[str] = (), catalog: Catalogs | None = None) -> StaticKnowledge:
     """T and B as `shiq.check_insertions` takes them; ``static`` may be a `Session`, whose T counts where ``tbox`` is None.
 
     Raises: InputError, UsageError.

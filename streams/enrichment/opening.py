@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from shiq.catalog import Catalogs
 from shiq.rml.compiled import compiled
 from streams.enrichment.cache import Entries
 from streams.enrichment.enricher import Enricher
@@ -37,7 +38,7 @@ def open_enricher(
     allow: Iterable[str] = (),
     timeout: float | None = 60.0,
     heap: str = "1g",
-    catalog: str | None = None,
+    catalog: Catalogs | None = None,
 ) -> Enricher:
     """Opens (``tbox``, ``static``), each as `shiq.check_insertions` takes it, for events to be enriched.
 

@@ -70,7 +70,7 @@ class EventReader:
 
     @cached_property
     def _catalog(self) -> Catalog | None:
-        return None if self.knowledge.catalog is None else read_catalog(self.knowledge.catalog)
+        return read_catalog(self.knowledge.catalog) if self.knowledge.catalog else None
 
     def _of_record(self, record: Mapping[str, Any], direct: Direct) -> EventQuestion | EnrichedEvent:
         statements: Sequence[Statement]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jobs.commands.options import Nearest
+from jobs.commands.options import Nearest, catalog_option
 from jobs.commands.places import READS, WRITES, GuardedCommand, Writes
-from jobs.commands.stream.options import Feed, catalog_option, feeding, refuse_idle, static_option, was_given
+from jobs.commands.stream.options import Feed, feeding, refuse_idle, static_option, was_given
 from jobs.outputs import OutputKind
 from shiq.errors import InputError, UsageError
 from streams.discovery.settings import GATES, LANGUAGES, METHODS
@@ -77,7 +77,7 @@ def discover(
     entailments: str | None,
     exported: str | None,
     folder: str | None,
-    catalog: str | None,
+    catalog: tuple[str, ...],
     **options: Any,
 ) -> int:
     """What goes with what in the last snapshots of a stream, as rules over an ontology?

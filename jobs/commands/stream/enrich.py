@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from jobs.commands.options import Nearest, Seconds
+from jobs.commands.options import Nearest, Seconds, catalog_option
 from jobs.commands.places import WRITES_ROWS, GuardedCommand, Reads
-from jobs.commands.stream.options import Feed, catalog_option, feeding, keep_known, static_option, store_option, tbox_option
+from jobs.commands.stream.options import Feed, feeding, keep_known, static_option, store_option, tbox_option
 from shiq.errors import ShiqError, UsageError
 from streams.enrichment.policies import POLICIES
 

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import click
 
-from jobs.commands.options import Nearest, master_option
-from jobs.commands.places import CATALOG, READS, STORE, WRITES, WRITES_ROWS, Writes
+from jobs.commands.options import Nearest, catalog_option, master_option
+from jobs.commands.places import READS, STORE, WRITES, WRITES_ROWS, Writes
 from jobs.commands.running import write_json
 from jobs.outputs import OutputKind, share_no_stdout
 from shiq.errors import InputError, UsageError
@@ -236,12 +236,6 @@ tbox_option = click.option("--tbox", "-t", multiple=True, type=READS, help="Onto
 static_option = click.option("--static", multiple=True, type=READS, metavar="FILE", help="What holds at all times; repeatable.")
 store_option = click.option(
     "--store", type=STORE, metavar="KG", help="A store that `shiq index` built, instead of --tbox and --static."
-)
-catalog_option = click.option(
-    "--catalog",
-    type=CATALOG,
-    metavar="FILE",
-    help="Which files imported ontologies are: catalog-v001.xml, or JSON. Nothing is fetched.",
 )
 
 

@@ -1,0 +1,122 @@
+"""Ontology headers: which ontology a file is, and which version, without reading the rest of what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from io import BytesIO
+from typing import NamedTuple
+
+import pyoxigraph as ox
+
+from shiq.errors import InputError
+from shiq.formats import LINE_FORMATS, Format
+from shiq.model import OWL, RDF
+from shiq.rdf.lines import read_lines
+from shiq.rdf.surroundings import TO_OTHERS, VERSION_IRI, OntologyHeader, document_headers
+from shiq.rdf.terms import RefusedTermError, quad_adder
+from shiq.rdf.triples import Rejects, Triples, written_labels
+from shiq.rdf.vocabulary import DECLARATIONS
+from shiq.sources import FileSource
+
+_SYNTAX = {Format.TURTLE: ox.RdfFormat.TURTLE, Format.TRIG: ox.RdfFormat.TRIG, Format.RDFXML: ox.RdfFormat.RDF_XML}
+_TYPE = ox.NamedNode(RDF + "type")
+#: The terms of the triples that `document_headers` asks for: predicates, and classes.
+_PREDICATES = frozenset(map(ox.NamedNode, (*TO_OTHERS, VERSION_IRI)))
+_CLASSES = frozenset(map(ox.NamedNode, (OWL + "Ontology", *DECLARATIONS)))
+#: A line without one of these terms, and without an escape that could stand for a part of one, is not asked for.
+_LINE = re.compile(
+    rb"\\[uU]|#(?:%b)>" % b"|".join(sorted(term.value.rpartition("#")[2].encode() for term in _PREDICATES | _CLASSES))
+)
+#: A document without the word has no header, unless it has an escape or is UTF-16.
+_WORD = re.compile(rb"Ontology|\\[uU]|&#|\0")
+_PIECE = 1 << 20
+_OVERLAP = 16
+_FUNCTIONAL = re.compile(r"\bOntology\s*\(")
+
+
+class FileHeaders(NamedTuple):
+    """Which ontologies a file is: mostly one; ``problem``: why it could not be read to its end, "" if it could."""
+
+    ontologies: tuple[OntologyHeader, ...] = ()
+    problem: str = ""
+
+
+def read_headers(source: FileSource) -> FileHeaders:
+    """The headers of a document; never fails. They are those that `shiq.rdf.load` finds in the whole document."""
+    found: Collection[OntologyHeader] = ()
+    try:
+        if not _has_word(source):
+            return FileHeaders()
+        if source.format in LINE_FORMATS:
+            found = _of_lines(source)
+        elif source.format in _SYNTAX:
+            found, is_whole = _of_triples(source)
+            found = found if is_whole else _of_whole(source)
+        elif source.format is Format.FUNCTIONAL:
+            found = _of_functional(source)
+        else:
+            found = _of_whole(source)
+    except InputError as error:
+        return FileHeaders(tuple(sorted(found)), error.message)
+    return FileHeaders(tuple(sorted(found)))
+
+
+def _has_word(source: FileSource) -> bool:
+    """Whether a document may have a header at all."""
+    end = b""
+    with source.open() as stream:
+        while piece := stream.read(_PIECE):
+            if _WORD.search(end + piece):
+                return True
+            end = piece[-_OVERLAP:]
+    return False
+
+
+def _of_lines(source: FileSource) -> Collection[OntologyHeader]:
+    """The header of a document of which each line stands for itself."""
+    with source.open() as stream:
+        lines = b"".join(line for line in stream if _LINE.search(line))
+    triples = Triples()
+    triples.begin(source.name)
+    quads = source.format is Format.NQUADS
+    read_lines(BytesIO(lines), triples, "h", Rejects(source.name), quads=quads, part=True)
+    return document_headers(triples)
+
+
+def _of_triples(source: FileSource) -> tuple[Collection[OntologyHeader], bool]:
+    """The header by those triples that are about it, up to an error; and whether there was none."""
+    triples = Triples()
+    triples.begin(source.name)
+    add_quad = quad_adder(triples, written_labels("h"))
+    is_whole = True
+    try:
+        with source.open() as stream:
+            for quad in ox.parse(stream, format=_SYNTAX[source.format], base_iri=source.iri):
+                predicate = quad.predicate
+                if predicate in _PREDICATES or (predicate == _TYPE and quad.object in _CLASSES):
+                    add_quad(quad, 0)
+    except (SyntaxError, RefusedTermError):
+        is_whole = False
+    return document_headers(triples), is_whole
+
+
+def _of_functional(source: FileSource) -> Collection[OntologyHeader]:
+    """The header of a document in functional-style syntax, which stands before its axioms; all is read where none is found so."""
+    from shiq.functional.grammar import AXIOMS
+    from shiq.functional.reader import read_document
+
+    text = source.read().decode("utf-8", "replace")
+    begin = _FUNCTIONAL.search(text)
+    axiom = re.compile(rf"\b(?:{'|'.join(AXIOMS)})\s*\(").search(text, begin.end()) if begin else None
+    parts = (text[: axiom.start()] + ")", text) if axiom else (text,)
+    headers = (read_document(part, source.name, "h").header for part in parts)
+    return [OntologyHeader(*header) for header in headers if any(header)][:1]
+
+
+def _of_whole(source: FileSource) -> Collection[OntologyHeader]:
+    """The header of a document that is read as it is for a check."""
+    # This module is below the loader, which asks it for imports.
+    from shiq.rdf.load import load
+
+    return document_headers(load([source.path], "h", None, follow=False).triples)
