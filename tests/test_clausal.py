@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import md5
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ from abox_ops.patch.border import Border
 from abox_ops.patch.outside import OutsideCompletion
 from abox_ops.patch.reference import Patch
 from jobs.evaluation.insertions import random_batch, read_triples
-from shiq.abox import abox_of
+from shiq.abox import abox_of, individuals_of
+from shiq.check import check_insertions
+from shiq.functional import parse_functional
 from shiq.rdf import read_assertions, read_ontology
 from shiq.roles import Role
+from shiq.verdict import Verdict
 from tests.test_golden import check, expected
 
 #: What these contradict needs the merge classes of untouched elements.
@@ -52,6 +56,38 @@ def test_a_planted_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch) 
     assert expected(name)["verdict"] == check(name, "clausal", "memory", "own").verdict.value == "inconsistent"
     monkeypatch.setattr(*PLANTED[name])
     assert check(name, "clausal", "memory", "own").verdict.value != "inconsistent"
+
+
+# --- what comes in during a later round ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("criterion", ["none", "clausal", "model"])
+@pytest.mark.parametrize("length", [1, 3, 12])
+def test_what_comes_in_far_behind_an_element_is_looked_at(criterion: str, length: int) -> None:
+    """The first round takes in b1, which is the new n; turns of told⁺ take in the chain behind it; at its end counting asks for
+    two more, and these contradict."""
+    chain = ["b1", *(f"c{i}" for i in range(length))]
+    links = " ".join(f"ObjectPropertyAssertion(:R :{a} :{b})" for a, b in pairwise(chain))
+    reading = parse_functional(
+        f"""Prefix(:=<urn:t#>) Ontology(
+        SubClassOf(owl:Thing ObjectMaxCardinality(2 :S)) SubClassOf(owl:Thing ObjectMaxCardinality(2 :Q))
+        SubClassOf(:P ObjectAllValuesFrom(:R :P)) SubClassOf(:P ObjectSomeValuesFrom(:Q :F))
+        ObjectPropertyAssertion(:S :h :b1) ObjectPropertyAssertion(:S :h :b2) DifferentIndividuals(:b1 :b2) {links}
+        ObjectPropertyAssertion(:Q :{chain[-1]} :f1) ObjectPropertyAssertion(:Q :{chain[-1]} :f2) DifferentIndividuals(:f1 :f2)
+        ClassAssertion(ObjectComplementOf(:F) :f1) ClassAssertion(ObjectComplementOf(:F) :f2)
+        ObjectPropertyAssertion(:S :h :n) ClassAssertion(:P :n) DifferentIndividuals(:n :b2))""",
+        "test",
+        "t",
+    )
+    assertions = list(reading.abox)
+    batch = [a for a in assertions if "urn:t#n" in individuals_of(a)]
+    base = [a for a in assertions if a not in batch]
+    found = {
+        engine: check_insertions(reading.tbox, abox_of(base), abox_of(batch), criterion=criterion, engine=engine, reasoner="own")
+        for engine in ("memory", "local")
+    }
+    assert {result.verdict for result in found.values()} == {Verdict.INCONSISTENT}
+    assert found["memory"].statistics.add_set == found["local"].statistics.add_set
 
 
 # --- how much is kept -------------------------------------------------------------------------------

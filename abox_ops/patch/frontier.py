@@ -27,11 +27,12 @@ class Frontier:
         self._columns = [column.astype(np.int32 if column.dtype == np.int64 else np.bool_) for column in columns]
 
     def reached(self, graph: Graph, counts: FineCounts | None, *columns: Ints | Bools) -> Bools:
-        """The elements of which a column is another now, or a role assertion leads to one of those; counting reads the fillers
-        of ≥-atoms one step further. All where elements were joined. What was met since has been read by nobody."""
+        """The elements that were met since, or of which a column is another now, or of which a role assertion leads to one of
+        those; counting reads the fillers of ≥-atoms one step further. All where elements were joined."""
         if self._rep is None or not np.array_equal(self._rep, graph.rep[: len(self._rep)]):
             return np.ones(len(graph), np.bool_)
         changed = np.zeros(len(graph), np.bool_)
+        changed[len(self._rep) :] = True
         for column, before in zip(columns, self._columns):
             changed[: len(before)] |= column[: len(before)] != before
         if counts is not None and self._counts is not None:
