@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shiq.check import check_insertions, index, open_store
+from shiq.check import certify, check_insertions, index, open_store
 from shiq.model import OWL, Class, ClassAssertion, DataPropertyAssertion, ObjectPropertyAssertion, Signature, SubClassOf, TBox
 from shiq.ntriples import assertion_lines
 from shiq.rdf import read_assertions, read_ontology
@@ -273,6 +273,56 @@ def test_broken_lists(tmp_path: Path, text: str, words: str) -> None:
 def test_misspelt_words_of_the_language(tmp_path: Path, text: str, near: str) -> None:
     leftover = only(turtle(tmp_path, DECLARED + text))
     assert (leftover.kind, leftover.hint) == ("unknown-vocabulary", f"did you mean {near}?")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ":Cat rdfs:description 'purrs' .",
+        ":Cat rdfs:kabel 'cat' ; rdfs:isdefinedby <urn:doc> .",
+        "<urn:doc> a owl:Ontology ; rdf:about 'cats' .",
+        ":q a rdfs:Property ; rdfs:domain :Cat .",
+        ":q a owl:DatatypeProperty ; rdfs:range rdf:Resource .",
+        ":q rdfs:subPropertyOf rdfs:Label .",
+        ":a a rdfs:Description .",
+    ],
+)
+def test_unknown_words_where_no_axiom_can_be_meant_are_information(tmp_path: Path, text: str) -> None:
+    reading = turtle(tmp_path, DECLARED + text)
+    found = [leftover for leftover in reading.leftovers if leftover.kind != "two-readings"]
+    assert {leftover.kind for leftover in found} == {"unknown-word"}
+    assert sum(leftover.count for leftover in found) == reading.ledger["leftover:unknown-word"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ":Cat rdfs:subclasof 'x' .",
+        ":Cat owl:valu 'x' .",
+        "[] rdfs:description 'x' .",
+        ":Cat owl:isEquivalentTo :Dog .",
+        ":Cat rdfs:description :Dog .",
+        ":Cat rdfs:coment :Dog .",
+        ":q a owl:FunctionalPropety .",
+        "rdf:Resource rdfs:subClassOf :Cat .",
+        ":q a owl:DatatypeProperty ; rdfs:range xsd:dateTme .",
+        ":a :age '1'^^xsd:Integer .",
+        ":Cat rdfs:subclassOf :Dog .",
+    ],
+)
+def test_unknown_words_where_an_axiom_may_be_meant_block(tmp_path: Path, text: str) -> None:
+    assert "unknown-vocabulary" in kinds(turtle(tmp_path, DECLARED + text))
+
+
+@pytest.mark.parametrize("name", ["xsd:Double", "xsd:datetime", "rdfs:string", "xsd:numeric"])
+def test_a_datatype_that_does_not_exist_is_opaque(tmp_path: Path, name: str) -> None:
+    text = DECLARED + f":size a owl:DatatypeProperty ; rdfs:range {name} . "
+    (leftover,) = turtle(tmp_path, text).leftovers
+    assert leftover.kind == "unknown-datatype" and bool(leftover.hint) == (name != "xsd:numeric")
+    (tmp_path / "t.ttl").write_text(PREFIXES + text)
+    (tmp_path / "u.ttl").write_text(PREFIXES + text + ":tom :size 'x' .")
+    assert certify(tmp_path / "t.ttl", reasoner="own").verdict is Verdict.CONSISTENT
+    assert certify(tmp_path / "u.ttl", reasoner="own").verdict is Verdict.UNDETERMINED
 
 
 def test_structures_that_nothing_uses(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from shiq import model as m
-from shiq.rdf.vocabulary import ORDINARY_CLASSES, PLAIN_PROPERTIES
+from shiq.rdf.vocabulary import ORDINARY_CLASSES, PLAIN_PROPERTIES, is_unknown_datatype
 from shiq.signature import is_reserved
 
 
@@ -157,7 +157,8 @@ def data_property(value: object) -> m.DataProperty:
 
 def datatype(value: object) -> m.Datatype:
     iri = plain_iri(value)
-    _refuse_misspelt(iri)
+    if not is_unknown_datatype(iri):
+        _refuse_misspelt(iri)
     return m.Datatype(iri)
 
 

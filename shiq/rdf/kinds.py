@@ -24,7 +24,9 @@ from shiq.rdf.vocabulary import (
     KNOWN,
     TYPE,
     is_member_property,
+    is_misspelt,
     is_reserved,
+    is_unknown_datatype,
 )
 
 OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
@@ -84,7 +86,7 @@ class Kinds:
         return iri in self.classes or iri in BUILT_IN_CLASSES
 
     def is_datatype(self, iri: str) -> bool:
-        return iri in self.datatypes or iri in DATATYPES
+        return iri in self.datatypes or iri in DATATYPES or is_unknown_datatype(iri)
 
     def property_kind(self, iri: str) -> str:
         """`OBJECT`, `DATA`, `ANNOTATION`, or "" where nothing tells, or where it is object and data property both."""
@@ -179,8 +181,8 @@ def find_kinds(
     declared: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     characterised: set[str] = set()
     for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
-        if predicate == TYPE and not subject.startswith("_:") and not graph.bucket[i]:
-            kind = DECLARATIONS.get(value) if isinstance(value, str) else None
+        if predicate == TYPE and not subject.startswith("_:") and graph.bucket[i] in ("", "leftover:unknown-word"):
+            kind = _declared_kind(value) if isinstance(value, str) else None
             if kind is not None:
                 declared[subject][kind].append(i)
             elif value in CHARACTERISTICS:
@@ -217,6 +219,15 @@ def find_kinds(
             place = None if first >= 0 else next(((use.source, use.line) for use in uses if use.iri == iri), ("", 0))
             problems.append(Problem(first, "annotation-punning", message, "use two names", 1, iri, place))
     return kinds, problems
+
+
+def _declared_kind(word: str) -> str | None:
+    if word in DECLARATIONS or not is_misspelt(word):
+        return DECLARATIONS.get(word)
+    # Loaded where a word is unknown.
+    from shiq.rdf.unknown_words import declared_kind
+
+    return declared_kind(word) or None
 
 
 @dataclass(frozen=True)

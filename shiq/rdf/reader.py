@@ -23,14 +23,13 @@ from shiq.rdf.load import LoadedSources, Progress, StatedValue, add_row, load, s
 from shiq.rdf.places import LeftPlaces, ReadPlaces
 from shiq.rdf.surroundings import check_imports, survey
 from shiq.rdf.triples import LITERAL, Triples, column
-from shiq.rdf.vocabulary import TYPE, NearMisses
+from shiq.rdf.vocabulary import TYPE, NearMisses, is_misspelt, nearest_known
 from shiq.reading import Place, Reading
 from shiq.signature import OF_INDIVIDUALS, entities, signature_of
-from shiq.verdict import IN_DATA
+from shiq.verdict import IN_DATA, UNKNOWN_DATATYPE, Leftover
 
 if TYPE_CHECKING:
     from shiq.catalog import Catalog
-    from shiq.verdict import Leftover
 
 
 def read_ontology(
@@ -125,7 +124,8 @@ def _own(axioms: Collection[owl.Axiom], beside: Collection[Leftover]) -> Callabl
 def _findings(reported: Iterable[tuple[owl.Axiom | owl.Assertion, str, str]]) -> dict[owl.Axiom | owl.Assertion, list[Finding]]:
     findings: dict[owl.Axiom | owl.Assertion, list[Finding]] = defaultdict(list)
     for value, kind, message in reported:
-        findings[value].append((kind, message, ""))
+        near = nearest_known(word) if kind == UNKNOWN_DATATYPE and is_misspelt(word := Leftover(kind, message).term) else ""
+        findings[value].append((kind, message, f"did you mean {near}?" if near else ""))
     return findings
 
 

@@ -15,6 +15,7 @@ from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.triples import IRI, Term, Triples, column, shown
 from shiq.rdf.vocabulary import (
     AXIOM_NODES,
+    BEFORE_RANGES,
     DECLARATIONS,
     FIRST,
     IMPORTS,
@@ -25,6 +26,7 @@ from shiq.rdf.vocabulary import (
     SWRL,
     TYPE,
     is_misspelt,
+    is_unknown_datatype,
     nearest_known,
 )
 from shiq.verdict import Leftover
@@ -64,20 +66,29 @@ def survey(graph: VocabularyGraph, triples: Triples) -> Surroundings:
 
 
 def _misspelt(graph: VocabularyGraph, triples: Triples, found: Surroundings) -> None:
-    by_word: dict[str, list[int]] = defaultdict(list)
-    for i, triple in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
-        word = next((name for term in triple if is_misspelt(name := term.datatype if isinstance(term, Literal) else term)), None)
-        if word is not None:
-            by_word[word].append(i)
-    for word, indexes in by_word.items():
-        count = graph.assign(indexes, "leftover:unknown-vocabulary")
-        found.leftovers.append(unknown_word(word, triples, [graph.rows[i] for i in indexes], count))
+    by_word: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
+        for term in (subject, predicate, value):
+            if is_misspelt(word := term.datatype if isinstance(term, Literal) else term):
+                if predicate not in BEFORE_RANGES or not is_unknown_datatype(word):
+                    by_word[word, _kind(subject, predicate, value, word)].append(i)
+                break
+    for (word, kind), indexes in by_word.items():
+        count = graph.assign(indexes, f"leftover:{kind}")
+        found.leftovers.append(unknown_word(word, triples, [graph.rows[i] for i in indexes], count, kind))
 
 
-def unknown_word(word: str, triples: Triples, rows: Sequence[int], count: int) -> Leftover:
+def _kind(subject: str, predicate: str, value: Term, word: str) -> str:
+    # Loaded where a word is unknown.
+    from shiq.rdf.unknown_words import is_idle
+
+    return "unknown-word" if is_idle(subject, predicate, value, word) else "unknown-vocabulary"
+
+
+def unknown_word(word: str, triples: Triples, rows: Sequence[int], count: int, kind: str = "unknown-vocabulary") -> Leftover:
     near = nearest_known(word)
     hint = f"did you mean {near}?" if near else ""
-    return triples.leftover("unknown-vocabulary", f"there is no {shown(word)}", rows[0], hint=hint, count=count, rows=rows)
+    return triples.leftover(kind, f"there is no {shown(word)}", rows[0], hint=hint, count=count, rows=rows)
 
 
 def _reified(graph: VocabularyGraph, triples: Triples, main: int, found: Surroundings) -> None:

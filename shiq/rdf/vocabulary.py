@@ -79,6 +79,8 @@ CARDINALITIES = {
     for suffix in (("cardinality", "qualifiedCardinality") if not word else ("Cardinality", "QualifiedCardinality"))
 }
 FILLERS = _names(OWL, "someValuesFrom allValuesFrom hasValue hasSelf") | CARDINALITIES.keys()
+#: What a data range follows.
+BEFORE_RANGES = _names(OWL, "someValuesFrom allValuesFrom onDataRange onDatatype") | {RDFS + "range"}
 OPERATORS = _names(OWL, "intersectionOf unionOf complementOf oneOf datatypeComplementOf")
 #: RDF vocabulary that OWL 2 gives no meaning: ordinary properties and classes that nothing declares.
 PLAIN_PROPERTIES = _names(RDF, "value subject predicate object language direction reifies") | {RDFS + "member"}
@@ -123,6 +125,13 @@ KNOWN = (
 LANGUAGE_DOCUMENTS = frozenset(namespace.rstrip("#") for namespace in NAMESPACES)
 
 
+def local_name(iri: str) -> str:
+    return iri[max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1 :]
+
+
+_DATATYPE_WORDS = frozenset(map(str.lower, map(local_name, DATATYPES)))
+
+
 def is_reserved(iri: str) -> bool:
     return iri.startswith(NAMESPACES)
 
@@ -132,13 +141,17 @@ def is_misspelt(iri: str) -> bool:
     return iri.startswith(NAMESPACES) and iri not in KNOWN and iri not in NAMESPACES and not is_member_property(iri)
 
 
+def is_unknown_datatype(iri: str) -> bool:
+    """Whether ``iri`` can only be a datatype, though none has that name: ``xsd:Double``, ``rdfs:string``, ``xsd:numeric``.
+    What nearly is one, and not for its case alone, is misspelt."""
+    if not is_misspelt(iri):
+        return False
+    return local_name(iri).lower() in _DATATYPE_WORDS or (iri.startswith(XSD) and not nearest_known(iri))
+
+
 def is_member_property(iri: str) -> bool:
     """Whether ``iri`` is rdf:_1, rdf:_2, …"""
     return iri.startswith(RDF + "_") and iri[len(RDF) + 1 :].isdecimal()
-
-
-def local_name(iri: str) -> str:
-    return iri[max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1 :]
 
 
 def nearest_known(iri: str) -> str:
