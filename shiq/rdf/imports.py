@@ -125,12 +125,15 @@ class ImportQueue:
         missing = [iri for iri in self._open() if iri not in self._several]
         if not missing:
             return False
-        from shiq.rdf.load import take_table
         from shiq.vocabularies import answering
 
-        tables = {table.name: table for iri in missing if (table := answering(iri)) is not None}
-        for table in tables.values():
-            take_table(table, self._loaded)
+        tables = {iri: table for iri in missing if (table := answering(iri)) is not None}
+        if tables:
+            from shiq.rdf.known_vocabularies import take_table
+
+            for table in dict.fromkeys(tables.values()):
+                take_table(table, self._loaded)
+            self._loaded.ontologies.update(tables)
         return bool(tables)
 
     def _explain(self) -> None:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from shiq.functional.document import Document
     from shiq.rdf.imports import ImportQueue
     from shiq.rdf.objects import RewrittenLiterals
-    from shiq.vocabularies import VocabularyTable
 
 Progress: TypeAlias = Callable[[str, int], None]
 
@@ -54,6 +53,7 @@ class LoadedSources:
     leftover for each if nothing answers it; ``whole``: leftovers of which each line is at hand, and these lines; ``ledger``: what
     is accounted for already; ``labels``: as `Document.labels`; ``of_annotations``: as `Document.of_annotations`, with the source;
     ``uses``: of properties, other than by triples; ``apart``: individuals that are different from each other, in long lists;
+    ``both``: names that a known vocabulary's table has as two kinds, since nothing says which;
     ``unmet``: what a catalog says of imports that it does not meet, by their IRIs without an empty fragment."""
 
     triples: Triples = field(default_factory=Triples)
@@ -72,6 +72,7 @@ class LoadedSources:
     uses: list[Use] = field(default_factory=list)
     apart: list[tuple[Place, tuple[str, ...]]] = field(default_factory=list)
     unmet: dict[str, UnmetImport] = field(default_factory=dict)
+    both: set[str] = field(default_factory=set)
 
 
 def load(
@@ -141,25 +142,6 @@ def _is_rdf(source: Source) -> bool:
     return isinstance(source, TableSource) or source.kind in (ObjectKind.RDFLIB, ObjectKind.PYOXIGRAPH)
 
 
-def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
-    """Adds the axioms and kinds of a known vocabulary, and tells that they come from shiq's own table."""
-    from shiq.functional.reader import read_document
-
-    name = f"shiq's table of {table.label}"
-    document = read_document(f"Ontology({chr(10).join(table.axioms)})", name, "v")
-    loaded.axioms += (StatedValue(axiom, name) for _, axiom in document.axioms)
-    of_kind = {kind: frozenset(iri for iri, of in table.kinds.items() if of in (kind, "property")) for kind in (OBJECT, DATA)}
-    annotations = frozenset(iri for iri, of in table.kinds.items() if of == "annotation")
-    loaded.signature |= document.signature | owl.Signature(
-        frozenset(iri for iri, of in table.kinds.items() if of == "class"), of_kind[OBJECT], of_kind[DATA], annotations
-    )
-    loaded.ontologies.update((*table.ontologies, *(iri + end for iri in table.ontologies for end in "#/")))
-    loaded.sources.append(name)
-    message = f"{table.label} is imported: from shiq's table, {len(table.axioms):,} axioms"
-    loaded.leftovers.append(Leftover("vocabulary", message, name))
-    loaded.imports += ((iri, Leftover("missing-import", f"<{iri}> is imported, but not read", name)) for iri in table.imports)
-    for iri in sorted(document.signature.open_properties):
-        loaded.leftovers.append(Leftover("two-readings", f"nothing says whether <{iri}> is an object or a data property", name))
 
 
 def _scopes(value: object) -> set[str]:
@@ -222,7 +204,7 @@ def _functional(source: FileSource, scope: str, loaded: LoadedSources) -> None:
     loaded.signature |= document.signature
     loaded.labels += document.labels
     loaded.ontologies.update(document.iris)
-    _assertions((StatedValue(assertion, source.name, line) for line, assertion in document.assertions), loaded)
+    add_assertions((StatedValue(assertion, source.name, line) for line, assertion in document.assertions), loaded)
     loaded.of_annotations += ((source.name, *found) for found in document.of_annotations)
     loaded.uses += (Use(iri, kind, source.name, line, count) for kind, iri, line, count in document.properties)
     # Counted again one by one: axioms and assertions by what becomes of them, imports once all ontologies are known.
@@ -253,7 +235,8 @@ def _annotations(document: Document, name: str, loaded: LoadedSources) -> int:
     return handed_on
 
 
-def _assertions(stated: Iterable[StatedValue[owl.Assertion]], loaded: LoadedSources) -> None:
+def add_assertions(stated: Iterable[StatedValue[owl.Assertion]], loaded: LoadedSources) -> None:
+    """Adds assertions: as triples where one says it."""
     loaded.assertions += (item for item in stated if not add_row(loaded.triples, item.value, item.line))
 
 
@@ -311,7 +294,7 @@ def _tbox(tbox: owl.TBox, name: str, loaded: LoadedSources) -> None:
 
 
 def _abox(abox: ABox, name: str, loaded: LoadedSources) -> None:
-    _assertions((StatedValue(assertion, name) for assertion in abox), loaded)
+    add_assertions((StatedValue(assertion, name) for assertion in abox), loaded)
 
 
 def _reading(reading: Reading, name: str, loaded: LoadedSources) -> None:

@@ -188,7 +188,7 @@ class _Reader:
     def in_both_readings(self) -> set[str]:
         """Names that count as two kinds: properties of open kind and their fillers, here or in a reading that is passed on."""
         before = (leftover.term for leftover in self.loaded.leftovers if leftover.kind == "two-readings")
-        return {*self.mapping.in_both_readings, *self.mapping.open_fillers, *self.two, *before}
+        return {*self.mapping.in_both_readings, *self.mapping.open_fillers, *self.two, *self.loaded.both, *before}
 
     def axioms(self) -> list[owl.Axiom]:
         """Every axiom, as often as it was read."""

@@ -21,31 +21,37 @@ from types import MappingProxyType
 from typing import Any
 
 _FOLDER = Path(__file__).parent
-#: The namespaces of each vocabulary that has a table.
-_NAMESPACES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {name: tuple(spaces) for name, spaces in json.loads((_FOLDER / "namespaces.json").read_text("utf-8")).items()}
+_INDEX: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType(json.loads((_FOLDER / "index.json").read_text("utf-8")))
+NAMES: Sequence[str] = tuple(sorted(_INDEX))
+#: The name of the table that knows the terms of a namespace.
+_NAMESPACES: Mapping[str, str] = MappingProxyType({space: name for name in _INDEX for space in _INDEX[name]["namespaces"]})
+#: The name of the table that answers an import.
+_ONTOLOGIES: Mapping[str, str] = MappingProxyType(
+    {iri.rstrip("#/"): name for name in _INDEX for iri in _INDEX[name]["ontologies"]}
 )
-NAMES: Sequence[str] = tuple(sorted(_NAMESPACES))
 
 
 @dataclass(frozen=True, eq=False)
 class VocabularyTable:
     """One vocabulary.
 
-    version: what its authors call the version, or its date. ontologies: IRIs by which it is imported.
+    version: what its authors call the version, or its date.
+    source: the file that the table is made from.
+    ontologies: IRIs by which it is imported. imports: what it imports itself.
     kinds: the kind of each term: class, datatype, object, data, annotation, or property where it may be object or data.
-    axioms: in functional syntax, with whole IRIs; of a property that may be object or data, in both readings.
-    left: what the vocabulary says beside these axioms that OWL 2 DL cannot say. An import of such a vocabulary is not answered.
+    axioms: in functional syntax, with whole IRIs; of a property that may be object or data, in both readings. Assertions too.
+    beyond: terms of which the vocabulary says what OWL 2 DL cannot say, and what that is. They have no kind.
     """
 
     name: str
     title: str
     version: str
+    source: str
     ontologies: tuple[str, ...]
     imports: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     axioms: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
+    beyond: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def label(self) -> str:
@@ -56,35 +62,31 @@ class VocabularyTable:
 def table(name: str) -> VocabularyTable:
     """The table of that name, one of `NAMES`."""
     raw: dict[str, Any] = json.loads((_FOLDER / f"{name}.json").read_text("utf-8"))
-    namespaces = _NAMESPACES[name]
-    kinds = {namespaces[0] + term if ":" not in term else term: kind for kind, terms in raw["kinds"].items() for term in terms}
+    first = _INDEX[name]["namespaces"][0]
+    kinds = {first + term if ":" not in term else term: kind for kind, terms in raw["kinds"].items() for term in terms}
     return VocabularyTable(
         name,
         raw["title"],
         raw["version"],
-        tuple(raw["ontologies"]),
+        raw["source"],
+        tuple(_INDEX[name]["ontologies"]),
         tuple(raw["imports"]),
         kinds,
         tuple(raw["axioms"]),
-        tuple(raw["left"]),
+        raw["beyond"],
     )
 
 
 def kind_of(iri: str) -> str:
     """The kind of a term of a known vocabulary; "" for any other."""
-    for name, namespaces in _NAMESPACES.items():
-        if iri.startswith(namespaces):
-            return table(name).kinds.get(iri, "")
-    return ""
+    name = _NAMESPACES.get(iri[: max(iri.rfind("#"), iri.rfind("/")) + 1])
+    return table(name).kinds.get(iri, "") if name else ""
 
 
 def answering(imported: str) -> VocabularyTable | None:
-    """The table of the vocabulary that is imported by this IRI; None where there is none, it is of another version, or does not
-    have everything that the vocabulary says."""
-    bare = imported.rstrip("#/")
-    for name, namespaces in _NAMESPACES.items():
-        if bare.startswith(tuple(namespace.rstrip("#/") for namespace in namespaces)):
-            found = table(name)
-            if bare in {iri.rstrip("#/") for iri in found.ontologies} and not found.left:
-                return found
-    return None
+    """The table of the vocabulary that is imported by this IRI; None where there is none, or it is of another version.
+
+    W3C serves each of its documents by https too.
+    """
+    name = _ONTOLOGIES.get(imported.rstrip("#/").replace("https://www.w3.org/", "http://www.w3.org/"))
+    return table(name) if name else None
