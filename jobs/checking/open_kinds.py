@@ -48,6 +48,8 @@ def unsettled_properties(conflict: RawConflict, open_names: Collection[str]) -> 
     about_properties = [
         {*_properties(axiom)} for axiom in conflict.axioms if all(isinstance(e, _PROPERTIES) for e in entities(axiom))
     ]
+    # A property of known kind carries it to those that an axiom puts beside it.
+    settled |= {part for group in about_properties if any(p.iri not in open_names for p in group) for part in group & used}
     grown = True
     while grown:
         reached = set().union(*(group for group in about_properties if settled & group)) & used

@@ -142,8 +142,6 @@ def _is_rdf(source: Source) -> bool:
     return isinstance(source, TableSource) or source.kind in (ObjectKind.RDFLIB, ObjectKind.PYOXIGRAPH)
 
 
-
-
 def _scopes(value: object) -> set[str]:
     """The scopes of the blank nodes in a value that is passed through: no file may get them too."""
     abox = value.abox if isinstance(value, Reading) else value

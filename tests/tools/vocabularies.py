@@ -116,20 +116,8 @@ SOURCES: dict[str, Source] = {
         "VAEM", "2.0", _NPM, ("http://www.linkedmodel.org/schema/vaem#",), ("http://www.linkedmodel.org/2.0/schema/vaem",)
     ),
     "vann": Source("VANN", "2010-06-07", _NPM, ("http://purl.org/vocab/vann/",)),
-    "vcard": Source(
-        *("vCard", "2014-05-22", _NPM, (_W3 + "2006/vcard/ns#",)),
-        information={
-            "the data property <http://www.w3.org/2006/vcard/ns#organization-name> where an object": "vcard:org equals it, and "
-            "has individuals for values: they share no pair, and nothing else links a data with an object property"
-        },
-    ),
-    "voaf": Source(
-        *("VOAF", "2.3", _HARVEST, ("http://purl.org/vocommons/voaf#",)),
-        information={
-            "<http://www.w3.org/2001/XMLSchema#integer> where a class is": "the range of an object property: a class that all "
-            "individuals are in may be read for it"
-        },
-    ),
+    "vcard": Source("vCard", "2014-05-22", _NPM, (_W3 + "2006/vcard/ns#",)),
+    "voaf": Source("VOAF", "2.3", _HARVEST, ("http://purl.org/vocommons/voaf#",)),
     "void": Source(
         *("VoID", "2011-03-06", _NPM, ("http://rdfs.org/ns/void#",)),
         information={
