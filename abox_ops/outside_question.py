@@ -23,6 +23,7 @@ from shiq.built_in import BOTTOM, TOP, without_built_in
 from shiq.clause_axioms import role_axioms
 from shiq.functional.writer import axiom_text
 from shiq.profile import on_simple_roles, simple_needed
+from shiq.rdf.vocabulary import LANGUAGE
 from shiq.reasoner.structure import rewritten
 from shiq.role_words import Irregular, RolePaths
 from shiq.roles import RoleBox, role_of
@@ -75,6 +76,8 @@ class _Writer:
             self._sort(on_simple_roles(axiom, self.roles))
 
     def _sort(self, axiom: owl.Axiom) -> None:
+        if named := names_of((axiom,)) & LANGUAGE:
+            raise Irregular(f"<{min(named)}> means more than a reasoner of OWL 2 DL knows, and the data reaches {_text(axiom)}")
         for property, use in simple_needed(axiom):
             self._require_simple(property, use, axiom)
         if isinstance(axiom, (*ROLE_AXIOMS.__args__, owl.SubObjectPropertyChain)) and _uses_stand_in(axiom):

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias, TypeVar
 from shiq import model as owl
 from shiq.built_in import BOTTOM, TOP, assertion_without_built_in, without_built_in
 from shiq.nominals import without_nominals
+from shiq.rdf.vocabulary import LANGUAGE
 from shiq.roles import Role, RoleBox, role_box, role_of
 from shiq.signature import OF_INDIVIDUALS, parts
 
@@ -62,7 +63,7 @@ def split_axioms(
     reported: list[tuple[owl.Axiom, str, str]] = []
     candidates: list[tuple[owl.Axiom, owl.Axiom]] = []
     for axiom in axioms:
-        for plain in without_built_in(_without_trivial_chain(axiom)):
+        for plain in without_built_in(_plain(axiom)):
             outside = _outside(plain, chains=chains)
             if outside:
                 reported.append((axiom, "outside-shiq", outside))
@@ -76,7 +77,9 @@ def split_axioms(
     for axiom, candidate in candidates:
         plain = on_simple_roles(candidate, roles)
         refusal = _not_simple(plain, roles) or data.refusal(plain)
-        if refusal:
+        if refusal and plain is not axiom and (term := _term_of_language(axiom)):
+            reported.append((axiom, "outside-shiq", f"<{term}> in an axiom is outside SHIQ(D): {refusal[1]}"))
+        elif refusal:
             reported.append((axiom, *refusal))
         else:
             inside.append((axiom, plain))
@@ -124,12 +127,15 @@ def split_assertions(
 # --- constructs -------------------------------------------------------------------------------------
 
 
-def _without_trivial_chain(axiom: owl.Axiom) -> owl.Axiom:
+def _plain(axiom: owl.Axiom) -> owl.Axiom:
+    """``axiom`` without a chain that is none, and without owl:differentFrom as what includes a role."""
     match axiom:
         case owl.SubObjectPropertyChain(chain, sup) if len(chain) == 2 and set(chain) == {sup}:
             return owl.TransitiveObjectProperty(sup)
         case owl.SubObjectPropertyChain((sub,), sup):
             return owl.SubObjectPropertyOf(sub, sup)
+        case owl.SubObjectPropertyOf(sub, owl.ObjectProperty(iri)) if iri == owl.OWL + "differentFrom":
+            return owl.IrreflexiveObjectProperty(sub)
     return axiom
 
 
@@ -177,7 +183,15 @@ def _outside(value: owl.Axiom | owl.Assertion, *, chains: bool = False) -> str:
             return f"{_CHAINS_AND_LOOPS[type(part)]} is outside SHIQ(D)"
         if isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in TOP | BOTTOM:
             return f"owl:{part.iri.rpartition('#')[2]}, used like this, is outside SHIQ(D)"
+    if term := _term_of_language(value):
+        return f"<{term}> in an axiom is outside SHIQ(D): it is a word of the language, and gives others a meaning"
     return ""
+
+
+def _term_of_language(value: owl.Axiom | owl.Assertion) -> str:
+    """The first term in ``value`` by which OWL itself is written, or ""."""
+    terms = (part.iri for part in parts(value) if isinstance(part, owl.ObjectProperty | owl.Class))
+    return next((iri for iri in terms if iri in LANGUAGE), "")
 
 
 def _punning(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiq import model as owl
+from shiq.rdf.vocabulary import LANGUAGE
 from shiq.signature import parts
 
 
@@ -116,14 +117,14 @@ def _is_in(property: Any, names: set[str]) -> bool:
 
 def _is_top(property: Any) -> bool:
     iri: str = (property.property if isinstance(property, owl.ObjectInverseOf) else property).iri
-    return iri.startswith("http://www.w3.org/2002/07/owl#")
+    return iri.startswith("http://www.w3.org/2002/07/owl#") or iri in LANGUAGE
 
 
 def _is_empty(expression: Any, names: set[str]) -> bool:
     """Whether ``expression`` has no members if what is not in ``names`` has none."""
     match expression:
         case owl.Class(iri):
-            return expression == owl.NOTHING or (iri not in names and expression != owl.THING)
+            return expression == owl.NOTHING or (iri not in names and expression != owl.THING and iri not in LANGUAGE)
         case owl.ObjectIntersectionOf(operands):
             return any(_is_empty(o, names) for o in operands)
         case owl.ObjectUnionOf(operands):

@@ -165,3 +165,64 @@ def test_no_verdict_differs_from_that_of_a_single_reading(tmp_path: Path, seed: 
         single, whole = single_reading(text, dict(zip((":p0", ":p1", ":p2", ":p3"), kinds_of_all)))
         if found is Verdict.CONSISTENT or (found is Verdict.INCONSISTENT and whole):
             assert verdict(tmp_path, single) is found, single
+
+
+# --- words of the language in axioms ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("axiom", "reaching"),
+    [
+        (":Cat rdfs:subClassOf owl:FunctionalProperty .", ":a a :Cat ."),
+        (":likes rdfs:subPropertyOf rdf:type .", ":a :likes :b ."),
+        (":likes rdfs:subPropertyOf owl:sameAs .", ":a :likes :b ."),
+        (":Cat rdfs:subClassOf [ owl:onProperty rdfs:subClassOf ; owl:someValuesFrom :Dog ] .", ":a a :Cat ."),
+    ],
+)
+def test_a_word_of_the_language_matters_where_the_data_reaches_its_axiom(tmp_path: Path, axiom: str, reaching: str) -> None:
+    text = DECLARED + ":Cat owl:disjointWith :Dog . :hates a owl:ObjectProperty . :c :hates :d ."
+    assert verdict(tmp_path, text + axiom) is Verdict.CONSISTENT
+    assert verdict(tmp_path, text + axiom + reaching) is Verdict.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    "axiom",
+    ["rdf:type rdfs:domain :Cat .", "owl:FunctionalProperty rdfs:subClassOf :Cat .", "rdf:type rdfs:subPropertyOf :likes ."],
+)
+def test_what_holds_of_a_word_of_the_language_is_always_reached(tmp_path: Path, axiom: str) -> None:
+    assert verdict(tmp_path, DECLARED + ":a a :Dog ." + axiom) is Verdict.UNDETERMINED
+
+
+def test_a_property_below_difference_is_irreflexive(tmp_path: Path) -> None:
+    text = DECLARED + ":likes rdfs:subPropertyOf owl:differentFrom ."
+    assert verdict(tmp_path, text + ":a :likes :b .") is Verdict.CONSISTENT
+    assert verdict(tmp_path, text + ":a :likes :b ; owl:sameAs :b .") is Verdict.INCONSISTENT
+
+
+def test_lists_in_axioms(tmp_path: Path) -> None:
+    text = DECLARED + ":L rdfs:subClassOf rdf:List , [ owl:onProperty rdf:first ; owl:allValuesFrom :Cat ] ."
+    assert verdict(tmp_path, text + ":a a :Cat .") is Verdict.CONSISTENT
+    assert verdict(tmp_path, text + ":a a :L ; rdf:first :b ; rdf:rest () .") is Verdict.UNDETERMINED
+    assert verdict(tmp_path, text + ":a a :L .") is Verdict.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    "said", [":likes owl:inverseOf _:x .", ":likes owl:inverseOf _:x . _:x a owl:ObjectProperty ; rdfs:label 'x' ."]
+)
+def test_an_inverse_without_a_name_is_one_on_either_side(tmp_path: Path, said: str) -> None:
+    text = DECLARED + ":Cat owl:disjointWith :Dog ." + said
+    assert verdict(tmp_path, text + "_:x rdfs:domain :Cat . :a :likes :b . :b a :Dog .") is Verdict.INCONSISTENT
+    assert verdict(tmp_path, text + "_:x rdfs:domain :Cat . :a :likes :b . :a a :Dog .") is Verdict.CONSISTENT
+
+
+def test_a_datatype_below_all_values_says_nothing(tmp_path: Path) -> None:
+    text = DECLARED + ":d a rdfs:Datatype ; rdfs:subClassOf rdfs:Literal . xsd:int rdfs:subClassOf rdfs:Resource ."
+    assert not turtle(tmp_path, text).leftovers
+
+
+def test_a_value_at_an_axiom_is_asserted_of_its_node_and_one_of_another_kind_at_a_header_is_an_annotation(tmp_path: Path) -> None:
+    text = (
+        DECLARED + "[] a owl:AllDisjointClasses ; owl:members ( :Cat :Dog ) ; :age 5 . :o a owl:Ontology ; :likes 'x' ; :age :b ."
+    )
+    reading = turtle(tmp_path, text)
+    assert not reading.leftovers and len(reading.abox) == 1

@@ -174,7 +174,11 @@ def resolve(
     if on_axiom.any():
         noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
         noted |= (_marked(triples, known.annotation_properties) | only_in_table)[predicates[on_axiom]]
-        bucket[on_axiom] = np.where(noted, _ANNOTATED, _MALFORMED)
+        # A value that fits is an assertion about the node too, which has no name.
+        fits = literal[on_axiom] & (bucket[on_axiom] == _ASSERTED)
+        bucket[on_axiom] = np.where(noted, _ANNOTATED, np.where(fits, _ASSERTED, _MALFORMED))
+    # Of a document that its header names: a value of the other kind is an annotation, for no axiom sees such a property.
+    bucket[(bucket == _MALFORMED) & ~types & _marked(triples, headers)[subjects]] = _ANNOTATED
     misspelt = _misspelt(triples)
     kept = (bucket == _ASSERTED) | (bucket == _UNDECLARED)
     beside &= kept

@@ -19,6 +19,8 @@ from shiq.rdf.vocabulary import (
     CARDINALITIES,
     FACETS,
     FILLERS,
+    LANGUAGE_CLASSES,
+    LANGUAGE_PROPERTIES,
     OPERATORS,
     ORDINARY_CLASSES,
     PLAIN_PROPERTIES,
@@ -73,8 +75,7 @@ class Expressions(ExpressionLoop):
         if not node.startswith("_:"):
             self._expect(node, OBJECT)
             return owl.ObjectProperty(node)
-        inverse = self._graph.only(node, owl.OWL + "inverseOf", "owl:inverseOf")
-        named = self._graph.objects[inverse]
+        inverse, named = _inverse(self._graph, node)
         if not isinstance(named, str) or named.startswith("_:"):
             raise UnmappedError("malformed", f"an inverse of {shown(named)}, which is no named property")
         self._expect(named, OBJECT)
@@ -95,6 +96,8 @@ class Expressions(ExpressionLoop):
         if node.startswith("_:"):
             return OBJECT
         kind = self._kinds.property_kind(node)
+        if node in LANGUAGE_PROPERTIES:
+            return OBJECT
         if not kind and is_reserved(node) and node not in PLAIN_PROPERTIES and not is_member_property(node):
             raise UnmappedError("malformed", f"{shown(node)} where a property of the ontology is expected")
         if not kind:
@@ -140,6 +143,7 @@ class Expressions(ExpressionLoop):
             not self._kinds.is_class(node)
             and (self._kinds.is_datatype(node) or is_reserved(node))
             and node not in ORDINARY_CLASSES
+            and node not in LANGUAGE_CLASSES
         ):
             raise UnmappedError("malformed", f"<{node}> where a class is expected")
         return owl.Class(node)
@@ -305,6 +309,17 @@ def _fitting(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
         or kinds.is_datatype(member) == (sort == RANGE)
     ]
     return fitting or members
+
+
+def _inverse(graph: VocabularyGraph, node: str) -> tuple[int, Term]:
+    """The triple by which blank ``node`` is the inverse of a property, on whichever side it stands, and that property.
+
+    Raises: UnmappedError where there is none, or several.
+    """
+    if not graph.find(node, owl.OWL + "inverseOf") and (back := graph.inverse_to(node)) >= 0:
+        return back, graph.subjects[back]
+    triple = graph.only(node, owl.OWL + "inverseOf", "owl:inverseOf")
+    return triple, graph.objects[triple]
 
 
 def _types(graph: VocabularyGraph, node: str, expected: frozenset[str]) -> list[int]:

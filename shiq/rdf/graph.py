@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from shiq.rdf.expression_loop import Key
 
 
+_INVERSE = owl.OWL + "inverseOf"
+
+
 class UnmappedError(Exception):
     """Triples that do not form an axiom or expression; ``kind`` is one of `shiq.verdict.KINDS`."""
 
@@ -51,6 +54,7 @@ class VocabularyGraph:
     bucket: list[str] = field(default_factory=list)
     by_subject: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     _known: dict[tuple[str, str, Term], int] = field(default_factory=dict)
+    _inverse_to: dict[str, int] | None = None
 
     def __len__(self) -> int:
         return len(self.subjects)
@@ -97,6 +101,15 @@ class VocabularyGraph:
         if len(found) != 1:
             raise UnmappedError("malformed", f"{what} {'several times' if found else 'is missing'} at {shown(subject)}")
         return found[0]
+
+    def inverse_to(self, node: str) -> int:
+        """The first triple by which a named property is the inverse of blank ``node``; -1 if there is none."""
+        if self._inverse_to is None:
+            named = [
+                (self.objects[i], i) for i, s in enumerate(self.subjects) if self.predicates[i] == _INVERSE and s[:2] != "_:"
+            ]
+            self._inverse_to = {value: i for value, i in reversed(named) if isinstance(value, str)}
+        return self._inverse_to.get(node, -1)
 
     def ledger(self) -> Counter[str]:
         counts: Counter[str] = Counter()

@@ -208,7 +208,7 @@ def find_kinds(
         from shiq.rdf.kinds_by_use import infer, take_known, used_as_classes
 
         kinds.classes.update(iri for iri in used_as_classes(graph) if not is_reserved(iri) and iri not in kinds.datatypes)
-        notes = {iri for iri in kinds.annotation_properties if not kinds.logical_kinds(iri)}
+        notes = {iri for iri in (*kinds.annotation_properties, *ANNOTATIONS) if not kinds.logical_kinds(iri)}
         infer(graph, kinds, mixed=fixed is None)
         if take_known(graph, kinds):
             infer(graph, kinds, mixed=fixed is None)
@@ -243,11 +243,18 @@ class _Declaring:
         triples = [i for indexes in by_kind.values() for i in indexes]
         if is_reserved(iri):
             bad = [i for kind, indexes in by_kind.items() if not _is_built_in(iri, kind) for i in indexes]
-            count = graph.assign(bad, "leftover:punning")
+            # A declaration has no effect, but which axioms there are on an annotation property depends on it.
+            problem = "without-effect"
+            if iri in ANNOTATIONS and _is_in_axioms(graph, iri):
+                problem = "punning" if self.fixed is not None else "annotation-punning"
+                for kind in by_kind if self.fixed is None else ():
+                    if kind in (OBJECT, DATA):
+                        kinds.add_kind(iri, kind)
+            count = graph.assign(bad, f"leftover:{problem}")
             graph.assign(triples, "declaration")
             if bad:
                 message = f"the built-in term <{iri}> is declared as something else"
-                yield Problem(bad[0], "punning", message, "use a name of your own", count, iri)
+                yield Problem(bad[0], problem, message, "use a name of your own", count, iri)
             return
         classes, datatypes = "class" in by_kind, "datatype" in by_kind
         rdfs_only = all(graph.objects[i] == RDFS + "Class" for i in by_kind.get("class", ()))
@@ -320,6 +327,15 @@ class _Declaring:
 def _held_in(known: Signature, iri: str) -> set[str]:
     pairs = ((OBJECT, known.object_properties), (DATA, known.data_properties), (ANNOTATION, known.annotation_properties))
     return {kind for kind, names in pairs if iri in names}
+
+
+def _is_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
+    """Whether the graph says more of the property than declarations, and what lies below it."""
+    return any(
+        (subject == iri and not (predicate == TYPE and value in DECLARATIONS))
+        or (value == iri and predicate != RDFS + "subPropertyOf")
+        for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects)
+    )
 
 
 def _is_built_in(iri: str, kind: str) -> bool:

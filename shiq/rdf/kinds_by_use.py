@@ -58,7 +58,7 @@ def infer(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
     evidence: dict[str, set[str]] = defaultdict(set)
     links = _Links(defaultdict(set), defaultdict(set))
     for iri, kind in _uses(graph, kinds, links):
-        if not is_reserved(iri):
+        if not is_reserved(iri) or (mixed and iri in ANNOTATIONS):
             evidence[iri].add(kind)
     pending = [iri for iri in evidence if not kinds_of(kinds, iri) and iri not in kinds.punned]
     known = [*kinds.object_properties, *kinds.data_properties, *kinds.annotation_properties]

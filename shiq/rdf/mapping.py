@@ -17,11 +17,22 @@ from shiq.rdf.individuals import IndividualMapper
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.two_readings import TwoReadings
-from shiq.rdf.vocabulary import CHARACTERISTICS, DATATYPES, FILLERS, FUNCTIONAL, OPERATORS, TYPE
+from shiq.rdf.vocabulary import (
+    CHARACTERISTICS,
+    DATATYPES,
+    FILLERS,
+    FUNCTIONAL,
+    LANGUAGE_PROPERTIES,
+    OPERATORS,
+    ORDINARY_CLASSES,
+    TYPE,
+)
 from shiq.signature import parts
 
 V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
+#: To be one of these has no consequence that an axiom could state.
+_WITHOUT_CONSEQUENCE = ORDINARY_CLASSES | {owl.RDFS + "Resource", owl.THING.iri}
 _CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], owl.Axiom]] = {
     owl.OWL + "InverseFunctionalProperty": owl.InverseFunctionalObjectProperty,
     owl.OWL + "TransitiveProperty": owl.TransitiveObjectProperty,
@@ -112,6 +123,9 @@ class _Mapper(IndividualMapper):
     # --- classes ---
 
     def sub_class_of(self, main: int, subject: str, value: Term) -> None:
+        if value in (owl.TOP_DATATYPE.iri, owl.RDFS + "Resource") and self._is_datatype(subject):
+            self.result.annotations.append(main)  # as all values are
+            return
         keys: list[Key] = []
         sub, sup = self.expressions.class_expression(subject, keys), self.expressions.class_expression(value, keys)
         self.result.axioms.append(MappedValue(owl.SubClassOf(sub, sup), main, keys=keys))
@@ -240,7 +254,7 @@ class _Mapper(IndividualMapper):
 
     def domain(self, main: int, subject: str, value: Term) -> None:
         kind = self.expressions.property_kind(subject)
-        if kind == ANNOTATION:
+        if kind == ANNOTATION or (subject in LANGUAGE_PROPERTIES and value in _WITHOUT_CONSEQUENCE):
             self.result.annotations.append(main)
             return
         item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
@@ -253,7 +267,7 @@ class _Mapper(IndividualMapper):
 
     def range(self, main: int, subject: str, value: Term) -> None:
         kind = self.expressions.property_kind(subject)
-        if kind == ANNOTATION:
+        if kind == ANNOTATION or (subject in LANGUAGE_PROPERTIES and value in _WITHOUT_CONSEQUENCE):
             self.result.annotations.append(main)
             return
         item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)

@@ -121,6 +121,13 @@ KNOWN = (
     | _STRUCTURE
     | {FUNCTIONAL, ONTOLOGY, IMPORTS, TYPE, FIRST, REST, NIL, RDF + "List"}
 )
+#: Classes and properties of the language that give others a meaning: an axiom about them is none of OWL 2 DL.
+_PLAIN = (
+    DATATYPES | FACETS | ANNOTATIONS | BUILT_IN_OBJECT | BUILT_IN_DATA | BUILT_IN_CLASSES | PLAIN_PROPERTIES | ORDINARY_CLASSES
+)
+LANGUAGE = KNOWN - _PLAIN - INDIVIDUAL_TYPES - {NIL}
+LANGUAGE_CLASSES = frozenset(iri for iri in LANGUAGE if iri[iri.index("#") + 1].isupper())
+LANGUAGE_PROPERTIES = LANGUAGE - LANGUAGE_CLASSES
 #: Documents that describe the language itself: importing them adds nothing.
 LANGUAGE_DOCUMENTS = frozenset(namespace.rstrip("#") for namespace in NAMESPACES)
 
