@@ -23,7 +23,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.signature import signature_of
-from tests.tools.floods import KNOWN_FLOODS, compare, search_floods
+from tests.tools.floods import compare, search_floods
 from tests.tools.random_ontologies.recurring import RecurringWorld
 
 A, B, C, D = (Class(f"urn:{name}") for name in "ABCD")
@@ -51,9 +51,9 @@ def propagation(size: int) -> RecurringWorld:
     return chain(size, (SubClassOf(A, ObjectAllValuesFrom(R, A)),), "class at the head")
 
 
-@pytest.mark.parametrize("seed", range(0, 24, 2))
+@pytest.mark.parametrize("seed", [*range(0, 24, 2), 7, 33, 59])
 def test_no_line_floods(seed: int) -> None:
-    assert {str(flood) for flood in search_floods(seed) or () if seed not in KNOWN_FLOODS} == set()
+    assert {str(flood) for flood in search_floods(seed) or ()} == set()
 
 
 @pytest.mark.parametrize(("world", "size"), [(alternation, 24), (propagation, 100)])

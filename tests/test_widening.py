@@ -320,16 +320,20 @@ def test_efforts_in_columns_are_those_of_the_reference() -> None:
     steps: list[Callable[[], None]] = []
 
     def raise_() -> None:
-        some, value = dice.sample(range(9), 3), Effort(dice.randrange(4), dice.randrange(9), dice.choice([0, 1, 5, CLOSED]))
+        some, value = (
+            dice.sample(range(9), 3),
+            Effort(dice.randrange(4), dice.randrange(9), dice.choice([0, 1, 5, CLOSED]), dice.randrange(9)),
+        )
         columns.raise_to(np.array(some), value)
         reference.update((e, reference.get(e, Effort()).joined(value)) for e in some)
 
     def hand_on() -> None:
-        pairs = [(dice.randrange(5), 5 + dice.randrange(5)) for _ in range(4)]
-        columns.hand_on(*np.array(pairs).T)
+        pairs, deeper = [(dice.randrange(5), 5 + dice.randrange(5)) for _ in range(4)], dice.random() < 0.5
+        columns.hand_on(*np.array(pairs).T, deeper=deeper)
         before = dict(reference)
         for a, b in pairs:
-            reference[b] = reference.get(b, Effort()).joined(before.get(a, Effort()).beyond)
+            known = before.get(a, Effort())
+            reference[b] = reference.get(b, Effort()).joined(known.deeper if deeper else known.beyond)
 
     steps += [raise_, hand_on]
     for _ in range(60):
@@ -339,3 +343,5 @@ def test_efforts_in_columns_are_those_of_the_reference() -> None:
             assert bool(columns.reaches(np.array([e]))[0]) == (own_.reach > 0)
             assert bool(columns.closed(np.array([e]))) == (own_.reach == CLOSED)
             assert columns.after_turn(np.array([e, 11])) == effort.turn([own_], 2)
+            columns.hand_on(np.array([e]), np.array([e]), deeper=False)
+            assert columns.deep(np.array([e])) == ({e: own_} if own_.depth >= effort.DEEP else {})

@@ -24,18 +24,11 @@ class AskingList:
     def __init__(self, state: PatchState, asking: ToldTurns) -> None:
         graph = state.graph
         self.state, self.asking = state, asking
-        self.region = Region(graph, self._certified)
+        self.region = Region(graph, state.certified_of)
         self.walk = WorkList(state.calculus, self.region, set(graph.key[state.active].tolist()))
         self.inside: set[int] = set(graph.key[state.inside].tolist())
         self.codes: dict[int, int] = {}
         self._changed: dict[int, None] = {}
-
-    def _certified(self, keys: Ints, labels: Ints, numbers: Ints) -> Ints:
-        state, known = self.state, numbers >= 0
-        found = np.zeros(len(keys), np.int64)
-        found[known] = state.certified[numbers[known]]
-        found[~known] = state.outside.labels(state.calculus, keys[~known], labels[~known], state.absent)
-        return found
 
     def run(self, elements: Ints) -> None:
         """Goes on from the ``elements``, until no turn brings in more, or one is for arrays: at an element with many role

@@ -98,9 +98,14 @@ class Patch(WidenedState):
             self._frontier.remember(self.graph, self.counts, *self._read())
             if self.inside[grown].all() and self.plain[unassumed].all():
                 return False
+            self.effort.hand_on(source, target, deeper=True)
+            if deep := self.effort.deep(target):
+                from abox_ops.patch.stride_columns import stride
+
+                target = np.concatenate([target, stride(self, deep)])
             self.inside[grown] = True
+            self.inside[target] = True
             self.plain[unassumed] = True
-            self.effort.hand_on(source, target)
             self.plain[target[self.effort.reaches(target)]] = True
 
     def _settle(self, to_clash: bool, certain: Certain) -> bool:
@@ -119,7 +124,7 @@ class Patch(WidenedState):
             if not len(elements):
                 return False
             self.inside[elements] = True
-            self.effort.hand_on(source, target)
+            self.effort.hand_on(source, target, deeper=False)
             self.plain[target[self.effort.reaches(target)]] = True
             if pace.is_slow(len(elements), len(self.graph)):
                 pace.judge(self._walk(elements))
@@ -135,6 +140,8 @@ class Patch(WidenedState):
 
     def _asked_for(self) -> tuple[Ints, Ints, Ints]:
         """The elements that told⁺ alone asks for, and over which role assertions: pairs of an element in I and one of these."""
+        # Those that the batch touches come in without their role assertions in A.
+        self.graph.expand(self._members())
         self.is_new = self._new()
         return self._asking.turn()
 

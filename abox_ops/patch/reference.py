@@ -19,6 +19,7 @@ from abox_ops.modules.components import KeptAssertions, modules
 from abox_ops.patch.border import Border
 from abox_ops.patch.effort import CLOSED, NO_EFFORT, Effort, turn
 from abox_ops.patch.state import PatchState
+from abox_ops.patch.stride import strides
 from shiq import model as owl
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
@@ -64,9 +65,10 @@ class Patch(PatchState):
                 if not grown:
                     self._kept = self._both()
                     return False
-            self.inside |= grown
+            further = strides(pulled, self._onward)
+            self.inside |= grown | further.keys()
             self._plain |= unassumed
-            for e, effort in pulled.items():
+            for e, effort in (*pulled.items(), *further.items()):
                 self._raise(e, effort)
 
     def _settle(self, to_clash: bool, certain: Certain) -> bool:
@@ -145,7 +147,7 @@ class Patch(PatchState):
         unassumed: set[str] = set()
 
         def pull(a: str, b: str) -> None:
-            pulled[b] = pulled.get(b, NO_EFFORT).joined(self.effort.get(a, NO_EFFORT).beyond)
+            pulled[b] = pulled.get(b, NO_EFFORT).joined(self.effort.get(a, NO_EFFORT).deeper)
 
         for a in self.inside - self.contradictory():
             is_far = self.all_plain or self.effort.get(a, NO_EFFORT).reach > 0
@@ -168,6 +170,15 @@ class Patch(PatchState):
                     else:
                         pull(a, b)
         return pulled, unassumed
+
+    def _onward(self, a: str, is_plain: bool) -> set[str]:
+        """See `abox_ops.patch.stride.Onward`."""
+        undecided, label = self._irrelevance.undecided, self._told_plus(a) if is_plain else self.outside.label(a)
+        return {
+            b
+            for role, b in self.whole.neighbours(a)
+            if b not in self.inside and (undecided(role, label, self.label(b)) or undecided(role.inverse, self.label(b), label))
+        }
 
     # --- after a failure ---------------------------------------------------------------------------
 

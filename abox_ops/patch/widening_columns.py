@@ -4,26 +4,26 @@ given up, and what residuals kept out comes in. `abox_ops.patch.effort` says how
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 
 from abox_ops.labels.numbered import Bools
-from abox_ops.patch.effort import CLOSED, Effort, next_effort
+from abox_ops.patch.effort import CLOSED, DEEP, Effort, next_effort
 from abox_ops.patch.state_columns import PatchInput, PatchState
 from shiq.columns.arrays import NONE, Ints, is_in, unique
 
 
 class EffortColumns:
-    """Turns, elements and reach, a row each; 0 of elements beyond the columns."""
+    """Turns, elements, reach and depth, a row each; 0 of elements beyond the columns."""
 
     def __init__(self) -> None:
-        self._rows = np.zeros((3, 0), np.int64)
+        self._rows = np.zeros((4, 0), np.int64)
 
     @property
     def has_any(self) -> bool:
         """Whether any element has turns, elements or a reach."""
-        return bool(self._rows.any())
+        return bool(self._rows[:3].any())
 
     def reaches(self, elements: Ints) -> Bools:
         """Whether each of ``elements`` pulls in what no rule covers, without a residual."""
@@ -38,26 +38,34 @@ class EffortColumns:
 
     def after_turn(self, elements: Ints) -> Effort:
         """See `abox_ops.patch.effort.turn`; ``elements``: those of the module."""
-        turns, laid_out, _ = self._rows[:, elements[elements < self._rows.shape[1]]].max(axis=1, initial=0).tolist()
+        turns, laid_out, *_ = self._rows[:, elements[elements < self._rows.shape[1]]].max(axis=1, initial=0).tolist()
         return next_effort(turns, laid_out, len(elements))
 
     def raise_to(self, elements: Ints, effort: Effort) -> None:
         """Gives each of ``elements`` the greater of its own effort and ``effort``."""
         if len(elements):
             self._lengthen(int(elements.max()) + 1)
-            least = np.array([[effort.turns], [effort.elements], [effort.reach]], np.int64)
+            least = np.array([astuple(effort)], np.int64).T
             self._rows[:, elements] = np.maximum(self._rows[:, elements], least)
 
-    def hand_on(self, source: Ints, target: Ints) -> None:
-        """Gives each of ``target`` what it has of coming in over a role assertion of ``source``."""
-        known = source < self._rows.shape[1]
-        source, target = source[known], target[known]
+    def hand_on(self, source: Ints, target: Ints, *, deeper: bool) -> None:
+        """Gives each of ``target`` what it has of coming in over a role assertion of ``source``; ``deeper``: by a border rule."""
         if not len(source):
             return
-        self._lengthen(int(target.max()) + 1)
-        turns, laid_out, reach = self._rows[:, source]
+        self._lengthen(int(max(source.max(), target.max())) + 1)
+        turns, laid_out, reach, depth = self._rows[:, source]
         reach = np.where(reach == CLOSED, reach, np.maximum(reach - 1, 0))
-        self._raise(target, turns, laid_out, reach)
+        self._raise(target, turns, laid_out, reach, depth + 1 if deeper else 0 * depth)
+
+    def deep(self, elements: Ints) -> dict[int, Effort]:
+        """The efforts of those of ``elements`` that bring in more, which have all been handed on to."""
+        chosen = unique(elements[self._rows[3, elements] >= DEEP]) if len(elements) else NONE
+        return {e: Effort(*self._rows[:, e].tolist()) for e in chosen.tolist()}
+
+    def raise_each(self, elements: Ints, efforts: Sequence[Effort]) -> None:
+        """Gives each of ``elements`` the greater of its own effort and that of ``efforts``."""
+        self._lengthen(int(elements.max(initial=-1)) + 1)
+        self._raise(elements, *np.array([astuple(effort) for effort in efforts], np.int64).reshape(-1, len(self._rows)).T)
 
     def merge(self, rep: Ints) -> None:
         """Gives each element that is made of several the greatest efforts of its parts; ``rep``: the element of each number."""
@@ -72,7 +80,7 @@ class EffortColumns:
 
     def _lengthen(self, count: int) -> None:
         if (more := count - self._rows.shape[1]) > 0:
-            self._rows = np.concatenate([self._rows, np.zeros((3, more), np.int64)], axis=1)
+            self._rows = np.concatenate([self._rows, np.zeros((len(self._rows), more), np.int64)], axis=1)
 
 
 class WidenedState(PatchState):

@@ -89,7 +89,7 @@ class Region:
         source = key[node.searchsorted(rows["node"])]
         target = graph.keys_of(rows["neighbour"])
         met = unique(np.concatenate([source, target, np.array([asked], np.int64)]))
-        stands_for = self._take_in(met)
+        stands_for = self.take_in(met)
         wholes = dict(zip(met.tolist(), stands_for.tolist()))
         columns = (source.tolist(), rows["role"].tolist(), stands_for[positions(met, target)].tolist(), rows["inserted"].tolist())
         edges, parts = self._edges, self._parts
@@ -126,7 +126,7 @@ class Region:
         order = node.argsort()
         return node[order], key[order]
 
-    def _take_in(self, keys: Ints) -> Ints:
+    def take_in(self, keys: Ints) -> Ints:
         """Notes what ``graph`` knows of ``keys``, else what A says; the keys of what they are part of."""
         graph = self.graph
         number = numbers_of(graph, keys)
