@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from shiq.rdf.headers import FileHeaders
 
 #: Raised when headers are read in another way: an index of another number is not believed.
-_VERSION = 1
+_VERSION = 2
 _MOST_FILES = 100_000
 _YOUNG = 2.0
 #: What two IRIs of one ontology often differ in.

@@ -252,7 +252,7 @@ class _Checked(io.RawIOBase):
         except BrokenArchiveError as error:
             raw.close()
             raise InputError(f"{source.name} cannot be unpacked: {error}", "Unpack it first.") from error
-        self._start: bytes | None = b"" if source.format is Format.RDFXML else None
+        self._start: bytes | None = b"" if source.format in (Format.RDFXML, Format.OWLXML) else None
 
     def readable(self) -> bool:
         return True

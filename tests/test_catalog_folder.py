@@ -40,6 +40,8 @@ SYNTAXES = {
     "b.ofn": "Prefix(o:=<urn:>)\n# Ontology(<urn:x>)\nOntology(o:b <urn:b/2> Declaration(Class(<urn:t#B>)))",
     "b.owl": f'<rdf:RDF xmlns:rdf="{RDF}" xmlns="{OWL}"><Ontology rdf:about="urn:b"><versionIRI rdf:resource="urn:b/2"/>'
     '</Ontology><Class rdf:about="urn:t#B"/></rdf:RDF>',
+    "b.owx": f'<Ontology xmlns="{OWL}" ontologyIRI="urn:b" versionIRI="urn:b/2"><Declaration><Class IRI="urn:t#B"/>'
+    "</Declaration></Ontology>",
     "b.jsonld": json.dumps(
         [
             {"@id": "urn:b", "@type": OWL + "Ontology", OWL + "versionIRI": {"@id": "urn:b/2"}},

@@ -1,5 +1,5 @@
-"""Functional-style syntax beside the OWL API: of random documents both read the same axioms; a slip is refused or told, or both
-still read the same."""
+"""Functional-style syntax and OWL/XML beside the OWL API: of random documents both read the same axioms; a slip is refused or
+told, or both still read the same."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from shiq.errors import InputError
 from shiq.functional import Document, axiom_text, read_document
+from shiq.functional.owl_xml import read_owl_xml
 from shiq.reasoner.jvm import release_jvm, shared_jvm
 from tests.functional_random import document, mutated
 
@@ -58,6 +59,31 @@ def peer() -> Iterator[Callable[[str], Read | None]]:
     release_jvm(user)
 
 
+@pytest.fixture(scope="module")
+def owl_xml() -> Iterator[Callable[[str], str]]:
+    """Converts a text in functional-style syntax to OWL/XML, as the OWL API does."""
+
+    class User:
+        pass
+
+    user = User()
+    jvm = shared_jvm(user, "1g")
+    api = jvm.view.org.semanticweb.owlapi
+    manager = api.apibinding.OWLManager.createOWLOntologyManager()
+    parser = jvm.view.org.coode.owlapi.functionalparser.OWLFunctionalSyntaxOWLParser()
+
+    def convert(text: str) -> str:
+        ontology = manager.createOntology()
+        parser.parse(api.io.StringDocumentSource(text), ontology)
+        target = api.io.StringDocumentTarget()
+        manager.saveOntology(ontology, api.io.OWLXMLOntologyFormat(), target)
+        manager.removeOntology(ontology)
+        return str(target.toString())
+
+    yield lambda text: jvm.call(lambda: convert(text), 60)
+    release_jvm(user)
+
+
 def ours(text: str) -> Document | None:
     """What we read; None where anything is told of it."""
     try:
@@ -97,3 +123,15 @@ def test_a_slip_is_told_or_means_to_both_the_same(seeds: range, peer: Callable[[
         assert theirs is not None, f"{seed}: we read what the OWL API refuses"
         assert_same(found, theirs, peer)
     assert told > len(seeds) / 2
+
+
+@pytest.mark.parametrize("seeds", SHARES)
+def test_what_the_owl_api_writes_as_owl_xml_is_read_alike(
+    seeds: range, peer: Callable[[str], Read | None], owl_xml: Callable[[str], str]
+) -> None:
+    for seed in seeds:
+        text = document(seed, plain=True)
+        found = read_owl_xml(owl_xml(text).encode(), "x.owx", "urn:x", "")
+        theirs = peer(text)
+        assert theirs is not None and not found.leftovers, seed
+        assert_same(found, theirs, peer)

@@ -351,7 +351,7 @@ def test_references_are_resolved_against_the_base_around_them(tmp_path: Path) ->
     [
         (b"", "empty"),
         (b'<?xml version="1.0"?>\n<html xmlns="http://www.w3.org/1999/xhtml"><body/></html>', "HTML page"),
-        (b'<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"/>', "OWL/XML"),
+        (b'<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2006/12/owl2-xml#"/>', "not RDF/XML"),
         (b'<?xml version="1.0"?>\n<feed xmlns="http://www.w3.org/2005/Atom"/>', "not RDF/XML"),
         (START, "no triple before it"),
         (START[:40], "no triple before it"),

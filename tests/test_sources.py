@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_a_gzip_file_is_unpacked_whatever_its_name(tmp_path: Path) -> None:
         ("a.ttl", b"  <html lang='en'>", "HTML page"),
         ("a.nt", b'{"@context": {}}', "JSON"),
         ("a.nt", b'[{"a": 1}]', "JSON"),
-        ("a.owl", b"Prefix: : <urn:x>\nOntology: <urn:o>", "Manchester"),
+        ("a.owl", b"Prefix: : <urn:x>\nOntology: <urn:o>", "Manchester syntax"),
         ("a.nt", b"PK\x03\x04....", "zip"),
         ("a.owl", b"BZh91AY", "bzip2"),
         ("a.nt", b"ab\x00\x01\x02", "binary"),
@@ -82,6 +83,26 @@ def test_what_is_in_no_format_we_read_is_refused_by_name(tmp_path: Path, name: s
         source_of(path)
     assert str(path) in caught.value.message
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "target"),
+    [
+        ("a b.obo", b"format-version: 1.2\nontology: x\n\n[Term]\nid: X:1\n", "a b.owl"),
+        ("a.omn", b"Prefix: : <urn:x>\nOntology: <urn:o>", "a.owl"),
+        ("a.owl", b"! a comment\nformat-version: 1.2\n", "a.ofn"),
+        ("a.owl", b"# a comment\nPrefix: : <urn:x>\n", "a.ofn"),
+        ("a.txt", b"[Term]\nid: X:1\n", "a.owl"),
+    ],
+)
+def test_syntaxes_that_another_tool_converts_are_refused_with_its_command(
+    tmp_path: Path, name: str, content: bytes, target: str
+) -> None:
+    path = write(tmp_path, name, content)
+    with pytest.raises(InputError, match=r"is in (OBO|Manchester syntax), which is not read here") as caught:
+        source_of(path)
+    command = shlex.join(["robot", "convert", "--input", str(path), "--output", str(tmp_path / target)])
+    assert caught.value.remedy.endswith(command)
 
 
 def test_missing_unreadable_and_odd_paths_are_refused_by_name(tmp_path: Path) -> None:

@@ -31,9 +31,19 @@ class DifferentMembers:
 
 
 class Iri(str):
-    """An IRI whose kind is not known yet."""
+    """An IRI. ``kind``: what the syntax itself says that it names ("IRI": nothing); "" where only its place says so."""
 
     __slots__ = ()
+    kind = ""
+
+
+class KindedIri(Iri):
+    """An IRI of which the syntax says what it names, as the elements of OWL/XML do."""
+
+    def __new__(cls, iri: str, kind: str) -> KindedIri:
+        made = super().__new__(cls, iri)
+        made.kind = kind
+        return made
 
 
 class Blank(str):
@@ -116,23 +126,33 @@ _UNREAD_DATATYPES = frozenset(
 
 
 def _shown(value: object) -> str:
-    return f"<{value}>" if isinstance(value, Iri) else repr(value) if isinstance(value, str | int) else type(value).__name__
+    if isinstance(value, Iri):
+        return f"the {value.kind} <{value}>" if value.kind not in ("", "IRI") else f"<{value}>"
+    return repr(value) if isinstance(value, str | int) else type(value).__name__
 
 
 def _a(kind: str) -> str:
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
-def named(value: object, kind: str) -> str:
-    if not isinstance(value, Iri):
+def _iri(value: object, kind: str) -> str:
+    if not isinstance(value, Iri) or value.kind not in ("", kind):
         raise RefusedConstruct(f"{_shown(value)} where {_a(kind)} is expected")
+    return str(value)
+
+
+def named(value: object, kind: str) -> str:
+    """The IRI of an entity of ``kind``. Raises: RefusedConstruct, also for a reserved name of no such entity."""
+    value = _iri(value, kind)
+    if kind not in BUILT_IN:
+        return value
     ordinary = ORDINARY_CLASSES if kind == "class" else PLAIN_PROPERTIES
     if is_reserved(value) and value not in BUILT_IN[kind] and value not in ordinary:
         near = get_close_matches(value, BUILT_IN[kind], 1)
         raise RefusedConstruct(
             f"<{value}> is no built-in {kind}", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else ""
         )
-    return str(value)
+    return value
 
 
 def named_class(value: object) -> m.Class:
@@ -156,7 +176,7 @@ def data_property(value: object) -> m.DataProperty:
 
 
 def datatype(value: object) -> m.Datatype:
-    iri = plain_iri(value)
+    iri = _iri(value, "datatype")
     if not is_unknown_datatype(iri):
         _refuse_misspelt(iri)
     return m.Datatype(iri)
@@ -167,9 +187,15 @@ def data_range(value: object) -> Any:
 
 
 def individual(value: object) -> str:
-    if not isinstance(value, Iri | Blank):
-        raise RefusedConstruct(f"{_shown(value)} where an individual is expected")
-    return str(value)
+    return str(value) if isinstance(value, Blank) else _iri(value, "individual")
+
+
+def annotation_property(value: object) -> str:
+    return _iri(value, "annotation property")
+
+
+def annotation_subject(value: object) -> str:
+    return str(value) if isinstance(value, Blank) else _iri(value, "IRI")
 
 
 def literal(value: object) -> m.Literal:
@@ -186,9 +212,7 @@ def cardinality(value: object) -> int:
 
 
 def plain_iri(value: object) -> str:
-    if not isinstance(value, Iri):
-        raise RefusedConstruct(f"{_shown(value)} where an IRI is expected")
-    return str(value)
+    return _iri(value, "IRI")
 
 
 @lru_cache(maxsize=256)
@@ -204,9 +228,9 @@ def _refuse_misspelt(iri: str) -> None:
 
 
 def annotation_value(value: object) -> object:
-    if not isinstance(value, Iri | Blank | m.Literal):
-        raise RefusedConstruct(f"{_shown(value)} where an annotation value is expected")
-    return value
+    if isinstance(value, Blank | m.Literal) or (isinstance(value, Iri) and value.kind in ("", "IRI")):
+        return value
+    raise RefusedConstruct(f"{_shown(value)} where an annotation value is expected")
 
 
 def declared_entity(value: object) -> Entity:

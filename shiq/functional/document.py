@@ -1,14 +1,32 @@
-"""One ontology document, read: its axioms and assertions with their lines, what it declares, annotates and imports."""
+"""One ontology document, read: its axioms and assertions with their lines, what it declares, annotates and imports.
+
+`DocumentBuilder` sorts what a reader makes of the items of a document, in whatever syntax they were written.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from shiq import model as owl
+from shiq.functional.arguments import Annotation, AnnotationAxiom, DifferentMembers, Entity, Import, RefusedConstruct
 from shiq.labelling import PROPERTIES
+from shiq.signature import is_reserved, signature_of
 from shiq.verdict import Leftover
+
+#: Deeper nesting is refused: whatever walks expressions by recursion must not overflow later.
+MAX_DEPTH = 200
+
+_LONGEST_TEXT = 200
+_SIGNATURE_FIELDS = {
+    "class": "classes",
+    "object property": "object_properties",
+    "data property": "data_properties",
+    "annotation property": "annotation_properties",
+    "datatype": "datatypes",
+}
 
 
 @dataclass(frozen=True)
@@ -50,3 +68,108 @@ class Document:
     def iris(self) -> frozenset[str]:
         """What an import of this document goes by."""
         return frozenset(filter(None, self.header))
+
+
+class DocumentBuilder:
+    """Sort the items of the document ``source`` into axioms, assertions, declarations, annotations and leftovers, and count each
+    in the ledger."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._axioms: list[tuple[int, owl.Axiom]] = []
+        self._assertions: list[tuple[int, owl.Assertion]] = []
+        self._apart: list[tuple[int, tuple[str, ...]]] = []
+        self._declared: dict[str, set[str]] = {name: set() for name in _SIGNATURE_FIELDS}
+        self._imports: list[str] = []
+        self._annotations: list[tuple[int, str, str, str | owl.Literal]] = []
+        self._of_annotations: list[tuple[int, str, tuple[str, ...]]] = []
+        self._properties: dict[tuple[str, str], tuple[int, int]] = {}
+        self._leftovers: dict[tuple[str, str], Leftover] = {}
+        self._left_out: list[Leftover] = []
+        self.ledger: Counter[str] = Counter()
+
+    def accept(self, value: Any, keyword: str, line: int, text: Callable[[], str]) -> None:
+        """Take in the value of an item that begins with ``keyword`` on ``line``; ``text`` gives how it is written."""
+        match value:
+            case tuple():
+                self.ledger["assertion"] += 1
+                self._assertions += ((line, assertion) for assertion in value)
+                match value:
+                    case (owl.ObjectPropertyAssertion(owl.ObjectProperty(iri) | owl.ObjectInverseOf(owl.ObjectProperty(iri))),):
+                        self.use_property("object", iri, line)
+                    case (owl.DataPropertyAssertion(owl.DataProperty(iri)),):
+                        self.use_property("data", iri, line)
+            case DifferentMembers(individuals):
+                self.ledger["assertion"] += 1
+                self._apart.append((line, individuals))
+            case Entity(kind, iri):
+                self.ledger["declaration"] += 1
+                self._declared.get(kind, set()).add(iri)
+                if kind.endswith(" property"):
+                    self.use_property(kind.removesuffix(" property"), iri, line)
+            case AnnotationAxiom(properties, subject, annotated):
+                self.ledger["annotation"] += 1
+                if keyword == "AnnotationAssertion":
+                    value = annotated if isinstance(annotated, owl.Literal) else str(annotated)
+                    self._annotations.append((line, properties[0], subject, value))
+                else:
+                    self._of_annotations.append((line, keyword, properties))
+                self._declared["annotation property"].update(properties)
+                for iri in properties:
+                    self.use_property("annotation", iri, line)
+            case Annotation(iri):
+                self.ledger["annotation"] += 1
+                self.use_property("annotation", iri, line)
+            case Import(iri):
+                self._imports.append(iri)
+                hint = "give the imported ontology as a source too"
+                refused = RefusedConstruct(f"<{iri}> is imported, but not read", "missing-import", hint)
+                self.leave(refused, line, text())
+            case _:
+                self.ledger["axiom"] += 1
+                self._axioms.append((line, value))
+
+    def use_property(self, kind: str, iri: str, line: int) -> None:
+        """Note that ``iri`` stands as a property of ``kind`` on ``line``."""
+        first, count = self._properties.get((kind, iri), (line, 0))
+        self._properties[kind, iri] = (first, count + 1)
+
+    def leave(self, refused: RefusedConstruct, line: int, text: str, refused_line: int = 0) -> None:
+        """Count what was not understood; equal ones are one row, so that a prefix missing in a million axioms is told once."""
+        self.ledger[f"leftover:{refused.kind}"] += 1
+        key = (refused.kind, refused.message)
+        leftover = Leftover(refused.kind, refused.message, self._source, line, text, refused.hint)
+        self._left_out.append(leftover)
+        if key in self._leftovers:
+            self._leftovers[key] = replace(self._leftovers[key], count=self._leftovers[key].count + 1)
+            return
+        where = f" (line {refused_line})" if refused_line > line else ""
+        self._leftovers[key] = replace(leftover, message=refused.message + where, text=short_text(text))
+
+    def document(self, iri: str, version: str) -> Document:
+        """The document, once all its items are in."""
+        names = {
+            field: frozenset(name for name in self._declared[kind] if not is_reserved(name))
+            for kind, field in _SIGNATURE_FIELDS.items()
+        }
+        return Document(
+            tuple(self._axioms),
+            tuple(self._assertions),
+            tuple(self._leftovers.values()),
+            tuple(self._left_out),
+            self.ledger,
+            owl.Signature(**names) | signature_of(axiom for _, axiom in self._axioms),
+            iri=iri,
+            version=version,
+            imports=tuple(self._imports),
+            annotations=tuple(self._annotations),
+            of_annotations=tuple(self._of_annotations),
+            properties=tuple((*key, *place) for key, place in self._properties.items()),
+            apart=tuple(self._apart),
+        )
+
+
+def short_text(text: str) -> str:
+    """``text`` in one line that can be shown."""
+    line = " ".join(text[: 2 * _LONGEST_TEXT].split())
+    return line if len(line) <= _LONGEST_TEXT else line[: _LONGEST_TEXT - 1] + "…"

@@ -13,7 +13,6 @@ from typing import Any
 
 from shiq import model as m
 from shiq.functional.arguments import (
-    BUILT_IN,
     Annotation,
     AnnotationAxiom,
     Chain,
@@ -23,6 +22,8 @@ from shiq.functional.arguments import (
     Group,
     Import,
     RefusedConstruct,
+    annotation_property,
+    annotation_subject,
     annotation_value,
     cardinality,
     class_expression,
@@ -157,9 +158,7 @@ def _data_assertion(make: Callable[..., Any]) -> ConstructRule:
 
 
 def _declared(kind: str) -> ConstructRule:
-    return ConstructRule(
-        lambda name: Entity(kind, name), (lambda value: named(value, kind) if kind in BUILT_IN else plain_iri(value),)
-    )
+    return ConstructRule(lambda name: Entity(kind, name), (lambda value: named(value, kind),))
 
 
 def _annotation_axiom(*fixed: Coercion, properties: int = 1) -> ConstructRule:
@@ -173,7 +172,9 @@ CONSTRUCTS: dict[str, ConstructRule] = {
     "AnnotationProperty": _declared("annotation property"),
     "Datatype": _declared("datatype"),
     "NamedIndividual": _declared("individual"),
-    "Annotation": ConstructRule(lambda property, _: Annotation(property), (plain_iri, annotation_value), annotated=True),
+    "Annotation": ConstructRule(
+        lambda property, _: Annotation(property), (annotation_property, annotation_value), annotated=True
+    ),
     "ObjectInverseOf": ConstructRule(m.ObjectInverseOf, (object_property,)),
     "ObjectPropertyChain": ConstructRule(Chain, rest=role, least=2),
     "DataIntersectionOf": ConstructRule(m.DataIntersectionOf, rest=data_range, least=1),
@@ -236,11 +237,11 @@ AXIOMS: dict[str, ConstructRule] = {
     "DataPropertyAssertion": _data_assertion(m.DataPropertyAssertion),
     "NegativeDataPropertyAssertion": _data_assertion(m.NegativeDataPropertyAssertion),
     "AnnotationAssertion": _axiom(
-        lambda property, *rest: AnnotationAxiom((property,), *rest), plain_iri, individual, annotation_value
+        lambda property, *rest: AnnotationAxiom((property,), *rest), annotation_property, annotation_subject, annotation_value
     ),
-    "SubAnnotationPropertyOf": _annotation_axiom(plain_iri, plain_iri, properties=2),
-    "AnnotationPropertyDomain": _annotation_axiom(plain_iri, plain_iri),
-    "AnnotationPropertyRange": _annotation_axiom(plain_iri, plain_iri),
+    "SubAnnotationPropertyOf": _annotation_axiom(annotation_property, annotation_property, properties=2),
+    "AnnotationPropertyDomain": _annotation_axiom(annotation_property, plain_iri),
+    "AnnotationPropertyRange": _annotation_axiom(annotation_property, plain_iri),
 }
 
 

@@ -20,13 +20,18 @@ class Prefixes:
         if kind == "iri":
             return text
         prefix, _, local = text.partition(":")
-        namespace = self.declared.get(prefix + ":", _PREDEFINED.get(prefix + ":"))
-        if not namespace:
-            raise RefusedConstruct(f"the prefix {prefix}: {'is not declared' if namespace is None else 'stands for two IRIs'}")
+        namespace = self.namespace(prefix)
         if not local or ":" in local:
             # Other readers take a name with two colons for two names.
             raise RefusedConstruct(f"{text} is no abbreviated name", hint=f"write <{namespace}{local}>")
         return namespace + local
+
+    def namespace(self, prefix: str) -> str:
+        """What ``prefix``, without its colon, stands for. Raises `RefusedConstruct`."""
+        namespace = self.declared.get(prefix + ":", _PREDEFINED.get(prefix + ":"))
+        if not namespace:
+            raise RefusedConstruct(f"the prefix {prefix}: {'is not declared' if namespace is None else 'stands for two IRIs'}")
+        return namespace
 
     def literal(self, token: Token) -> owl.Literal:
         """The literal that ``token`` writes. Raises `RefusedConstruct`."""
@@ -43,14 +48,18 @@ class Prefixes:
             raise RefusedConstruct("a literal of datatype rdf:langString without a language tag")
         return owl.Literal(token.text, iri)
 
-    def declare(self, arguments: list[object]) -> None:
+    def declare_as_written(self, arguments: list[object]) -> None:
         """Takes the ``arguments`` of Prefix(...). Raises `RefusedConstruct`."""
         match arguments:
             case [Token(text=name), "=", Iri() as iri] if name.find(":") == len(name) - 1:
-                known = self.declared.get(name, _PREDEFINED.get(name, iri))
-                if known != iri:
-                    self.declared[name] = ""
-                    raise RefusedConstruct(f"the prefix {name} stands for <{known}> already")
-                self.declared[name] = str(iri)
+                self.declare(name, str(iri))
             case _:
                 raise RefusedConstruct("a prefix is declared as Prefix(name:=<IRI>)")
+
+    def declare(self, name: str, iri: str) -> None:
+        """Lets ``name``, with its colon, stand for ``iri``. Raises `RefusedConstruct`."""
+        known = self.declared.get(name, _PREDEFINED.get(name, iri))
+        if known != iri:
+            self.declared[name] = ""
+            raise RefusedConstruct(f"the prefix {name} stands for <{known}> already")
+        self.declared[name] = iri

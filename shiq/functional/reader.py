@@ -8,39 +8,24 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, combinations
 from typing import Any
 
 from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.errors import InputError
-from shiq.functional.arguments import Annotation, AnnotationAxiom, Blank, DifferentMembers, Entity, Import, Iri, RefusedConstruct
-from shiq.functional.document import Document
+from shiq.functional.arguments import Annotation, Blank, Iri, RefusedConstruct
+from shiq.functional.document import MAX_DEPTH, Document, DocumentBuilder, short_text
 from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown
 from shiq.functional.prefixes import Prefixes
 from shiq.functional.tokens import Token, tokens
 from shiq.labelling import labelled
 from shiq.reading import Reading
-from shiq.signature import is_reserved, signature_of
-from shiq.verdict import Leftover
 
-#: Deeper nesting is refused: whatever walks expressions by recursion must not overflow later.
-MAX_DEPTH = 200
-
-_LONGEST_TEXT = 200
 _AXIOM_LINE = re.compile(rf"\n[ \t]*((?:{'|'.join(AXIOMS)})[ \t]*\()")
 # Keywords that never stand inside an item of this keyword: where one does, the item's closing parenthesis is missing.
 _STARTS = {**dict.fromkeys([*AXIOMS, "Annotation"], AXIOMS.keys()), "Prefix": {"Prefix": 0, "Ontology": 0}.keys()}
-_SIGNATURE_FIELDS = {
-    "class": "classes",
-    "object property": "object_properties",
-    "data property": "data_properties",
-    "annotation property": "annotation_properties",
-    "datatype": "datatypes",
-}
 
 
 def parse_functional(text: str, source: str, scope: str, *, verbatim: bool = False) -> Reading:
@@ -99,17 +84,7 @@ class _Reader:
         self.state = "prologue"  # then "header", "axioms", "closed"
         self.item: _Item | None = None
         self.closed_at = self.resume = 0
-        self.axioms: list[tuple[int, owl.Axiom]] = []
-        self.assertions: list[tuple[int, owl.Assertion]] = []
-        self.apart: list[tuple[int, tuple[str, ...]]] = []
-        self.declared: dict[str, set[str]] = {name: set() for name in _SIGNATURE_FIELDS}
-        self.imports: list[str] = []
-        self.annotations: list[tuple[int, str, str, str | owl.Literal]] = []
-        self.of_annotations: list[tuple[int, str, tuple[str, ...]]] = []
-        self.properties: dict[tuple[str, str], tuple[int, int]] = {}
-        self.leftovers: dict[tuple[str, str], Leftover] = {}
-        self.left_out: list[Leftover] = []
-        self.ledger: Counter[str] = Counter()
+        self.built = DocumentBuilder(source)
 
     # --- tokens ---
 
@@ -149,7 +124,7 @@ class _Reader:
             self.state = "header"
         elif token.kind == "call" and token.text == "Prefix":
             self.item = _Item("Prefix", token.offset, [("Prefix", [])], 1)
-        elif self.prefixes.declared or self.ledger:
+        elif self.prefixes.declared or self.built.ledger:
             self._begin(token)
         else:
             raise _not_functional(self.source, self.text, token)
@@ -173,7 +148,9 @@ class _Reader:
         elif token.kind == "error":
             self._refuse(RefusedConstruct(token.text), token)
         else:
-            self._refuse(RefusedConstruct(f"{_short(self.text[token.offset : token.end])!r} where an axiom is expected"), token)
+            self._refuse(
+                RefusedConstruct(f"{short_text(self.text[token.offset : token.end])!r} where an axiom is expected"), token
+            )
         self.item.depth = int(token.kind in ("call", "open"))
         if not self.item.depth:
             self._end(token.end)
@@ -211,12 +188,12 @@ class _Reader:
             case "close":
                 keyword, closed = item.stack.pop()
                 if keyword == "Prefix":
-                    self.prefixes.declare(closed)
+                    self.prefixes.declare_as_written(closed)
                 elif item.stack:
                     made = build(keyword, closed, verbatim=self.verbatim)
                     item.stack[-1][1].append(made)
                     if isinstance(made, Annotation):
-                        self._property("annotation", made.property, self._line(item.start))
+                        self.built.use_property("annotation", made.property, self._line(item.start))
                 else:
                     self._accept(build(keyword, closed, verbatim=self.verbatim), item)
             case "equals" if item.keyword == "Prefix":
@@ -234,7 +211,7 @@ class _Reader:
             case "error":
                 raise RefusedConstruct(token.text)
             case _:
-                raise RefusedConstruct(f"{_short(token.text)!r} cannot stand here")
+                raise RefusedConstruct(f"{short_text(token.text)!r} cannot stand here")
         if len(item.stack) > MAX_DEPTH:
             raise RefusedConstruct(f"nested deeper than {MAX_DEPTH} levels")
 
@@ -252,64 +229,18 @@ class _Reader:
             self._leftover(item.refused, item.start, offset, item.refused_line)
 
     def _accept(self, value: Any, item: _Item) -> None:
-        line = self._line(item.start)
-        match value:
-            case tuple():
-                self.ledger["assertion"] += 1
-                self.assertions += ((line, assertion) for assertion in value)
-                match value:
-                    case (owl.ObjectPropertyAssertion(owl.ObjectProperty(iri) | owl.ObjectInverseOf(owl.ObjectProperty(iri))),):
-                        self._property("object", iri, line)
-                    case (owl.DataPropertyAssertion(owl.DataProperty(iri)),):
-                        self._property("data", iri, line)
-            case DifferentMembers(individuals):
-                self.ledger["assertion"] += 1
-                self.apart.append((line, individuals))
-            case Entity(kind, iri):
-                self.ledger["declaration"] += 1
-                self.declared.get(kind, set()).add(iri)
-                if kind.endswith(" property"):
-                    self._property(kind.removesuffix(" property"), iri, line)
-            case AnnotationAxiom(properties, subject, annotated):
-                self.ledger["annotation"] += 1
-                if item.keyword == "AnnotationAssertion":
-                    value = annotated if isinstance(annotated, owl.Literal) else str(annotated)
-                    self.annotations.append((line, properties[0], subject, value))
-                else:
-                    self.of_annotations.append((line, item.keyword, properties))
-                self.declared["annotation property"].update(properties)
-                for iri in properties:
-                    self._property("annotation", iri, line)
-            case Annotation(iri):
-                self.ledger["annotation"] += 1
-                self._property("annotation", iri, line)
-            case Import(iri):
-                self.imports.append(iri)
-                hint = "give the imported ontology as a source too"
-                self._leftover(RefusedConstruct(f"<{iri}> is imported, but not read", "missing-import", hint), item.start)
-            case _:
-                self.ledger["axiom"] += 1
-                self.axioms.append((line, value))
-
-    def _property(self, kind: str, iri: str, line: int) -> None:
-        first, count = self.properties.get((kind, iri), (line, 0))
-        self.properties[kind, iri] = (first, count + 1)
+        self.built.accept(value, item.keyword, self._line(item.start), lambda: self._rest_of_line(item.start))
 
     def _line(self, offset: int) -> int:
         return bisect_right(self.line_starts, offset)
 
+    def _rest_of_line(self, offset: int) -> str:
+        end = self.text.find("\n", offset)
+        return self.text[offset : end if end >= 0 else len(self.text)]
+
     def _leftover(self, refused: RefusedConstruct, start: int, end: int = 0, refused_line: int = 0) -> None:
-        """Counts it; equal ones are one row, so that a prefix missing in a million axioms is told once."""
-        self.ledger[f"leftover:{refused.kind}"] += 1
-        key = (refused.kind, refused.message)
-        text = self.text[start : end or _end_of_line(self.text, start)]
-        found = Leftover(refused.kind, refused.message, self.source, self._line(start), text, refused.hint)
-        self.left_out.append(found)
-        if key in self.leftovers:
-            self.leftovers[key] = replace(self.leftovers[key], count=self.leftovers[key].count + 1)
-            return
-        where = f" (line {refused_line})" if refused_line > found.line else ""
-        self.leftovers[key] = replace(found, message=refused.message + where, text=_short(text))
+        text = self.text[start:end] if end else self._rest_of_line(start)
+        self.built.leave(refused, self._line(start), text, refused_line)
 
     def finish(self) -> Document:
         if self.state == "prologue":
@@ -322,41 +253,12 @@ class _Reader:
             self._end(end)
         elif self.state != "closed":
             self._leftover(RefusedConstruct("the text ends before the ontology is closed: is the file cut short?"), end)
-        return Document(
-            tuple(self.axioms),
-            tuple(self.assertions),
-            tuple(self.leftovers.values()),
-            tuple(self.left_out),
-            self.ledger,
-            _declared(self.declared) | signature_of(axiom for _, axiom in self.axioms),
-            iri=self.header[0] if self.header else "",
-            version=self.header[1] if len(self.header) > 1 else "",
-            imports=tuple(self.imports),
-            annotations=tuple(self.annotations),
-            of_annotations=tuple(self.of_annotations),
-            properties=tuple((*key, *place) for key, place in self.properties.items()),
-            apart=tuple(self.apart),
-        )
-
-
-def _declared(names: Mapping[str, Iterable[str]]) -> owl.Signature:
-    found = {field: frozenset(iri for iri in names[kind] if not is_reserved(iri)) for kind, field in _SIGNATURE_FIELDS.items()}
-    return owl.Signature(**found)
+        return self.built.document(self.header[0] if self.header else "", self.header[1] if len(self.header) > 1 else "")
 
 
 def _not_functional(source: str, text: str, token: Token | None) -> InputError:
-    start = f"it begins with {_short(text[token.offset : token.offset + 40])!r}" if token else "it has no Ontology(...)"
+    start = f"it begins with {short_text(text[token.offset : token.offset + 40])!r}" if token else "it has no Ontology(...)"
     return InputError(
         f"{source} is not an ontology in OWL 2 functional-style syntax: {start}",
         "Check the file and the format its name stands for; this syntax begins with Prefix(...) or Ontology(...).",
     )
-
-
-def _end_of_line(text: str, offset: int) -> int:
-    found = text.find("\n", offset)
-    return len(text) if found < 0 else found
-
-
-def _short(text: str) -> str:
-    line = " ".join(text[: 2 * _LONGEST_TEXT].split())
-    return line if len(line) <= _LONGEST_TEXT else line[: _LONGEST_TEXT - 1] + "…"

@@ -36,7 +36,11 @@ _PERCENT = "%[0-9A-Fa-f]{2}"
 _PREFIX = rf"(?:[{_BASE}](?:[{_CHARS}.]*[{_CHARS}])?)?:"
 _LOCAL = rf"(?:[{_BASE}_0-9:]|{_PERCENT})(?:(?:[{_CHARS}.:]|{_PERCENT})*(?:[{_CHARS}:]|{_PERCENT}))?"
 _NAME = rf"{_PREFIX}(?:{_LOCAL})?"
-_IRI = r'<[A-Za-z][A-Za-z0-9+.\-]*:[^<>"{}|^`\\\x00-\x20]*>'
+#: An absolute IRI, the label of a blank node, and a language tag, as patterns.
+IRI = r'[A-Za-z][A-Za-z0-9+.\-]*:[^<>"{}|^`\\\x00-\x20]*'
+BLANK_LABEL = rf"[{_BASE}_0-9](?:[{_CHARS}.]*[{_CHARS}])?"
+LANGUAGE = r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*"
+_IRI = f"<{IRI}>"
 _GAP = r"(?:\s|\#[^\n\r]*(?:[\n\r]|\Z))*"
 
 _SKIP = re.compile(_GAP)
@@ -58,7 +62,7 @@ def _token_pattern() -> re.Pattern[str]:
         (?P<call>[A-Za-z][A-Za-z0-9]*)(?!:){_GAP}\(
         | (?P<open>\() | (?P<close>\)) | (?P<equals>=)
         | (?P<iri>{_IRI})
-        | (?P<blank>_:[{_BASE}_0-9](?:[{_CHARS}.]*[{_CHARS}])?)
+        | (?P<blank>_:{BLANK_LABEL})
         | (?P<name>{_NAME})
         | (?P<literal>"[^"\\]*(?:\\["\\][^"\\]*)*")
         | (?P<integer>[0-9]+)
@@ -70,7 +74,7 @@ def _token_pattern() -> re.Pattern[str]:
 
 @cache
 def _suffix_pattern() -> re.Pattern[str]:
-    return re.compile(rf"{_GAP}(?:(@[A-Za-z]{{1,8}}(?:-[A-Za-z0-9]{{1,8}})*(?![\w-]))|(\^\^){_GAP}({_IRI}|{_NAME}))", re.VERBOSE)
+    return re.compile(rf"{_GAP}(?:(@{LANGUAGE}(?![\w-]))|(\^\^){_GAP}({_IRI}|{_NAME}))", re.VERBOSE)
 
 
 def tokens(text: str, position: int = 0) -> Iterator[Token]:

@@ -55,6 +55,8 @@ def read_headers(source: FileSource) -> FileHeaders:
             found = found if is_whole else _of_whole(source)
         elif source.format is Format.FUNCTIONAL:
             found = _of_functional(source)
+        elif source.format is Format.OWLXML:
+            found = _of_owl_xml(source)
         else:
             found = _of_whole(source)
     except InputError as error:
@@ -112,6 +114,15 @@ def _of_functional(source: FileSource) -> Collection[OntologyHeader]:
     parts = (text[: axiom.start()] + ")", text) if axiom else (text,)
     headers = (read_document(part, source.name, "h").header for part in parts)
     return [OntologyHeader(*header) for header in headers if any(header)][:1]
+
+
+def _of_owl_xml(source: FileSource) -> Collection[OntologyHeader]:
+    """The header of a document in OWL/XML."""
+    from shiq.functional.owl_xml import read_owl_xml_header
+    from shiq.rdf.xml_source import utf8_of
+
+    header = read_owl_xml_header(utf8_of(source), source.name, source.iri).header
+    return [OntologyHeader(*header)] if any(header) else []
 
 
 def _of_whole(source: FileSource) -> Collection[OntologyHeader]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 from shiq import model as owl
 from shiq.abox import ABox
 from shiq.errors import InputError
-from shiq.formats import LINE_FORMATS, Format
+from shiq.formats import AXIOM_FORMATS, LINE_FORMATS, Format
 from shiq.labelling import PROPERTIES
 from shiq.rdf.bulk import is_structural
 from shiq.rdf.kinds import DATA, OBJECT, Use
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from shiq.rdf.objects import RewrittenLiterals
 
 Progress: TypeAlias = Callable[[str, int], None]
-
 
 V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
@@ -138,7 +137,7 @@ def load(
 def _is_rdf(source: Source) -> bool:
     """Whether ``source`` is an RDF document or graph, and says which ontology it is by triples."""
     if isinstance(source, FileSource):
-        return source.format is not Format.FUNCTIONAL
+        return source.format not in AXIOM_FORMATS
     return isinstance(source, TableSource) or source.kind in (ObjectKind.RDFLIB, ObjectKind.PYOXIGRAPH)
 
 
@@ -151,8 +150,8 @@ def _scopes(value: object) -> set[str]:
 
 
 def _file(source: FileSource, scope: str, loaded: LoadedSources, progress: Progress | None, catalog: Catalog | None) -> None:
-    if source.format is Format.FUNCTIONAL:
-        _functional(source, scope, loaded)
+    if source.format in AXIOM_FORMATS:
+        _document(_parsed(source, scope), source.name, loaded)
         return
     rejects = Rejects(source.name)
     _triples(source, loaded.triples, scope, rejects, progress, catalog)
@@ -188,7 +187,13 @@ def _account(rejects: Rejects, loaded: LoadedSources) -> None:
         loaded.ledger["leftover:malformed"] += rejects.total
 
 
-def _functional(source: FileSource, scope: str, loaded: LoadedSources) -> None:
+def _parsed(source: FileSource, scope: str) -> Document:
+    """The document in functional-style syntax or OWL/XML that ``source`` is. Raises: InputError."""
+    if source.format is Format.OWLXML:
+        from shiq.functional.owl_xml import read_owl_xml
+        from shiq.rdf.xml_source import utf8_of
+
+        return read_owl_xml(utf8_of(source), source.name, source.iri, scope)
     from shiq.functional.reader import read_document
 
     data = source.read()
@@ -197,19 +202,22 @@ def _functional(source: FileSource, scope: str, loaded: LoadedSources) -> None:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(f"{source.name}, line {line}: not UTF-8 ({error.reason})", "Convert the file to UTF-8.") from error
-    document = read_document(text, source.name, scope)
-    loaded.axioms += (StatedValue(axiom, source.name, line) for line, axiom in document.axioms)
+    return read_document(text, source.name, scope)
+
+
+def _document(document: Document, name: str, loaded: LoadedSources) -> None:
+    loaded.axioms += (StatedValue(axiom, name, line) for line, axiom in document.axioms)
     loaded.signature |= document.signature
     loaded.labels += document.labels
     loaded.ontologies.update(document.iris)
-    add_assertions((StatedValue(assertion, source.name, line) for line, assertion in document.assertions), loaded)
-    loaded.of_annotations += ((source.name, *found) for found in document.of_annotations)
-    loaded.uses += (Use(iri, kind, source.name, line, count) for kind, iri, line, count in document.properties)
+    add_assertions((StatedValue(assertion, name, line) for line, assertion in document.assertions), loaded)
+    loaded.of_annotations += ((name, *found) for found in document.of_annotations)
+    loaded.uses += (Use(iri, kind, name, line, count) for kind, iri, line, count in document.properties)
     # Counted again one by one: axioms and assertions by what becomes of them, imports once all ontologies are known.
     counts = Counter(document.ledger)
     counts["assertion"] -= len(document.assertions)  # negative where a list was split into pairs
-    loaded.apart += ((Place(source.name, line), members) for line, members in document.apart)
-    counts["annotation"] -= _annotations(document, source.name, loaded)
+    loaded.apart += ((Place(name, line), members) for line, members in document.apart)
+    counts["annotation"] -= _annotations(document, name, loaded)
     for key in ("axiom", "leftover:missing-import"):
         del counts[key]
     loaded.ledger.update(counts)
@@ -280,7 +288,7 @@ def _reread(path: str) -> tuple[Triples, Rejects]:
     source = source_of(path)
     triples, rejects = Triples(), Rejects(path)
     triples.begin(path)
-    if not isinstance(source, FileSource) or source.format is Format.FUNCTIONAL:
+    if not isinstance(source, FileSource) or source.format in AXIOM_FORMATS:
         raise InputError(f"{path} holds no triples", "Give the file itself.")
     _triples(source, triples, "f", rejects, None)
     return triples, rejects

@@ -1,31 +1,23 @@
 """RDF/XML: the XML around the grammar, and reading on after an error.
 
 expat says what the document is: whether it is well-formed, with lines, texts and values normalised as XML has it. Entities that
-could fetch or grow are refused. An error of RDF (such as an IRI with a space) costs the top-level element it is in; the others
-are still read.
+could fetch or grow are refused (`shiq.rdf.xml_source`). An error of RDF (such as an IRI with a space) costs the top-level element
+it is in; the others are still read.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from contextlib import suppress
 from xml.parsers import expat
 
 from shiq.errors import InputError
-from shiq.model import OWL, RDF
+from shiq.model import RDF
 from shiq.rdf.triples import Labels, Rejects, Triples
 from shiq.rdf.xml_grammar import Grammar
 from shiq.rdf.xml_names import SEPARATOR, RefusedXmlError, name_of
+from shiq.rdf.xml_source import Declarations, line_from, utf8_of
 from shiq.sources import FileSource
 
-#: Namespace abbreviations are far below; what is larger could be made to grow.
-LONGEST_ENTITY = 512
-MOST_ENTITIES = 1000
-_REFERENCE = re.compile(r"&|%[A-Za-z_:]")
-_DECLARATION = re.compile(rb"\s*<\?xml\b[^>]*\?>")
-_MARK = b"\xef\xbb\xbf"
-_FEED_BYTES = 1 << 16
 _SHOWN_BYTES = 400
 
 
@@ -36,14 +28,14 @@ def read_xml(
 
     Raises: InputError for XML that is not RDF/XML, for entities that are no plain abbreviations, and where nothing could be read.
     """
-    data, begun = _utf8(source), len(triples)
+    data, begun = utf8_of(source), len(triples)
     document = _Document(source, data, triples, label, rejects, progress)
     parser = document.parser
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
         message = expat.errors.messages.get(error.code, str(error))
-        rejects.add(f"not well-formed XML: {message}", error.lineno, _from_line(data, parser.ErrorByteIndex))
+        rejects.add(f"not well-formed XML: {message}", error.lineno, line_from(data, parser.ErrorByteIndex))
         if len(triples) == begun:
             raise InputError(
                 f"{source.name}, line {error.lineno}: not well-formed XML, and no triple before it: {message}",
@@ -69,16 +61,13 @@ class _Document:
     ) -> None:
         self._name, self._data, self._triples, self._rejects, self._progress = source.name, data, triples, rejects, progress
         self._begun = self._told = len(triples)
-        self._depth = self._entities = 0
-        self._knows_rdf = self._given_up = self._refers_outside = False
+        self._depth = 0
+        self._knows_rdf = self._given_up = False
         self.parser = parser = expat.ParserCreate(namespace_separator=SEPARATOR)
         self._grammar = Grammar(triples, label, source.iri, lambda: parser.CurrentLineNumber)
         parser.namespace_prefixes = True
         parser.buffer_text = True
-        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.EntityDeclHandler = self._entity
-        parser.NotStandaloneHandler = self._not_standalone
+        self._declarations = Declarations(parser, source.name)
         parser.StartNamespaceDeclHandler = self._namespace
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
@@ -90,11 +79,7 @@ class _Document:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if not self._depth:
-            if self._refers_outside:
-                raise InputError(
-                    f"{self._name} takes declarations from outside by its DOCTYPE, and nothing is fetched",
-                    "Declare what it needs in the document itself: an entity that is not known would be passed over.",
-                )
+            self._declarations.check()
             self.parser.StartNamespaceDeclHandler = None
             _check_root(self._name, name_of(tag).iri, knows_rdf=self._knows_rdf)
         self._depth += 1
@@ -135,41 +120,6 @@ class _Document:
     def _namespace(self, prefix: str | None, uri: str | None) -> None:
         self._knows_rdf |= uri == RDF
 
-    def _doctype(self, root: str, system: str | None, public: str | None, internal: int) -> None:
-        if system is not None or public is not None:
-            raise InputError(
-                f"{self._name} refers to an external document type ({system or public}), and nothing is fetched",
-                "Remove the SYSTEM or PUBLIC identifier from its DOCTYPE.",
-            )
-
-    def _entity(
-        self,
-        key: str,
-        parameter: int,
-        value: str | None,
-        base: str | None,
-        system: str | None,
-        public: str | None,
-        notation: str | None,
-    ) -> None:
-        self._entities += 1
-        remedy = 'Only short internal entities such as <!ENTITY owl "http://www.w3.org/2002/07/owl#"> are accepted.'
-        if system is not None or public is not None or value is None:
-            raise InputError(f"{self._name} declares the external entity {key}, and nothing is fetched", remedy)
-        if parameter or _REFERENCE.search(value):
-            raise InputError(f"{self._name} declares the entity {key} by other entities", remedy)
-        if len(value) > LONGEST_ENTITY or self._entities > MOST_ENTITIES:
-            raise InputError(f"{self._name} declares an entity that is too long, or too many ({key})", remedy)
-
-    def _not_standalone(self) -> int:
-        self._refers_outside = True  # said where its DOCTYPE has been read
-        return 1
-
-
-def _from_line(data: bytes, at: int) -> str:
-    """All from the line around byte ``at`` on: none of it is read."""
-    return data[data.rfind(b"\n", 0, at) + 1 :].decode("utf-8", "backslashreplace")
-
 
 def _line_at(data: bytes, at: int) -> str:
     """The line around byte ``at``, or where it is long what stands close by."""
@@ -178,34 +128,7 @@ def _line_at(data: bytes, at: int) -> str:
     return data[start : end if end >= 0 else at + _SHOWN_BYTES].decode("utf-8", "backslashreplace")
 
 
-def _utf8(source: FileSource) -> bytes:
-    """The document in UTF-8. Raises: InputError."""
-    data = source.read()
-    encodings: list[str | None] = []
-    parser = expat.ParserCreate()
-    parser.XmlDeclHandler = lambda version, encoding, standalone: encodings.append(encoding)
-    with suppress(expat.ExpatError, LookupError, ValueError):  # said later, with its place
-        parser.Parse(data[:_FEED_BYTES], False)
-    encoding = (encodings[0] if encodings and encodings[0] else "utf-8").lower()
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encoding = "utf-16"
-    elif data.startswith(_MARK):
-        data, encoding = data.removeprefix(_MARK), "ascii"  # it is UTF-8, whatever it declares
-    if encoding not in ("utf-8", "utf8", "us-ascii", "ascii"):
-        try:
-            data = _DECLARATION.sub(b"", data.decode(encoding).encode("utf-8"), 1)
-        except (UnicodeError, LookupError) as error:
-            raise InputError(f"{source.name} is not in the encoding it declares: {error}", "Convert it to UTF-8.") from error
-    elif encoding not in ("utf-8", "utf8"):
-        data = _DECLARATION.sub(b"", data, 1)
-    return data
-
-
 def _check_root(name: str, root: str, *, knows_rdf: bool) -> None:
-    if root == OWL + "Ontology":
-        raise InputError(
-            f"{name} is OWL/XML, which is not read here", "Convert it to RDF/XML, Turtle or functional-style syntax."
-        )
     if root.lower().endswith("html"):
         raise InputError(f"{name} is an HTML page, not RDF/XML", "Fetch the file itself, not the page about it.")
     if not knows_rdf:
