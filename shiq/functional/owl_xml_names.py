@@ -19,7 +19,7 @@ _LANGUAGE = re.compile(LANGUAGE)
 
 
 @dataclass(slots=True)
-class Frame:
+class XmlElement:
     """An open element: ``values`` are its attributes, ``arguments`` what stood in it, ``language`` the xml:lang around it."""
 
     name: str
@@ -30,17 +30,17 @@ class Frame:
     text: list[str] = field(default_factory=list)
 
 
-class Names:
+class XmlNames:
     """The IRIs and literals of a document. ``by_owl_api``: whether the OWL API wrote it."""
 
     def __init__(self, by_owl_api: bool) -> None:
         self._prefixes, self._by_owl_api = Prefixes(), by_owl_api
 
-    def declare(self, frame: Frame) -> None:
+    def declare(self, frame: XmlElement) -> None:
         """Take a prefix in. Raises: RefusedConstruct."""
         self._prefixes.declare(required(frame, "name") + ":", self.iri(required(frame, "IRI"), frame.base))
 
-    def entity(self, frame: Frame) -> str:
+    def entity(self, frame: XmlElement) -> str:
         match frame.values:
             case {"IRI": _, "abbreviatedIRI": _}:
                 raise RefusedConstruct(f"<{frame.name}> has both an IRI and an abbreviatedIRI")
@@ -77,7 +77,7 @@ class Names:
             raise RefusedConstruct(f"{short_text(name)!r} is no abbreviated IRI: it has no colon")
         return self.iri(self._prefixes.namespace(prefix) + local, "")
 
-    def literal(self, text: str, frame: Frame) -> Literal:
+    def literal(self, text: str, frame: XmlElement) -> Literal:
         datatype, own = frame.values.get("datatypeIRI"), frame.values.get("lang")
         iri = "" if datatype is None else self.iri(datatype, frame.base)
         if own and iri in ("", *_TAGGED):
@@ -96,7 +96,7 @@ class Names:
         return Literal(text, iri or XSD + "string")
 
 
-def required(frame: Frame, attribute: str) -> str:
+def required(frame: XmlElement, attribute: str) -> str:
     """The attribute of an element. Raises: RefusedConstruct where it has none."""
     value = frame.values.get(attribute)
     if value is None:
