@@ -14,8 +14,7 @@ from contextlib import suppress
 import click
 
 from jobs.commands.options import Commands
-from jobs.files import NO_ROOM
-from shiq.errors import OperationalError, UsageError
+from shiq.errors import NO_ROOM, OperationalError, UsageError
 from shiq.extras import missing_package
 
 USAGE, OPERATIONAL, INTERRUPTED = 2, 4, 130

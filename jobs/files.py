@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import tempfile
@@ -11,12 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from shiq.errors import OperationalError
+from shiq.errors import NO_ROOM, OperationalError
 
 _IN_A_DIRECTORY: Final = "Name a file in a directory that exists and may be written."
 #: What is added to the name of a file for the one beside it that says why.
 WHY: Final = ".why.json"
-NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_whole(path: Path, content: bytes | str) -> None:

@@ -20,7 +20,7 @@ from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from jobs.files import is_device
-from jobs.store.place import is_store
+from jobs.store.files import is_store
 from shiq.errors import UsageError
 from shiq.sources import TABLE
 

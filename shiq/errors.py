@@ -12,10 +12,13 @@ Inconsistent and undetermined are answers (`shiq.verdict`), never exceptions. Ea
 
 from __future__ import annotations
 
+import errno
 from typing import Final
 
 #: How a store is built in place of one that cannot be gone on with.
 BUILD_ANEW: Final = "`shiq index --tbox T --store DIR --replace ABOX…`"
+#: By these numbers the system says that there is no room.
+NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class ShiqError(Exception):

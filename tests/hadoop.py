@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.store.hdfs import Hdfs
+from shiq.remote.hdfs import Hdfs
 from tests.tools import hdfs_cluster
 
 

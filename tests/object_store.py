@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.store.bucket import Bucket
+from shiq.remote.bucket import Bucket
 
 
 @pytest.fixture(scope="session")

@@ -97,7 +97,7 @@ ONLY_IN = {
     "graphframes": ("jobs",),
     "deltalake": ("shiq.rdf.tables", "shiq.rdf.changes", "jobs", "streams.front", "streams.enrichment.entries_table"),
     "confluent_kafka": ("streams.front.kafka",),
-    "obstore": ("jobs.store.bucket",),
+    "obstore": ("shiq.remote.bucket",),
     "pandas": ("jobs",),
     "click": ("jobs",),
     "py4j": ("shiq.reasoner", "jobs"),

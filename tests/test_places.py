@@ -21,12 +21,10 @@ from deltalake import DeltaTable
 from people import COMPANY, PERSON, SIGNED, TBOX, people
 from store_content import said
 
-from jobs.store import Store, copies, open_store, place_of, schema, write
-from jobs.store.bucket import Bucket
+from jobs.store import Store, open_store, place_of, schema, write
 from jobs.store.files import DataFile
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import MANIFEST, read_manifest
-from jobs.store.remote import Remote
 from jobs.store.upkeep import commit, compact, prepare, ranges, write_store
 from jobs.store.verify import verified
 from shiq.abox import abox_of
@@ -34,6 +32,9 @@ from shiq.check import index
 from shiq.check import open_store as open_session
 from shiq.errors import OperationalError, StoreError, UsageError
 from shiq.model import ClassAssertion
+from shiq.remote import copies
+from shiq.remote.bucket import Bucket
+from shiq.remote.remote import Remote
 from shiq.verdict import Verdict
 from tests.tools.random_ontologies.kb import random_kb
 
@@ -209,7 +210,7 @@ def test_copies_stay_within_their_bound(held: Store, bucket: Bucket, monkeypatch
 
 
 def test_large_files_come_in_parts(held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.store.bucket._PART", 100)
+    monkeypatch.setattr("shiq.remote.bucket._PART", 100)
     whole = said(held)
     forgotten()
     with open_store(bucket) as store:
@@ -217,7 +218,7 @@ def test_large_files_come_in_parts(held: Store, bucket: Bucket, monkeypatch: pyt
     content = random.Random(1).randbytes(12_000_000)
     with bucket.placed("documents/large") as path:
         path.write_bytes(content)
-    monkeypatch.setattr("jobs.store.bucket._PART", 5 << 20)
+    monkeypatch.setattr("shiq.remote.bucket._PART", 5 << 20)
     forgotten()
     assert bucket.fetched("documents/large", len(content)).read_bytes() == content
 
@@ -228,7 +229,7 @@ def test_no_room_for_copies_is_said(held: Store, bucket: Bucket, monkeypatch: py
 
     forgotten()
     with monkeypatch.context() as patch, pytest.raises(OperationalError, match="no room for copies") as told:
-        patch.setattr("jobs.store.copies.os.replace", full)
+        patch.setattr("shiq.remote.copies.os.replace", full)
         open_store(bucket).tbox  # noqa: B018
     assert "SHIQ_CACHE" in told.value.remedy
     assert open_store(bucket).tbox == TBOX
@@ -317,7 +318,7 @@ def test_where_no_answer_comes_nothing_is_promised(held: Store, bucket: Bucket, 
     real = type(bucket).exchange
 
     def cut_off(self: Remote, name: str, text: str, stamp: str) -> None:
-        monkeypatch.setattr("jobs.store.bucket._RETRIES", {"max_retries": 0})
+        monkeypatch.setattr("shiq.remote.bucket._RETRIES", {"max_retries": 0})
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
         real(Bucket(self.address), name, text, stamp)
 
@@ -495,7 +496,7 @@ def test_a_bucket_that_is_not_there_is_named(bucket: Bucket) -> None:
 
 
 def test_a_place_that_cannot_be_reached_is_said(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jobs.store.bucket._RETRIES", {"max_retries": 0})
+    monkeypatch.setattr("shiq.remote.bucket._RETRIES", {"max_retries": 0})
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(OperationalError, match="cannot be reached") as told:
         open_store(bucket)

@@ -27,12 +27,12 @@ from test_places import (  # noqa: F401
 from test_places_spark import test_commands_on_spark  # noqa: F401
 
 from jobs.store import open_store
-from jobs.store.hdfs import Hdfs
 from jobs.store.manifest import MANIFEST
 from jobs.store.read import Store
 from jobs.store.upkeep import commit
 from shiq.abox import abox_of
 from shiq.errors import StoreError
+from shiq.remote.hdfs import Hdfs
 
 # Each file takes HDFS some tenths of a second.
 pytestmark = [pytest.mark.hdfs, pytest.mark.slow]
@@ -77,7 +77,7 @@ def test_a_folder_is_cleared(hdfs: Hdfs, tmp_path: Path) -> None:
 def test_a_name_node_that_does_not_answer_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("hdfs_native", reason="needs hdfs-native (the extra `cloud`)")
     monkeypatch.setenv("SHIQ_CACHE", str(tmp_path))
-    monkeypatch.setattr("jobs.store.hdfs._ATTEMPTS", {"dfs.client.failover.max.attempts": "1"})
+    monkeypatch.setattr("shiq.remote.hdfs._ATTEMPTS", {"dfs.client.failover.max.attempts": "1"})
     for address in ("hdfs://127.0.0.1:9/kg", "hdfs://nobody/kg"):
         found = shiq("status", "--store", address)
         assert (found.returncode, "HADOOP_CONF_DIR" in found.stderr) == (4, True), found.stderr

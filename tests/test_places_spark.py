@@ -17,9 +17,9 @@ from test_spark_building import HERE, assert_equal, built, embedded, random_base
 from jobs.spark import worker
 from jobs.spark.building.build import BuildSettings
 from jobs.store import open_store
-from jobs.store.bucket import Bucket
-from jobs.store.hdfs import Hdfs
 from jobs.store.verify import verified
+from shiq.remote.bucket import Bucket
+from shiq.remote.hdfs import Hdfs
 
 OUT = ("--reasoner", "own", "-q", "--allow", "undeclared")
 

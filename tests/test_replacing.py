@@ -10,12 +10,12 @@ from hadoop import hdfs, hdfs_address  # noqa: F401
 from object_store import bucket, s3_server  # noqa: F401
 
 from jobs.store import open_store, write
-from jobs.store.place import Place
 from jobs.store.replacing import StandingStore, claim_place, standing_at
 from shiq.abox import individuals_of
 from shiq.check import index
 from shiq.check import open_store as open_session
 from shiq.errors import StoreError, UsageError
+from shiq.remote.place import Place
 from shiq.verdict import Verdict
 from tests.command_line import Called, shiq
 

@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from jobs.outputs import FOLDERS, InputPlace, OutputKind, OutputPlace, keep_apart, kind_of_rows
-from jobs.store.place import is_store
+from jobs.store.files import is_store
 
 #: What finds the files that a named one refers to, as a catalog does.
 LeadsTo: TypeAlias = Callable[[str], Callable[[Path], bool]]

@@ -25,9 +25,9 @@ from pyspark.sql import functions as F
 
 import shiq
 from jobs.spark.archive import java_options
-from jobs.store.place import Place
 from shiq.errors import OperationalError
 from shiq.extras import missing_package
+from shiq.remote.place import Place
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]

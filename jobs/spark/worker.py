@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from jobs.spark.imports import spare_imports
 from jobs.store import Store
 from jobs.store.manifest import Manifest
-from jobs.store.place import place_of
+from shiq.remote.place import place_of
 
 V = TypeVar("V")
 

@@ -6,7 +6,7 @@ How one is built and grown is `jobs.store.upkeep`.
 from __future__ import annotations
 
 from jobs.store.manifest import Certificate, tbox_hash
-from jobs.store.place import place_of
 from jobs.store.read import Store, open_store, status
+from shiq.remote.place import place_of
 
 __all__ = ["Certificate", "Store", "open_store", "place_of", "status", "tbox_hash"]

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.store.place import Place, file_at
 from shiq.errors import BUILD_ANEW, StoreError
+from shiq.remote.place import Place, file_at
 
 #: What to do where a file of a store cannot be read.
 MOVED = f"The store was rebuilt meanwhile (open it again), or files are missing (build it again: {BUILD_ANEW})."
@@ -44,6 +44,17 @@ class DataFile:
     lookup_digest: str = ""
     low: int | None = None
     high: int | None = None
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a store lies in ``folder``, be it unfinished or damaged."""
+    if not folder.is_dir():
+        return False
+    # Loaded where there is a folder: most runs name files.
+    from jobs.store.lock import LOCK
+    from jobs.store.manifest import MANIFEST, TABLES
+
+    return (folder / TABLES).is_dir() and ((folder / MANIFEST).is_file() or (folder / LOCK).is_file())
 
 
 @contextmanager
@@ -141,7 +152,7 @@ def unreadable(store: Place, file: DataFile, error: OSError) -> StoreError:
 def damaged(path: Path, what: str = "it is not as it was written") -> StoreError:
     """What is said of a file at ``path`` that is not as it was written. A copy goes, so that it is fetched anew."""
     # Loaded where something is damaged, or far.
-    from jobs.store.copies import is_copy
+    from shiq.remote.copies import is_copy
 
     if is_copy(path):
         path.unlink(missing_ok=True)

@@ -15,8 +15,8 @@ from typing import Any
 
 from jobs.store.files import DataFile, described, placed, verify
 from jobs.store.manifest import DOCUMENTS, LEFT_OUT, Manifest
-from jobs.store.place import Place, file_at
 from shiq.left_out import leftover_of, line_of, unkept
+from shiq.remote.place import Place, file_at
 from shiq.verdict import Leftover
 
 #: More files than this are written as one.

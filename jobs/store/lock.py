@@ -15,8 +15,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from jobs.store.files import writable
-from jobs.store.place import Place
 from shiq.errors import StoreError
+from shiq.remote.place import Place
 
 LOCK = "lock"
 _BOOT = Path("/proc/sys/kernel/random/boot_id")

@@ -20,9 +20,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from jobs.store.blocks import Blocks, seal
 from jobs.store.files import MOVED, DataFile, damaged, placed
 from jobs.store.manifest import LOOKUPS
-from jobs.store.place import Place, file_at
 from shiq.columns.arrays import Column, Columns, Ints, arrow_ints, ranges, runs, stored_ints, take
 from shiq.errors import StoreError
+from shiq.remote.place import Place, file_at
 
 _HALF = np.iinfo(np.int32)
 #: Up to so many rows are verified one by one: arrays of them cost more.

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from jobs.store.files import DAMAGED, DataFile, placed
-from jobs.store.place import Place
 from shiq.errors import BUILD_ANEW, StoreError
 from shiq.model import TBox
 from shiq.model_json import encode
+from shiq.remote.place import Place
 from shiq.verdict import Verdict
 
 MANIFEST = "store.json"
@@ -113,7 +113,7 @@ class Manifest:
     """Content of a snapshot: ``tables`` by name; ``documents``: the TBox and the leftovers; ``facts``: counts that need no table
     to be opened; ``identity``: of the building of the store, which its snapshots share; ``before``: the manifest of the snapshot
     before, where it is kept (`jobs.store.snapshots`); ``stamp``: by which the place has the manifest that this one is, or is
-    written after (`jobs.store.bucket`), "" where there is none."""
+    written after (`shiq.remote.bucket`), "" where there is none."""
 
     snapshot: int
     created: str

@@ -16,7 +16,6 @@ import numpy as np
 from jobs.store.files import read_json
 from jobs.store.left_out import read_left_out
 from jobs.store.manifest import ASIDE, LEFT_OUT, MANIFEST, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
-from jobs.store.place import Place
 from jobs.store.schema import COMPLETION, IDENTITY, KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, SCHEMAS, key_of
 from jobs.store.snapshots import kept, manifest_at
 from jobs.store.table import ParquetTable, RowGroupCache
@@ -26,6 +25,7 @@ from shiq.columns.arrays import Columns, Ints, ReadCounter, is_in, positions, ta
 from shiq.columns.rows import DIFFERENT, SAME, term_hash
 from shiq.errors import BUILD_ANEW, StoreError
 from shiq.model_json import decode
+from shiq.remote.place import Place
 from shiq.verdict import LEAVING_OUT, Leftover, Verdict
 
 if TYPE_CHECKING:

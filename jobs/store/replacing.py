@@ -9,9 +9,9 @@ from pathlib import Path
 from jobs.checking.options import ALWAYS
 from jobs.store.lock import LOCK
 from jobs.store.manifest import DOCUMENTS, LOOKUPS, MANIFEST, REMOVED, TABLES, UNFINISHED, read_manifest
-from jobs.store.place import Place, place_of
 from jobs.store.snapshots import SNAPSHOTS
 from shiq.errors import StoreError, UsageError
+from shiq.remote.place import Place, place_of
 from shiq.verdict import Verdict
 
 #: What a build in many tasks leaves between its steps (`jobs.spark.building`).

@@ -49,8 +49,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from jobs.store.files import DataFile, described, placed, sync_directory, sync_file
 from jobs.store.lookup import write_lookup
 from jobs.store.manifest import REMOVED, TABLES, TableVersion
-from jobs.store.place import Place
 from shiq.columns.arrays import Column, Columns, Ints, array_table, arrow_ints
+from shiq.remote.place import Place
 
 KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
 ROW_GROUP = 16_384

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from jobs.store.files import DataFile, read_json, write_json
 from jobs.store.manifest import Manifest, manifest_json, manifest_of
-from jobs.store.place import Place
 from shiq.errors import StoreError
+from shiq.remote.place import Place
 
 SNAPSHOTS = "snapshots"
 

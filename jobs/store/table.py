@@ -19,7 +19,6 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from jobs.store.files import MOVED, DataFile, verify
 from jobs.store.lookup import MappedFile, mapped
 from jobs.store.manifest import TableVersion
-from jobs.store.place import Place, file_at
 from shiq.columns.arrays import (
     Columns,
     Ints,
@@ -33,6 +32,7 @@ from shiq.columns.arrays import (
     unique,
 )
 from shiq.errors import StoreError
+from shiq.remote.place import Place, file_at
 
 #: Up to so many files are asked each for itself: to find out which ones costs more.
 _FEW = 4

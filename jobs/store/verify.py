@@ -10,10 +10,10 @@ from pathlib import Path
 from jobs.store.files import DAMAGED, DataFile, damaged, verify
 from jobs.store.lookup import lookup_path, mapped
 from jobs.store.manifest import MANIFEST, Manifest, read_manifest
-from jobs.store.place import Place
 from jobs.store.schema import key_of
 from jobs.store.snapshots import kept
 from shiq.errors import StoreError
+from shiq.remote.place import Place
 
 #: More damaged files than this are counted.
 MOST_SHOWN = 100

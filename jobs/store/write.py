@@ -36,7 +36,6 @@ from jobs.store.manifest import (
     tbox_hash,
     write_manifest,
 )
-from jobs.store.place import Place
 from jobs.store.read import Store, open_store
 from jobs.store.replacing import BUILDING, Replacement, refuse_other_content
 from jobs.store.schema import delta_files
@@ -46,6 +45,7 @@ from shiq.errors import StoreError
 from shiq.left_out import of_summaries
 from shiq.model import TBox
 from shiq.model_json import encode
+from shiq.remote.place import Place
 from shiq.verdict import Leftover
 
 

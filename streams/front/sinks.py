@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from jobs.files import NO_ROOM, is_device
-from shiq.errors import OperationalError, UsageError
+from jobs.files import is_device
+from shiq.errors import NO_ROOM, OperationalError, UsageError
 from streams.front.kafka import KafkaSink, kafka_address
 
 

@@ -55,7 +55,6 @@ from jobs.store.files import DataFile
 from jobs.store.lookup import lookup_path
 from jobs.store.manifest import TableVersion
 from jobs.store.numbering import NEAR, RANGE, spread
-from jobs.store.place import Place, remove
 from jobs.store.replacing import Replacement
 from jobs.store.schema import ALWAYS, KIND_CLASS, commit_parts, write_part
 from jobs.store.write import AssertionCounts, Rebuild, rebuilding
@@ -67,6 +66,7 @@ from shiq.columns.rows import DIFFERENT, SAME, Names, both_ends, complex_rows
 from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
 from shiq.model_json import encode
 from shiq.reading import Reading
+from shiq.remote.place import Place, remove
 from shiq.roles import Role, RoleBox, role_box
 from shiq.verdict import Leftover
 from simplify import simplify

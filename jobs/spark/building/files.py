@@ -27,10 +27,10 @@ from jobs.spark.costs import described
 from jobs.spark.imports import spare_imports
 from jobs.spark.session import hand_on, width_of
 from jobs.store.files import placed
-from jobs.store.place import Place, file_at
 from jobs.store.replacing import BUILDING
 from shiq.columns.arrays import NONE, Columns, Ints
 from shiq.errors import OperationalError
+from shiq.remote.place import Place, file_at
 
 T = TypeVar("T")
 R = TypeVar("R")

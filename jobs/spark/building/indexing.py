@@ -24,13 +24,13 @@ from jobs.spark.building.reading import Chunks
 from jobs.spark.session import spark_session, stop
 from jobs.store import Certificate, open_store
 from jobs.store.numbering import RANGE
-from jobs.store.place import Place
 from jobs.store.replacing import Replacement
 from shiq.abox import ABox, abox_of, individuals_of
 from shiq.aside import Aside, told_aside
 from shiq.check import certify
 from shiq.model import Assertion
 from shiq.reading import Reading
+from shiq.remote.place import Place
 from shiq.result import Result
 from shiq.verdict import Leftover, Verdict
 

@@ -28,8 +28,8 @@ from jobs.spark.building.tables import Ranges
 from jobs.spark.building.told import TaskRules
 from jobs.spark.worker import StoreKey, kept
 from jobs.store import Store
-from jobs.store.place import file_at, place_of
 from shiq.columns.arrays import NONE, Columns, Ints, distinct, least_by
+from shiq.remote.place import file_at, place_of
 from shiq.roles import Role, RoleBox, role_box
 from simplify import simplify
 

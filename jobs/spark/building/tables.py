@@ -19,10 +19,10 @@ from jobs.spark.building.exchange import Received, Sent, cut, exchange, sent
 from jobs.spark.building.files import Scratch, distinct_rows, joined, load, run, save
 from jobs.store.files import DataFile
 from jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
-from jobs.store.place import Place
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, least_by, row_codes
 from shiq.columns.rows import both_ends, term_hash
+from shiq.remote.place import Place
 
 #: Hashes are cut into as many intervals as there are ranges of ids.
 HASHES = 1 << 64

@@ -14,7 +14,6 @@ from abox_ops.local_add_set import LocalAddSet
 from abox_ops.patch.outside_columns import OutsideCompletion
 from jobs.store.manifest import Certificate
 from jobs.store.numbering import RANGE
-from jobs.store.place import Place
 from jobs.store.read import Store
 from jobs.store.replacing import Replacement
 from jobs.store.schema import key_of, write_table
@@ -25,6 +24,7 @@ from shiq.abox import ABox
 from shiq.aside import Aside
 from shiq.model import TBox
 from shiq.reasoner.protocol import Answer
+from shiq.remote.place import Place
 from shiq.roles import role_box
 from shiq.verdict import Leftover
 

@@ -20,7 +20,6 @@ from jobs.store.files import DataFile, damaged, verify
 from jobs.store.left_out import add_left_out, compacted
 from jobs.store.lock import writing
 from jobs.store.manifest import ASIDE, LEFT_OUT, TAKEN, Certificate, Manifest, TableVersion, read_manifest, write_manifest
-from jobs.store.place import Place, file_at
 from jobs.store.read import Store, open_store
 from jobs.store.schema import (
     COMPLETION,
@@ -46,6 +45,7 @@ from shiq.columns.rows import NODES, literal_hash, term_hash
 from shiq.errors import StoreError
 from shiq.model_json import encode
 from shiq.ntriples import assertion_lines
+from shiq.remote.place import Place, file_at
 from shiq.verdict import Leftover
 
 

@@ -17,8 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jobs.files import NO_ROOM
-from shiq.errors import OperationalError, UsageError
+from shiq.errors import NO_ROOM, OperationalError, UsageError
 
 #: Bytes of all copies, unless SHIQ_CACHE_SIZE says otherwise.
 _LIMIT = 16 << 30

@@ -1,8 +1,8 @@
 """Where a store lies: a folder, or a part of an object store or of Hadoop's file system.
 
 Files of a store never change once they are written, under names that are never used twice; only its manifest is replaced. So
-those of other places than folders are read from copies on this machine (`jobs.store.copies`), and of two writers one wins where
-the manifest is put in place (`jobs.store.remote`).
+those of other places than folders are read from copies on this machine (`shiq.remote.copies`), and of two writers one wins where
+the manifest is put in place (`shiq.remote.remote`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from shiq.errors import UsageError
 
 if TYPE_CHECKING:
-    from jobs.store.remote import Remote
+    from shiq.remote.remote import Remote
 
 #: Where a store lies; ``place / name`` is what a message calls a file there.
 Place: TypeAlias = "Path | Remote"
@@ -51,10 +51,10 @@ def place_of(named: str | Place) -> Place:
                 f"Name it as {form}, with none of ? # % and no empty part, . or .. in it.",
             )
         if scheme == "hdfs":
-            from jobs.store.hdfs import Hdfs
+            from shiq.remote.hdfs import Hdfs
 
             return Hdfs(f"hdfs://{rest}")
-        from jobs.store.bucket import Bucket
+        from shiq.remote.bucket import Bucket
 
         return Bucket(f"{REMOTE[scheme]}://{rest}")
     if scheme in REMOTE:
@@ -63,17 +63,6 @@ def place_of(named: str | Place) -> Place:
         f"{named}: a store cannot lie there: nothing is known of {scheme}://",
         f"Name a folder, one of this machine or one that is mounted here, or one of {', '.join(f'{s}://' for s in REMOTE)}.",
     )
-
-
-def is_store(folder: Path) -> bool:
-    """Whether a store lies in ``folder``, be it unfinished or damaged."""
-    if not folder.is_dir():
-        return False
-    # Loaded where there is a folder: most runs name files.
-    from jobs.store.lock import LOCK
-    from jobs.store.manifest import MANIFEST, TABLES
-
-    return (folder / TABLES).is_dir() and ((folder / MANIFEST).is_file() or (folder / LOCK).is_file())
 
 
 def file_at(place: Place, name: str, size: int | None = None) -> Path:

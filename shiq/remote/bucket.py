@@ -17,8 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from jobs.store.remote import Remote
 from shiq.errors import OperationalError, StoreError
+from shiq.remote.remote import Remote
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

@@ -1,6 +1,6 @@
 """A store that lies in no folder of this machine: what all kinds of such places have in common.
 
-Files are read from copies on this machine (`jobs.store.copies`). There is no lock: a manifest is put in place on condition that
+Files are read from copies on this machine (`shiq.remote.copies`). There is no lock: a manifest is put in place on condition that
 what it replaces is still what the writer read, so that of two writers one wins and the other is told.
 """
 
@@ -14,8 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
-from jobs.store.copies import copies
 from shiq.errors import StoreError
+from shiq.remote.copies import copies
 
 R = TypeVar("R", bound="Remote")
 

@@ -16,8 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobs.store.remote import Remote
 from shiq.errors import OperationalError, StoreError
+from shiq.remote.remote import Remote
 
 if TYPE_CHECKING:
     from hdfs_native import Client
