@@ -13,6 +13,7 @@ _EXTRAS = {
     **dict.fromkeys(("google.rpc", "googleapis-common-protos", "zstandard"), "connect"),
     "confluent_kafka": "kafka",
     **dict.fromkeys(("hdfs_native", "obstore"), "cloud"),
+    **dict.fromkeys(("yaml", "PyYAML"), "yarrrml"),
 }
 #: How pyspark tells that a package is missing or too old.
 _PYSPARK = re.compile(r"\[(?:PACKAGE_NOT_INSTALLED|UNSUPPORTED_PACKAGE_VERSION)\] (\S+) ")

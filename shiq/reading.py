@@ -15,16 +15,23 @@ from shiq.verdict import Leftover
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
     """One triple of the input. ``source``: file or object; ``line``: 1-based, of a table the row, 0 where unknown; ``graph``: the
-    named graph as an N-Triples term, "" for the default graph; ``key``: what the caller calls the row of a table."""
+    named graph as an N-Triples term, "" for the default graph; ``key``: what the caller calls the row of a table; ``column``: the
+    columns of a table that it was made of by a mapping."""
 
     source: str = ""
     line: int = 0
     graph: str = ""
     key: str = ""
+    column: str = ""
+
+    def __str__(self) -> str:
+        """As a message names it: by file and line, and of a table the column."""
+        line = f"{self.source}:{self.line}" if self.line else self.source
+        return f"{line}, column {self.column}" if self.column else line
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form: what is known."""
-        known = {"source": self.source, "line": self.line, "graph": self.graph, "key": self.key}
+        known = {"source": self.source, "line": self.line, "graph": self.graph, "key": self.key, "column": self.column}
         return {name: value for name, value in known.items() if value}
 
 

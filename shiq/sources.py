@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from shiq.abox import ABox
@@ -26,6 +26,9 @@ from shiq.limits import HARMLESS_BYTES, limits
 from shiq.model import TBox
 from shiq.packed import MAGIC_BYTES, SUFFIXES, BrokenArchiveError, Packing, packing_of, unpacked
 from shiq.reading import Reading
+
+if TYPE_CHECKING:
+    from shiq.rml.tables import TableMapping
 
 HEAD_BYTES = 1 << 16
 #: What the name of a table begins with that a session of Spark's knows.
@@ -56,6 +59,11 @@ class FileSource:
         """The bytes, unpacked; errors while reading become `InputError`. Raises: InputError."""
         return io.BufferedReader(_Checked(self), HEAD_BYTES)
 
+    def read_head(self) -> bytes:
+        """What it begins with. Raises: InputError."""
+        with self.open() as stream:
+            return stream.read(HEAD_BYTES)
+
     def read(self) -> bytes:
         """All of it at once. Raises: InputError, also where it is over the limit for a document (`shiq.limits`)."""
         with replace(self, most=self.most or limits().document).open() as stream:
@@ -83,6 +91,9 @@ class ObjectSource:
 class TableKind(Enum):
     PARQUET = "Parquet"
     DELTA = "Delta table"
+    CSV = "CSV"
+    TSV = "TSV"
+    JSON_LINES = "JSON lines"
     ARROW = "Arrow table"
     PANDAS = "pandas DataFrame"
     SPARK = "DataFrame"
@@ -91,12 +102,27 @@ class TableKind(Enum):
 @dataclass(frozen=True, eq=False)
 class TableSource:
     """A table of triples with the columns s, p, o [, graph, key]: a path, or a value in memory. ``taken``: which version of it
-    this is, for evidence."""
+    this is, for evidence. ``mapping``: what its rows say, where they are no triples; ``bare``: terms may stand without the marks
+    of N-Triples."""
 
     name: str
     kind: TableKind
     value: Any
     taken: str = ""
+    mapping: TableMapping | None = None
+    bare: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its rows are triples in N-Triples terms."""
+        return self.mapping is None and not self.bare
+
+    def open(self) -> BinaryIO:
+        """The bytes of a table that is a text file, unpacked. Raises: InputError."""
+        source = _opened(self.name)
+        if source.read_head().startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError(f"{self.name} is written in UTF-16", "Convert it to UTF-8.")
+        return source.open()
 
 
 Source = FileSource | ObjectSource | TableSource
@@ -133,7 +159,7 @@ def source_of(value: object) -> Source:
                 f"{name} is a table that a session of Spark's knows, and Spark is not asked here",
                 "Check or index it with --engine spark (a file of that name: give its folder too, as ./NAME).",
             )
-        kind_of_table = table_kind(name)
+        kind_of_table = table_kind(name) or text_table_kind(name)
         if kind_of_table is not None:
             return TableSource(name, kind_of_table, path_of(name))
         return _file(name)
@@ -178,7 +204,33 @@ def table_kind(name: str) -> TableKind | None:
 # --- files ---------------------------------------------------------------------------------------
 
 
+#: Tables in text, by the end of the name.
+_TEXT_TABLES = {
+    ".csv": TableKind.CSV,
+    ".tsv": TableKind.TSV,
+    ".jsonl": TableKind.JSON_LINES,
+    ".ndjson": TableKind.JSON_LINES,
+}
+
+
+def text_table_kind(name: str) -> TableKind | None:
+    """Whether ``name`` says by its end that it is a table in text; None for anything else."""
+    return _TEXT_TABLES.get(_suffix(Path(name)))
+
+
+def _suffix(path: Path) -> str:
+    """The end of a name that says the format, without that of an archive."""
+    suffix = path.suffix.lower()
+    return path.with_suffix("").suffix.lower() if suffix in SUFFIXES else suffix
+
+
 def _file(text: str) -> FileSource:
+    source = _opened(text)
+    return replace(source, format=sniff(text, _suffix(source.path), source.read_head()))
+
+
+def _opened(text: str) -> FileSource:
+    """A file that can be read, with how it is packed. Raises: InputError."""
     path = path_of(text)
     content = _special(text, path)
     try:
@@ -195,11 +247,7 @@ def _file(text: str) -> FileSource:
             f"{text} is not {article} {expected.value} file, though its name says so",
             "Fetch it again, or rename it if it is not packed.",
         )
-    source = FileSource(text, path, Format.NTRIPLES, packing, content)
-    with source.open() as stream:
-        head = stream.read(HEAD_BYTES)
-    plain = path.with_suffix("") if expected is not None else path
-    return replace(source, format=sniff(text, plain.suffix.lower(), head))
+    return FileSource(text, path, Format.NTRIPLES, packing, content)
 
 
 def path_of(text: str) -> Path:

@@ -46,7 +46,7 @@ from shiq.packed import Packing
 from shiq.rdf import read_assertions
 from shiq.rdf.judging import Judging, RangeReport, entities_of, first_lines
 from shiq.rdf.ranges import ByteRange, Range, byte_ranges, table_ranges
-from shiq.rdf.tables import COLUMNS, line_of
+from shiq.rdf.table_terms import COLUMNS, line_of
 from shiq.reading import Place
 from shiq.sources import FileSource, TableSource, source_of
 from shiq.verdict import Leftover

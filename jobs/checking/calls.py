@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.checking.answer import in_time, out_of_time, with_note
 from jobs.checking.base import agreed
 from jobs.checking.deciding import OpenedDecider, check_batch
-from jobs.checking.inputs import assertions_of, empty_tbox, noted, ontology_of, sources_of, spark_sources, well_typed
+from jobs.checking.inputs import assertions_of, empty_tbox, input_sources, noted, ontology_of, sources_of, well_typed
 from jobs.checking.options import ALWAYS, BUILDERS, STORE, Clock, Options, load, settings_of, takes_settings
 from jobs.checking.session import Session
 from shiq.result import Result
@@ -47,7 +47,7 @@ def check_insertions(
 
     with OpenedDecider(options) as asked:
         clock = Clock(progress=options.progress)
-        data, added, removed = (spark_sources(given, options) for given in (abox, insertions, deletions))
+        data, added, removed = (input_sources(given, options) for given in (abox, insertions, deletions))
 
         def check() -> Result:
             ontology = ontology_of([*sources_of(tbox)], options)
@@ -65,17 +65,18 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
     from jobs.checking.certifying import BaseQuestion, certify_base
 
     options = Options(**settings_of(settings))
+    given = input_sources([*sources_of(sources), *sources_of(more)], options)
     with OpenedDecider(options) as asked:
         clock = Clock(progress=options.progress)
 
         def check() -> Result:
-            ontology = ontology_of([*sources_of(sources), *sources_of(more)], options, closed=True)
+            ontology = ontology_of(given, options, closed=True)
             clock.stage("reading")
             leftovers = (*ontology.leftovers, *empty_tbox(ontology))
             allowing = replace(options, allow=options.allow | {"empty-tbox"})
             return certify_base(BaseQuestion(ontology, ontology.abox, leftovers, ontology.ledger, allowing, asked, clock))
 
-        return in_time(options, clock, check)
+        return noted(in_time(options, clock, check), given)
 
 
 @takes_settings
@@ -164,15 +165,16 @@ def index(
     # Loaded where something is read.
     from shiq.rdf.changes import feeds_of
 
+    sources = input_sources(abox, options, builds=options.engine in BUILDERS)
     if options.engine in BUILDERS:
-        taken, sources = feeds_of(sources_of(abox)), spark_sources(abox, options, builds=True)
+        taken = feeds_of(sources_of(abox))
         return noted(index_far(tbox, sources, path, options, repair, taken, place), sources)
 
     def indexed(options: Options, clock: Clock, asked: Decider) -> Result:
         with reading_in_time(options, clock):
             taken = feeds_of(sources_of(abox))
             ontology = ontology_of(sources_of(tbox), options)
-            given = assertions_of(sources_of(abox), ontology, options, "a", keeps_left_out=True)
+            given = assertions_of(sources, ontology, options, "a", keeps_left_out=True)
             clock.stage("reading")
             given_abox, aside = well_typed(given.abox, options)
             of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology)), (*given.leftovers, *aside)
@@ -207,7 +209,7 @@ def index(
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
 
-    return _in_time_to_write(options, indexed)
+    return noted(_in_time_to_write(options, indexed), sources)
 
 
 def _in_time_to_write(options: Options, build: Callable[[Options, Clock, Decider], Result]) -> Result:

@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from jobs.checking.base import InputBatch, OpenBase
-from jobs.checking.options import ASK, SPARK_TABLES, Options, load
+from jobs.checking.options import ASK, NTRIPLES_TERMS, SPARK_TABLES, Options, load
 from shiq.abox import ABox, abox_of
 from shiq.errors import InputError
 from shiq.left_out import Spool, of_data
@@ -41,12 +41,18 @@ def sources_of(given: object) -> list[object]:
     return list(given) if isinstance(given, list | tuple) else [given]
 
 
-def spark_sources(given: object, options: Options, *, builds: bool = False) -> list[object]:
-    """``given`` as a list; with the engine spark, tables that only Spark can read are those of its session. ``builds``: a store.
+def input_sources(given: object, options: Options, *, builds: bool = False) -> list[object]:
+    """``given`` as a list; tables with the mapping that says what their rows mean; with the engine spark, tables that only Spark
+    can read are those of its session. ``builds``: a store.
 
-    Raises: InputError, OperationalError.
+    Raises: InputError, UsageError, OperationalError.
     """
     sources = sources_of(given)
+    if options.mapping is not None or options.terms != NTRIPLES_TERMS:
+        # Loaded where a table is not one of triples.
+        from shiq.rml.inputs import mapped_sources
+
+        sources = mapped_sources(sources, options.mapping, bare=options.terms != NTRIPLES_TERMS)
     if options.engine != "spark" or not any(isinstance(source, (str, os.PathLike)) for source in sources):
         return sources
     found: list[object] = load(SPARK_TABLES)(sources, options, builds=builds)

@@ -45,6 +45,10 @@ BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 ASK = "ask"
 OUTSIDE = (ASK, "undetermined")
 
+#: How a table of triples writes its terms: as N-Triples, or bare where that leaves no doubt.
+NTRIPLES_TERMS = "ntriples"
+TERMS = (NTRIPLES_TERMS, "auto")
+
 #: How `index` takes the place of a store whatever the verdict is.
 ALWAYS = "always"
 
@@ -78,7 +82,9 @@ class Options:
     ``explain_seconds``: for explaining conflicts when the verdict is certain, 0 for none of that, None for as long as it takes;
     ``certain`` is called with a result without conflicts (`Result.ended`) as soon as that is what it is: Ctrl-C then ends
     explaining, not the check. ``known``: leftovers that somebody answers for, which stand in nobody's way; ``outside``: one of
-    `OUTSIDE`; ``range_size``: how many individuals a range of a store's tables is to have (`jobs.store.numbering`)."""
+    `OUTSIDE`; ``range_size``: how many individuals a range of a store's tables is to have (`jobs.store.numbering`); ``mapping``:
+    the path of what says which triples the rows of tables are (RML or YARRRML); ``terms``: one of `TERMS`, for tables of triples.
+    """
 
     criterion: str = "auto"
     engine: str = "local"
@@ -101,11 +107,14 @@ class Options:
     known: KnownLeftovers = field(default_factory=KnownLeftovers)
     outside: str = ASK
     range_size: int | None = None
+    mapping: str | None = None
+    terms: str = NTRIPLES_TERMS
 
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
         _known(self.engine, ENGINES, "engine")
         _known(self.outside, OUTSIDE, "way with what is outside SHIQ(D)")
+        _known(self.terms, TERMS, "way to write terms")
         if self.why_pulled and (self.engine != "local" or self.criterion not in (AUTO, MODEL, "clausal")):
             raise UsageError(
                 "what pulls individuals in is told by the engine local, for the criteria model and clausal",

@@ -15,13 +15,13 @@ from jobs.checking.answer import in_time
 from jobs.checking.base import DistributedEngine, InputBatch, OpenBase, agreed
 from jobs.checking.deciding import DeciderPool, check_batch, timed_batch
 from jobs.checking.inputs import (
+    input_sources,
     is_outside,
     leaves_out,
     less,
     noted,
     read_batch,
     read_by_form,
-    spark_sources,
     stands_whatever_hermit_says,
 )
 from jobs.checking.options import STORE, Clock, Options, begun, engine_named, load, settings_of
@@ -117,7 +117,7 @@ class Session:
             )
         options = options or Options(**settings_of(settings))
         decider, clock = self._deciders.lookup(options), Clock(progress=options.progress)
-        coming, going = spark_sources(insertions, options), spark_sources(deletions, options)
+        coming, going = input_sources(insertions, options), input_sources(deletions, options)
         read: list[InputBatch] = []
 
         def checked() -> Result:

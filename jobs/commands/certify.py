@@ -38,6 +38,7 @@ def certify(ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...],
     if store is None:
         if tbox:
             raise click.UsageError("--tbox goes with --store; name the files without it.")
-        return run_check(lambda settings: run(list(ontology), **settings), options, Request("certify", {"ontology": ontology}))
+        named = Request("certify", {"ontology": ontology, "mapping": options["mapping"]})
+        return run_check(lambda settings: run(list(ontology), **settings), options, named)
     asked = Request("certify", {"store": store, "tbox": tbox})
     return run_check(lambda settings: certify_store(store, list(tbox) or None, **settings), options, asked)

@@ -103,7 +103,7 @@ def check(
     options |= {"require_nonempty": require_nonempty, "why_pulled": why_pulled, "verdict_only": verdict_only}
 
     inputs: dict[str, Any] = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox}
-    inputs |= {"insertions": insertions, "deletions": deletions, "changes": changes}
+    inputs |= {"insertions": insertions, "deletions": deletions, "changes": changes, "mapping": options["mapping"]}
 
     def run(settings: dict[str, Any]) -> shiq.Result:
         taken: shiq.TableChanges | None = None

@@ -179,7 +179,11 @@ def gate(
         options["known"] = read_known(Path(known), day)
     inputs = {"store": store, "insertions": insertions, "deletions": deletions}
     inputs |= {"mode": options["mode"], "unit": options["unit"], "aside": options["aside"], "policy": str(policy or "")}
-    inputs |= {"quarantine": str(quarantine or ""), "max_quarantine": str(options["max_quarantine"] or "")}
+    inputs |= {
+        "mapping": options["mapping"],
+        "quarantine": str(quarantine or ""),
+        "max_quarantine": str(options["max_quarantine"] or ""),
+    }
     sides, asked = Sides(accepted, quarantine, tolerated), Request("gate", inputs)
     progress, stop = ProgressLine(level(quiet, verbose)), StopSignal()
     with opened(store) as session, closing(progress), closing(stop), report_stages_to(progress):

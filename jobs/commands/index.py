@@ -93,7 +93,7 @@ def index(
     replace_store: bool | str = ALWAYS if replacing == ALWAYS else replacing is not None
     claim_place(place_of(store), replace_store)  # before reports of an earlier run go
     run = partial(build, replace_store=replace_store)
-    asked = Request("index", {"store": store, "tbox": tbox, "abox": abox, "replace": replacing})
+    asked = Request("index", {"store": store, "tbox": tbox, "abox": abox, "replace": replacing, "mapping": options["mapping"]})
     if known_file is None:
         return run_check(lambda settings: run(list(tbox), list(abox), store, **settings), options, asked)
     from jobs.repair.known_conflicts import Repairing

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import click
 
-from jobs.checking.options import AUTO, ENGINES, OUTSIDE, Options
+from jobs.checking.options import AUTO, ENGINES, OUTSIDE, TERMS, Options
 from jobs.commands.places import CATALOG, READS, WRITES, GuardedCommand, Writes
 from jobs.outputs import OutputKind
 from shiq.reasoner import BACKENDS
@@ -195,6 +195,20 @@ def common(command: F) -> F:
                 "Parquet tables. The JSON comes last. Repeatable.",
             ),
             catalog_option,
+            click.option(
+                "--mapping",
+                type=READS,
+                metavar="FILE",
+                help="What the rows of tables (CSV, TSV, JSON lines, Parquet, Delta) mean: RML in Turtle, or YARRRML (.yml). "
+                "`shiq draft-mapping` begins one.",
+            ),
+            click.option(
+                "--terms",
+                type=Nearest(list(TERMS)),
+                default=Options.terms,
+                show_default=True,
+                help="How tables with the columns s, p, o write their terms: as N-Triples, or also as bare IRIs and texts.",
+            ),
             click.option(
                 "--timeout",
                 type=Seconds(),

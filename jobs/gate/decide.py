@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from jobs.checking.inputs import noted, spark_sources
+from jobs.checking.inputs import input_sources, noted
 from jobs.checking.options import EXPLAIN_SECONDS, Options, Progress, settings_of
 from jobs.gate.batch import UNITS, GateBatch, assertions_in, renamed
 from jobs.gate.culprits import ALL, LEAST, Culprits
@@ -99,7 +99,7 @@ def gate(
     # Which lines go must not hang on time: every conflict is explained, however long it takes.
     asked_for = {**settings, "explain_seconds": None}
     coming, going = (
-        [source if isinstance(source, TableSource) else str(source) for source in spark_sources(list(names), options)]
+        [source if isinstance(source, TableSource) else str(source) for source in input_sources(list(names), options)]
         for names in (insertions, deletions)
     )
     lines = [line for i, source in enumerate(coming) for line in read_lines(source, i)]

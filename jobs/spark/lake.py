@@ -22,7 +22,8 @@ from pyspark.sql import DataFrame, SparkSession
 from jobs.checking.options import Options
 from jobs.spark.engine import session_of
 from shiq.errors import InputError
-from shiq.rdf.tables import COLUMNS, check_columns, first_line, hidden_in
+from shiq.rdf.table_terms import COLUMNS
+from shiq.rdf.tables import check_columns, first_line, hidden_in
 from shiq.sources import TABLE, TableKind, TableSource, table_kind
 
 _SNAPSHOT = re.compile(r"\bcurrent-snapshot-id=(\d+)")

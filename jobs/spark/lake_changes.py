@@ -26,7 +26,8 @@ from jobs.spark.engine import session_of
 from jobs.spark.lake import KnownTable, unreadable
 from shiq.errors import InputError
 from shiq.rdf.changes import TableChanges
-from shiq.rdf.tables import BATCH_ROWS, COLUMNS, check_columns, read_rows
+from shiq.rdf.table_terms import COLUMNS
+from shiq.rdf.tables import BATCH_ROWS, check_columns, read_rows
 from shiq.rdf.triples import Rejects, Triples, shown
 from shiq.sources import TableKind, TableSource
 

@@ -45,7 +45,8 @@ from shiq.rdf.judging import (
     survey,
 )
 from shiq.rdf.ranges import ByteRange, ParsedRange, Range, byte_ranges, is_cut, table_ranges
-from shiq.rdf.tables import COLUMNS, check_columns, read_rows
+from shiq.rdf.table_terms import COLUMNS
+from shiq.rdf.tables import check_columns, read_rows
 from shiq.rdf.triples import column
 from shiq.reading import Places, Reading, nowhere
 from shiq.sources import FileSource, TableKind, TableSource, source_of
@@ -138,7 +139,7 @@ def _parts(spark: SparkSession, sources: Sequence[object], scope: str) -> _Parts
     for i, source in enumerate(sources):
         own = f"{scope}{i}"
         known = source_of(source)
-        if isinstance(known, TableSource) and known.kind is TableKind.SPARK:
+        if isinstance(known, TableSource) and known.kind is TableKind.SPARK and known.is_plain:
             parts.frames[len(parts.ranges) + len(parts.frames)] = own, known.name, triples_of(known)
         elif not is_cut(known):
             parts.driver = True

@@ -132,7 +132,7 @@ def conflict_lines(number: int, conflict: Conflict) -> list[str]:
 
 def places_text(places: Sequence[Place]) -> str:
     """Where something was read: the first places, by file and line."""
-    named = list(dict.fromkeys(f"{place.source}:{place.line}" if place.line else place.source for place in places))
+    named = list(dict.fromkeys(map(str, places)))
     more = [f"{len(named) - MOST_PLACES:,} more places"] if len(named) > MOST_PLACES else []
     return ", ".join([*named[:MOST_PLACES], *more])
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from shiq.amounts import count
 from shiq.errors import BUILD_ANEW, InputError
-from shiq.rdf.tables import COLUMNS, check_columns, delta_log, delta_table, files_of_delta, opened, read_rows, rows_of
+from shiq.rdf.table_terms import COLUMNS
+from shiq.rdf.tables import check_columns, delta_log, delta_table, files_of_delta, opened, read_rows, rows_of
 from shiq.rdf.triples import Rejects, Triples, shown
 from shiq.sources import TableKind, TableSource, path_of, table_kind
 

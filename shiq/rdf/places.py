@@ -73,7 +73,7 @@ class ReadPlaces:
         rows = np.flatnonzero(np.isin(column(triples.subject)[: self.count], subjects)) if wanted else ()
         for row in map(int, rows):
             for assertion in wanted.get(triples.row(row), ()):
-                place = Place(*triples.place(row), triples.graph_of(row), triples.keys.get(row, ""))
+                place = Place(*triples.place(row), triples.graph_of(row), triples.keys.get(row, ""), triples.columns_of(row))
                 if place not in found[assertion]:
                     found[assertion].append(place)
         return {assertion: tuple(places) for assertion, places in found.items() if places}

@@ -17,7 +17,8 @@ from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS, Format
 from shiq.packed import Packing
 from shiq.rdf.lines import read_lines
-from shiq.rdf.tables import COLUMNS, TableFile, read_rows, row_groups, rows_of, table_files
+from shiq.rdf.table_terms import COLUMNS
+from shiq.rdf.tables import TableFile, read_rows, row_groups, rows_of, table_files
 from shiq.rdf.triples import Rejects, Triples
 from shiq.sources import FileSource, TableKind, TableSource
 from shiq.verdict import Leftover
@@ -172,5 +173,5 @@ Range = ByteRange | TableRange
 def is_cut(source: object) -> bool:
     """Whether ``source`` can be read in ranges: a file of lines, or a table of files."""
     if isinstance(source, TableSource):
-        return source.kind in (TableKind.PARQUET, TableKind.DELTA)
+        return source.kind in (TableKind.PARQUET, TableKind.DELTA) and source.is_plain
     return isinstance(source, FileSource) and source.format in LINE_FORMATS and source.content is None

@@ -17,7 +17,7 @@ from shiq.verdict import Leftover
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """N-Triples terms; ``graph`` is "" for the default graph; ``line`` and ``key``: see `shiq.reading.Place`."""
+    """N-Triples terms; ``graph`` is "" for the default graph; ``line``, ``key`` and ``column``: see `shiq.reading.Place`."""
 
     subject: str
     predicate: str
@@ -25,6 +25,7 @@ class Statement:
     graph: str = ""
     line: int = 0
     key: str = ""
+    column: str = ""
 
     @property
     def text(self) -> str:
@@ -47,9 +48,9 @@ def read_statements(value: object, *, catalog: Catalog | None = None) -> tuple[l
     triples = loaded.triples
     rows = range(len(triples))
     terms = [shown(term) for term in triples.terms]
-    columns = zip(triples.subject, triples.predicate, triples.object)
+    columns, key = zip(triples.subject, triples.predicate, triples.object), triples.keys.get
     found = [
-        Statement(terms[s], terms[p], terms[o], triples.graph_of(row), triples.line[row], triples.keys.get(row, ""))
+        Statement(terms[s], terms[p], terms[o], triples.graph_of(row), triples.line[row], key(row, ""), triples.columns_of(row))
         for row, (s, p, o) in zip(rows, columns)
     ]
     summed = {id(leftover) for told, _ in loaded.whole for leftover in told}

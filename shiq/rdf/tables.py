@@ -7,32 +7,27 @@ A row is read as the line that it stands for, so a broken one is told by its num
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from math import isnan
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import unquote
 
 from shiq.errors import InputError, OperationalError
 from shiq.folders import DELTA_LOG, files_of, is_parquet
 from shiq.rdf.lines import read_lines
-from shiq.rdf.triples import Rejects, Triples, short
+from shiq.rdf.table_terms import COLUMNS, Rows, bare_rows, line_of, problem_of, texts_of
+from shiq.rdf.triples import Rejects, Triples
 from shiq.sources import TableKind, TableSource
 from shiq.verdict import Leftover
 
-COLUMNS = ("s", "p", "o", "graph", "key")
 #: Rows that are read at a time.
 BATCH_ROWS = 1 << 16
 #: Files of a folder that a message names; more are counted.
 _NAMED = 20
 #: What a Delta table may not use, for its files alone do not show it; and the setting of the second in tables of older protocols.
 _REFUSED_FEATURES, _MAPPING = frozenset({"deletionVectors", "columnMapping"}), "delta.columnMapping.mode"
-
-#: A few rows: the values of each of `COLUMNS`, None where there is none.
-Rows: TypeAlias = Sequence[Sequence[Any]]
 
 
 def read_table(
@@ -43,20 +38,28 @@ def read_table(
 
     Raises: InputError for a table without s, p and o, or that cannot be read; OperationalError where Spark fails to.
     """
-    begun, before = len(triples), 0
+    if source.mapping is not None:
+        # Loaded where a mapping says what rows mean.
+        from shiq.rml.tables import read_mapped
+
+        return read_mapped(source, triples, scope, rejects, progress)
+    begun = len(triples)
     files, passed_over = table_files(source)
-    for rows in _batches(source, files):
-        read_rows(rows, before, triples, scope, rejects)
-        before += len(rows[0])
+    for numbers, rows in table_rows(source, files, COLUMNS, rejects):
+        read_rows(bare_rows(rows) if source.bare else rows, 0, triples, scope, rejects, numbers)
         if progress is not None:
             progress(source.name, len(triples) - begun)
     return passed_over
 
 
-def read_rows(rows: Rows, before: int, triples: Triples, scope: str, rejects: Rejects) -> None:
-    """Reads rows; those that are no triple become ``rejects``. ``before``: how many rows stand before them."""
-    numbers, keys = range(before + 1, before + len(rows[0]) + 1), _texts(rows[4])
-    terms = list(zip(*map(_texts, rows[:4])))
+def read_rows(
+    rows: Rows, before: int, triples: Triples, scope: str, rejects: Rejects, numbers: Sequence[int] | None = None
+) -> None:
+    """Reads rows; those that are no triple become ``rejects``. ``before``: how many rows stand before them; ``numbers``: where
+    they stand, if not one after the other."""
+    numbers = range(before + 1, before + len(rows[0]) + 1) if numbers is None else numbers
+    keys = texts_of(rows[4])
+    terms = list(zip(*map(texts_of, rows[:4])))
     lines = [line_of(*row) for row in terms]
     begun, bad = len(triples), Rejects(rejects.source)
     # What is not Unicode becomes bytes that are not UTF-8, which its line is refused for.
@@ -69,59 +72,43 @@ def read_rows(rows: Rows, before: int, triples: Triples, scope: str, rejects: Re
     for found in bad.whole:
         at = found.line - 1
         key = f"row key {keys[at]}" if keys[at] else ""
-        rejects.add(_problem(terms[at]) or found.message, numbers[at], found.text, key)
-
-
-def _texts(values: Sequence[Any]) -> list[str | None]:
-    return [value if value is None or isinstance(value, str) else _text(value) for value in values]
-
-
-def _text(value: Any) -> str | None:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
-    return None if isinstance(value, float) and isnan(value) else str(value)  # pandas has NaN for nothing
-
-
-# --- rows as lines -------------------------------------------------------------------------------
-
-_RESOURCE = re.compile(r"(?:<|_:)\S+")
-_LITERAL = re.compile(r'"[^"\\\n\r]*(?:\\.[^"\\\n\r]*)*"(?:\^\^<\S*>|@\S+)?')
-
-
-def line_of(s: str | None, p: str | None, o: str | None, graph: str | None = None) -> str:
-    """A row as a line of N-Quads; one that no parser takes where a term is missing or is not one term alone."""
-    if s is not None and p is not None and o is not None and _RESOURCE.fullmatch(s) and _RESOURCE.fullmatch(p):
-        if (_LITERAL if o.startswith('"') else _RESOURCE).fullmatch(o):
-            if not graph:
-                return f"{s} {p} {o} ."
-            if _RESOURCE.fullmatch(graph):
-                return f"{s} {p} {o} {graph} ."
-    return re.sub(r"[\r\n]", " ", f"? {s} {p} {o} {graph or ''} .")
-
-
-def _problem(terms: Sequence[str | None]) -> str:
-    for name, term in zip(COLUMNS, terms):
-        if not term and name != "graph":
-            return f"a row without {name}"
-        pattern = _LITERAL if name == "o" and term and term.startswith('"') else _RESOURCE
-        if term and not pattern.fullmatch(term):
-            return f"{name} is not one N-Triples term: {short(term)!r}"
-    return ""
+        rejects.add(problem_of(terms[at]) or found.message, numbers[at], found.text, key)
 
 
 # --- batches of rows -----------------------------------------------------------------------------
 
 
-def _batches(source: TableSource, files: Sequence[TableFile]) -> Iterator[Rows]:
+def table_rows(
+    source: TableSource, files: Sequence[TableFile], wanted: Sequence[str], rejects: Rejects
+) -> Iterator[tuple[Sequence[int], Rows]]:
+    """The ``wanted`` columns of a table, some rows at a time, with the number of each row: in text the line that it begins at."""
+    if source.kind in (TableKind.CSV, TableKind.TSV):
+        # Loaded where a table is text.
+        from shiq.rdf.text_tables import read_header, text_rows
+
+        if wanted is COLUMNS:
+            check_columns(source.name, read_header(source))
+        yield from text_rows(source, wanted, rejects)
+        return
+    before = 0
+    for rows in _batches(source, files, wanted):
+        count = len(rows[0]) if rows else 0
+        yield range(before + 1, before + count + 1), rows
+        before += count
+
+
+def _batches(source: TableSource, files: Sequence[TableFile], wanted: Sequence[str]) -> Iterator[Rows]:
     match source.kind:
         case TableKind.PANDAS:
-            yield from _pandas(source)
+            yield from _pandas(source, wanted)
         case TableKind.ARROW:
-            yield from _arrow(source)
+            yield from _arrow(source, wanted)
         case TableKind.SPARK:
-            yield from _arrow(replace(source, value=_collected(source)))
+            yield from _arrow(replace(source, value=_collected(source)), wanted)
+        case TableKind.JSON_LINES:
+            raise InputError(f"{source.name}: JSON lines are no table of triples", "Say what they mean by --mapping FILE.")
         case _:
-            yield from _files(source, files)
+            yield from _files(source, files, wanted)
 
 
 def _collected(source: TableSource) -> Any:
@@ -143,20 +130,20 @@ def first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
 
 
-def _pandas(source: TableSource) -> Iterator[Rows]:
+def _pandas(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
     frame = source.value
     names = [str(name) for name in frame.columns]
-    check_columns(source.name, names)
+    check_columns(source.name, names, wanted=wanted)
     for at in range(0, len(frame), BATCH_ROWS):
         part = frame.iloc[at : at + BATCH_ROWS]
-        yield [_plain(part[name]) if name in names else [None] * len(part) for name in COLUMNS]
+        yield [_plain(part[name]) if name in names else [None] * len(part) for name in wanted]
 
 
 def _plain(column: Any) -> list[Any]:
     return [None if value is None or str(value) in ("<NA>", "NaT") else value for value in column.tolist()]
 
 
-def _arrow(source: TableSource) -> Iterator[Rows]:
+def _arrow(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
     import pyarrow as pa  # type: ignore[import-untyped]
 
     value = source.value
@@ -166,15 +153,16 @@ def _arrow(source: TableSource) -> Iterator[Rows]:
         else:
             table = value if isinstance(value, pa.Table) else pa.table(value)
             batches, names = table.to_batches(BATCH_ROWS), table.schema.names
-        check_columns(source.name, names)
-        yield from map(_columns, batches)
+        check_columns(source.name, names, wanted=wanted)
+        for batch in batches:
+            yield _columns(batch, wanted)
     except (pa.ArrowException, TypeError) as error:
         raise InputError(f"{source.name} cannot be read: {error}", "Give a table with the columns s, p, o.") from error
 
 
-def _columns(batch: Any) -> Rows:
+def _columns(batch: Any, wanted: Sequence[str]) -> Rows:
     names = batch.schema.names
-    return [batch.column(names.index(name)).to_pylist() if name in names else [None] * batch.num_rows for name in COLUMNS]
+    return [batch.column(names.index(name)).to_pylist() if name in names else [None] * batch.num_rows for name in wanted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,14 +173,14 @@ class TableFile:
     values: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def _files(source: TableSource, files: Sequence[TableFile]) -> Iterator[Rows]:
+def _files(source: TableSource, files: Sequence[TableFile], wanted: Sequence[str]) -> Iterator[Rows]:
     """The files of a table one by one: each has its own schema, since these drift."""
-    row_groups(source.name, files)
+    row_groups(source.name, files, wanted)
     for file in files:
-        yield from rows_of(source.name, file)
+        yield from rows_of(source.name, file, wanted=wanted)
 
 
-def row_groups(name: str, files: Sequence[TableFile]) -> list[tuple[TableFile, int, int]]:
+def row_groups(name: str, files: Sequence[TableFile], wanted: Sequence[str] = COLUMNS) -> list[tuple[TableFile, int, int]]:
     """The row groups of a table's files, in order: file, number in it, and how many rows.
 
     Raises: InputError for files that are no table of triples together."""
@@ -204,7 +192,7 @@ def row_groups(name: str, files: Sequence[TableFile]) -> list[tuple[TableFile, i
             has += (*parquet.schema_arrow.names, *file.values)
             found += [(file, i, metadata.row_group(i).num_rows) for i in range(metadata.num_row_groups)]
     if files:
-        check_columns(name, has, several=True)
+        check_columns(name, has, several=True, wanted=wanted)
     return found
 
 
@@ -213,7 +201,7 @@ def _check_folder_values(file: TableFile, parquet: Any) -> None:
     for name in (name for name in parquet.schema_arrow.names if name in file.values):
         told = file.values[name]
         for batch in parquet.iter_batches(BATCH_ROWS, columns=[name]):
-            for value in _texts(batch.column(0).unique().to_pylist()):
+            for value in texts_of(batch.column(0).unique().to_pylist()):
                 if value != told:
                     raise InputError(
                         f"{file.path} has a column {name!r} that says {value!r}, and is in a folder that says {told!r}",
@@ -224,7 +212,7 @@ def _check_folder_values(file: TableFile, parquet: Any) -> None:
 def rows_of(name: str, file: TableFile, groups: Sequence[int] | None = None, wanted: Sequence[str] = COLUMNS) -> Iterator[Rows]:
     """The ``wanted`` columns of a file of the table ``name``, or of some of its row groups. Raises: InputError."""
     with opened(file) as parquet:
-        check_columns(name, parquet.schema_arrow.names, any_columns=True)
+        check_columns(name, parquet.schema_arrow.names, any_columns=True, wanted=wanted)
         names = [column for column in wanted if column in parquet.schema_arrow.names]
         for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=names):
             columns = {column: batch.column(i).to_pylist() for i, column in enumerate(names)}
@@ -245,21 +233,25 @@ def opened(file: TableFile) -> Iterator[Any]:
         raise InputError(f"{file.path} is not readable as Parquet: {error}", "Write it again; nothing of it was used.") from error
 
 
-def check_columns(name: str, columns: Sequence[str], *, several: bool = False, any_columns: bool = False) -> None:
-    """Raises: InputError unless these are the ``columns`` of a table of triples."""
-    missing = [column for column in COLUMNS[:3] if column not in columns]
+def check_columns(
+    name: str, columns: Sequence[str], *, several: bool = False, any_columns: bool = False, wanted: Sequence[str] = COLUMNS
+) -> None:
+    """Raises: InputError unless these are the ``columns`` of a table of triples, or have all that are ``wanted``."""
+    missing = [column for column in (COLUMNS[:3] if wanted is COLUMNS else wanted) if column not in columns]
     if missing and not any_columns:
         raise InputError(
             f"{name}: no column {missing[0]!r} (it has {', '.join(dict.fromkeys(columns))})",
-            "A table of triples has the columns s, p, o (N-Triples terms as texts), and may have graph and key.",
+            "A table of triples has the columns s, p, o (N-Triples terms as texts), and may have graph and key. Any other takes "
+            "--mapping FILE, which `shiq draft-mapping` begins.",
         )
-    twice = [column for column in COLUMNS if list(columns).count(column) > 1]
+    twice = [column for column in wanted if list(columns).count(column) > 1]
     if twice and not several:
         raise InputError(f"{name}: the column {twice[0]!r} is there twice", "Rename one of them.")
 
 
-def table_files(source: TableSource) -> tuple[list[TableFile], tuple[Leftover, ...]]:
+def table_files(source: TableSource, wanted: Collection[str] = COLUMNS) -> tuple[list[TableFile], tuple[Leftover, ...]]:
     """The files of a table that is a path, and the leftover for those of its folder that are not read; nothing for one in memory.
+    ``wanted``: the columns that folders may stand for.
 
     Raises: InputError for a folder that cannot be read as one table.
     """
@@ -268,7 +260,7 @@ def table_files(source: TableSource) -> tuple[list[TableFile], tuple[Leftover, .
     path = Path(source.value)
     if path.is_file():
         return [TableFile(str(path))], ()
-    files, passed_over = _delta_files(path) if source.kind is TableKind.DELTA else _parquet_files(path)
+    files, passed_over = (_delta_files if source.kind is TableKind.DELTA else _parquet_files)(path, wanted)
     return files, _passed_over(source, passed_over)
 
 
@@ -286,7 +278,7 @@ def _passed_over(source: TableSource, names: Sequence[str]) -> tuple[Leftover, .
     return (Leftover("passed-over", what, source.name, text=text, count=len(names)),)
 
 
-def _parquet_files(path: Path) -> tuple[list[TableFile], list[str]]:
+def _parquet_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:
     """The Parquet files below ``path``, and the names of those that are no data. Raises: InputError for any other file."""
     found, passed_over, others = [], [], []
     for file, is_data in files_of(path):
@@ -296,7 +288,7 @@ def _parquet_files(path: Path) -> tuple[list[TableFile], list[str]]:
         elif not is_parquet(file):
             others.append(str(inside))
         else:
-            found.append(TableFile(str(file), _folder_values(file.parent, inside.parts[:-1])))
+            found.append(TableFile(str(file), _folder_values(file.parent, inside.parts[:-1], wanted)))
     if others:
         more = f" and {len(others) - 3:,} more" if len(others) > 3 else ""
         raise InputError(
@@ -307,11 +299,11 @@ def _parquet_files(path: Path) -> tuple[list[TableFile], list[str]]:
     return found, passed_over
 
 
-def _folder_values(folder: Path, parts: Sequence[str]) -> dict[str, str | None]:
-    """What the folders ``parts`` say of columns. Raises: InputError where two of them say different things of one."""
+def _folder_values(folder: Path, parts: Sequence[str], wanted: Collection[str]) -> dict[str, str | None]:
+    """What the folders ``parts`` say of columns ``wanted``. Raises: InputError where two of them say different things of one."""
     values: dict[str, str | None] = {}
     for name, sign, text in (part.partition("=") for part in parts):
-        if sign and name in COLUMNS and values.setdefault(name, value := _folder_value(text)) != value:
+        if sign and name in wanted and values.setdefault(name, value := _folder_value(text)) != value:
             raise InputError(
                 f"{folder} is in a folder that says {values[name]!r} of the column {name!r}, and in one that says {value!r}",
                 "Move its files into a folder that says one of them; nothing of it was used.",
@@ -323,16 +315,16 @@ def _folder_value(text: str) -> str | None:
     return None if text == "__HIVE_DEFAULT_PARTITION__" else unquote(text)
 
 
-def _delta_files(path: Path) -> tuple[list[TableFile], list[str]]:
+def _delta_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:
     """The Parquet files of a Delta table's present version, and the names of the files that it does not have.
 
     Raises: InputError for one that its files alone do not show."""
-    found = files_of_delta(path)
+    found = files_of_delta(path, wanted=wanted)
     present = {Path(file.path) for file in found}
     return found, [str(file.relative_to(path)) for file, _ in files_of(path, DELTA_LOG) if file not in present]
 
 
-def files_of_delta(path: Path, version: int | None = None) -> list[TableFile]:
+def files_of_delta(path: Path, version: int | None = None, wanted: Collection[str] = COLUMNS) -> list[TableFile]:
     """The Parquet files of a version of a Delta table (None: the present one). Raises: InputError."""
     import pyarrow as pa
 
@@ -342,7 +334,7 @@ def files_of_delta(path: Path, version: int | None = None) -> list[TableFile]:
         raise InputError(f"{path}: not a readable Delta table ({error})", "Check the path.") from error
     found = []
     for row in sorted(added, key=lambda row: str(row["path"])):
-        values = {column: row[f"partition.{column}"] for column in COLUMNS if f"partition.{column}" in row}
+        values = {column: row[f"partition.{column}"] for column in wanted if f"partition.{column}" in row}
         found.append(TableFile(str(_inside(path, unquote(row["path"]))), values))
     return found
 

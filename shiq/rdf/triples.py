@@ -48,6 +48,7 @@ class Triples:
     told: dict[Leftover, list[int]] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
     _owners: list[int] = field(default_factory=list)
+    _columns: list[tuple[int, str]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -84,6 +85,16 @@ class Triples:
         self._starts.append(len(self))
         self._owners.append(len(self.names))
         self.names.append(name)
+
+    def begin_columns(self, names: str) -> None:
+        """What follows was read in the columns ``names`` of a table, "" for anything else."""
+        if (self._columns[-1][1] if self._columns else "") != names:
+            self._columns.append((len(self), names))
+
+    def columns_of(self, row: int) -> str:
+        """The columns of a table that a row was read in; "" for anything else."""
+        at = bisect_right(self._columns, row, key=lambda begun: begun[0])
+        return self._columns[at - 1][1] if at else ""
 
     def add(self, subject: str, predicate: str, value: Term, line: int = 0, graph: str = "") -> None:
         """Adds a triple of the graph named ``graph`` (an IRI or blank node), or of the default graph."""

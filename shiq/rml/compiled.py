@@ -10,6 +10,8 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from decimal import Decimal
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -78,8 +80,16 @@ def text_of(value: Any, path: Path_) -> str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float):
+    if isinstance(value, float):
+        return {"nan": "NaN", "inf": "INF", "-inf": "-INF"}.get(text := repr(value), text)
+    if isinstance(value, int):
         return repr(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, bytes):
+        return value.hex().upper()
     raise MissingValueError(f"{shown(path)} is no single value")
 
 
@@ -91,28 +101,46 @@ def _encoded(text: str) -> str:
 
 
 def term_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str:
-    """The token that ``terms`` make with the texts of its references."""
+    """The token that ``terms`` make with the texts of its references. Raises: MissingValueError."""
+    made = value_of(terms, texts, datatype)
+    return literal_text(made) if isinstance(made, owl.Literal) else made if made.startswith("_:") else f"<{made}>"
+
+
+def value_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str | owl.Literal:
+    """The IRI, blank node or literal that ``terms`` make with the texts of its references. Raises: MissingValueError."""
     pieces = iter(texts)
     if terms.kind == "Literal":
         text = "".join(part if isinstance(part, str) else next(pieces) for part in terms.parts)
         datatype = terms.datatype or datatype or (owl.RDF + "langString" if terms.language else owl.XSD + "string")
-        return literal_text(owl.Literal(text, datatype, terms.language))
+        return owl.Literal(text, datatype, terms.language)
     if terms.kind == "BlankNode":
         text = "\0".join(part if isinstance(part, str) else next(pieces) for part in terms.parts)
         return "_:m" + text.encode("utf-8", "surrogatepass").hex()
     is_template = len(terms.parts) != 2 or terms.parts[0] != ""
     iri = "".join(p if isinstance(p, str) else _encoded(next(pieces)) if is_template else next(pieces) for p in terms.parts)
-    token = f"<{iri}>"
-    if not is_resource(token):
+    if not is_resource(f"<{iri}>"):
         raise MissingValueError(f"{iri!r} is no absolute IRI")
-    return token
+    return iri
 
 
 def natural(value: Any) -> str:
-    """The datatype that a value of JSON has by itself."""
-    if isinstance(value, Number | int | float) and not isinstance(value, bool):
-        return owl.XSD + ("double" if any(c in str(value) for c in ".eE") else "integer")
-    return owl.XSD + "boolean" if isinstance(value, bool) else ""
+    """The datatype that a value of JSON, or of a typed table, has by itself; "" for a text."""
+    if isinstance(value, Number):
+        return owl.XSD + ("double" if any(c in value for c in ".eE") else "integer")
+    return next((owl.XSD + name for kind, name in _NATURAL if isinstance(value, kind)), "")
+
+
+#: The datatypes of values by their type in Python; a bool is an int there, and a datetime a date.
+_NATURAL: Final[Sequence[tuple[type, str]]] = (
+    (bool, "boolean"),
+    (int, "integer"),
+    (float, "double"),
+    (Decimal, "decimal"),
+    (datetime, "dateTime"),
+    (date, "date"),
+    (time, "time"),
+    (bytes, "hexBinary"),
+)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from shiq import model as owl
-from shiq.errors import InputError
+from shiq.errors import UsageError
 from shiq.ntriples import literal as literal_text
 from shiq.rdf.load import load
 from shiq.rml.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap
@@ -36,19 +36,32 @@ _KNOWN: Final[Mapping[str, frozenset[str]]] = {
     "join condition": frozenset(("child", "parent")),
 }
 _FORMULATIONS: Final = {"JSONPath": "json", "CSV": "csv", "SQL2008Query": "sql", "SQL2008Table": "sql"}
+#: How the name of a mapping in YARRRML ends.
+YAML: Final = (".yml", ".yaml")
 _STEP: Final = re.compile(r"\.?([^.\[\]'\"*?()@$]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]|\.?\[?(\*)\]?")
 
 
 def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
-    """The triples maps of a file, by name. Raises: InputError for what is not known here, or says too little."""
-    triples = load([path], "m", None).triples
+    """The triples maps of a file, by name. Raises: InputError; UsageError for what is not known here, or says too little."""
+    if Path(path).suffix.lower() in YAML:
+        # Loaded where a mapping is YARRRML.
+        from shiq.rml.yarrrml import read_yarrrml
+
+        return read_yarrrml(Path(path))
+    loaded = load([path], "m", None)
+    if broken := next((x for x in loaded.leftovers if x.kind == "malformed"), None):
+        raise UsageError(f"{path}, line {broken.line}: {broken.message}", "Mend the mapping; no data was read.")
+    triples = loaded.triples
     graph: dict[str, dict[str, list[Any]]] = {}
-    for s, p, o in zip(triples.subject, triples.predicate, triples.object):
-        graph.setdefault(str(triples.terms[s]), {}).setdefault(str(triples.terms[p]), []).append(triples.terms[o])
-    reader = _Reader(graph, Path(path))
+    lines: dict[str, int] = {}
+    for s, p, o, line in zip(triples.subject, triples.predicate, triples.object, triples.line):
+        node = str(triples.terms[s])
+        graph.setdefault(node, {}).setdefault(str(triples.terms[p]), []).append(triples.terms[o])
+        lines.setdefault(node, line)
+    reader = _Reader(graph, Path(path), lines)
     names = [node for node, said in graph.items() if any(_local(p) == "logicalSource" for p in said)]
     if not names:
-        raise InputError(f"{path} has no triples map", "A mapping has rml:logicalSource and rr:subjectMap.")
+        raise UsageError(f"{path} has no triples map", "A mapping has rml:logicalSource and rr:subjectMap.")
     return {name: reader.triples_map(name) for name in sorted(names)}
 
 
@@ -61,14 +74,17 @@ def _local(iri: str) -> str:
 
 
 class _Reader:
-    def __init__(self, graph: Mapping[str, Mapping[str, list[Any]]], path: Path) -> None:
-        self.graph, self.path, self.form = graph, path, "json"
+    """Reads the nodes of a mapping. ``lines``: at which line each node begins; ``at``: the line of the node that is read."""
 
-    def _refuse(self, what: str) -> InputError:
-        return InputError(f"{self.path}: {what}", "docs/ENRICHMENT.md lists what of RML is known.")
+    def __init__(self, graph: Mapping[str, Mapping[str, list[Any]]], path: Path, lines: Mapping[str, int]) -> None:
+        self.graph, self.path, self.form, self.lines, self.at = graph, path, "json", lines, 0
+
+    def _refuse(self, what: str) -> UsageError:
+        return UsageError(f"{self.path}, line {self.at}: {what}", "docs/ENRICHMENT.md lists what of RML is known.")
 
     def _node(self, node: Any, *kinds: str) -> dict[str, list[Any]]:
         """What is said of ``node``, by local names; only what its kinds may say."""
+        self.at = self.lines.get(str(node), self.at)
         known = frozenset(name for kind in kinds for name in _KNOWN[kind])
         found: dict[str, list[Any]] = {}
         for iri, values in self.graph.get(str(node), {}).items():
@@ -154,7 +170,8 @@ class _Reader:
             if child is None or parent is None:
                 raise self._refuse("a join condition needs a child and a parent")
             conditions.append((self._path(child.lexical), parent.lexical))
-        return MappingJoin(str(self._one(said, "parentTriplesMap", "an object map")), tuple(conditions))
+        parent = str(self._one(said, "parentTriplesMap", "an object map"))
+        return MappingJoin(parent, tuple(conditions), self.lines.get(str(node), 0))
 
     def _constant(self, value: Any) -> TermMap:
         if isinstance(value, owl.Literal):
@@ -177,7 +194,8 @@ class _Reader:
         if kind not in ("IRI", "BlankNode", "Literal"):
             raise self._refuse(f"the term type {kind} is not known here")
         parts = self._template(value.lexical) if ways[0] == "template" else ("", self._path(value.lexical))
-        return TermMap(kind, parts, "", str(datatype or ""), language.lexical.lower() if language else "", is_new)
+        tag = language.lexical.lower() if language else ""
+        return TermMap(kind, parts, "", str(datatype or ""), tag, is_new, self.at)
 
     def _template(self, text: str) -> tuple[str | Path_, ...]:
         """ "a{x}b" as a text, a reference, a text; braces that are meant come behind a backslash."""

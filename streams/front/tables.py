@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from shiq.errors import InputError
-from shiq.rdf.tables import BATCH_ROWS, TableFile, line_of, opened, table_files
+from shiq.rdf.table_terms import line_of
+from shiq.rdf.tables import BATCH_ROWS, TableFile, opened, table_files
 from shiq.sources import TableSource
 from streams.front.event import Event
 

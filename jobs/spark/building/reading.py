@@ -130,7 +130,7 @@ def read(
 
 
 def _is_cut(source: object) -> bool:
-    return is_cut(source) or (isinstance(source, TableSource) and source.kind is TableKind.SPARK)
+    return is_cut(source) or (isinstance(source, TableSource) and source.kind is TableKind.SPARK and source.is_plain)
 
 
 def _left_out(root: Scratch, summaries: Sequence[ChunkSummary], before: Sequence[int]) -> list[LeftOutFiles]:

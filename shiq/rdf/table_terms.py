@@ -1,0 +1,71 @@
+"""Rows of a table of triples as lines of N-Quads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import isnan
+from typing import Any, Final, TypeAlias
+
+from shiq.model import XSD, Literal
+from shiq.ntriples import literal
+from shiq.rdf.triples import short
+
+COLUMNS: Final = ("s", "p", "o", "graph", "key")
+
+#: A few rows: the values of each of `COLUMNS`, None where there is none.
+Rows: TypeAlias = Sequence[Sequence[Any]]
+
+
+def texts_of(values: Sequence[Any]) -> list[str | None]:
+    """Values of a column as texts; None for nothing."""
+    return [value if value is None or isinstance(value, str) else _text(value) for value in values]
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return None if isinstance(value, float) and isnan(value) else str(value)  # pandas has NaN for nothing
+
+
+_RESOURCE = re.compile(r"(?:<|_:)\S+")
+_LITERAL = re.compile(r'"[^"\\\n\r]*(?:\\.[^"\\\n\r]*)*"(?:\^\^<\S*>|@\S+)?')
+
+
+def line_of(s: str | None, p: str | None, o: str | None, graph: str | None = None) -> str:
+    """A row as a line of N-Quads; one that no parser takes where a term is missing or is not one term alone."""
+    if s is not None and p is not None and o is not None and _RESOURCE.fullmatch(s) and _RESOURCE.fullmatch(p):
+        if (_LITERAL if o.startswith('"') else _RESOURCE).fullmatch(o):
+            if not graph:
+                return f"{s} {p} {o} ."
+            if _RESOURCE.fullmatch(graph):
+                return f"{s} {p} {o} {graph} ."
+    return re.sub(r"[\r\n]", " ", f"? {s} {p} {o} {graph or ''} .")
+
+
+_MARKED = re.compile(r'<\S+>|_:\S+|".*"(?:\^\^<\S*>|@\S+)?', re.DOTALL)
+_BARE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
+
+
+def bare_rows(rows: Rows) -> Rows:
+    """``rows`` with what is no N-Triples term as one: an absolute IRI, or in the column o else a plain literal."""
+    return [*([_marked(text, i == 2) for text in texts_of(column)] for i, column in enumerate(rows[:4])), rows[4]]
+
+
+def _marked(text: str | None, is_value: bool) -> str | None:
+    if not text or _MARKED.fullmatch(text):
+        return text
+    if _BARE_IRI.fullmatch(text):
+        return f"<{text}>"
+    return literal(Literal(text, XSD + "string")) if is_value else text
+
+
+def problem_of(terms: Sequence[str | None]) -> str:
+    """Why the terms of a row are no triple; "" where each is a term."""
+    for name, term in zip(COLUMNS, terms):
+        if not term and name != "graph":
+            return f"a row without {name}"
+        pattern = _LITERAL if name == "o" and term and term.startswith('"') else _RESOURCE
+        if term and not pattern.fullmatch(term):
+            return f"{name} is not one N-Triples term: {short(term)!r}"
+    return ""

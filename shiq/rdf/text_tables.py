@@ -1,0 +1,133 @@
+"""Tables in text: CSV, TSV, and JSON lines, some rows at a time. A row stands at the line of the file that it begins at.
+
+What is no row of its table is malformed, and the others are read: too few or too many values, quotes that do not end, bytes that
+are not UTF-8, a line that is no JSON.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from shiq.errors import InputError
+from shiq.rdf.lines import not_utf8
+from shiq.rdf.table_terms import Rows
+from shiq.rdf.triples import Rejects
+from shiq.sources import TableKind, TableSource
+
+#: Rows of CSV, and records of JSON lines, that are read at a time.
+BATCH_ROWS, BATCH_RECORDS = 1 << 16, 1 << 13
+#: What stands for a byte that is not UTF-8.
+_BYTE: Final = re.compile("[\udc80-\udcff]")
+
+
+class _TextLines:
+    """The lines of a text; ``is_broken``: some of those that were read since it was last False are not UTF-8."""
+
+    def __init__(self, text: Iterator[str]) -> None:
+        self._text, self.is_broken = text, False
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._text:
+            if not line.isascii() and _BYTE.search(line):
+                self.is_broken = True
+            yield line
+
+
+@contextmanager
+def _opened(source: TableSource) -> Iterator[tuple[Any, _TextLines]]:
+    with source.open() as stream:
+        lines = _TextLines(io.TextIOWrapper(stream, "utf-8", "surrogateescape", newline=""))
+        yield csv.reader(lines, delimiter="\t" if source.kind is TableKind.TSV else ",", strict=True), lines
+
+
+def _header(source: TableSource, reader: Iterator[list[str]]) -> list[str]:
+    try:
+        found = next(reader, [])
+    except csv.Error as error:
+        raise InputError(f"{source.name}, line 1: {error}", "Its first line names the columns.") from error
+    if not found or any(map(_BYTE.search, found)):
+        what = "is not UTF-8" if found else "has no line that names the columns"
+        raise InputError(f"{source.name} {what}", "The first line of a table names its columns; convert it to UTF-8.")
+    return found
+
+
+def read_header(source: TableSource) -> list[str]:
+    """The names of the columns of a table in CSV or TSV. Raises: InputError."""
+    with _opened(source) as (reader, _):
+        return _header(source, reader)
+
+
+def text_rows(source: TableSource, wanted: Sequence[str], rejects: Rejects) -> Iterator[tuple[Sequence[int], Rows]]:
+    """The ``wanted`` columns of a table in CSV or TSV, with the line at which each row begins; an empty value is None. Rows that
+    are none become ``rejects``. Raises: InputError."""
+    with _opened(source) as (reader, lines):
+        head = _header(source, reader)
+        places = [head.index(name) if name in head else None for name in wanted]
+        rows: list[list[str]] = []
+        numbers: list[int] = []
+
+        def taken() -> tuple[Sequence[int], Rows]:
+            columns = list(zip(*rows)) if rows else [()] * len(head)
+            none = [None] * len(rows)
+            found = list(numbers), [none if at is None else [text or None for text in columns[at]] for at in places]
+            rows.clear()
+            numbers.clear()
+            return found
+
+        while True:
+            at = reader.line_num + 1
+            try:
+                row = next(reader, None)
+            except csv.Error as error:
+                rejects.add(f"no row: {error}", at)
+                continue
+            if row is None:
+                break
+            if lines.is_broken:
+                lines.is_broken = False
+                rejects.add(_bytes_in(row, head), at, _shown(row))
+            elif len(row) != len(head):
+                if row:
+                    rejects.add(f"{len(row)} values for {len(head)} columns", at, _shown(row))
+            else:
+                rows.append(row)
+                numbers.append(at)
+                if len(rows) == BATCH_ROWS:
+                    yield taken()
+        yield taken()
+
+
+def _shown(row: Sequence[str]) -> str:
+    return ",".join(row).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _bytes_in(row: Sequence[str], head: Sequence[str]) -> str:
+    """Where in ``row`` bytes are not UTF-8."""
+    at = next(i for i, text in enumerate(row) if _BYTE.search(text))
+    byte = ord(_BYTE.findall(row[at])[0]) - 0xDC00
+    return f"column {head[at] if at < len(head) else at + 1}: not UTF-8: byte 0x{byte:02X}"
+
+
+def json_records(source: TableSource, parse: Callable[[bytes], Any], rejects: Rejects) -> Iterator[tuple[list[int], list[Any]]]:
+    """The records of JSON lines, with the line of each; lines that are none become ``rejects``. Raises: InputError."""
+    numbers: list[int] = []
+    records: list[Any] = []
+    with source.open() as stream:
+        for number, line in enumerate(stream, 1):
+            text = line.strip()
+            if not text:
+                continue
+            try:
+                records.append(parse(text))
+                numbers.append(number)
+            except (ValueError, RecursionError) as error:
+                rejects.add(not_utf8(text) or f"no JSON: {error}", number, text.decode("utf-8", "backslashreplace"))
+            if len(records) == BATCH_RECORDS:
+                yield numbers, records
+                numbers, records = [], []
+    yield numbers, records

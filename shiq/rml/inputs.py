@@ -1,0 +1,230 @@
+"""Which table a mapping is about: inputs that are tables are told what their rows say, before any row is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+
+from shiq.errors import UsageError
+from shiq.rdf.table_terms import COLUMNS
+from shiq.rdf.tables import table_files
+from shiq.rdf.text_tables import read_header
+from shiq.rml.model import LogicalSource, MappingJoin, TermMap, TriplesMap
+from shiq.rml.reader import path_of, read_mapping
+from shiq.rml.tables import TableMapping, references_of
+from shiq.sources import TABLE, TableKind, TableSource, source_of, table_kind, text_table_kind
+
+
+def mapped_sources(sources: Sequence[object], mapping: str | Path | None, *, bare: bool = False) -> list[object]:
+    """``sources``, in which every table has the ``mapping`` that says what its rows mean, but for tables of triples. ``bare``:
+    see `TableSource`.
+
+    A table is the logical source of its own name or file name; else the only one of the mapping, or the only one all of whose
+    columns it has. Raises: InputError; UsageError for a mapping that is broken or names a column that its table lacks.
+    """
+    found = [_table(source) or source for source in sources]
+    tables = [source for source in found if isinstance(source, TableSource) and source.mapping is None]
+    if mapping is None or not tables:
+        return [replace(x, bare=bare) if isinstance(x, TableSource) else x for x in found]
+    every = read_mapping(mapping)
+    _check_terms(mapping, every)
+    feeds = {id(table): _logical_source(table, mapping, every) for table in tables}
+    others = _joined_tables(mapping, every)
+    given = {name: table for table in tables if (name := feeds[id(table)]) is not None}
+    for table in tables:
+        name = feeds[id(table)]
+        if name is not None and given[name] is not table and _is_joined(name, every):
+            raise UsageError(
+                f"{table.name} and {given[name].name} both are {name} of {mapping}, which it joins with",
+                "Give one file for a logical source that others are joined with.",
+            )
+    made: dict[str, TableSource] = {**others, **given}
+    result = []
+    for source in found:
+        name = feeds.get(id(source))
+        if not isinstance(source, TableSource) or name is None:
+            result.append(replace(source, bare=bare) if isinstance(source, TableSource) else source)
+            continue
+        maps = tuple(m for m in every.values() if m.source.name == name)
+        for triples_map in maps:
+            _check_columns(source, triples_map, mapping)
+            _check_joins(triples_map, every, made, mapping)
+        noted = "" if Path(name).name == Path(source.name).name else f"{source.name} was read as {name} of {mapping}"
+        taken = "; ".join(x for x in (source.taken, noted) if x)
+        result.append(replace(source, mapping=TableMapping(str(mapping), maps, every, made, frozenset(given)), taken=taken))
+    return result
+
+
+def _table(source: object) -> TableSource | None:
+    if isinstance(source, (str, os.PathLike)):
+        name = os.fsdecode(os.fspath(source))
+        if name.startswith(TABLE) or not (table_kind(name) or text_table_kind(name)):
+            return None
+    known = source_of(source)
+    return known if isinstance(known, TableSource) else None
+
+
+def columns_of(table: TableSource) -> list[str] | None:
+    """The names of the columns of a table; None for JSON lines, whose records differ. Raises: InputError."""
+    match table.kind:
+        case TableKind.CSV | TableKind.TSV:
+            return read_header(table)
+        case TableKind.JSON_LINES:
+            return None
+        case TableKind.PARQUET:
+            from shiq.rdf.tables import opened
+
+            names: list[str] = []
+            for file in table_files(table, _Every())[0]:
+                with opened(file) as parquet:
+                    names += (*parquet.schema_arrow.names, *file.values)
+            return list(dict.fromkeys(names))
+        case TableKind.DELTA:
+            from shiq.rdf.tables import delta_table
+
+            return [field.name for field in delta_table(Path(table.value)).schema().fields]
+        case _:
+            value = table.value
+            if hasattr(value, "schema") and hasattr(value.schema, "names"):
+                return [str(name) for name in value.schema.names]
+            if hasattr(value, "columns") and not hasattr(value, "column_names"):
+                return [str(name) for name in value.columns]
+            import pyarrow as pa  # type: ignore[import-untyped]
+
+            return list(pa.table(value).schema.names)
+
+
+class _Every(frozenset[str]):
+    """Has every name."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def _logical_source(table: TableSource, mapping: str | Path, every: Mapping[str, TriplesMap]) -> str | None:
+    """The name of the logical source that ``table`` stands for; None for a table of triples. Raises: UsageError."""
+    sources = {m.source.name: m.source for m in every.values() if m.source.form != "sql"}
+    exact = [name for name, source in sources.items() if _is_same(table, source)]
+    if exact:
+        return exact[0]
+    base = [name for name in sources if Path(name).name == Path(table.name).name]
+    if len(base) == 1:
+        return base[0]
+    columns = columns_of(table)
+    if columns is not None and {*COLUMNS[:3]} <= {*columns}:
+        return None
+    if len(sources) == 1:
+        return next(iter(sources))
+    if columns is None:
+        fits = [name for name, source in sources.items() if source.form == "json"]
+    else:
+        fits = [name for name in sources if _needs(every, name) <= {*columns}]
+    if len(fits) == 1:
+        return fits[0]
+    raise UsageError(
+        f"{mapping} does not say which of its sources {table.name} is: {', '.join(sorted(sources))}",
+        "Give the file the name that the mapping has for it, or name the file in the mapping.",
+    )
+
+
+def _is_same(table: TableSource, source: LogicalSource) -> bool:
+    if table.name == source.name:
+        return True
+    return isinstance(table.value, Path) and table.value.absolute() == source.path.absolute()
+
+
+def _needs(every: Mapping[str, TriplesMap], name: str) -> set[str]:
+    return {str(path[0]) for m in every.values() if m.source.name == name for path, _ in references_of(m)}
+
+
+def _joins(triples_map: TriplesMap) -> Iterable[MappingJoin]:
+    return (value for _, value in triples_map.said if isinstance(value, MappingJoin))
+
+
+def _is_joined(name: str, every: Mapping[str, TriplesMap]) -> bool:
+    parents = {join.parent for m in every.values() for join in _joins(m) if join.conditions}
+    return any(every[parent].source.name == name for parent in parents if parent in every)
+
+
+def _joined_tables(mapping: str | Path, every: Mapping[str, TriplesMap]) -> dict[str, TableSource]:
+    """The files beside the mapping that joins need, unless an input stands for them."""
+    found = {}
+    for name, source in {m.source.name: m.source for m in every.values()}.items():
+        path = str(source.path)
+        kind = None if source.form == "sql" else table_kind(path) or text_table_kind(path)
+        if kind is not None and _is_joined(name, every):
+            found[name] = TableSource(path, kind, source.path)
+    return found
+
+
+# --- checks ---------------------------------------------------------------------------------------
+
+
+def _check_terms(mapping: str | Path, every: Mapping[str, TriplesMap]) -> None:
+    """Raises: UsageError for constants, classes, datatypes and language tags that are none."""
+    for m in every.values():
+        values = (m.subject, *(value for pair in m.said for value in pair if isinstance(value, TermMap)))
+        for value in values:
+            names = [x for x in (value.datatype, value.constant[1:-1] if value.constant.startswith("<") else "") if x]
+            try:
+                for iri in names:
+                    ox.NamedNode(iri)
+                if value.language:
+                    ox.Literal("", language=value.language)
+            except ValueError as error:
+                raise UsageError(f"{mapping}, line {value.line}: {error}", "Mend the mapping; no data was read.") from None
+
+
+def _check_columns(table: TableSource, triples_map: TriplesMap, mapping: str | Path) -> None:
+    """Raises: UsageError for a column that the mapping refers to and ``table`` lacks."""
+    form = triples_map.source.form
+    if (form == "json") != (table.kind is TableKind.JSON_LINES) and form != "json":
+        raise UsageError(f"{mapping} reads {table.name} as CSV, but it is JSON lines", "Say so in the mapping: jsonpath.")
+    columns = columns_of(table)
+    for path, line in references_of(triples_map):
+        if columns is not None and path[0] not in columns:
+            raise _missing(f"{mapping}, line {line}", table, path[0], columns)
+
+
+def _missing(where: str, table: TableSource, column: Any, columns: Sequence[str]) -> UsageError:
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(column), columns, 1)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    has = ", ".join(columns[:20]) + (", …" if len(columns) > 20 else "")
+    return UsageError(f"{where}: {table.name} has no column {str(column)!r}", f"{hint}It has {has}. No data was read.")
+
+
+def _check_joins(
+    triples_map: TriplesMap, every: Mapping[str, TriplesMap], tables: Mapping[str, TableSource], mapping: str | Path
+) -> None:
+    """Raises: UsageError for a join that cannot be made."""
+    for join in _joins(triples_map):
+        where = f"{mapping}, line {join.line}"
+        parent = every.get(join.parent)
+        if parent is None:
+            raise UsageError(f"{where}: {join.parent} is no triples map of it", "Look at the name.")
+        if parent.source.name != triples_map.source.name:
+            if not join.conditions:
+                raise UsageError(f"{where}: {join.parent} is of another source, and no condition joins them", "Give one.")
+            if parent.subject.kind == "BlankNode":
+                raise UsageError(
+                    f"{where}: the subjects of {join.parent} are blank nodes, which are nodes of their own source alone",
+                    "Make IRIs of them: a template such as http://example.org/{id}.",
+                )
+        table = tables.get(parent.source.name)
+        if not join.conditions:
+            continue
+        if table is None and not parent.source.path.is_file():
+            raise UsageError(f"{where}: {parent.source.path} does not exist", "Give it as an input, or put it there.")
+        if table is not None:
+            columns = columns_of(table)
+            references = [path_of(reference, parent.source.form) for _, reference in join.conditions]
+            for path in (*references, *parent.subject.references):
+                if columns is not None and path[0] not in columns:
+                    raise _missing(where, table, path[0], columns)

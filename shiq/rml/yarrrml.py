@@ -1,0 +1,274 @@
+"""YARRRML, mappings in YAML, as values; what of it is not known here is refused by name, with its line.
+
+Known are prefixes, base, sources (CSV, JSONPath), subjects, predicates and objects by templates and references, datatypes,
+language tags, ``~iri``, and joins by equality.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, Final
+
+from shiq import model as owl
+from shiq.errors import InputError, UsageError
+from shiq.extras import missing_package
+from shiq.ntriples import literal as literal_text
+from shiq.rml.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap
+from shiq.rml.reader import path_of
+from shiq.rml.tokens import is_resource
+
+#: Long and short names of what each kind of node may say.
+
+
+def _known(**names: str) -> dict[str, str]:
+    """The long name of each of the ``names`` that stand for it."""
+    return {name: long for long, of_it in names.items() for name in of_it.split()}
+
+
+_TOP: Final = _known(prefixes="prefixes", base="base", sources="sources", mappings="mappings mapping m", authors="authors")
+_MAPPING: Final = _known(subjects="subjects subject s", sources="sources source", pairs="predicateobjects predicateobject po")
+_SOURCE: Final = _known(access="access", form="referenceFormulation", iterator="iterator", type="type")
+_PAIR: Final = _known(predicates="predicates predicate p", objects="objects object o")
+_OBJECT: Final = _known(
+    value="value v", datatype="datatype", language="language", type="type", mapping="mapping m", conditions="condition conditions"
+)
+_CONDITION: Final = _known(function="function f", parameters="parameters pms")
+_FORMS: Final = {"csv": "csv", "jsonpath": "json"}
+_KINDS: Final = {"iri": "IRI", "literal": "Literal", "blank": "BlankNode"}
+_PREFIXES: Final = {"rdf": owl.RDF, "rdfs": owl.RDFS, "xsd": owl.XSD, "owl": owl.OWL}
+_REFERENCE: Final = re.compile(r"\$\(((?:\\.|[^)\\])*)\)")
+_EQUAL: Final = re.compile(r"equal\(\s*str1\s*=\s*(\$\(.*?\))\s*,\s*str2\s*=\s*(\$\(.*?\))\s*\)")
+
+
+def read_yarrrml(path: Path) -> dict[str, TriplesMap]:
+    """The triples maps of a file, by name. Raises: InputError; UsageError for what is not known here, or says too little;
+    OperationalError where no parser of YAML is installed."""
+    try:
+        import yaml  # type: ignore[import-untyped, unused-ignore]
+    except ImportError as error:
+        raise missing_package(error) or error from error
+    try:
+        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        at = f", line {mark.line + 1}" if mark else ""
+        raise UsageError(f"{path}{at}: no YAML: {getattr(error, 'problem', '') or error}", "Mend the mapping.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}", "Name a mapping that can be read, in UTF-8.") from error
+    return _Reader(path, root).maps()
+
+
+class _Reader:
+    """Reads the nodes of a mapping; a node is what the parser of YAML makes."""
+
+    def __init__(self, path: Path, root: Any) -> None:
+        self.path, self.form = path, "csv"
+        self.top = self._members(root, _TOP, "a mapping")
+        self.prefixes: dict[str, str] = _PREFIXES | {
+            key.value: self._text(value) for key, value in self._pairs(self.top.get("prefixes"), "prefixes")
+        }
+        self.base = self._text(self.top["base"]) if "base" in self.top else ""
+        self.sources = {key.value: value for key, value in self._pairs(self.top.get("sources"), "sources")}
+
+    def _refuse(self, node: Any, what: str) -> UsageError:
+        line = f", line {node.start_mark.line + 1}" if node is not None else ""
+        return UsageError(f"{self.path}{line}: {what}", "docs/INPUTS.md lists what of YARRRML is known; no data was read.")
+
+    # --- nodes -------------------------------------------------------------------------------------
+
+    def _text(self, node: Any) -> str:
+        if node is None or node.id != "scalar":
+            raise self._refuse(node, "a text is needed here")
+        return str(node.value)
+
+    def _items(self, node: Any) -> list[Any]:
+        """The members of a list, or the one thing that stands for such."""
+        return list(node.value) if node.id == "sequence" else [node]
+
+    def _pairs(self, node: Any, what: str) -> Sequence[tuple[Any, Any]]:
+        if node is None:
+            return ()
+        if node.id != "mapping":
+            raise self._refuse(node, f"{what} needs names and values")
+        return [(key, value) for key, value in node.value]
+
+    def _members(self, node: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
+        """The members of a node by long names."""
+        found: dict[str, Any] = {}
+        for key, value in self._pairs(node, what) if node is not None else ():
+            name = known.get(self._text(key))
+            if name is None:
+                raise self._refuse(key, f"{key.value!r} is not known in {what}; {', '.join(known)} are")
+            if name in found:
+                raise self._refuse(key, f"{key.value!r} is there twice")
+            found[name] = value
+        return found
+
+    # --- triples maps ------------------------------------------------------------------------------
+
+    def maps(self) -> dict[str, TriplesMap]:
+        """All triples maps by name."""
+        found: dict[str, TriplesMap] = {}
+        mappings = self._pairs(self.top.get("mappings"), "mappings")
+        if not mappings:
+            raise self._refuse(None, "there are no mappings in it")
+        self.names = {key.value for key, _ in mappings}
+        for key, node in mappings:
+            said = self._members(node, _MAPPING, "a mapping")
+            for part in ("sources", "subjects"):
+                if part not in said:
+                    raise self._refuse(key, f"{key.value!r} has no {part}")
+            sources = self._sources(said["sources"])
+            for i, (source, subject) in enumerate(product(sources, self._items(said["subjects"]))):
+                self.form = source.form
+                name = key.value if i == 0 else f"{key.value} ({i + 1})"
+                if name in found:
+                    raise self._refuse(key, f"{name!r} is there twice")
+                pairs = tuple(self._all_pairs(said.get("pairs")))
+                types = [(p, o) for p, o in pairs if p.constant == f"<{owl.RDF}type>" and isinstance(o, TermMap) and o.constant]
+                classes = tuple(sorted({o.constant[1:-1] for _, o in types if isinstance(o, TermMap)}))
+                rest = tuple(pair for pair in pairs if pair not in types)
+                found[name] = TriplesMap(name, source, self._subject(subject), classes, rest)
+        return found
+
+    def _subject(self, node: Any) -> TermMap:
+        if node.id == "mapping":
+            said = self._members(node, _OBJECT, "a subject")
+            terms = self._term(said.get("value", node), self._kind(said) or "IRI")
+        else:
+            terms = self._term(node, "IRI")
+        if terms.kind == "Literal":
+            raise self._refuse(node, "a subject is no literal")
+        return terms
+
+    def _sources(self, node: Any) -> list[LogicalSource]:
+        # A list in a list is a source: [file~form, iterator].
+        found = self._items(node)
+        return [self._source(self.sources.get(x.value, x) if x.id == "scalar" else x, x) for x in found]
+
+    def _source(self, node: Any, at: Any) -> LogicalSource:
+        if node.id == "mapping":
+            said = self._members(node, _SOURCE, "a source")
+            if "access" not in said:
+                raise self._refuse(node, "a source needs access: its file")
+            access, form = self._text(said["access"]), self._text(said["form"]) if "form" in said else "csv"
+            iterator = self._text(said["iterator"]) if "iterator" in said else ""
+        else:
+            parts = [self._text(x) for x in self._items(node)]
+            if not 0 < len(parts) <= 2 or (node.id == "scalar" and "~" not in parts[0]):
+                raise self._refuse(at, f"{' '.join(parts)!r} is no source: [data.csv~csv] is, or a name among sources")
+            (access, _, form), iterator = parts[0].rpartition("~"), parts[1] if len(parts) == 2 else ""
+        if form.lower() not in _FORMS:
+            raise self._refuse(at, f"the reference formulation {form!r} is not known here; csv and jsonpath are")
+        self.form = _FORMS[form.lower()]
+        steps = self._path(iterator, at) if iterator and self.form == "json" else ()
+        return LogicalSource(access, self.form, steps, "", self.path.absolute().parent)
+
+    def _all_pairs(self, node: Any) -> Iterator[tuple[TermMap, TermMap | MappingJoin]]:
+        for pair in self._items(node) if node is not None else ():
+            if pair.id == "mapping":
+                said = self._members(pair, _PAIR, "a predicate-object pair")
+                if len(said) != 2:
+                    raise self._refuse(pair, "a pair needs predicates and objects")
+                names, values = said["predicates"], self._items(said["objects"])
+                more: list[Any] = []
+            elif pair.id == "sequence" and len(pair.value) in (2, 3):
+                names, values, more = pair.value[0], self._items(pair.value[1]), pair.value[2:]
+            else:
+                raise self._refuse(pair, "a pair is [predicate, object], or has predicates and objects")
+            for name in self._items(names):
+                predicate = self._term(name, "IRI", self._text(name) == "a")
+                is_type = predicate.constant == f"<{owl.RDF}type>"
+                yield from ((predicate, self._object(value, more, is_type)) for value in values)
+
+    def _object(self, node: Any, more: Sequence[Any], is_type: bool) -> TermMap | MappingJoin:
+        usual = "IRI" if is_type else "Literal"
+        if node.id == "sequence":
+            value, *more = node.value
+            return self._object(value, more, is_type)
+        if node.id == "scalar":
+            tag = self._text(more[0]) if more else ""
+            language = tag.removesuffix("~lang") if tag.endswith("~lang") else ""
+            datatype = self._iri(more[0]) if tag and not language else ""
+            return self._term(node, usual, datatype=datatype, language=language)
+        said = self._members(node, _OBJECT, "an object")
+        if "mapping" in said:
+            name = self._text(said["mapping"])
+            if name not in self.names:
+                raise self._refuse(said["mapping"], f"there is no mapping {name!r}")
+            conditions = tuple(self._condition(x) for x in self._items(said["conditions"])) if "conditions" in said else ()
+            return MappingJoin(name, conditions, node.start_mark.line + 1)
+        if "value" not in said or "conditions" in said:
+            raise self._refuse(node, "an object needs a value, or a mapping; conditions are for mappings")
+        language = self._text(said["language"]) if "language" in said else ""
+        datatype = self._iri(said["datatype"]) if "datatype" in said else ""
+        return self._term(said["value"], self._kind(said) or usual, datatype=datatype, language=language)
+
+    def _kind(self, said: Mapping[str, Any]) -> str:
+        if "type" not in said:
+            return ""
+        kind = _KINDS.get(self._text(said["type"]))
+        if kind is None:
+            raise self._refuse(said["type"], f"the type {said['type'].value!r} is not known here; {', '.join(_KINDS)} are")
+        return kind
+
+    def _condition(self, node: Any) -> tuple[Path_, str]:
+        """The path of the child, and the reference of the parent, that are to be equal."""
+        if node.id == "scalar":
+            match = _EQUAL.fullmatch(node.value)
+            ends = list(match.groups()) if match else []
+        else:
+            said = self._members(node, _CONDITION, "a condition")
+            parameters = said.get("parameters")
+            is_equal = "function" in said and self._text(said["function"]) == "equal" and parameters is not None
+            found = {self._text(x.value[0]): self._text(x.value[1]) for x in self._items(parameters)} if is_equal else {}
+            ends = [found[name] for name in ("str1", "str2") if name in found]
+        references = [match[1] for end in ends if (match := _REFERENCE.fullmatch(end))]
+        if len(references) != 2:
+            raise self._refuse(node, "the condition of a join is equal, of str1: $(column here) and str2: $(column there)")
+        return self._path(references[0], node), references[1]
+
+    # --- terms -------------------------------------------------------------------------------------
+
+    def _term(self, node: Any, kind: str, is_type: bool = False, *, datatype: str = "", language: str = "") -> TermMap:
+        text, line = self._text(node), node.start_mark.line + 1
+        if is_type:
+            return TermMap("IRI", constant=f"<{owl.RDF}type>", line=line)
+        if text.endswith("~iri"):
+            kind, text = "IRI", text.removesuffix("~iri")
+        pieces = _REFERENCE.split(text)
+        if kind == "IRI":
+            pieces[0] = self._expand(pieces[0])
+        if len(pieces) == 1:
+            return self._constant(node, kind, pieces[0], datatype, language)
+        parts = [self._path(re.sub(r"\\(.)", r"\1", x), node) if i % 2 else x for i, x in enumerate(pieces)]
+        return TermMap(kind, tuple(parts[:-1] if parts[-1] == "" else parts), "", datatype, language.lower(), True, line)
+
+    def _constant(self, node: Any, kind: str, text: str, datatype: str, language: str) -> TermMap:
+        line = node.start_mark.line + 1
+        if kind == "Literal":
+            value = owl.Literal(text, datatype or (owl.RDF + "langString" if language else owl.XSD + "string"), language.lower())
+            return TermMap("Literal", constant=literal_text(value), line=line)
+        if kind != "IRI" or not is_resource(f"<{text}>"):
+            raise self._refuse(node, f"{text!r} is no absolute IRI; is its prefix among the prefixes?")
+        return TermMap("IRI", constant=f"<{text}>", line=line)
+
+    def _iri(self, node: Any) -> str:
+        return self._term(node, "IRI").constant[1:-1]
+
+    def _expand(self, text: str) -> str:
+        if not text:
+            return ""
+        prefix, colon, rest = text.partition(":")
+        if colon and prefix in self.prefixes:
+            return self.prefixes[prefix] + rest
+        return text if colon else self.base + text
+
+    def _path(self, text: str, node: Any) -> Path_:
+        try:
+            return path_of(text, self.form)
+        except ValueError as error:
+            raise self._refuse(node, str(error)) from None

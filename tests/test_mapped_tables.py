@@ -1,0 +1,466 @@
+"""Tables by a mapping: the triples of random tables and mappings, row by row and in blocks; rows and columns; what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+import tracemalloc
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+from deltalake import write_deltalake
+
+from shiq import check_insertions, open_store
+from shiq.check import certify, index
+from shiq.errors import OperationalError, UsageError
+from shiq.rdf.statements import read_statements
+from shiq.rdf.triples import Rejects, Triples
+from shiq.rml import tables
+from shiq.rml.compiled import MappingProgram, rows_of, value_of
+from shiq.rml.inputs import mapped_sources
+from shiq.rml.model import LogicalSource, TermMap, TriplesMap
+from shiq.rml.reader import read_mapping
+from shiq.rml.tables import read_mapped, row_blocks
+from shiq.sources import TableKind, TableSource
+from shiq.verdict import Leftover, Verdict
+from tests.command_line import shiq
+
+PREFIXES = (
+    "@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix rml: <http://semweb.mmlab.be/ns/rml#> . "
+    "@prefix ql: <http://semweb.mmlab.be/ns/ql#> . @prefix : <urn:t#> . "
+    "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n"
+)
+ONTOLOGY = """
+@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Machine a owl:Class ; owl:disjointWith :Sensor . :Sensor a owl:Class .
+:on a owl:ObjectProperty ; rdfs:range :Machine . :limit a owl:DatatypeProperty ; rdfs:range xsd:decimal .
+:name a owl:DatatypeProperty .
+"""
+YARRRML = """
+prefixes: {t: "urn:t#", d: "urn:d:"}
+mappings:
+  machines:
+    sources: [machines.csv~csv]
+    s: d:$(id)
+    po:
+      - [a, t:Machine]
+      - [t:name, $(name)]
+      - [t:limit, $(limit), xsd:decimal]
+  sensors:
+    sources: [sensors.csv~csv]
+    s: d:$(id)
+    po:
+      - [a, t:Sensor]
+      - p: t:on
+        o: {mapping: machines, condition: {function: equal, parameters: [[str1, $(machine)], [str2, $(id)]]}}
+"""
+#: The same as in YARRRML, line by line.
+RML = PREFIXES + (
+    ':machines rml:logicalSource [ rml:source "machines.csv" ; rml:referenceFormulation ql:CSV ] ;\n'
+    ' rr:subjectMap [ rr:template "urn:d:{id}" ; rr:class :Machine ] ;\n'
+    ' rr:predicateObjectMap [ rr:predicate :name ; rr:objectMap [ rml:reference "name" ] ] ;\n'
+    ' rr:predicateObjectMap [ rr:predicate :limit ; rr:objectMap [ rml:reference "limit" ; rr:datatype xsd:decimal ] ] .\n'
+    ':sensors rml:logicalSource [ rml:source "sensors.csv" ; rml:referenceFormulation ql:CSV ] ;\n'
+    ' rr:subjectMap [ rr:template "urn:d:{id}" ; rr:class :Sensor ] ;\n'
+    " rr:predicateObjectMap [ rr:predicate :on ; rr:objectMap [\n"
+    '  rr:parentTriplesMap :machines ; rr:joinCondition [ rr:child "machine" ; rr:parent "id" ] ] ] .\n'
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "onto.ttl").write_text(ONTOLOGY)
+    (tmp_path / "m.yml").write_text(YARRRML)
+    (tmp_path / "m.ttl").write_text(RML)
+    (tmp_path / "machines.csv").write_text('id,name,limit\nm1,Press,80.5\nm2,,70\nm3,"Saw,\nold",abc\nm4,Mill,12\n')
+    (tmp_path / "sensors.csv").write_text("id,machine\ns1,m1\ns2,m9\nm4,m2\n")
+    return tmp_path
+
+
+def lines_of(source: object, mapping: Path) -> tuple[set[str], tuple[Leftover, ...]]:
+    """The triples that a table is by a mapping, as N-Triples, and what is left."""
+    (mapped,) = mapped_sources([source], mapping)
+    statements, left = read_statements(mapped)
+    return {x.text for x in statements}, left
+
+
+def places_of(leftovers: tuple[Leftover, ...], kind: str = "malformed") -> list[tuple[str, int, str]]:
+    return [(Path(x.source).name, x.line, x.message.partition(":")[0]) for x in leftovers if x.kind == kind]
+
+
+# --- the twin: row by row, from the rows that Python's own readers give ---------------------------
+
+
+def slow_lines(mapping: Path, rows: dict[str, list[dict[str, Any]]]) -> set[str]:
+    """The triples of ``rows``, by file, made one by one."""
+    every = read_mapping(mapping)
+    found = set()
+    for triples_map in every.values():
+        program = MappingProgram([triples_map], every, lenient=True)
+        for row in rows.get(triples_map.source.name, ()):
+            found |= {f"{s} {p} {o} .".replace("_:m", "_:b0.m") for s, p, o in program.statements(row)}
+    return found
+
+
+#: How a term can be made of a row.
+TERMS = (
+    'rml:reference "text"',
+    'rml:reference "text" ; rr:language "de"',
+    'rml:reference "number" ; rr:datatype xsd:decimal',
+    'rr:template "is {text}, {number}" ; rr:termType rr:Literal',
+    'rr:template "http://x/{text}/{number}"',
+    'rr:template "{text}-{id}" ; rr:termType rr:BlankNode',
+    'rml:reference "iri" ; rr:termType rr:IRI',
+    "rr:constant :c",
+    'rr:constant "two\\nlines"',
+    'rr:parentTriplesMap :room ; rr:joinCondition [ rr:child "room" ; rr:parent "key" ]',
+    "rr:parentTriplesMap :self",
+)
+
+
+def random_mapping(rng: random.Random, form: str = "CSV") -> str:
+    subject = rng.choice(
+        ('rr:template "http://x/{id}"', 'rr:template "{id}" ; rr:termType rr:BlankNode', 'rr:template "urn:{text}"')
+    )
+    pairs = "".join(
+        f" ; rr:predicateObjectMap [ rr:predicate :p{i} ; rr:objectMap [ {rng.choice(TERMS)} ] ]"
+        for i in range(rng.randrange(1, 6))
+    )
+    return (
+        PREFIXES
+        + f':m rml:logicalSource [ rml:source "rows.csv" ; rml:referenceFormulation ql:{form} ] ;'
+        + f" rr:subjectMap [ {subject} ; rr:class :Row ]{pairs} .\n"
+        + f':self rml:logicalSource [ rml:source "rows.csv" ; rml:referenceFormulation ql:{form} ] ;'
+        + ' rr:subjectMap [ rr:template "urn:self:{text}" ] .\n'
+        + ':room rml:logicalSource [ rml:source "rooms.csv" ; rml:referenceFormulation ql:CSV ] ;'
+        + ' rr:subjectMap [ rr:template "http://x/room/{key}/{floor}" ] .\n'
+    )
+
+
+def random_rows(rng: random.Random) -> list[dict[str, Any]]:
+    texts = ("plain", "two words", "a/b", "50 %", 'quote " and \\', "ünïcode", "line\nbreak", "")
+    return [
+        {
+            "id": f"r{rng.randrange(9)}",
+            "text": rng.choice(texts),
+            "number": rng.choice(("7", "-1.50", "")),
+            "iri": rng.choice(("urn:i:1", "http://y/z", "")),
+            "room": rng.choice(("1", "2", "nowhere", "")),
+        }
+        for _ in range(rng.randrange(12))
+    ]
+
+
+def csv_text(rows: list[dict[str, Any]], delimiter: str = ",") -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, ["id", "text", "number", "iri", "room"], delimiter=delimiter, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+ROOMS = "key,floor\n1,a\n1,b\n2,\n3,c\n"
+
+
+def table_of(rows: list[dict[str, Any]]) -> pa.Table:
+    return pa.table(
+        {name: pa.array([row[name] or None for row in rows], pa.string()) for name in ("id", "text", "number", "iri", "room")}
+    )
+
+
+def sources_in(folder: Path, rows: list[dict[str, Any]]) -> Iterator[tuple[str, object]]:
+    """The same rows in each kind of table."""
+    (folder / "rows.csv").write_text(csv_text(rows))
+    yield "csv", folder / "rows.csv"
+    (folder / "rows.tsv").write_text(csv_text(rows, "\t"))
+    yield "tsv", folder / "rows.tsv"
+    table = table_of(rows)
+    pq.write_table(table, folder / "rows.parquet", row_group_size=3)
+    yield "parquet", folder / "rows.parquet"
+    if rows:
+        write_deltalake(folder / "delta", table, mode="overwrite")
+        yield "delta", folder / "delta"
+    yield "arrow", TableSource("rows.csv", TableKind.ARROW, table)
+    yield "pandas", TableSource("rows.csv", TableKind.PANDAS, pd.DataFrame(rows, columns=table.schema.names))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_tables_say_what_they_say_row_by_row(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(f"mapped {seed}")
+    (tmp_path / "rooms.csv").write_text(ROOMS)
+    mapping = tmp_path / "m.ttl"
+    for _ in range(4):
+        mapping.write_text(random_mapping(rng))
+        rows = random_rows(rng)
+        filled = [{name: value for name, value in row.items() if value != ""} for row in rows]
+        expected = slow_lines(mapping, {"rows.csv": filled})
+        for kind, source in sources_in(tmp_path, rows):
+            found, left = lines_of(source, mapping)
+            assert found == expected, kind
+            assert {x.kind for x in left} <= {"no-partner", "passed-over"}, kind
+        mapping.write_text(random_mapping(rng, "JSONPath"))
+        (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        expected = slow_lines(mapping, {"rows.csv": filled})
+        found, left = lines_of(tmp_path / "rows.jsonl", mapping)
+        assert found == expected and {x.kind for x in left} <= {"no-partner", "no-value"}
+
+
+def test_the_comparison_sees_a_cell_that_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = tables._cell
+    monkeypatch.setattr(
+        tables, "value_of", lambda terms, texts, datatype="": value_of(terms, [texts[0].strip(), *texts[1:]], datatype)
+    )
+    assert real("x", ("a",)) == ("x", "")
+    (tmp_path / "m.ttl").write_text(
+        PREFIXES + ':m rml:logicalSource [ rml:source "rows.csv" ; rml:referenceFormulation ql:CSV ] ; rr:subjectMap'
+        ' [ rr:template "urn:{id}" ] ; rr:predicateObjectMap [ rr:predicate :p ; rr:objectMap [ rml:reference "text" ] ] .'
+    )
+    (tmp_path / "rows.csv").write_text("id,text\n1, a\n")
+    found, _ = lines_of(tmp_path / "rows.csv", tmp_path / "m.ttl")
+    assert found != slow_lines(tmp_path / "m.ttl", {"rows.csv": [*rows_of(LogicalSource("rows.csv", "csv", folder=tmp_path))]})
+
+
+def test_yarrrml_and_rml_are_the_same_mapping(folder: Path) -> None:
+    for name in ("machines.csv", "sensors.csv"):
+        yarrrml, rml = (lines_of(folder / name, folder / file) for file in ("m.yml", "m.ttl"))
+        assert yarrrml[0] == rml[0] and yarrrml[0]
+        assert places_of(yarrrml[1]) == places_of(rml[1])
+
+
+def test_typed_columns_have_their_own_datatypes(tmp_path: Path) -> None:
+    columns = {
+        "id": ["a", "b"],
+        "n": [1, None],
+        "x": [0.5, float("nan")],
+        "yes": [True, False],
+        "day": [date(2024, 2, 29), None],
+        "price": [Decimal("1.50"), None],
+        "bytes": [b"\x01\xff", None],
+    }
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    (tmp_path / "m.yml").write_text(
+        "mappings: {m: {sources: [t.parquet~csv], s: 'urn:$(id)', po: ["
+        + ", ".join(f"['urn:{name}', $({name})]" for name in columns if name != "id")
+        + "]}}"
+    )
+    xsd = "http://www.w3.org/2001/XMLSchema#"
+    found, left = lines_of(tmp_path / "t.parquet", tmp_path / "m.yml")
+    assert not left and found == {
+        f'<urn:a> <urn:n> "1"^^<{xsd}integer> .',
+        f'<urn:a> <urn:x> "0.5"^^<{xsd}double> .',
+        f'<urn:b> <urn:x> "NaN"^^<{xsd}double> .',
+        f'<urn:a> <urn:yes> "true"^^<{xsd}boolean> .',
+        f'<urn:b> <urn:yes> "false"^^<{xsd}boolean> .',
+        f'<urn:a> <urn:day> "2024-02-29"^^<{xsd}date> .',
+        f'<urn:a> <urn:price> "1.50"^^<{xsd}decimal> .',
+        f'<urn:a> <urn:bytes> "01FF"^^<{xsd}hexBinary> .',
+    }
+
+
+# --- rows and columns -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mapping", ["m.yml", "m.ttl"])
+def test_conflicts_name_file_row_and_column(folder: Path, mapping: str) -> None:
+    result = check_insertions(
+        folder / "onto.ttl", folder / "machines.csv", folder / "sensors.csv", mapping=folder / mapping, allow=["malformed"]
+    )
+    assert result.verdict is Verdict.INCONSISTENT
+    (place,) = {place for c in result.conflicts for places in c.places for place in places}
+    assert (Path(place.source).name, place.line, place.column) == ("sensors.csv", 4, "id")
+    (alone,) = [x for x in result.evidence.leftovers if x.kind == "no-partner"]
+    assert (alone.line, alone.count) == (3, 1)
+
+
+def test_a_cell_that_is_no_value_is_malformed_with_its_row_and_column(folder: Path) -> None:
+    _, left = lines_of(folder / "machines.csv", folder / "m.yml")
+    # The row before it has a line break.
+    assert places_of(left) == [("machines.csv", 4, "column limit")] and "'abc' is no value of xsd:decimal" in left[0].message
+    (folder / "iri.yml").write_text("mappings: {m: {sources: [x.csv~csv], s: $(id), po: [[a, 'urn:t#Machine']]}}")
+    (folder / "x.csv").write_text("id\nurn:a\nb c\n\nurn:d\n")
+    found, left = lines_of(folder / "x.csv", folder / "iri.yml")
+    assert len(found) == 2 and places_of(left) == [("x.csv", 3, "column id")]
+
+
+def test_ragged_rows_quotes_and_bytes_are_malformed_and_the_others_are_read(folder: Path) -> None:
+    (folder / "machines.csv").write_bytes(
+        b'id,name,limit\nm1,a,1\nm2,b\nm3,c,1,2\nm4,caf\xe9,1\nm5,"a"b,1\nm6,"two\nlines",1\nm7,d,1\nm8,"never ends,1\n'
+    )
+    found, left = lines_of(folder / "machines.csv", folder / "m.yml")
+    assert {x.split()[0] for x in found} == {"<urn:d:m1>", "<urn:d:m6>", "<urn:d:m7>"}
+    assert [(x.line, x.message) for x in left] == [
+        (3, "2 values for 3 columns"),
+        (4, "4 values for 3 columns"),
+        (5, "column name: not UTF-8: byte 0xE9"),
+        (6, "no row: ',' expected after '\"'"),
+        (10, "no row: unexpected end of data"),
+    ]
+
+
+def test_json_lines_are_nested_and_broken_ones_are_told(folder: Path) -> None:
+    (folder / "j.yml").write_text(
+        "mappings:\n  m:\n    sources: [[x.jsonl~jsonpath, $]]\n    s: urn:$(id)\n    po:\n"
+        "      - [urn:deep, $(in.deep)]\n      - [urn:each, '$(list[*])', xsd:integer]\n      - [urn:typo, $(tpyo)]\n"
+    )
+    (folder / "x.jsonl").write_bytes(
+        b'{"id": "a", "in": {"deep": 1.50}, "list": [1, "x", 2]}\n\n{"id": "b", "list": 7}\n{"id": "c", "id": "d"}\n[\n'
+        b'{"id": "\xff"}\n{"id": {"no": "value"}}\n'
+    )
+    found, left = lines_of(folder / "x.jsonl", folder / "j.yml")
+    xsd = "http://www.w3.org/2001/XMLSchema#"
+    assert found == {
+        f'<urn:a> <urn:deep> "1.50"^^<{xsd}double> .',
+        f'<urn:a> <urn:each> "1"^^<{xsd}integer> .',
+        f'<urn:a> <urn:each> "2"^^<{xsd}integer> .',
+    }
+    assert [x.line for x in left if x.kind == "malformed"] == [4, 5, 6, 7, 1]
+    (typo,) = [x for x in left if x.kind == "no-value"]
+    assert "$.tpyo" in typo.message and "line 8" in typo.message
+
+
+def test_blank_nodes_of_two_tables_are_two(folder: Path) -> None:
+    (folder / "b.ttl").write_text(
+        PREFIXES + ':m rml:logicalSource [ rml:source "x.csv" ; rml:referenceFormulation ql:CSV ] ;'
+        ' rr:subjectMap [ rr:template "{id}" ; rr:termType rr:BlankNode ; rr:class :Machine ] .'
+    )
+    (folder / "x.csv").write_text("id\na\na\n")
+    (folder / "y.csv").write_text("id\na\n")
+    result = certify([folder / "onto.ttl", folder / "x.csv", folder / "y.csv"], mapping=folder / "b.ttl")
+    assert result.verdict is Verdict.CONSISTENT and result.statistics.assertions == 2
+
+
+# --- what is refused before data is read ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "what"),
+    [
+        (("$(limit)", "$(limti)"), 10, "has no column 'limti'"),
+        (("str2, $(id)", "str2, $(nr)"), 17, "has no column 'nr'"),
+        (("mapping: machines", "mapping: machine"), 17, "there is no mapping 'machine'"),
+        (("po:\n      - [a, t:Machine]", "pairs:\n      - [a, t:Machine]"), 7, "'pairs' is not known"),
+        (("t:name", "x:na me"), 9, "is no absolute IRI"),
+        (("machines.csv~csv", "machines.csv~xpath"), 5, "'xpath' is not known"),
+        (("function: equal", "function: like"), 17, "the condition of a join is equal"),
+        (("prefixes: {", "prefixes: {{"), 3, "no YAML"),
+    ],
+)
+def test_a_broken_mapping_ends_with_its_line_before_data_is_read(
+    folder: Path, change: tuple[str, str], line: int, what: str
+) -> None:
+    assert change[0] in YARRRML
+    (folder / "m.yml").write_text(YARRRML.replace(*change))
+    arguments = ("certify", folder / "onto.ttl", folder / "machines.csv", folder / "sensors.csv", "--mapping", folder / "m.yml")
+    called = shiq(*arguments, "-q")
+    assert called.returncode == 2 and what in called.stderr and f"line {line}" in called.stderr, called.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "what"),
+    [
+        (('rml:reference "limit"', 'rml:reference "limti"'), 5, "Did you mean 'limit'?"),
+        (('rr:parent "id"', 'rr:parent "nr"'), 9, "has no column 'nr'"),
+        (("rr:predicate :limit ;", ""), 5, "needs a predicate and an object"),
+        (("xsd:decimal ]", "xsd:decimal"), 5, ""),
+    ],
+)
+def test_a_broken_rml_mapping_ends_with_its_line(folder: Path, change: tuple[str, str], line: int, what: str) -> None:
+    assert change[0] in RML
+    (folder / "m.ttl").write_text(RML.replace(*change))
+    for command in (
+        ("certify", folder / "onto.ttl", folder / "machines.csv", folder / "sensors.csv"),
+        ("check", "-t", folder / "onto.ttl", "-a", folder / "machines.csv", "-i", folder / "sensors.csv"),
+        ("index", "-t", folder / "onto.ttl", "-s", folder / "kg", folder / "machines.csv", folder / "sensors.csv"),
+    ):
+        called = shiq(*command, "--mapping", folder / "m.ttl", "-q")
+        assert called.returncode == 2 and what in called.stderr and f"line {line}" in called.stderr, called.stderr
+        assert not (folder / "kg").exists()
+
+
+def test_without_the_extra_the_command_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import builtins
+
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "yaml":
+            raise ModuleNotFoundError("No module named 'yaml'", name="yaml")
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(OperationalError, match=r"pip install 'shiq\[yarrrml\]'"):
+        read_mapping(folder / "m.yml")
+    called = shiq("certify", folder / "onto.ttl", folder / "machines.csv", "--mapping", folder / "m.yml", "-q")
+    assert called.returncode == 4 and "pip install 'shiq[yarrrml]'" in called.stderr
+
+
+def test_a_table_is_known_by_its_name_or_its_columns(folder: Path) -> None:
+    (folder / "sensors.csv").rename(folder / "tonight.csv")
+    result = check_insertions(
+        folder / "onto.ttl", folder / "machines.csv", folder / "tonight.csv", mapping=folder / "m.yml", allow=["malformed"]
+    )
+    assert any("tonight.csv was read as sensors.csv of" in note for note in result.evidence.notes)
+    (folder / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match=r"does not say which of its sources .*other\.csv is: machines\.csv, sensors\.csv"):
+        certify([folder / "onto.ttl", folder / "other.csv"], mapping=folder / "m.yml")
+    with pytest.raises(UsageError, match="blank nodes"):
+        (folder / "m.ttl").write_text(RML.replace('"urn:d:{id}" ; rr:class :Machine', '"{id}" ; rr:termType rr:BlankNode'))
+        certify([folder / "onto.ttl", folder / "machines.csv", folder / "tonight.csv"], mapping=folder / "m.ttl")
+
+
+def test_a_store_and_a_session_take_mapped_tables(folder: Path) -> None:
+    settings: dict[str, Any] = {"mapping": folder / "m.yml", "allow": ["malformed"]}
+    assert index(folder / "onto.ttl", folder / "machines.csv", folder / "kg", **settings).verdict is Verdict.CONSISTENT
+    with open_store(folder / "kg") as session:
+        frame = pd.DataFrame({"id": ["s1", "m4"], "machine": ["m1", float("nan")]})
+        result = session.check(TableSource("sensors.csv", TableKind.PANDAS, frame), **settings)
+        assert [p.line for c in result.conflicts for places in c.places for p in places] == [2]
+        assert session.check(pa.table({"id": ["s1"], "machine": ["m1"]}), commit=True, **settings).committed
+
+
+def test_bare_terms_of_a_table_of_triples(folder: Path) -> None:
+    (folder / "t.csv").write_text(
+        "s,p,o\nurn:d:a,http://www.w3.org/1999/02/22-rdf-syntax-ns#type,urn:t#Machine\nurn:d:a,urn:t#name,a name: of two\n"
+        '<urn:d:a>,<urn:t#limit>,"""1.5""^^<http://www.w3.org/2001/XMLSchema#decimal>"\nurn:d:a,name,x\n'
+    )
+    called = shiq("certify", folder / "onto.ttl", folder / "t.csv", "--terms", "auto", "--json", "-", "-q")
+    found = json.loads(called.stdout)
+    assert found["statistics"]["assertions"] == 3 and [x["line"] for x in found["evidence"]["leftovers"]] == [5]
+    assert shiq("certify", folder / "onto.ttl", folder / "t.csv", "-q").returncode == 3
+
+
+def test_reading_a_table_takes_as_much_memory_as_a_block_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that say the same triple: what is kept of them is nothing."""
+    monkeypatch.setattr("shiq.rdf.text_tables.BATCH_ROWS", 1 << 10)
+
+    class Few(Triples):
+        def begin_columns(self, names: str) -> None:
+            self.cut(0)
+
+    terms = TermMap("IRI", ("urn:", ("id",)))
+    triples_map = TriplesMap("m", LogicalSource("x.csv", "csv"), terms, ("urn:C",), ())
+
+    def peak(rows: int) -> int:
+        (tmp_path / "x.csv").write_text("id\n" + "".join(f"{i % 7}\n" for i in range(rows)))
+        mapping = tables.TableMapping("m", (triples_map,), {"m": triples_map}, {})
+        source = TableSource("x.csv", TableKind.CSV, tmp_path / "x.csv", mapping=mapping)
+        tracemalloc.start()
+        read_mapped(TableSource(str(tmp_path / "x.csv"), source.kind, source.value, mapping=mapping), Few(), "b", Rejects("x"))
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(100)
+    assert peak(80_000) < 2 * peak(10_000)
+    blocks = list(row_blocks(TableSource(str(tmp_path / "x.csv"), TableKind.CSV, None), ["id"], Rejects("x")))
+    assert max(len(block.lines) for block in blocks) == 1 << 10
