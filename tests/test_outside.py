@@ -77,6 +77,18 @@ def test_what_allowing_hid_contradicts(tmp_path: Path, name: str) -> None:
     assert "--outside" in asked_not.reason
 
 
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_a_large_whole_is_asked_about_where_time_is_given_for_it(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outside, "MOST_ASSERTIONS", 1)
+    found = checked(tmp_path, *CONTRADICTIONS[name][:3])
+    assert found.verdict.value == "undetermined"
+    assert "HermiT was not asked about the whole" in found.reason and "--timeout 600 asks" in found.reason
+    assert not found.evidence.sent
+    assert checked(tmp_path, *CONTRADICTIONS[name][:3], timeout=60.0).verdict.value == "inconsistent"
+
+
 def test_out_of_reach_is_told_and_nobody_is_asked(tmp_path: Path) -> None:
     tbox = (
         "SubClassOf(:A :B) SubClassOf(:Z ObjectOneOf(:p :q)) SubObjectPropertyOf(ObjectPropertyChain(:t :r :t) :t)"

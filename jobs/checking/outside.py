@@ -28,8 +28,10 @@ from shiq.role_words import Irregular
 from shiq.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, blocks
 from simplify.locality import Reach, names_of, reached
 
-#: Seconds for the whole question where no time-out is given.
+#: Seconds for the whole question where no time-out is given; and how many assertions it has at most then. HermiT seldom ends
+#: with more in that time.
 SECONDS = 600.0
+MOST_ASSERTIONS = 20_000
 
 #: For that many vocabularies of batches what they reach is kept.
 KEPT_REACHES = 32
@@ -161,10 +163,14 @@ class _Whole:
             reason = f"the engine {self.options.engine} cannot ask HermiT about the whole, which this needs: {about}"
             return self._open(found, f"{reason} (check with --engine local)")
         everything = [*kept, *inserted]
+        whole = f"{count_of(len(self.axioms), 'axiom')} and {count_of(len(everything), 'assertion')}"
+        if self.options.timeout is None and len(everything) > MOST_ASSERTIONS:
+            bound = f"without a --timeout it is not asked about more than {count_of(MOST_ASSERTIONS, 'assertion')}"
+            way_out = f"--timeout {SECONDS:.0f} asks, for as many seconds"
+            return self._open(found, f"HermiT was not asked about the whole, {whole}, for {about}: {bound} ({way_out})")
         if self.decider.progress:
             self.decider.progress("asking HermiT about the whole", 0, 0)
         answer = self.ask(self.axioms, everything)
-        whole = f"{count_of(len(self.axioms), 'axiom')} and {count_of(len(everything), 'assertion')}"
         asked = f"HermiT was asked about the whole, {whole}, for {about}"
         if answer.verdict is Verdict.UNDETERMINED:
             is_short = any(word in answer.reason for word in ("within", "time limit", "memory", "JVM"))

@@ -181,7 +181,8 @@ def common(command: F) -> F:
                 default=Options.outside,
                 show_default=True,
                 help="What to do about axioms and assertions outside SHIQ(D) that the data can reach: ask HermiT about all "
-                "data at once, at that cost; or leave the verdict undetermined.",
+                "data at once, at that cost, and without --timeout only about 20,000 assertions at most; or leave the verdict "
+                "undetermined.",
             ),
             click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write the result as JSON too; - for stdout."),
             click.option(
