@@ -32,7 +32,10 @@ def encode(value: Any) -> Any:
         return ["", *map(encode, value)]
     if isinstance(value, frozenset):
         return ["set", *sorted(map(encode, value))]
-    return [type(value).__name__, *(encode(getattr(value, name)) for name in _FIELDS[type(value)])]
+    fields = _FIELDS[type(value)]
+    if isinstance(value, model.Signature) and not value.declared:
+        fields = fields[:-1]  # as stores have it that were written without it
+    return [type(value).__name__, *(encode(getattr(value, name)) for name in fields)]
 
 
 def decode(value: Any) -> Any:

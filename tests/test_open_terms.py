@@ -9,7 +9,7 @@ import pytest
 
 from abox_ops.conflicts.raw_conflict import RawConflict
 from jobs.checking.open_kinds import is_refuted_in_each_reading, unsettled_properties
-from shiq.check import certify, check_insertions
+from shiq.check import certify, check_insertions, index, open_store
 from shiq.model import (
     Assertion,
     Class,
@@ -85,6 +85,24 @@ def test_a_misspelt_term_or_namespace_blocks(tmp_path: Path, term: str) -> None:
 def test_terms_of_a_foreign_namespace_of_which_one_is_in_the_tbox_block(tmp_path: Path) -> None:
     result = checked(tmp_path, CATS + "f:Pet rdfs:subClassOf :Cat .", ":tom a :Cat , f:Pett .")
     assert result.verdict is Verdict.UNDETERMINED and kinds(result)["undeclared"] == 1
+
+
+def test_other_terms_of_a_namespace_in_which_the_tbox_declares_nothing_are_foreign(tmp_path: Path) -> None:
+    used = CATS + "f:Pet rdfs:subClassOf :Cat . f:owns rdfs:domain :Cat ."
+    batch = ":tom a :Cat , f:{} . :tim a :Cat , :Cat . :ann a :Dog ; f:{} 'x' ."
+    assert checked(tmp_path, used, batch.format("Vehicle", "birthday")).verdict is Verdict.CONSISTENT
+    for names in (("Pets", "birthday"), ("pet", "birthday"), ("Vehicle", "own"), ("Vehicle", "ows")):
+        assert checked(tmp_path, used, batch.format(*names)).verdict is Verdict.UNDETERMINED
+    declared = used + " f:Person a owl:Class ."
+    assert checked(tmp_path, declared, batch.format("Vehicle", "birthday")).verdict is Verdict.UNDETERMINED
+    for ontology in (used, declared):  # as a store has it, too
+        (tmp_path / "onto.ttl").write_text(ontology)
+        (tmp_path / "base.ttl").write_text(HEAD + ":tom a :Cat .")
+        (tmp_path / "batch.ttl").write_text(HEAD + batch.format("Vehicle", "birthday"))
+        index(tmp_path / "onto.ttl", tmp_path / "base.ttl", tmp_path / "kg", reasoner="own")
+        with open_store(tmp_path / "kg") as store:
+            found = store.check(tmp_path / "batch.ttl", reasoner="own")
+        assert (found.verdict is Verdict.CONSISTENT) == (ontology == used)
 
 
 def test_a_batch_that_is_mostly_foreign_blocks_unless_that_is_agreed_on(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -145,6 +145,7 @@ class Manifest:
 
 def tbox_hash(tbox: TBox) -> str:
     """What identifies a TBox: its axioms in order (the numbering of clauses and atoms rests on it) and its vocabulary."""
+    tbox = replace(tbox, signature=replace(tbox.signature, declared=frozenset()))
     text = json.dumps(encode(tbox), ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -158,7 +158,8 @@ class DocumentBuilder:
             tuple(self._leftovers.values()),
             tuple(self._left_out),
             self.ledger,
-            owl.Signature(**names) | signature_of(axiom for _, axiom in self._axioms),
+            owl.Signature(**names, declared=frozenset().union(*names.values()))
+            | signature_of(axiom for _, axiom in self._axioms),
             iri=iri,
             version=version,
             imports=tuple(self._imports),

@@ -20,13 +20,23 @@ from shiq.model.expressions import *  # noqa: F403
 
 @dataclass(frozen=True)
 class Signature:
-    """The vocabulary that a TBox declares or uses, IRIs by kind (built-in entities left out)."""
+    """The vocabulary that a TBox declares or uses, IRIs by kind (built-in entities left out).
+
+    declared: the names that it declares, of any kind; empty where that is not known. They are no part of what is compared.
+    """
 
     classes: frozenset[str] = frozenset()
     object_properties: frozenset[str] = frozenset()
     data_properties: frozenset[str] = frozenset()
     annotation_properties: frozenset[str] = frozenset()
     datatypes: frozenset[str] = frozenset()
+    declared: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @property
+    def named(self) -> frozenset[str]:
+        """All classes, properties and datatypes."""
+        properties = self.object_properties | self.data_properties | self.annotation_properties
+        return self.classes | properties | self.datatypes
 
     @property
     def open_properties(self) -> frozenset[str]:
@@ -40,6 +50,7 @@ class Signature:
             self.data_properties | other.data_properties,
             self.annotation_properties | other.annotation_properties,
             self.datatypes | other.datatypes,
+            self.declared | other.declared,
         )
 
 

@@ -272,7 +272,8 @@ def _foreign(triples: Triples, known: Signature, unknown: Flags, names: npt.NDAr
     # Loaded where a name is unknown: most batches have none.
     from shiq.rdf.namespaces import OwnNamespaces
 
-    own = OwnNamespaces(known.classes | known.object_properties | known.data_properties | known.datatypes)
+    in_axioms = known.classes | known.object_properties | known.data_properties | known.datatypes
+    own = OwnNamespaces(in_axioms, known.declared & in_axioms if known.declared else in_axioms)
     foreign = _flags(triples, distinct(names[unknown]), lambda term: own.is_foreign(str(term)))
     found: Flags = unknown & foreign[names]
     return found

@@ -38,7 +38,7 @@ class Kinds:
     axioms show (THEORY, "Terms that may be object or data"), and in the set of neither. One that is an annotation property beside
     an object or data property is in both sets, and read as the latter. ``components``: properties of unknown kind that axioms
     force to be of one kind, for each of them. ``two``: properties of which axioms were read in both readings before, so that only
-    a declaration settles their kind."""
+    a declaration settles their kind. ``declared``: names that have a declaration."""
 
     classes: set[str] = field(default_factory=set)
     datatypes: set[str] = field(default_factory=set)
@@ -48,6 +48,7 @@ class Kinds:
     punned: set[str] = field(default_factory=set)
     components: dict[str, tuple[str, ...]] = field(default_factory=dict)
     two: frozenset[str] = frozenset()
+    declared: frozenset[str] = frozenset()
 
     def reopen(self) -> None:
         """Counts those of ``two`` that have no kind as object and as data properties."""
@@ -119,6 +120,7 @@ class Kinds:
             frozenset(self.data_properties | self.punned),
             frozenset(self.annotation_properties),
             frozenset(self.datatypes),
+            self.declared,
         )
 
     def of_data(self, tbox: Signature) -> Signature:
@@ -194,6 +196,7 @@ def find_kinds(
         set(base.data_properties - base.open_properties),
         set(base.annotation_properties),
         two=base.open_properties,
+        declared=(base.declared or base.named).union(iri for iri in declared if not is_reserved(iri)),
     )
     for iri in characterised:
         if DATA not in declared[iri] and iri not in kinds.data_properties:

@@ -28,6 +28,7 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
         names.get("data", none) | either,
         names.get("annotation", none),
         names.get("datatype", none),
+        frozenset(table.kinds),
     )
     loaded.both |= document.signature.open_properties | (document.signature.classes & document.signature.datatypes)
     loaded.ontologies.update((*table.ontologies, *(iri + end for iri in table.ontologies for end in "#/")))

@@ -207,7 +207,7 @@ def _parsed(source: FileSource, scope: str) -> Document:
 
 def _document(document: Document, name: str, loaded: LoadedSources) -> None:
     loaded.axioms += (StatedValue(axiom, name, line) for line, axiom in document.axioms)
-    loaded.signature |= document.signature
+    _add_signature(document.signature, loaded)
     loaded.labels += document.labels
     loaded.ontologies.update(document.iris)
     add_assertions((StatedValue(assertion, name, line) for line, assertion in document.assertions), loaded)
@@ -296,7 +296,12 @@ def _reread(path: str) -> tuple[Triples, Rejects]:
 
 def _tbox(tbox: owl.TBox, name: str, loaded: LoadedSources) -> None:
     loaded.axioms += (StatedValue(axiom, name) for axiom in tbox.axioms)
-    loaded.signature |= tbox.signature
+    _add_signature(tbox.signature, loaded)
+
+
+def _add_signature(signature: owl.Signature, loaded: LoadedSources) -> None:
+    """Adds a vocabulary; one without any declaration counts as declared."""
+    loaded.signature |= replace(signature, declared=signature.declared or signature.named)
 
 
 def _abox(abox: ABox, name: str, loaded: LoadedSources) -> None:

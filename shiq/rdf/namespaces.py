@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
 from shiq.rdf.vocabulary import local_name
@@ -32,11 +33,16 @@ def namespace_of(iri: str) -> str:
 
 
 class OwnNamespaces:
-    """The namespaces in which an ontology has ``names``. A term of any other namespace is foreign to it, unless that namespace
-    is nearly one of these: then the term is more likely misspelt."""
+    """The namespaces in which an ontology has names. A term of any other namespace is foreign to it, unless that namespace is
+    nearly one of these: then the term is more likely misspelt. In a namespace in which the ontology declares nothing only that
+    is misspelt which nearly is one of its names.
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = names
+    names: the classes, properties and datatypes of the ontology. declared: those that it declares.
+    """
+
+    def __init__(self, names: Iterable[str], declared: Iterable[str] | None = None) -> None:
+        self._names = frozenset(names)
+        self._declared = self._names if declared is None else frozenset(declared)
         self.nearest = lru_cache(1024)(self._nearest)
 
     @cached_property
@@ -44,17 +50,29 @@ class OwnNamespaces:
         """Each namespace by what is left of it without scheme, ``www.``, file ending and separator."""
         return {_core(namespace): namespace for namespace in sorted({namespace_of(name) for name in self._names})}
 
+    @cached_property
+    def _used(self) -> frozenset[str]:
+        """Namespaces in which the ontology has names and declares none."""
+        return frozenset(map(namespace_of, self._names)).difference(map(namespace_of, self._declared))
+
     def is_foreign(self, iri: str) -> bool:
         """Whether ``iri`` lies neither in an own namespace nor in one that nearly is."""
         return bool(namespace_of(iri)) and not self.nearest(iri)
 
     def _nearest(self, iri: str) -> str:
         """The own namespace that ``iri`` lies in, or that its namespace is nearly; "" if there is none."""
-        core = _core(namespace_of(iri))
-        if core in self._own:
+        space = namespace_of(iri)
+        core = _core(space)
+        if core in self._own and (space not in self._used or self._is_near_name(iri, space)):
             return self._own[core]
-        near = next((namespace for own, namespace in self._own.items() if _is_near(core, own)), "")
+        near = next((namespace for own, namespace in self._own.items() if namespace != space and _is_near(core, own)), "")
         return near or self._misspelt(iri) or self._without_separator.get(_squeezed(iri), "") or self._run_together(iri, core)
+
+    def _is_near_name(self, iri: str, space: str) -> bool:
+        """Whether the local name of ``iri`` nearly is one that the ontology has in the namespace."""
+        local = iri[len(space) :].lower()
+        others = [name[len(space) :].lower() for name in self._names if name.startswith(space)]
+        return bool(get_close_matches(local, others, 1, 0.8)) or any(_distance(local, other) <= 2 for other in others)
 
     def _misspelt(self, iri: str) -> str:
         """The own namespace of a name that differs from ``iri`` in one or two letters before the local name."""
