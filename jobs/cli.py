@@ -33,6 +33,7 @@ COMMANDS = {
     "lint": "jobs.commands.lint",
     "doctor": "jobs.commands.doctor",
     "repro": "jobs.commands.repro",
+    "vocabularies": "jobs.commands.vocabularies",
     "stream": "jobs.commands.stream",
     "generate": "jobs.commands.generate",
     "evaluate": "jobs.commands.evaluate",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jobs.checking.certifying import impossible_classes
-from jobs.checking.inputs import OUT_OF_REACH, OUTSIDE, catalog_of, empty_tbox, is_outside, vocabulary_of
+from jobs.checking.inputs import OUT_OF_REACH, OUTSIDE, catalog_of, empty_tbox, is_outside, tables_of, vocabulary_of
 from jobs.checking.options import Options
 from jobs.checking.outside import Ahead, ahead
 from shiq.catalog import Catalogs
@@ -94,6 +94,7 @@ def lint(
     known: KnownLeftovers | None = None,
     classes: bool = True,
     catalog: Catalogs = (),
+    vocabulary: Sequence[str] = (),
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Lint:
     """Reads ``ontology`` (TBox, perhaps with assertions), then ``data`` by its vocabulary. ``classes``: also looks, for a few
@@ -101,29 +102,30 @@ def lint(
 
     Raises: UsageError, InputError.
     """
-    options = Options(allow=frozenset(allow), fail_on=frozenset(fail_on), catalog=catalog)
-    imported_from = catalog_of(options)
+    options = Options(allow=frozenset(allow), fail_on=frozenset(fail_on), catalog=catalog, vocabulary=tuple(vocabulary))
+    imported_from, tables = catalog_of(options), tables_of(options)
 
     def reading(source: str, done: int) -> None:
         if progress is not None:
             progress(f"reading {source}", done, 0)
 
-    read = read_ontology(list(ontology), progress=reading, catalog=imported_from)
+    read = read_ontology(list(ontology), progress=reading, catalog=imported_from, vocabulary=tables)
     ledger, leftovers = Counter(read.ledger), [*read.leftovers, *empty_tbox(read)]
-    assertions, vocabulary = len(read.abox), None
+    assertions, of_data = len(read.abox), None
     if data:
-        own = {"ontologies": read.ontologies, "axioms": read.tbox.axioms, "catalog": imported_from}
+        unnamed = replace(tables, named=()) if tables else None
+        own = {"ontologies": read.ontologies, "axioms": read.tbox.axioms, "catalog": imported_from, "vocabulary": unnamed}
         facts = read_assertions(list(data), read.tbox.signature, progress=reading, **own)  # type: ignore[arg-type]
         ledger += Counter(facts.ledger)
         leftovers += facts.leftovers
         assertions += len(facts.abox)
-        vocabulary = vocabulary_of(read.abox) | vocabulary_of(facts.abox)
+        of_data = vocabulary_of(read.abox) | vocabulary_of(facts.abox)
     if classes:
         leftovers += impossible_classes(simplify(read.tbox).clauses, options)
     marked = (known or KnownLeftovers()).marked(leftovers)
     found = Ahead(marked)
     if any(map(is_outside, marked)):
-        found = ahead(read.tbox.axioms, marked, vocabulary, options)
+        found = ahead(read.tbox.axioms, marked, of_data, options)
     return Lint(
         dict(sorted(ledger.items(), key=lambda item: (item[0].startswith("leftover:"), -item[1]))),
         len(read.tbox.axioms),

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
+from jobs.cli import main
 from shiq import vocabularies
-from shiq.check import certify, check_insertions
+from shiq.check import certify, check_insertions, index, open_store
+from shiq.errors import UsageError
 from shiq.functional import read_document
 from shiq.result import Result
 from shiq.verdict import Verdict
 from tests.tools.vocabularies import SOURCES, compare, file_of
 
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+SKOS = "http://www.w3.org/2004/02/skos/core#"
 HEAD = """@prefix : <http://example.org/onto#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 @prefix dcterms: <http://purl.org/dc/terms/> . @prefix foaf: <http://xmlns.com/foaf/0.1/> .
@@ -165,3 +170,55 @@ def test_same_as_between_classes_is_about_individuals(tmp_path: Path) -> None:
     result = certified(tmp_path, ":Cat owl:sameAs :Kitty . :Kitty a owl:Class . :tom a :Kitty , :Dog .")
     assert result.verdict is Verdict.CONSISTENT
     assert [x.kind for x in result.evidence.leftovers] == ["individuals-only"]
+
+
+def test_a_vocabulary_that_is_named_counts_as_if_imported(tmp_path: Path) -> None:
+    (tmp_path / "onto.ttl").write_text(HEAD + BOTH)
+    assert certify(tmp_path / "onto.ttl", reasoner="own").verdict is Verdict.CONSISTENT
+    result = certify(tmp_path / "onto.ttl", reasoner="own", vocabulary="skos")
+    assert result.verdict is Verdict.INCONSISTENT and "core#ConceptScheme" in result.conflicts[0].axioms[0]
+    assert [x.message for x in result.evidence.leftovers] == ["SKOS 2009-08-18: from shiq's table, 46 axioms"]
+
+
+def test_without_tables_neither_kinds_nor_axioms_are_known(tmp_path: Path) -> None:
+    text = IMPORT + "skos:prefLabel rdfs:subPropertyOf rdfs:label . dcterms:creator rdfs:domain :Cat . :tom a :Cat ."
+    assert certified(tmp_path, text).verdict is Verdict.CONSISTENT
+    result = certify(tmp_path / "onto.ttl", reasoner="own", vocabulary=["none"])
+    assert result.verdict is Verdict.UNDETERMINED and "missing-import" in result.reason
+
+
+def test_names_of_vocabularies_are_checked(tmp_path: Path) -> None:
+    for names in (["skoss"], ["none", "skos"]):
+        with pytest.raises(UsageError):
+            certify(tmp_path, vocabulary=names)
+
+
+def test_a_vocabulary_that_a_store_was_not_read_with_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "onto.ttl").write_text(HEAD)
+    (tmp_path / "base.nt").write_text("<urn:x> a <http://example.org/onto#Cat> .\n".replace(" a ", f" <{RDF}type> "))
+    for name, names in (("plain", ()), ("skos", "skos")):
+        index(tmp_path / "onto.ttl", tmp_path / "base.nt", tmp_path / name, vocabulary=names, reasoner="own")
+    batch = tmp_path / "batch.nt"
+    batch.write_text("".join(f"<urn:y> <{RDF}type> <{SKOS}{name}> .\n" for name in ("Concept", "ConceptScheme")))
+    with open_store(tmp_path / "plain") as plain, open_store(tmp_path / "skos") as skos:
+        assert plain.check(batch, reasoner="own").verdict is Verdict.CONSISTENT
+        with pytest.raises(UsageError, match="skos"):
+            plain.check(batch, vocabulary="skos")
+        assert skos.check(batch, reasoner="own").verdict is Verdict.INCONSISTENT
+        assert skos.check(batch, reasoner="own", vocabulary="skos").verdict is Verdict.INCONSISTENT
+
+
+@pytest.mark.parametrize("own", ["", "skos:prefLabel a owl:DatatypeProperty ."])
+def test_an_axiom_about_a_term_that_only_a_table_calls_an_annotation_counts(tmp_path: Path, own: str) -> None:
+    result = certified(tmp_path, own + "skos:prefLabel rdfs:domain :Dog . :tom a :Cat ; skos:prefLabel 'Tom' .")
+    assert result.verdict is Verdict.INCONSISTENT
+
+
+def test_the_command_lists_each_vocabulary(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["vocabularies"])
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["name", *vocabularies.NAMES]
+    with pytest.raises(SystemExit):
+        main(["vocabularies", "--json", "-"])
+    found = json.loads(capsys.readouterr().out)["vocabularies"]
+    assert [x["name"] for x in found] == [*vocabularies.NAMES] and all(x["answered"] for x in found)

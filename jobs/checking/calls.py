@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.checking.answer import in_time, out_of_time, with_note
 from jobs.checking.base import agreed
 from jobs.checking.deciding import OpenedDecider, check_batch
-from jobs.checking.inputs import assertions_of, empty_tbox, input_sources, noted, ontology_of, sources_of, well_typed
+from jobs.checking.inputs import assertions_of, empty_tbox, input_sources, noted, ontology_of, refuse_named, sources_of, well_typed
 from jobs.checking.options import ALWAYS, BUILDERS, STORE, Clock, Options, load, settings_of, takes_settings
 from jobs.checking.session import Session
 from shiq.result import Result
@@ -104,6 +104,8 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         with reading_in_time(options, clock), keeper.open_store(path) as opened:
             checked, is_completed, asides = opened.identity, opened.is_completed, opened.asides
             options = replace(options, range_size=options.range_size or opened.manifest.range_size)
+            if tbox is None:
+                refuse_named(options, opened.ontologies)
             now = own_reading(opened) if tbox is None else read_again(opened, sources_of(tbox), options)
             before = opened.certificate.to_dict() if opened.certificate else {}
         clock.stage("reading the store")

@@ -28,6 +28,7 @@ from jobs.checking.inputs import (
     ontology_of,
     read_by_form,
     sources_of,
+    tables_of,
     vocabulary_of,
     well_typed,
 )
@@ -293,7 +294,13 @@ def own_reading(store: Any) -> StoreContent:
 
 def read_again(store: Any, tbox: list[object], options: Options) -> StoreContent:
     """A new TBox, and what the store holds as it reads with that one."""
-    ontology = read_ontology(tbox, progress=on_reading(options), scope=f"t{store.snapshot}x", catalog=catalog_of(options))
+    ontology = read_ontology(
+        tbox,
+        progress=on_reading(options),
+        scope=f"t{store.snapshot}x",
+        catalog=catalog_of(options),
+        vocabulary=tables_of(options),
+    )
     if empty_tbox(ontology) and "empty-tbox" not in options.allow:
         raise InputError(
             "the new TBox has no axioms: the store keeps its own",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jobs.checking.base import InputBatch, OpenBase
 from jobs.checking.options import ASK, NTRIPLES_TERMS, SPARK_TABLES, Options, load
 from shiq.abox import ABox, abox_of
-from shiq.errors import InputError
+from shiq.errors import InputError, UsageError
 from shiq.left_out import Spool, of_data
 from shiq.model import Assertion, Axiom, DataPropertyAssertion, NegativeDataPropertyAssertion, TBox
 from shiq.model.axioms import READ_BY_FORM
@@ -24,6 +24,7 @@ from shiq.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, Leftover, blocks
 if TYPE_CHECKING:
     from shiq.catalog import Catalog
     from shiq.result import Result
+    from shiq.vocabularies import VocabularyChoice
 
 
 #: The kind of what is said of a role that would have to be simple.
@@ -67,7 +68,9 @@ def noted(result: Result, *sources: Iterable[object]) -> Result:
 
 def ontology_of(sources: list[object], options: Options, *, closed: bool = False) -> Reading:
     """``sources`` read as an ontology; ``closed``: no data comes later. Raises: InputError, OperationalError."""
-    reading = read_ontology(sources, progress=on_reading(options), catalog=catalog_of(options), closed=closed)
+    reading = read_ontology(
+        sources, progress=on_reading(options), catalog=catalog_of(options), closed=closed, vocabulary=tables_of(options)
+    )
     return replace(reading, places=nowhere, left_at=nothing_left, left_out=())
 
 
@@ -79,6 +82,27 @@ def catalog_of(options: Options) -> Catalog | None:
     from shiq.catalog import read_catalog
 
     return read_catalog(options.catalog)
+
+
+def tables_of(options: Options) -> VocabularyChoice | None:
+    """Which tables of known vocabularies count; None for those that are imported."""
+    if not options.vocabulary:
+        return None
+    # Loaded where one is named.
+    from shiq.vocabularies import choose
+
+    return choose(options.vocabulary)
+
+
+def refuse_named(options: Options, ontologies: Collection[str]) -> None:
+    """Raises: UsageError where a vocabulary is named, and the TBox of a store was read without it."""
+    tables = tables_of(options)
+    if tables and (missing := sorted({*tables.imports} - {*ontologies})):
+        name = next(name for name in tables.named if replace(tables, named=(name,)).imports == (missing[0],))
+        raise UsageError(
+            f"the store has its own TBox, which was read without the vocabulary {name}",
+            f"Read it again with --vocabulary {name}: shiq certify --store STORE --tbox FILE, or shiq index.",
+        )
 
 
 def assertions_of(
@@ -97,6 +121,7 @@ def assertions_of(
             beside=ontology.leftovers,
             scope=scope,
             catalog=catalog_of(options),
+            vocabulary=replace(tables, named=()) if (tables := tables_of(options)) else None,
         )
     if scope == "a":
         # The columns of a base need not be held on to.

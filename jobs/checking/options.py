@@ -75,6 +75,7 @@ class Options:
     certifying a store (writing it is not counted); ``heap``: of a JVM, where one is needed;
     ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engines ``spark`` and ``graphframes``
     run, if no session is active; ``catalog``: one or several catalogs, files or folders (`shiq.catalog`), of what is imported;
+    ``vocabulary``: names of known vocabularies (`shiq.vocabularies`) whose axioms count as if imported, or "none": no table does;
     ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for all;
     ``audit``: the share of the shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the AGPL
     may be asked; ``require_nonempty``: a batch that holds nothing is an `InputError`; ``verdict_only``: an inconsistent batch is
@@ -96,6 +97,7 @@ class Options:
     progress: Progress | None = None
     master: str | None = None
     catalog: Catalogs | None = None
+    vocabulary: tuple[str, ...] = ()
     fail_on: frozenset[str] = frozenset()
     audit: float = 0.0
     accept_agpl: bool = False
@@ -135,6 +137,13 @@ class Options:
             raise UsageError(
                 f"{self.explain_seconds:g} seconds for explaining are no time", "Say 0 for none, or None for no limit."
             )
+        if self.vocabulary:
+            # Loaded where one is named.
+            from shiq.vocabularies import NONE, choose
+
+            choose(self.vocabulary)
+            if NONE in self.vocabulary and self.engine == "spark":
+                raise UsageError("the engine spark knows the vocabularies that shiq knows", "Check with the engine local.")
         if self.range_size is not None and self.range_size < 1:
             raise UsageError(f"ranges of {self.range_size} individuals hold nothing", "Leave it out, or say 1000 or more.")
         if not 0 <= self.audit <= 1:
@@ -153,7 +162,9 @@ def takes_settings(call: Call) -> Call:
 def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Keyword arguments for `Options`, of those of a public call."""
     sets = {name: frozenset(settings.get(name, ())) for name in ("allow", "fail_on")}
-    return {**settings, **sets, "known": known_of(settings.get("known"))}
+    names = settings.get("vocabulary", ())
+    vocabulary = (names,) if isinstance(names, str) else tuple(names)
+    return {**settings, **sets, "known": known_of(settings.get("known")), "vocabulary": vocabulary}
 
 
 def known_of(value: KnownLeftovers | str | Path | None) -> KnownLeftovers:

@@ -22,6 +22,7 @@ from jobs.checking.inputs import (
     noted,
     read_batch,
     read_by_form,
+    refuse_named,
     stands_whatever_hermit_says,
 )
 from jobs.checking.options import STORE, Clock, Options, begun, engine_named, load, settings_of
@@ -116,6 +117,7 @@ class Session:
                 "Open the store without naming a snapshot.",
             )
         options = options or Options(**settings_of(settings))
+        refuse_named(options, self._store.ontologies)
         decider, clock = self._deciders.lookup(options), Clock(progress=options.progress)
         coming, going = input_sources(insertions, options), input_sources(deletions, options)
         read: list[InputBatch] = []

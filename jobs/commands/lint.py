@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from jobs.checking.options import known_of
-from jobs.commands.options import Nearest, catalog_option, known_option
+from jobs.commands.options import Nearest, catalog_option, known_option, vocabulary_option
 from jobs.commands.places import READS, WRITES, GuardedCommand
 from jobs.commands.running import level, write_json
 from jobs.progress import ProgressLine
@@ -30,6 +30,7 @@ from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
     f"{UNINTERPRETED}; repeatable.",
 )
 @catalog_option
+@vocabulary_option
 @known_option
 @click.option(
     "--write-known", type=WRITES, metavar="FILE", help="Draft such a file: what it says, and what stands in the way and is new."

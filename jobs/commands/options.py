@@ -136,6 +136,15 @@ catalog_option = click.option(
 )
 
 
+vocabulary_option = click.option(
+    "--vocabulary",
+    multiple=True,
+    metavar="NAME|none",
+    help="Let the axioms of a well-known vocabulary count as if the ontology imported it (`shiq vocabularies` lists the names); "
+    "none: use neither the kinds of terms nor the axioms that shiq knows of such vocabularies. Repeatable.",
+)
+
+
 def common(command: F) -> F:
     """The options that every checking command has."""
     for option in reversed(
@@ -196,6 +205,7 @@ def common(command: F) -> F:
                 "Parquet tables. The JSON comes last. Repeatable.",
             ),
             catalog_option,
+            vocabulary_option,
             click.option(
                 "--mapping",
                 type=READS,

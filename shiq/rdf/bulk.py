@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,11 @@ from shiq.rdf.vocabulary import (
 )
 from shiq.verdict import Leftover
 
+if TYPE_CHECKING:
+    from shiq.vocabularies import VocabularyChoice
+
+#: The kind of a term in the tables of known vocabularies.
+KindOf: TypeAlias = Callable[[str], str]
 Rows = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
@@ -138,22 +144,25 @@ def resolve(
     nodes: Collection[str],
     individuals: Callable[[], Collection[str]],
     counted: int,
+    vocabulary: VocabularyChoice | None = None,
 ) -> Bulk:
     """Sorts the rows that are not for the graph, given the vocabulary ``known``.
 
     ``headers`` are ontologies, ``nodes`` axioms that are nodes; ``individuals`` gives the names that are individuals,
-    whatever else they are. The ledger counts the first ``counted`` rows; those after them were not read.
+    whatever else they are. The ledger counts the first ``counted`` rows; those after them were not read. ``vocabulary``: which
+    tables of known vocabularies count, None for all.
     """
+    kind_in_table = partial(_kind_in_table, vocabulary)
     subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
     kinds = np.frombuffer(bytes(triples.kinds), dtype=np.uint8) if triples.kinds else np.zeros(0, np.uint8)
     literal = kinds[values] == LITERAL
     types = predicates == triples.id(TYPE)
     what = np.zeros(len(triples.terms), dtype=np.int8)
     for i in distinct(predicates):
-        what[i] = _predicate_kind(str(triples.terms[i]), known)
+        what[i] = _predicate_kind(str(triples.terms[i]), known, kind_in_table)
     kind = what[predicates]
     for i in distinct(values[types]):
-        what[i] = _class_kind(triples.terms[i], known)
+        what[i] = _class_kind(triples.terms[i], known, kind_in_table)
     kind[types] = what[values[types]]
 
     bucket = np.full(len(triples), _ASSERTED, dtype=np.int8)
@@ -163,13 +172,13 @@ def resolve(
     bucket[kind == _UNKNOWN] = _UNDECLARED
     bucket[(kind == _DATATYPE) | ((kind == _OBJECT) & literal) | ((kind == _DATA) & ~literal)] = _MALFORMED
     names = np.where(types, values, predicates)
-    only_in_table = _flags(triples, distinct(names), lambda term: _is_only_in_table(str(term), known))
+    only_in_table = _flags(triples, distinct(names), lambda term: _is_only_in_table(str(term), known, kind_in_table))
     language = _languages(triples, names, (kind == _UNKNOWN) | only_in_table[names])
     foreign = _foreign(triples, known, kind == _UNKNOWN, names)
     beside = (language >= 0) & ((bucket == _ASSERTED) | foreign)
     unknown = ((kind == _UNKNOWN) | only_in_table[predicates]) & ~types & ~beside
     if unknown.any():
-        bucket[unknown & _documents(triples, known, headers, individuals(), unknown)] = _ANNOTATED
+        bucket[unknown & _documents(triples, known, headers, individuals(), unknown, kind_in_table)] = _ANNOTATED
     on_axiom = _marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
     if on_axiom.any():
         noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
@@ -207,7 +216,7 @@ def resolve(
     return result
 
 
-def _predicate_kind(iri: str, known: Signature) -> int:
+def _predicate_kind(iri: str, known: Signature, kind_in_table: KindOf) -> int:
     if iri == TYPE or is_structural(iri):
         return _GRAPH
     is_object = iri in known.object_properties or iri in BUILT_IN_OBJECT
@@ -217,19 +226,19 @@ def _predicate_kind(iri: str, known: Signature) -> int:
     if iri in known.annotation_properties or iri in ANNOTATIONS:
         return _ANNOTATION
     # No axiom sees what only a table knows, so it takes values and individuals alike.
-    return {"": _UNKNOWN, "annotation": _ANNOTATION}.get(_kind_in_table(iri), _EITHER)
+    return {"": _UNKNOWN, "annotation": _ANNOTATION}.get(kind_in_table(iri), _EITHER)
 
 
-def _kind_in_table(iri: str) -> str:
+def _kind_in_table(vocabulary: VocabularyChoice | None, iri: str) -> str:
     # Loaded where the ontology does not know a name.
     from shiq.vocabularies import kind_of
 
-    return kind_of(iri)
+    return vocabulary.kind_of(iri) if vocabulary else kind_of(iri)
 
 
-def _is_only_in_table(iri: str, known: Signature) -> bool:
+def _is_only_in_table(iri: str, known: Signature, kind_in_table: KindOf) -> bool:
     """Whether the ontology does not know the property, and the table of a well-known vocabulary does."""
-    return not is_reserved(iri) and not _is_in(known, iri) and bool(_kind_in_table(iri))
+    return not is_reserved(iri) and not _is_in(known, iri) and bool(kind_in_table(iri))
 
 
 def _is_in(known: Signature, iri: str) -> bool:
@@ -237,7 +246,7 @@ def _is_in(known: Signature, iri: str) -> bool:
     return any(iri in some for some in names)
 
 
-def _class_kind(term: object, known: Signature) -> int:
+def _class_kind(term: object, known: Signature, kind_in_table: KindOf) -> int:
     if not isinstance(term, str) or _is_odd_type(term):
         return _GRAPH
     if term in INDIVIDUAL_TYPES:
@@ -246,10 +255,17 @@ def _class_kind(term: object, known: Signature) -> int:
         return _CLASS
     if term in known.datatypes or term in DATATYPES:
         return _DATATYPE
-    return {"class": _CLASS, "datatype": _DATATYPE}.get(_kind_in_table(term), _UNKNOWN)
+    return {"class": _CLASS, "datatype": _DATATYPE}.get(kind_in_table(term), _UNKNOWN)
 
 
-def _documents(triples: Triples, known: Signature, headers: Collection[str], individuals: Collection[str], rows: Flags) -> Flags:
+def _documents(
+    triples: Triples,
+    known: Signature,
+    headers: Collection[str],
+    individuals: Collection[str],
+    rows: Flags,
+    kind_in_table: KindOf,
+) -> Flags:
     """Which rows document an ontology, class or property by a property that nobody declared.
 
     All about a header; about a class or property that is no individual: literals, and well-known vocabularies. A name as object
@@ -258,7 +274,7 @@ def _documents(triples: Triples, known: Signature, headers: Collection[str], ind
     subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
     entities = known.classes | known.object_properties | known.data_properties | known.annotation_properties | known.datatypes
     entity = _marked(triples, entities.difference(individuals))
-    usual = _flags(triples, distinct(predicates[rows]), lambda term: bool(_kind_in_table(str(term))))
+    usual = _flags(triples, distinct(predicates[rows]), lambda term: bool(kind_in_table(str(term))))
     literal = np.frombuffer(bytes(triples.kinds), dtype=np.uint8)[values] == LITERAL
     found: Flags = _marked(triples, headers)[subjects] | (entity[subjects] & (literal | usual[predicates]))
     return found

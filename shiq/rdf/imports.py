@@ -58,7 +58,8 @@ class ImportQueue:
         rows = np.flatnonzero(column(triples.predicate) == predicate).tolist() if predicate >= 0 else []
         values = [triples.terms[triples.object[row]] for row in rows]
         names = (*(value for value in values if isinstance(value, str)), *(iri for iri, _ in self._loaded.imports))
-        return dict.fromkeys(map(bare, names))
+        choice = self._loaded.vocabulary
+        return dict.fromkeys(map(bare, (*names, *(choice.imports if choice else ()))))
 
     def _open(self) -> list[str]:
         """What is imported, and no document that was read says that it is it."""
@@ -125,9 +126,10 @@ class ImportQueue:
         missing = [iri for iri in self._open() if iri not in self._several]
         if not missing:
             return False
-        from shiq.vocabularies import answering
+        from shiq.vocabularies import VocabularyChoice
 
-        tables = {iri: table for iri in missing if (table := answering(iri)) is not None}
+        choice = self._loaded.vocabulary or VocabularyChoice()
+        tables = {iri: table for iri in missing if (table := choice.answering(iri)) is not None}
         if tables:
             from shiq.rdf.known_vocabularies import take_table
 

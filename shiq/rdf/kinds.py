@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from shiq.model import RDFS, Signature
 from shiq.rdf.graph import VocabularyGraph
@@ -28,6 +29,9 @@ from shiq.rdf.vocabulary import (
     is_reserved,
     is_unknown_datatype,
 )
+
+if TYPE_CHECKING:
+    from shiq.vocabularies import VocabularyChoice
 
 OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
 
@@ -174,12 +178,16 @@ class Use:
 
 
 def find_kinds(
-    graph: VocabularyGraph, base: Signature, fixed: Signature | None = None, uses: Sequence[Use] = ()
+    graph: VocabularyGraph,
+    base: Signature,
+    fixed: Signature | None = None,
+    uses: Sequence[Use] = (),
+    vocabulary: VocabularyChoice | None = None,
 ) -> tuple[Kinds, list[Problem]]:
     """The kinds of all names: those of ``base`` first, then the graph's declarations, then what use shows. Declarations are
     accounted for; illegal ones become problems. What is of open kind in ``base`` has no kind yet.
     ``fixed``: the vocabulary of a TBox that was read before, if there is one. ``uses``: of names, in inputs
-    that did not come as triples."""
+    that did not come as triples. ``vocabulary``: which tables count, None for all."""
     declared: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     characterised: set[str] = set()
     for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
@@ -213,7 +221,7 @@ def find_kinds(
         kinds.classes.update(iri for iri in used_as_classes(graph) if not is_reserved(iri) and iri not in kinds.datatypes)
         notes = {iri for iri in (*kinds.annotation_properties, *ANNOTATIONS) if not kinds.logical_kinds(iri)}
         infer(graph, kinds, mixed=fixed is None)
-        if take_known(graph, kinds):
+        if take_known(graph, kinds, vocabulary):
             infer(graph, kinds, mixed=fixed is None)
         for iri in sorted(iri for iri in notes if kinds.logical_kinds(iri)):
             what = " and ".join(f"{kind} property" for kind in sorted(kinds.logical_kinds(iri)))

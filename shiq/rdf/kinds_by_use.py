@@ -21,7 +21,7 @@ from shiq.rdf.vocabulary import (
     TYPE,
     is_reserved,
 )
-from shiq.vocabularies import kind_of
+from shiq.vocabularies import VocabularyChoice
 
 _BOTH_CLASSES = (RDFS + "subClassOf", OWL + "disjointWith")
 _OBJECT_CLASS = (RDFS + "domain", OWL + "onClass")
@@ -149,9 +149,10 @@ def _linked(kinds: Kinds, links: dict[str, set[str]], start: str) -> tuple[str, 
     return tuple(sorted(found))
 
 
-def take_known(graph: VocabularyGraph, kinds: Kinds) -> bool:
+def take_known(graph: VocabularyGraph, kinds: Kinds, vocabulary: VocabularyChoice | None = None) -> bool:
     """Gives the names of known vocabularies whose kind neither a declaration nor any use shows the kind that their table has;
-    whether there are any."""
+    whether there are any. What axioms speak of is no annotation property for that: it stays open."""
+    kind_of, constrained = (vocabulary or VocabularyChoice()).kind_of, set(_constrained(graph))
     names = {node for nodes in (graph.subjects, graph.objects) for node in nodes if isinstance(node, str)}
     found = False
     for iri in sorted(names):
@@ -166,12 +167,22 @@ def take_known(graph: VocabularyGraph, kinds: Kinds) -> bool:
                 kinds.object_properties.add(iri)
             case "data":
                 kinds.data_properties.add(iri)
-            case "annotation":
+            case "annotation" if iri not in constrained:
                 kinds.annotation_properties.add(iri)
             case _:
                 continue
         found = True
     return found
+
+
+def _constrained(graph: VocabularyGraph) -> Iterator[str]:
+    """The properties of which an axiom says more than what they are below."""
+    of_subject = (RDFS + "domain", RDFS + "range", OWL + "inverseOf", OWL + "equivalentProperty", OWL + "propertyDisjointWith")
+    for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
+        if predicate in of_subject or (predicate == TYPE and value in (*CHARACTERISTICS, OWL + "FunctionalProperty")):
+            yield subject
+        elif predicate == OWL + "onProperty" and isinstance(value, str):
+            yield value
 
 
 def _settle(kinds: Kinds, iri: str, found: set[str]) -> None:

@@ -32,6 +32,6 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
     )
     loaded.both |= document.signature.open_properties | (document.signature.classes & document.signature.datatypes)
     loaded.ontologies.update((*table.ontologies, *(iri + end for iri in table.ontologies for end in "#/")))
-    message = f"{table.label} is imported: from shiq's table, {len(table.axioms):,} axioms"
+    message = f"{table.label}: from shiq's table, {len(table.axioms):,} axioms"
     loaded.leftovers.append(Leftover("vocabulary", message, name))
     loaded.imports += ((iri, Leftover("missing-import", f"<{iri}> is imported, but not read", name)) for iri in table.imports)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from shiq.functional.document import Document
     from shiq.rdf.imports import ImportQueue
     from shiq.rdf.objects import RewrittenLiterals
+    from shiq.vocabularies import VocabularyChoice
 
 Progress: TypeAlias = Callable[[str, int], None]
 
@@ -52,7 +53,8 @@ class LoadedSources:
     leftover for each if nothing answers it; ``whole``: leftovers of which each line is at hand, and these lines; ``ledger``: what
     is accounted for already; ``labels``: as `Document.labels`; ``of_annotations``: as `Document.of_annotations`, with the source;
     ``uses``: of properties, other than by triples; ``apart``: individuals that are different from each other, in long lists;
-    ``both``: names that a known vocabulary's table has as two kinds, since nothing says which;
+    ``both``: names that a known vocabulary's table has as two kinds, since nothing says which; ``vocabulary``: which tables
+    count, None for all; ``documents``: the ontology IRIs of each source;
     ``unmet``: what a catalog says of imports that it does not meet, by their IRIs without an empty fragment."""
 
     triples: Triples = field(default_factory=Triples)
@@ -72,6 +74,8 @@ class LoadedSources:
     apart: list[tuple[Place, tuple[str, ...]]] = field(default_factory=list)
     unmet: dict[str, UnmetImport] = field(default_factory=dict)
     both: set[str] = field(default_factory=set)
+    vocabulary: VocabularyChoice | None = None
+    documents: dict[str, set[str]] = field(default_factory=dict)
 
 
 def load(
@@ -82,23 +86,25 @@ def load(
     given: Collection[str] = (),
     *,
     follow: bool = True,
+    vocabulary: VocabularyChoice | None = None,
 ) -> LoadedSources:
     """Reads ``sources``, and what they import as far as the ``catalog`` has it; blank nodes of the i-th become
     ``_:{scope}{i}.label``. ``given``: IRIs of ontologies that need not be read. Without ``follow`` no import is
-    read.
+    read. ``vocabulary``: which tables of known vocabularies count, None for all.
 
     Raises: InputError, UsageError.
     """
     known = [source_of(source) for source in sources]
     taken = {name for source in known if isinstance(source, ObjectSource) for name in _scopes(source.value)}
-    loaded = LoadedSources()
+    loaded = LoadedSources(vocabulary=vocabulary)
+    named = vocabulary is not None and vocabulary.named
     read: set[Path] = set()
     imports: ImportQueue | None = None
     for i in count():
         if i < len(known):
             source = known[i]
         else:
-            if not follow or not (loaded.imports or IMPORTS in loaded.triples.ids):
+            if not follow or not (named or loaded.imports or IMPORTS in loaded.triples.ids):
                 return loaded
             # Loaded where something is imported.
             from shiq.rdf.imports import ImportQueue

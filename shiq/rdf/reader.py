@@ -30,6 +30,7 @@ from shiq.verdict import IN_DATA, UNKNOWN_DATATYPE, Leftover
 
 if TYPE_CHECKING:
     from shiq.catalog import Catalog
+    from shiq.vocabularies import VocabularyChoice
 
 
 def read_ontology(
@@ -40,16 +41,18 @@ def read_ontology(
     catalog: Catalog | None = None,
     closed: bool = False,
     chains: bool = True,
+    vocabulary: VocabularyChoice | None = None,
 ) -> Reading:
     """The TBox axioms and the assertions in ``sources``, which are read together: declarations of one serve the others.
 
     Every triple is accounted for in the ledger; what is outside SHIQ(D), malformed or unknown is a leftover. Blank nodes of the
     i-th source become ``_:{scope}{i}.label``. What is imported is read too, where the ``catalog`` has it. ``closed``: that is all
     there is, so that what is said of a name that nothing uses is ``without-effect``. ``chains``: see `split_axioms`.
+    ``vocabulary``: which tables of known vocabularies count, and whose axioms do as if imported; None for what is imported.
 
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
-    loaded = load(sources, scope, progress, catalog)
+    loaded = load(sources, scope, progress, catalog, vocabulary=vocabulary)
     reader = _Reader(loaded, closed=closed)
     axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
@@ -82,6 +85,7 @@ def read_assertions(
     beside: Collection[Leftover] = (),
     scope: str = "a",
     catalog: Catalog | None = None,
+    vocabulary: VocabularyChoice | None = None,
 ) -> Reading:
     """The assertions in ``sources``, given the vocabulary of the TBox; for data of any size.
 
@@ -92,7 +96,7 @@ def read_assertions(
 
     Raises: InputError, UsageError.
     """
-    loaded = load(sources, scope, progress, catalog, ontologies)
+    loaded = load(sources, scope, progress, catalog, ontologies, vocabulary=vocabulary)
     reader = _Reader(loaded, ontologies, fixed=signature)
     own = _own(axioms, beside)
     findings: dict[owl.Axiom | owl.Assertion, list[Finding]] = {
@@ -145,7 +149,7 @@ class _Reader:
         self.around = survey(graph, triples)
         self.reified = self._imply()
         base = loaded.signature if fixed is None else fixed | loaded.signature
-        self.kinds, problems = find_kinds(graph, base, fixed, loaded.uses)
+        self.kinds, problems = find_kinds(graph, base, fixed, loaded.uses, loaded.vocabulary)
         expressions = None
         # Most data says nothing of the vocabulary, nor anything of individuals that takes more than a triple.
         if len(graph):
@@ -198,7 +202,13 @@ class _Reader:
         """The reading, with ``known`` as the vocabulary that data may use."""
         graph, accounts, mapping = self.graph, self.accounts, self.mapping
         bulk = resolve(
-            self.triples, known, headers=self.around.headers, nodes=self.around.nodes, individuals=self._typed, counted=self.read
+            self.triples,
+            known,
+            headers=self.around.headers,
+            nodes=self.around.nodes,
+            individuals=self._typed,
+            counted=self.read,
+            vocabulary=self.loaded.vocabulary,
         )
         stated = [*self.loaded.assertions, *_built_in(self.triples, bulk)]
         values = dict.fromkeys([*(item.value for item in stated), *(item.value for item in mapping.assertions)])

@@ -15,13 +15,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from shiq.errors import UsageError
+
 _FOLDER = Path(__file__).parent
 _INDEX: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType(json.loads((_FOLDER / "index.json").read_text("utf-8")))
+#: In the place of names: no table counts.
+NONE = "none"
 NAMES: Sequence[str] = tuple(sorted(_INDEX))
 #: The name of the table that knows the terms of a namespace.
 _NAMESPACES: Mapping[str, str] = MappingProxyType({space: name for name in _INDEX for space in _INDEX[name]["namespaces"]})
@@ -90,3 +95,41 @@ def answering(imported: str) -> VocabularyTable | None:
     """
     name = _ONTOLOGIES.get(imported.rstrip("#/").replace("https://www.w3.org/", "http://www.w3.org/"))
     return table(name) if name else None
+
+
+@dataclass(frozen=True)
+class VocabularyChoice:
+    """Which tables count: all of them, or none. ``named``: those whose axioms count as if imported."""
+
+    named: tuple[str, ...] = ()
+    is_any: bool = True
+
+    def kind_of(self, iri: str) -> str:
+        """As the function of that name; "" where no table counts."""
+        return kind_of(iri) if self.is_any else ""
+
+    def answering(self, imported: str) -> VocabularyTable | None:
+        """As the function of that name; None where no table counts."""
+        return answering(imported) if self.is_any else None
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """The ontology IRIs of the vocabularies that are named."""
+        return tuple(table(name).ontologies[0] for name in self.named)
+
+
+def choose(names: Sequence[str]) -> VocabularyChoice:
+    """The choice that names of tables state, or "none" alone. Raises: UsageError.
+
+    >>> choose(["skos"]).imports, choose(["none"]).kind_of("http://xmlns.com/foaf/0.1/name")
+    (('http://www.w3.org/2004/02/skos/core',), '')
+    """
+    for name in names:
+        if name not in (NONE, *NAMES):
+            near = get_close_matches(name, (NONE, *NAMES), 1, 0)[0]
+            raise UsageError(
+                f"there is no table of a vocabulary {name!r}", f"Did you mean {near}? `shiq vocabularies` lists them."
+            )
+    if NONE in names and len(set(names)) > 1:
+        raise UsageError("--vocabulary none goes with no other name", "Leave one of the two out.")
+    return VocabularyChoice(is_any=False) if NONE in names else VocabularyChoice(tuple(dict.fromkeys(names)))
