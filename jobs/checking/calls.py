@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 from jobs.checking.answer import in_time, out_of_time, with_note
 from jobs.checking.base import agreed
 from jobs.checking.deciding import OpenedDecider, check_batch
-from jobs.checking.inputs import assertions_of, empty_tbox, input_sources, noted, ontology_of, refuse_named, sources_of, well_typed
+from jobs.checking.inputs import (
+    assertions_of,
+    empty_tbox,
+    input_sources,
+    noted,
+    ontology_of,
+    refuse_named,
+    sources_of,
+    well_typed,
+)
 from jobs.checking.options import ALWAYS, BUILDERS, STORE, Clock, Options, load, settings_of, takes_settings
 from jobs.checking.session import Session
 from shiq.result import Result
