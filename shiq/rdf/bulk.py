@@ -259,12 +259,7 @@ def _class_kind(term: object, known: Signature, kind_in_table: KindOf) -> int:
 
 
 def _documents(
-    triples: Triples,
-    known: Signature,
-    headers: Collection[str],
-    individuals: Collection[str],
-    rows: Flags,
-    kind_in_table: KindOf,
+    triples: Triples, known: Signature, headers: Collection[str], individuals: Collection[str], rows: Flags, kind_of: KindOf
 ) -> Flags:
     """Which rows document an ontology, class or property by a property that nobody declared.
 
@@ -274,7 +269,7 @@ def _documents(
     subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
     entities = known.classes | known.object_properties | known.data_properties | known.annotation_properties | known.datatypes
     entity = _marked(triples, entities.difference(individuals))
-    usual = _flags(triples, distinct(predicates[rows]), lambda term: bool(kind_in_table(str(term))))
+    usual = _flags(triples, distinct(predicates[rows]), lambda term: bool(kind_of(str(term))))
     literal = np.frombuffer(bytes(triples.kinds), dtype=np.uint8)[values] == LITERAL
     found: Flags = _marked(triples, headers)[subjects] | (entity[subjects] & (literal | usual[predicates]))
     return found
