@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
+from shiq.errors import at_store
 from shiq.verdict import Leftover
 
 #: Why an assertion was set aside: as part of a conflict that the base had by itself, by a waiver, by its severity; or since its
@@ -47,7 +48,7 @@ class Aside:
         return Aside(**{**value, "triples": tuple(value["triples"])})
 
 
-def told_aside(asides: Iterable[Aside]) -> tuple[Leftover, ...]:
+def told_aside(asides: Iterable[Aside], store: object) -> tuple[Leftover, ...]:
     """What a check has to tell of them: for information, since its verdict is about the rest."""
     count = sum(1 for _ in asides)
     if not count:
@@ -56,7 +57,7 @@ def told_aside(asides: Iterable[Aside]) -> tuple[Leftover, ...]:
         Leftover(
             "set-aside",
             "the verdict is about the base without assertions that are known, or waived, to contradict it",
-            hint="`shiq status --store DIR` counts them, `shiq export --store DIR --set-aside` prints them",
+            hint=at_store("`shiq status --store DIR` counts them, `shiq export --store DIR --set-aside` prints them", store),
             count=count,
         ),
     )

@@ -21,6 +21,15 @@ BUILD_ANEW: Final = "`shiq index --tbox T --store DIR --replace ABOX…`"
 NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+def at_store(text: str, store: object) -> str:
+    """Put the path of ``store`` into the commands in ``text`` that name it as DIR."""
+    if not str(store):
+        return text
+    import shlex
+
+    return text.replace("--store DIR", f"--store {shlex.quote(str(store))}")
+
+
 class ShiqError(Exception):
     """Base of all; ``remedy`` is one sentence that says what to do next."""
 
@@ -46,7 +55,10 @@ class InputError(OperationalError):
 
 
 class StoreError(OperationalError):
-    """A store cannot be used."""
+    """A store cannot be used. ``store``: its path, for the commands of ``remedy``."""
+
+    def __init__(self, message: str, remedy: str = "", store: object = "") -> None:
+        super().__init__(message, at_store(remedy, store))
 
 
 class ReasonerError(OperationalError):

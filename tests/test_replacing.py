@@ -188,14 +188,16 @@ def test_no_store_lies_in_another(kind: str, files: Path, request: pytest.Fixtur
     assert (done.returncode, f"lies in the store {outer}" in done.stderr) == (2, True)
 
 
-def test_the_call_replaces_unless_told_otherwise(files: Path) -> None:
+def test_the_call_refuses_to_replace_unless_it_is_told_to(files: Path) -> None:
     index("t.ofn", "tom.nt", "kg", reasoner="own")
-    with pytest.raises(UsageError, match="there is a store already"):
-        index("t.ofn", "kit.nt", "kg", replace_store=False)
+    with pytest.raises(UsageError, match="there is a store already") as caught:
+        index("t.ofn", "kit.nt", "kg")
+    assert "replace_store=True" in caught.value.remedy
+    assert held(files / "kg") == ("urn:t#tom", 1, "consistent")
     refused = index("t.ofn", "bad.nt", "kg", replace_store=True, reasoner="own")
     assert refused.verdict is Verdict.INCONSISTENT and "stays as it was" in refused.evidence.notes[-1]
     assert held(files / "kg") == ("urn:t#tom", 1, "consistent")
-    index("t.ofn", "bad.nt", "kg", reasoner="own")
+    index("t.ofn", "bad.nt", "kg", replace_store="always", reasoner="own")
     assert held(files / "kg")[1:] == (2, "inconsistent")
 
 

@@ -194,7 +194,7 @@ def test_what_was_left_out_is_counted_and_printed(tmp_path: Path) -> None:
     assert shiq("compact", "--store", "kg", cwd=tmp_path).returncode == 0
     told = shiq("status", "--store", "kg", cwd=tmp_path)
     assert (
-        "left out when the data was read, and in no check: 3 malformed (`shiq export --store DIR --aside` prints them)"
+        "left out when the data was read, and in no check: 3 malformed (`shiq export --store kg --aside` prints them)"
         in told.stdout
     )
     assert "d.nt:6: malformed" in shiq("export", "--store", "kg", "--aside", cwd=tmp_path).stdout

@@ -14,7 +14,7 @@ from jobs.checking.base import AddSetSize, Findings, OpenBase, Telling
 from jobs.checking.inputs import OUTSIDE, is_outside, is_read_by_form
 from jobs.checking.options import ASK, ELSEWHERE, Clock, Options
 from shiq.amounts import count
-from shiq.errors import UsageError
+from shiq.errors import UsageError, at_store
 from shiq.model import Assertion
 from shiq.offers import offers
 from shiq.reading import Place, Places, nowhere
@@ -183,7 +183,7 @@ def _verdict(
         return Verdict.INCONSISTENT, ""
     reasons: list[str] = []
     if not base.is_certified:
-        reasons.append(_not_certified(base))
+        reasons.append(at_store(_not_certified(base), base.store))
     open_ones: dict[str, list[Leftover]] = {}
     for leftover in leftovers:
         if blocks(leftover, options.allow, options.fail_on):

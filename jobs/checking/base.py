@@ -27,7 +27,7 @@ class OpenBase:
     a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches that went in before, and the
     labels of the TBox's terms; the ``snapshot`` of a store that it is, 0 for any other base; ``assertions``: A, where this
     process can list it, and ``vocabulary``: the classes and properties that A speaks of, or more; ``reach``: what of T
-    was reached, kept for as long as T and A are the same (`jobs.checking.outside`)."""
+    was reached, kept for as long as T and A are the same (`jobs.checking.outside`); ``store``: the path of the store."""
 
     tbox: TBox
     knowledge_base: KnowledgeBase
@@ -40,6 +40,7 @@ class OpenBase:
     assertions: Callable[[], Iterable[Assertion]] | None = tuple
     vocabulary: Callable[[], frozenset[str]] = frozenset
     reach: dict[object, Reach] = field(default_factory=dict)
+    store: str = ""
 
     @property
     def is_certified(self) -> bool:

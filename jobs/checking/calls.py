@@ -22,7 +22,7 @@ from jobs.checking.inputs import (
     sources_of,
     well_typed,
 )
-from jobs.checking.options import ALWAYS, BUILDERS, STORE, Clock, Options, load, settings_of, takes_settings
+from jobs.checking.options import BUILDERS, STORE, Clock, Options, load, settings_of, takes_settings
 from jobs.checking.session import Session
 from shiq.result import Result
 
@@ -122,7 +122,7 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         of_tbox, of_data = now.ontology.leftovers, now.data.leftovers
         # What was allowed of the data stays so; of a new TBox nothing was.
         known = (*(agreed(of_tbox, before) if tbox is None else of_tbox), *agreed(of_data, before))
-        leftovers = (*known, *aside, *told_aside(asides))
+        leftovers = (*known, *aside, *told_aside(asides, path))
         question = BaseQuestion(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
         prepared, result = prepare_and_certify(question)
         certificate = certificate_of(result, options)
@@ -159,15 +159,15 @@ def index(
     store: str | Path,
     *,
     repair: Repair | None = None,
-    replace_store: bool | str = ALWAYS,
+    replace_store: bool | str = False,
     **settings: Any,
 ) -> Result:
     """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
     uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store.
 
-    ``replace_store``: what becomes of a store that is there already. False: `UsageError`; True: it is replaced by a base that is
-    consistent, or undetermined where the old one was not consistent, and else stays as it was, with a note in the result;
-    "always": it is replaced. Settings as in `check_insertions`."""
+    ``replace_store``: what becomes of a store that is there already. False: `UsageError`, as without --replace; True: it is
+    replaced by a base that is consistent, or undetermined where the old one was not consistent, and else stays as it was, with a
+    note in the result; "always": it is replaced. Settings as in `check_insertions`."""
     from jobs.checking.certifying import BaseQuestion, certificate_of, index_far, prepare_and_certify, reading_in_time
 
     options, keeper = Options(**settings_of(settings)), load(STORE)
@@ -197,7 +197,7 @@ def index(
                 clock.stage("setting conflicts aside")
         from shiq.aside import told_aside
 
-        told = (*of_tbox, *of_data, *told_aside(asides))
+        told = (*of_tbox, *of_data, *told_aside(asides, path))
         prepared, result = prepare_and_certify(BaseQuestion(ontology, given_abox, told, ledger, options, asked, clock))
         if refusal := place.refusal(result.verdict):
             return with_note(result, refusal)

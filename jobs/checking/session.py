@@ -26,7 +26,7 @@ from jobs.checking.inputs import (
     stands_whatever_hermit_says,
 )
 from jobs.checking.options import STORE, Clock, Options, begun, engine_named, load, settings_of
-from shiq.errors import StoreError
+from shiq.errors import StoreError, at_store
 from shiq.left_out import Spool, of_data
 from shiq.model import TBox
 from shiq.reading import Place
@@ -269,14 +269,15 @@ class Session:
         certificate = held.to_dict() if held else {}
         tbox: TBox = read_by_form(self._store.tbox, options.allow.union(certificate.get("allowed", ())))
         told: tuple[Leftover, ...] = ()
+        path = str(self._store.path)
         if asides := self._store.asides:
             from shiq.aside import told_aside
 
-            told = told_aside(asides)
+            told = told_aside(asides, path)
         return OpenBase(
             tbox,
             self.knowledge_base(options.engine, None if tbox is self._store.tbox else tbox),
-            (*agreed(self._store.leftovers, certificate), *told),
+            (*(replace(x, hint=at_store(x.hint, path)) for x in agreed(self._store.leftovers, certificate)), *told),
             certificate,
             self._store.ontologies,
             f"{self._store.snapshot}.",
@@ -285,6 +286,7 @@ class Session:
             self._store.export,
             self._store.vocabulary,
             self._reach,
+            path,
         )
 
 

@@ -129,7 +129,7 @@ def read_json(store: Place, file: DataFile) -> object:
     except OSError as error:
         raise unreadable(store, file, error) from error
     if hashlib.sha256(content).hexdigest() != file.sha256:
-        raise damaged(path)
+        raise damaged(path, store=store)
     return json.loads(content)
 
 
@@ -141,23 +141,24 @@ def verify(store: Place, file: DataFile) -> None:
     except OSError as error:
         raise unreadable(store, file, error) from error
     if (size, digest) != (file.bytes, file.sha256):
-        raise damaged(path)
+        raise damaged(path, store=store)
 
 
 def unreadable(store: Place, file: DataFile, error: OSError) -> StoreError:
     """What is said of a ``file`` that could not be read."""
-    return StoreError(f"{store / file.path}: cannot be read ({error.strerror})", MOVED)
+    return StoreError(f"{store / file.path}: cannot be read ({error.strerror})", MOVED, store)
 
 
-def damaged(path: Path, what: str = "it is not as it was written") -> StoreError:
-    """What is said of a file at ``path`` that is not as it was written. A copy goes, so that it is fetched anew."""
+def damaged(path: Path, what: str = "it is not as it was written", store: Place | str = "") -> StoreError:
+    """What is said of a file of ``store`` at ``path`` that is not as it was written. A copy goes, so that it is fetched anew."""
     # Loaded where something is damaged, or far.
     from shiq.remote.copies import is_copy
 
     if is_copy(path):
         path.unlink(missing_ok=True)
-        return StoreError(f"{path}: the copy of a file of the store is damaged ({what})", COPIED)
-    return StoreError(f"{path}: the file is damaged ({what})", DAMAGED)
+        return StoreError(f"{path}: the copy of a file of the store is damaged ({what})", COPIED, store)
+    root = store or next((folder for folder in path.parents if (folder / "store.json").exists()), "")
+    return StoreError(f"{path}: the file is damaged ({what})", DAMAGED, root)
 
 
 def _digest(path: Path) -> tuple[int, str]:

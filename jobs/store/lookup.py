@@ -207,7 +207,7 @@ def mapped(store: Place, file: DataFile, key: str) -> MappedFile:
         with path.open("rb") as source:
             pages = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
         if len(pages) != file.lookup:
-            raise damaged(path, f"it has {len(pages):,} bytes and was written with {file.lookup:,}")
+            raise damaged(path, f"it has {len(pages):,} bytes and was written with {file.lookup:,}", store)
         blocks = Blocks(path, pages, file.lookup_digest) if file.lookup_digest else None
         if blocks is not None:
             _verify_footer(blocks)
@@ -216,7 +216,7 @@ def mapped(store: Place, file: DataFile, key: str) -> MappedFile:
             batch = reader.get_batch(0)
             arrays = {name: batch.column(name) for name in batch.schema.names}
     except (OSError, ValueError, pa.ArrowInvalid) as error:
-        raise StoreError(f"{store / name}: cannot be read ({error})", MOVED) from error
+        raise StoreError(f"{store / name}: cannot be read ({error})", MOVED, store) from error
     columns = {n: a if pa.types.is_large_string(a.type) else stored_ints(a) for n, a in arrays.items()}
     if blocks is None:
         return MappedFile(key, columns)

@@ -209,15 +209,18 @@ def read_manifest(store: Place) -> Manifest:
         if value["format"] != FORMAT:
             raise ValueError(value["format"])
     except FileNotFoundError as error:
-        raise StoreError(f"{store}: there is no store here", "Build one with `shiq index --tbox T --store DIR ABOX…`.") from error
+        raise StoreError(
+            f"{store}: there is no store here", "Build one with `shiq index --tbox T --store DIR ABOX…`.", store
+        ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(
-            f"{store / MANIFEST}: not the manifest of a store ({error!r})", f"Build the store again: {BUILD_ANEW}."
+            f"{store / MANIFEST}: not the manifest of a store ({error!r})", f"Build the store again: {BUILD_ANEW}.", store
         ) from error
     if value.get("version") not in READ:
         raise StoreError(
             f"{store}: the store has format version {value.get('version')}, this program reads {' and '.join(map(str, READ))}",
             f"Build it again ({BUILD_ANEW}), or use the program that wrote it.",
+            store,
         )
     try:
         told = value.get("sha256", "")
@@ -225,7 +228,7 @@ def read_manifest(store: Place) -> Manifest:
             raise ValueError("it is not as it was written")
         return manifest_of(value, stamp)
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{store / MANIFEST}: the manifest is damaged ({error})", DAMAGED) from error
+        raise StoreError(f"{store / MANIFEST}: the manifest is damaged ({error})", DAMAGED, store) from error
 
 
 def _local_text(store: Path) -> tuple[str, str]:
@@ -239,6 +242,7 @@ def _local_text(store: Path) -> tuple[str, str]:
             raise StoreError(
                 f"{store}: the store was never finished",
                 "Build it again: `shiq index --tbox T --store DIR ABOX…`; what is there is overwritten.",
+                store,
             )
         raise StoreError(f"{store}: not a store, it has no {MANIFEST}", "Name the directory that `shiq index --store` wrote.")
     return file.read_text(encoding="utf-8"), ""

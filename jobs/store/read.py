@@ -144,7 +144,7 @@ class Store:
     def tbox(self) -> owl.TBox:
         found = decode(self._document("tbox"))
         if not isinstance(found, owl.TBox):
-            raise StoreError(f"{self.path}: the TBox is damaged", f"Build the store again: {BUILD_ANEW}.")
+            raise StoreError(f"{self.path}: the TBox is damaged", f"Build the store again: {BUILD_ANEW}.", self.path)
         return found
 
     @cached_property
@@ -352,6 +352,7 @@ def status(store: Store) -> dict[str, Any]:
     }
     counts = ("individuals", "class_assertions", "role_assertions", "data_assertions")
     return {
+        "store": str(store.path),
         "snapshot": manifest.snapshot,
         "created": manifest.created,
         "assertions": manifest.assertions,
@@ -390,6 +391,6 @@ def _positions(keys: Ints, wanted: Ints, store: Place) -> Ints:
     found = positions(keys, wanted)
     if len(wanted) and (not len(keys) or np.any(keys[np.minimum(found, len(keys) - 1)] != wanted)):
         raise StoreError(
-            f"{store}: the store names something that its dictionary does not hold", f"Build it again: {BUILD_ANEW}."
+            f"{store}: the store names something that its dictionary does not hold", f"Build it again: {BUILD_ANEW}.", store
         )
     return found

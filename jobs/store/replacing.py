@@ -71,7 +71,8 @@ def claim_place(path: Place, replace: bool | str) -> Replacement:
     elif not replace:
         raise UsageError(
             f"{path}: there is a store already ({standing})",
-            "Add --replace to build it anew (the old one stays until the new one is complete), or name another place by --store.",
+            "Add --replace (in Python replace_store=True) to build it anew, or name another place by --store. The old one stays "
+            "until the new one is complete.",
         )
     return Replacement(path, standing, replace == ALWAYS)
 

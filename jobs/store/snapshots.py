@@ -43,6 +43,7 @@ def manifest_at(store: Place, present: Manifest, snapshot: int) -> Manifest:
     raise StoreError(
         f"{store}: snapshot {snapshot} is not kept; there are: {', '.join(map(str, reversed(known)))}",
         "Name one of these; `shiq status --store DIR` says more about them.",
+        store,
     )
 
 
@@ -54,4 +55,5 @@ def _read(store: Place, file: DataFile) -> Manifest:
         raise StoreError(
             f"a snapshot that was kept cannot be read: {what}",
             "The present one is not concerned; `shiq compact --store DIR` lets the older ones go.",
+            store,
         ) from error

@@ -116,7 +116,7 @@ class ParquetTable:
             with pq.ParquetFile(file_at(self.store, file.path)) as parquet:
                 return _columns(parquet.read())
         except (OSError, pa.ArrowInvalid) as error:
-            raise StoreError(f"{self.store / file.path}: cannot be read ({error})", MOVED) from error
+            raise StoreError(f"{self.store / file.path}: cannot be read ({error})", MOVED, self.store) from error
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ class ParquetTable:
             try:
                 parquet = pq.ParquetFile(file_at(self.store, entry.path), memory_map=True)
             except (OSError, pa.ArrowInvalid) as error:
-                raise StoreError(f"{self.store / entry.path}: cannot be read ({error})", MOVED) from error
+                raise StoreError(f"{self.store / entry.path}: cannot be read ({error})", MOVED, self.store) from error
             files.append(parquet)
             metadata = parquet.metadata
             column = metadata.schema.names.index(self.key)
@@ -288,7 +288,7 @@ class ParquetTable:
         try:
             return parquet.read_row_groups(groups, use_threads=len(groups) > 1)
         except (OSError, pa.ArrowInvalid) as error:
-            raise StoreError(f"{self.store}: a file of the store is damaged ({error})", MOVED) from error
+            raise StoreError(f"{self.store}: a file of the store is damaged ({error})", MOVED, self.store) from error
 
 
 def _columns(table: pa.Table) -> Columns:

@@ -53,7 +53,7 @@ def verified(path: Place) -> VerifiedFiles:
     if faults:
         told = "\n  ".join(error.message for error in faults[:MOST_SHOWN])
         count = f"{len(faults):,} file{'s are' if len(faults) > 1 else ' is'} damaged or missing"
-        raise StoreError(f"{path}: {count}:\n  {told}", DAMAGED)
+        raise StoreError(f"{path}: {count}:\n  {told}", DAMAGED, path)
     return VerifiedFiles(files, size)
 
 
@@ -63,9 +63,9 @@ def check_sizes(path: Path, manifest: Manifest) -> None:
         try:
             size = (path / name).stat().st_size
         except OSError:
-            raise StoreError(f"{path / name}: the file is missing", DAMAGED) from None
+            raise StoreError(f"{path / name}: the file is missing", DAMAGED, path) from None
         if size != written:
-            raise damaged(path / name, f"it has {size:,} bytes and was written with {written:,}")
+            raise damaged(path / name, f"it has {size:,} bytes and was written with {written:,}", path)
 
 
 def _sizes(manifest: Manifest) -> dict[str, int]:

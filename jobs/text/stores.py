@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jobs.text.results import SHOWN, safe
+from shiq.errors import at_store
 from shiq.verdict import Leftover
 
 
@@ -18,7 +19,7 @@ def status_text(found: Mapping[str, Any]) -> str:
         certified += f": {certificate['reason']}" if certificate["reason"] else ""
     tables = found["tables"].values()
     kinds = ", ".join(f"{kind} {found[f'{kind}_assertions']:,}" for kind in ("class", "role", "data"))
-    return "\n".join(
+    text = "\n".join(
         [
             f"snapshot {found['snapshot']}, made {found['created']}",
             f"certificate: {certified}",
@@ -35,6 +36,7 @@ def status_text(found: Mapping[str, Any]) -> str:
             *_snapshots(found["snapshots"]),
         ]
     )
+    return at_store(text, found["store"])
 
 
 def _leftovers(found: Mapping[str, Any]) -> str:

@@ -126,6 +126,7 @@ class Remote(ABC):
             raise StoreError(
                 f"{error.message}. Whether the snapshot was put in place is not known",
                 "`shiq status --store DIR` says which one the store holds, once it can be reached.",
+                self,
             ) from error
 
     def overtaken(self) -> OvertakenError:

@@ -113,7 +113,7 @@ def index(
         if aside and aside.grows(built):
             return None
         found = replace(found_of(built), audit=audit_of(built, options))
-        left_over = (*built.read.leftovers, *told_aside(aside.asides or () if aside else ()))
+        left_over = (*built.read.leftovers, *told_aside(aside.asides or () if aside else (), store))
         result, certificate = answer(found, built.counts.assertions, _ledger(built.read), left_over)
         refusal = place.refusal(result.verdict) if place else ""
         if refusal:
