@@ -13,6 +13,7 @@ from shiq import vocabularies
 from shiq.check import certify, check_insertions, index, open_store
 from shiq.errors import UsageError
 from shiq.functional import read_document
+from shiq.rdf import read_ontology
 from shiq.result import Result
 from shiq.verdict import Verdict
 from tests.tools.vocabularies import SOURCES, compare, file_of
@@ -222,3 +223,52 @@ def test_the_command_lists_each_vocabulary(capsys: pytest.CaptureFixture[str]) -
         main(["vocabularies", "--json", "-"])
     found = json.loads(capsys.readouterr().out)["vocabularies"]
     assert [x["name"] for x in found] == [*vocabularies.NAMES] and all(x["answered"] for x in found)
+
+
+DCTERMS = IMPORT.replace("http://www.w3.org/2004/02/skos/core", "http://purl.org/dc/terms/")
+
+
+def test_a_declaration_rules_out_the_other_reading_of_an_imported_table(tmp_path: Path) -> None:
+    text = DCTERMS + "dcterms:creator a owl:ObjectProperty . :tom a :Cat ; dcterms:creator "
+    assert certified(tmp_path, text + ":ann .").verdict is Verdict.CONSISTENT
+    result = certified(tmp_path, text + "'Ann' .")
+    assert result.verdict is Verdict.UNDETERMINED and "a literal as value" in result.reason
+
+
+def test_a_declaration_that_an_imported_table_contradicts_is_told(tmp_path: Path) -> None:
+    text = IMPORT.replace("www.w3.org/2004/02/skos/core", "xmlns.com/foaf/0.1/")
+    result = certified(tmp_path, text + "foaf:name a owl:ObjectProperty . :tom a :Cat ; foaf:name :ann .")
+    assert any("foaf/0.1/name" in x.message for x in result.evidence.leftovers)
+
+
+def test_open_kinds_of_an_imported_table_are_told_in_one_line(tmp_path: Path) -> None:
+    result = certified(tmp_path, DCTERMS + ":tom a :Cat .")
+    assert [x.kind for x in result.evidence.leftovers] == ["vocabulary"]
+
+
+COPY = f"""@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix skos: <{SKOS}> .
+<http://www.w3.org/2004/02/skos/core> a owl:Ontology . skos:Concept a owl:Class ; owl:disjointWith skos:ConceptScheme .
+"""
+
+
+def test_a_copy_of_a_vocabulary_replaces_the_table_and_what_differs_is_told(tmp_path: Path) -> None:
+    (tmp_path / "copy.ttl").write_text(COPY.replace("skos:ConceptScheme .", "skos:Collection ."))
+    (tmp_path / "onto.ttl").write_text(HEAD + IMPORT + BOTH)
+    result = certify([tmp_path / "onto.ttl", tmp_path / "copy.ttl"], reasoner="own")
+    assert result.verdict is Verdict.CONSISTENT
+    (told,) = [x for x in result.evidence.leftovers if x.kind == "vocabulary"]
+    assert told.source.endswith("copy.ttl") and "differs from it: 45 axioms only in the table" in told.message
+    (tmp_path / "copy.ttl").write_text(COPY)
+    (tmp_path / "catalog.json").write_text('{"http://www.w3.org/2004/02/skos/core": "copy.ttl"}')
+    result = certify(tmp_path / "onto.ttl", reasoner="own", catalog=[tmp_path / "catalog.json"])
+    (told,) = [x.message for x in result.evidence.leftovers if x.kind == "vocabulary"]
+    assert result.verdict is Verdict.INCONSISTENT and "differs from it: 45 axioms only in the table" in told
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_a_vocabulary_s_own_file_does_not_differ_from_its_table(name: str) -> None:
+    path = file_of(Path(os.environ.get("SHIQ_VOCABULARIES", "none")), name)
+    if path is None:
+        pytest.skip(f"SHIQ_VOCABULARIES names no folder with a file of {name}")
+    reading = read_ontology([path])
+    assert [x.message for x in reading.leftovers if "replaces shiq's table" in x.message] == []

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+
+from shiq.amounts import count
+from shiq.functional import axiom_text
 from shiq.functional.reader import read_document
-from shiq.model import Signature
+from shiq.model import Axiom, DataProperty, DisjointUnion, InverseObjectProperties, ObjectProperty, Signature
+from shiq.rdf.kinds import OBJECT, Kinds
 from shiq.rdf.load import LoadedSources, StatedValue, add_assertions
+from shiq.signature import entities
 from shiq.verdict import Leftover
 from shiq.vocabularies import VocabularyTable
 
@@ -18,7 +24,7 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
         loaded.leftovers.append(Leftover("outside-shiq", message, name))
     loaded.sources.append(name)
     loaded.triples.begin(name)
-    loaded.axioms += (StatedValue(axiom, name) for _, axiom in document.axioms)
+    loaded.of_tables += (StatedValue(axiom, name) for _, axiom in document.axioms)
     add_assertions((StatedValue(assertion, name) for _, assertion in document.assertions), loaded)
     names = {kind: frozenset(iri for iri, of in table.kinds.items() if of == kind) for kind in {*table.kinds.values()}}
     either, none = names.get("property", frozenset()), frozenset[str]()
@@ -35,3 +41,46 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
     message = f"{table.label}: from shiq's table, {len(table.axioms):,} axioms"
     loaded.leftovers.append(Leftover("vocabulary", message, name))
     loaded.imports += ((iri, Leftover("missing-import", f"<{iri}> is imported, but not read", name)) for iri in table.imports)
+
+
+def differences(table: VocabularyTable, source: str, here: Collection[Axiom], kinds: Kinds) -> Iterator[Leftover]:
+    """What a ``source`` that is the vocabulary says otherwise than the table; ``here``: its axioms. What is of open kind is not
+    compared: other sources may have settled it."""
+    document = read_document(f"Ontology({chr(10).join(table.axioms)})", source, "v")
+    open_names = {iri for iri, kind in table.kinds.items() if kind == "property"} | document.signature.open_properties
+    open_names |= table.beyond.keys()
+    known = [axiom for _, axiom in document.axioms]
+
+    def comparable(axioms: Collection[Axiom], others: Collection[Axiom]) -> list[str]:
+        there = set(map(_without_order, others))
+        new = (x for x in axioms if _without_order(x) not in there)
+        return sorted(axiom_text(x) for x in new if open_names.isdisjoint(e.iri for e in entities(x)))
+
+    new, absent = comparable(here, known), comparable(known, here)
+    terms = sorted(iri for iri in table.kinds if not kinds.is_entity(iri) and iri not in open_names)
+    counts = ((new, "axiom", "here"), (absent, "axiom", "in the table"), (terms, "term", "in the table"))
+    if new or absent or terms:
+        what = ", ".join(f"{count(len(found), text)} only {where}" for found, text, where in counts if found)
+        first = (new or absent or terms)[0]
+        message = f"it replaces shiq's table of {table.label}, and differs from it: {what}, first: {first}"
+        yield Leftover("vocabulary", message, source)
+
+
+def _without_order(axiom: Axiom) -> object:
+    """The axiom, such that two which differ in the order of equivalent, disjoint or inverse members are the same."""
+    is_symmetric = isinstance(axiom, InverseObjectProperties) or type(axiom).__name__.startswith(("Equivalent", "Disjoint"))
+    fields = [getattr(axiom, name) for name in type(axiom).__match_args__]
+    members = fields[0] if isinstance(fields[0], tuple) else fields
+    return (type(axiom), frozenset(members)) if is_symmetric and not isinstance(axiom, DisjointUnion) else axiom
+
+
+def drop_other_readings(loaded: LoadedSources, kinds: Kinds) -> Iterator[StatedValue[Axiom]]:
+    """The axioms of tables but for the reading that a declaration of the ontology's own, or a use, rules out."""
+    dropped: set[object] = set()
+    for iri in loaded.both:
+        found = kinds.logical_kinds(iri)
+        if len(found) == 1:
+            dropped.add(DataProperty(iri) if found == {OBJECT} else ObjectProperty(iri))
+    for item in loaded.of_tables:
+        if not dropped or dropped.isdisjoint(entities(item.value)):
+            yield item

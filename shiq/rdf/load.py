@@ -53,8 +53,8 @@ class LoadedSources:
     leftover for each if nothing answers it; ``whole``: leftovers of which each line is at hand, and these lines; ``ledger``: what
     is accounted for already; ``labels``: as `Document.labels`; ``of_annotations``: as `Document.of_annotations`, with the source;
     ``uses``: of properties, other than by triples; ``apart``: individuals that are different from each other, in long lists;
-    ``both``: names that a known vocabulary's table has as two kinds, since nothing says which; ``vocabulary``: which tables
-    count, None for all; ``documents``: the ontology IRIs of each source;
+    ``of_tables``: axioms of known vocabularies; ``both``: names that these have as two kinds, since nothing says which;
+    ``vocabulary``: which tables count, None for all; ``documents``: the ontology IRIs of each source;
     ``unmet``: what a catalog says of imports that it does not meet, by their IRIs without an empty fragment."""
 
     triples: Triples = field(default_factory=Triples)
@@ -73,6 +73,7 @@ class LoadedSources:
     uses: list[Use] = field(default_factory=list)
     apart: list[tuple[Place, tuple[str, ...]]] = field(default_factory=list)
     unmet: dict[str, UnmetImport] = field(default_factory=dict)
+    of_tables: list[StatedValue[owl.Axiom]] = field(default_factory=list)
     both: set[str] = field(default_factory=set)
     vocabulary: VocabularyChoice | None = None
     documents: dict[str, set[str]] = field(default_factory=dict)
@@ -136,7 +137,8 @@ def load(
         if _is_rdf(source):
             if i >= len(known) and len(loaded.triples) == begun:
                 raise InputError(f"{source.name} is imported, but holds no triple", "Is it the right file? Fetch it again.")
-            loaded.ontologies |= document_iris(loaded.triples, begun)
+            loaded.documents[source.name] = document_iris(loaded.triples, begun)
+            loaded.ontologies |= loaded.documents[source.name]
     raise AssertionError
 
 
@@ -216,6 +218,7 @@ def _document(document: Document, name: str, loaded: LoadedSources) -> None:
     _add_signature(document.signature, loaded)
     loaded.labels += document.labels
     loaded.ontologies.update(document.iris)
+    loaded.documents[name] = {*document.iris}
     add_assertions((StatedValue(assertion, name, line) for line, assertion in document.assertions), loaded)
     loaded.of_annotations += ((name, *found) for found in document.of_annotations)
     loaded.uses += (Use(iri, kind, name, line, count) for kind, iri, line, count in document.properties)

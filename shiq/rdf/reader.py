@@ -54,6 +54,7 @@ def read_ontology(
     """
     loaded = load(sources, scope, progress, catalog, vocabulary=vocabulary)
     reader = _Reader(loaded, closed=closed)
+    reader.compare_copies()
     axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
     from shiq.profile import split_axioms
@@ -150,6 +151,10 @@ class _Reader:
         self.reified = self._imply()
         base = loaded.signature if fixed is None else fixed | loaded.signature
         self.kinds, problems = find_kinds(graph, base, fixed, loaded.uses, loaded.vocabulary)
+        if loaded.of_tables:
+            from shiq.rdf.known_vocabularies import drop_other_readings
+
+            loaded.axioms += drop_other_readings(loaded, self.kinds)
         expressions = None
         # Most data says nothing of the vocabulary, nor anything of individuals that takes more than a triple.
         if len(graph):
@@ -193,6 +198,22 @@ class _Reader:
         """Names that count as two kinds: properties of open kind and their fillers, here or in a reading that is passed on."""
         before = (leftover.term for leftover in self.loaded.leftovers if leftover.kind == "two-readings")
         return {*self.mapping.in_both_readings, *self.mapping.open_fillers, *self.two, *self.loaded.both, *before}
+
+    def compare_copies(self) -> None:
+        """Tells where a source that is a known vocabulary says something else than shiq's table of it."""
+        if not len(self.graph) and not self.loaded.axioms:
+            return
+        from shiq.vocabularies import VocabularyChoice
+
+        choice = self.loaded.vocabulary or VocabularyChoice()
+        for source, iris in self.loaded.documents.items():
+            for table in {table for iri in iris if (table := choice.answering(iri)) is not None}:
+                from shiq.rdf.known_vocabularies import differences
+
+                here = {item.value for item in self.loaded.axioms if item.source == source}
+                placed = ((item.value, self.triples.place(self.graph.rows[item.main])[0]) for item in self.mapping.axioms)
+                here.update(value for value, name in placed if name == source)
+                self.accounts.leftovers += differences(table, source, here, self.kinds)
 
     def axioms(self) -> list[owl.Axiom]:
         """Every axiom, as often as it was read."""
