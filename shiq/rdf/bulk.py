@@ -23,6 +23,7 @@ from shiq.rdf.vocabulary import (
     BUILT_IN_OBJECT,
     DATATYPES,
     INDIVIDUAL_TYPES,
+    KNOWN,
     PLAIN_CLASSES,
     PLAIN_PROPERTIES,
     SWRL,
@@ -284,7 +285,7 @@ def _foreign(triples: Triples, known: Signature, unknown: Flags, names: npt.NDAr
     from shiq.rdf.namespaces import OwnNamespaces
 
     in_axioms = known.classes | known.object_properties | known.data_properties | known.datatypes
-    own = OwnNamespaces(in_axioms, known.declared & in_axioms if known.declared else in_axioms)
+    own = OwnNamespaces(in_axioms | KNOWN, (known.declared & in_axioms if known.declared else in_axioms) | KNOWN)
     foreign = _flags(triples, distinct(names[unknown]), lambda term: own.is_foreign(str(term)))
     found: Flags = unknown & foreign[names]
     return found

@@ -12,11 +12,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
-
-from shiq.rdf.vocabulary import local_name
 
 #: All OBO ontologies share this folder; the prefix before the number tells them apart.
 _OBO = "http://purl.obolibrary.org/obo/"
@@ -56,8 +54,9 @@ class OwnNamespaces:
         return frozenset(map(namespace_of, self._names)).difference(map(namespace_of, self._declared))
 
     def is_foreign(self, iri: str) -> bool:
-        """Whether ``iri`` lies neither in an own namespace nor in one that nearly is."""
-        return bool(namespace_of(iri)) and not self.nearest(iri)
+        """Whether ``iri`` lies neither in an own namespace nor in one that nearly is. A file's address is a name that was meant
+        to be relative to another base, or was misspelt so that it has no scheme."""
+        return bool(namespace_of(iri)) and not iri.startswith("file:") and not self.nearest(iri)
 
     def _nearest(self, iri: str) -> str:
         """The own namespace that ``iri`` lies in, or that its namespace is nearly; "" if there is none."""
@@ -66,7 +65,7 @@ class OwnNamespaces:
         if core in self._own and (space not in self._used or self._is_near_name(iri, space)):
             return self._own[core]
         near = next((namespace for own, namespace in self._own.items() if namespace != space and _is_near(core, own)), "")
-        return near or self._misspelt(iri) or self._without_separator.get(_squeezed(iri), "") or self._run_together(iri, core)
+        return near or self._misspelt(iri) or self._run_together(iri, core) or self._doubled(iri)
 
     def _is_near_name(self, iri: str, space: str) -> bool:
         """Whether the local name of ``iri`` nearly is one that the ontology has in the namespace."""
@@ -75,32 +74,34 @@ class OwnNamespaces:
         return bool(get_close_matches(local, others, 1, 0.8)) or any(_distance(local, other) <= 2 for other in others)
 
     def _misspelt(self, iri: str) -> str:
-        """The own namespace of a name that differs from ``iri`` in one or two letters before the local name."""
-        local = local_name(iri)
-        before = _core(iri.removesuffix(local))
-        for name in self._by_local_name.get(local, ()):
-            other = _core(name.removesuffix(local))
-            if abs(len(before) - len(other)) <= 2 and _distance(before, other) <= 2:
-                return namespace_of(name)
+        """The namespace of a name that differs from ``iri`` in one or two letters and in separators, wherever they are."""
+        for text in {_squeezed(iri), _squeezed(iri.replace("https:", "http:")), _squeezed(iri.replace("http:", "https:"))}:
+            for space, (start, names) in self._squeezed_names.items():
+                for end, distance in _ends(start, text):
+                    if text[end:] in names or (distance < 2 and not names.isdisjoint(_shortened(text[end:]))):
+                        return space
         return ""
 
     @cached_property
-    def _by_local_name(self) -> dict[str, list[str]]:
-        """The names that end alike."""
-        found: dict[str, list[str]] = {}
+    def _squeezed_names(self) -> dict[str, tuple[str, frozenset[str]]]:
+        """By namespace what it squeezes to, and its local names, whole and with any one letter left out."""
+        found: dict[str, tuple[str, set[str]]] = {}
         for name in sorted(self._names):
-            found.setdefault(local_name(name), []).append(name)
-        return found
+            space = namespace_of(name)
+            names = found.setdefault(space, (_squeezed(space), set()))[1]
+            names.update(_shortened(_squeezed(name[len(space) :])))
+        return {space: (start, frozenset(names)) for space, (start, names) in found.items()}
+
+    def _doubled(self, iri: str) -> str:
+        """The own namespace that stands inside of ``iri``, as behind a prefix that was expanded twice, or behind a base."""
+        inside = next((space for space in self._squeezed_names if iri.find(space, 1) > 0), "")
+        again = iri.rfind("http", 1)
+        return inside or (self._nearest(iri[again:]) if again > 0 else "")
 
     def _run_together(self, iri: str, core: str) -> str:
         """The own namespace that ``iri`` begins with, the separator behind it left out, as by a prefix that lacks it."""
         text = _core(iri)
         return next((space for own, space in self._own.items() if len(core) < len(own) and text.startswith(own)), "")
-
-    @cached_property
-    def _without_separator(self) -> dict[str, str]:
-        """The namespace of each name by the name's letters."""
-        return {_squeezed(name): namespace_of(name) for name in self._names}
 
 
 #: Deletes what separates the parts of a name.
@@ -108,7 +109,30 @@ _SEPARATORS = str.maketrans("", "", "/#:_")
 
 
 def _squeezed(iri: str) -> str:
-    return iri.translate(_SEPARATORS)
+    """The letters of ``iri``, without what separates them and what tells nothing."""
+    return iri.lower().replace("://www.", "://").translate(_SEPARATORS)
+
+
+def _shortened(text: str) -> set[str]:
+    """``text``, and each text that lacks one of its letters. Two texts are one letter apart only if these meet."""
+    return {text, *(text[:i] + text[i + 1 :] for i in range(len(text)))}
+
+
+def _ends(start: str, text: str) -> Iterator[tuple[int, int]]:
+    """Where ``text`` can be cut so that at most two letters tell the part before from ``start``, with how many these are; two
+    letters in the wrong order count once (optimal string alignment)."""
+    older: dict[int, int] = {}
+    row = {j: j for j in range(3)}
+    for i, letter in enumerate(start, 1):
+        oldest, older, row = older, row, {}
+        for j in range(max(i - 2, 0), min(i + 2, len(text)) + 1):
+            same = older.get(j - 1, 3) + (j < 1 or text[j - 1] != letter)
+            row[j] = min(older.get(j, 3) + 1, row.get(j - 1, 3) + 1, same)
+            if i > 1 and j > 1 and text[j - 2 : j] == letter + start[i - 2]:
+                row[j] = min(row[j], oldest.get(j - 2, 3) + 1)
+        if not row or min(row.values()) > 2:
+            return
+    yield from ((end, distance) for end, distance in row.items() if distance <= 2)
 
 
 def _core(namespace: str) -> str:
