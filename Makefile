@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: demo demo-consistency demo-building demo-discovery test setup lint test-slow test-differential test-graphframes test-lake test-scale peers bench bench-scale clean
+.PHONY: demo demo-consistency demo-building demo-discovery test setup lint test-slow test-differential test-graphframes test-lake test-scale test-door peers bench bench-scale clean
 
 setup: $(VENV)/.installed
 
@@ -88,6 +88,10 @@ test-lake: setup
 # Object stores, killed workers, writers at once, ranges, N by ranges, and LUBM-100: half an hour, 5 GB of disk
 test-scale: setup
 	$(BIN)/python -m pytest -m scale -n0
+
+# The first run on ontologies that others publish (SHIQ_DATA/lov), certified without options and beside HermiT: half an hour
+test-door: setup
+	SHIQ_DOOR=1 $(BIN)/python -m pytest -n0 tests/test_door.py
 
 # Other reasoners for `shiq evaluate --peers`, and itemset miners for the bench row discovery, into a directory of the user's. HermiT is LGPL; Pellet and Openllet are AGPL-3.0 and
 # come only with: make peers PEERS=--accept-agpl
