@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from abox_ops.conflicts.core import core
-from abox_ops.conflicts.hitting_sets import groups_of, hitting_sets
+from abox_ops.conflicts.hitting_sets import groups_of, hitting_sets, next_removal
 from abox_ops.conflicts.justify import Checker, Justifier
 from abox_ops.conflicts.raw_conflict import RawConflict
 from abox_ops.conflicts.shrink import SMALL, areas
 from abox_ops.conflicts.support import Supports
+from abox_ops.conflicts.told_cores import ToldCores
 from abox_ops.conflicts.turns import SAMPLE, Turns
 from abox_ops.engine import AddSet
 from abox_ops.labels.calculus import EMPTY, Label
@@ -85,20 +86,21 @@ class Explainer(Justifier):
         candidates: dict[frozenset[owl.Assertion], list[owl.Assertion]] = {}
         group_of: dict[frozenset[owl.Assertion], tuple[str, ...]] = {}
         supports.fetch(individual for near in todo for individual in near)
+        told = ToldCores(supports, self._data(add_set.tbox), todo, known_alone(self.found), self._is_enough).run()
         for i, group in enumerate(todo):
-            if self._is_over() or len(self.found) + len(candidates) >= self.limit:
+            if self._is_enough(len(candidates)):
                 self.unexplained += len(todo) - i
                 self.complete = False
                 break
-            near_by = self._areas(supports, add_set, group)
-            if not near_by:
+            near_by = told[group] if group in told else self._areas(supports, add_set, group)
+            if near_by is None:
                 self.unexplained += 1
                 self.complete = False
                 continue
             for area in near_by:
-                inserted, base = _split(add_set, area)
+                base, inserted = supports.split(area)
                 self.unsure = False
-                kept = self._shrunk(inserted, lambda part, base=base: self._refutes(add_set.tbox, [*part, *base]))  # type: ignore[misc]
+                kept = self._blamed(add_set.tbox, base, inserted)
                 if self._is_over():
                     # What is too large would blame insertions that have nothing to do with it.
                     self.unexplained += 1
@@ -116,19 +118,37 @@ class Explainer(Justifier):
                     turns.learn(group_of[key], *_cause(self.found[key], add_set.tbox))
         return new
 
-    def _areas(self, supports: Supports, add_set: AddSet, group: tuple[str, ...]) -> list[list[owl.Assertion]]:
+    def _is_enough(self, more: int) -> bool:
+        """Whether no conflicts are looked for but those found and ``more``."""
+        return self._is_over() or len(self.found) + more >= self.limit
+
+    def _blamed(self, tbox: ClausalTBox, base: list[owl.Assertion], inserted: list[owl.Assertion]) -> list[owl.Assertion]:
+        """A minimal part of ``inserted`` that contradicts with ``base``, as all of it does. What is left of a single one is
+        it: A by itself is consistent."""
+        if len(inserted) == 1 and self.is_base_consistent:
+            return inserted
+        return self._shrunk(inserted, lambda part: self._refutes(tbox, [*part, *base]))
+
+    def _areas(self, supports: Supports, add_set: AddSet, group: tuple[str, ...]) -> list[list[owl.Assertion]] | None:
         """Small sets of assertions around ``group`` that are inconsistent by themselves and share no insertion: what refutations
-        rest on, where the reasoner tells. None if time runs out."""
-        tbox = add_set.tbox
-        for part in supports.sets(group):
-            found = self._cores(add_set, part) if len(part) > SMALL else []
-            if found:
-                return found
-            if self._refutes(tbox, part):
-                return areas(part, lambda smaller: self._refutes(tbox, smaller))
-            if self._is_over():
-                break
-        return []
+        rest on, where the reasoner tells. Empty where a conflict that is known explains ``group``, None if time runs out.
+
+        The own reasoner is asked further and further around with a small budget, before anything is asked in full.
+        """
+        tbox, known = add_set.tbox, known_alone(self.found)
+        for asked in (self._attempted, self._refutes):
+            for part in supports.sets(group):
+                open_ = [a for a in part if a not in known]
+                found = self._cores(add_set, open_) if len(open_) > SMALL and asked == self._attempted else []
+                if found:
+                    return found
+                if asked(tbox, open_):
+                    return areas(open_, lambda smaller: self._refutes(tbox, smaller))
+                if len(open_) < len(part) and asked(tbox, part):
+                    return []
+                if self._is_over():
+                    return None
+        return None
 
     def _cores(self, add_set: AddSet, part: list[owl.Assertion]) -> list[list[owl.Assertion]]:
         """What one refutation of ``part`` rests on, then one of the rest without its insertions, and so on."""
@@ -144,15 +164,6 @@ class Explainer(Justifier):
                 break
             part = [a for a in part if a not in gone]
         return found
-
-    def _local(self, supports: Supports, tbox: ClausalTBox, group: tuple[str, ...]) -> list[owl.Assertion] | None:
-        """A set of assertions around ``group`` that is inconsistent by itself, or None if time runs out."""
-        for part in supports.sets(group):
-            if self._refutes(tbox, part):
-                return part
-            if self._is_over():
-                return None
-        return None
 
     def _minimal(
         self, candidates: dict[frozenset[owl.Assertion], list[owl.Assertion]], add_set: AddSet
@@ -213,10 +224,11 @@ class Explainer(Justifier):
             rest = sorted(key - {out}, key=repr)
             smaller_set, groups = self.check(abox_of(rest))
             if groups:
-                local = self._local(Supports(self.decider.space(smaller_set.tbox), smaller_set), smaller_set.tbox, groups[0])
+                supports = Supports(self.decider.space(smaller_set.tbox), smaller_set)
+                local = next((part for part in supports.sets(groups[0]) if self._refutes(smaller_set.tbox, part)), None)
                 if local is None:
                     continue
-                inserted, wider = _split(smaller_set, local)
+                wider, inserted = supports.split(local)
                 kept = frozenset(self._shrunk(inserted, lambda part: self._refutes(smaller_set.tbox, [*part, *wider])))  # noqa: B023
                 return self._smaller(kept, wider, smaller_set)
         return [(key, base)]
@@ -231,7 +243,7 @@ class Explainer(Justifier):
         tried: set[frozenset[owl.Assertion]] = set()
         laid, onto = frozenset[owl.Assertion](), None
         while self.found and not self._is_over() and len(self.found) < self.limit:
-            removed, paths = self._next_removal(tried)
+            removed, paths = next_removal(list(self.found), tried)
             if not paths:
                 return
             if len(removed) >= len(insertions) and removed.issuperset(insertions):
@@ -273,20 +285,6 @@ class Explainer(Justifier):
         found, self.unsure = not groups and not self.unsure, before
         return found
 
-    def _next_removal(self, tried: set[frozenset[owl.Assertion]]) -> tuple[set[owl.Assertion], set[frozenset[owl.Assertion]]]:
-        """One untried minimal hitting set of each group, all together; nothing if every one has been tried."""
-        removed: set[owl.Assertion] = set()
-        fresh: set[frozenset[owl.Assertion]] = set()
-        for group in groups_of(list(self.found)):
-            hitting = hitting_sets(group)
-            if not hitting:
-                continue  # a conflict without insertions: A by itself, which nothing taken away mends
-            untried = next((h for h in hitting if h not in tried), None)
-            if untried is not None:
-                fresh.add(untried)
-            removed |= untried if untried is not None else hitting[0]
-        return removed, fresh
-
 
 def _is_worth_a_layer(
     insertions: ABox,
@@ -300,13 +298,9 @@ def _is_worth_a_layer(
     return max(sum(h not in tried for h in hitting_sets(group)) for group in groups_of(found)) > 2
 
 
-def _split(add_set: AddSet, assertions: Iterable[owl.Assertion]) -> tuple[list[owl.Assertion], list[owl.Assertion]]:
-    """``assertions``, those that are inserted and those of the base."""
-    inserted: list[owl.Assertion] = []
-    base: list[owl.Assertion] = []
-    for assertion in assertions:
-        (inserted if add_set.is_inserted(assertion) else base).append(assertion)
-    return inserted, base
+def known_alone(found: Iterable[frozenset[owl.Assertion]]) -> frozenset[owl.Assertion]:
+    """Insertions that are a conflict by themselves: no other minimal conflict has one of them."""
+    return frozenset().union(*(key for key in found if len(key) == 1))
 
 
 def _labels(add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> dict[str, Label]:

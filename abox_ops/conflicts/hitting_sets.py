@@ -34,3 +34,20 @@ def hitting_sets(conflicts: list[frozenset[owl.Assertion]]) -> list[frozenset[ow
         if len(partial) > HITTING_SETS:
             partial = set(sorted(partial, key=lambda h: (len(h), sorted(map(repr, h))))[:HITTING_SETS])
     return sorted(partial, key=lambda h: (len(h), sorted(map(repr, h))))
+
+
+def next_removal(
+    conflicts: list[frozenset[owl.Assertion]], tried: set[frozenset[owl.Assertion]]
+) -> tuple[set[owl.Assertion], set[frozenset[owl.Assertion]]]:
+    """One untried minimal hitting set of each group, all together; nothing if every one has been tried."""
+    removed: set[owl.Assertion] = set()
+    fresh: set[frozenset[owl.Assertion]] = set()
+    for group in groups_of(conflicts):
+        hitting = hitting_sets(group)
+        if not hitting:
+            continue  # a conflict without insertions: A by itself, which nothing taken away mends
+        untried = next((h for h in hitting if h not in tried), None)
+        if untried is not None:
+            fresh.add(untried)
+        removed |= untried if untried is not None else hitting[0]
+    return removed, fresh

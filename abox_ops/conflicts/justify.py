@@ -5,18 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import cached_property, partial
+from typing import TypeAlias, TypeVar
 
+from abox_ops.conflicts.budget import HARD_SECONDS, QuestionBudget
+from abox_ops.conflicts.derivation import has_told_clash
 from abox_ops.conflicts.raw_conflict import RawConflict
-from abox_ops.conflicts.shrink import shrink
+from abox_ops.conflicts.shrink import SMALL, connected, shrink
 from abox_ops.elements.normal import atom_names, definitions, normalise
 from abox_ops.elements.reference import ElementGraph
-from abox_ops.engine import AddSet
+from abox_ops.engine import AddSet, Decide
+from abox_ops.labels.calculus import LabelSpace
+from abox_ops.labels.data import DataView
 from abox_ops.modules.components import modules
 from abox_ops.modules.decide import Decider, KnownReasons
 from abox_ops.published.reference import everything
 from shiq import model as owl
-from shiq.abox import ABox
+from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.explanation.canonical import canonical_rows, rows_of
@@ -35,8 +40,12 @@ from simplify.locality import relevant
 V = TypeVar("V")
 #: Seconds for making what stands behind the insertions of one conflict minimal.
 PATIENCE = 60.0
+#: Forms of conflicts with more rows are not compared up to the names of individuals.
+LONG = 60
 #: Checks a part of the batch: the add set, and its contradictory or inconsistent groups of individuals.
 Checker = Callable[[ABox], tuple[AddSet, list[tuple[str, ...]]]]
+#: Answers for modules, in order, within so many seconds.
+DecideInTime: TypeAlias = Callable[..., Sequence[Answer]]
 
 
 @dataclass
@@ -68,6 +77,24 @@ class Justifier:
     _doubtful: set[frozenset[owl.Assertion]] = field(default_factory=set)
     _unsure_axioms: KnownReasons = field(default_factory=dict)
     _patient_until: float | None = None
+    _budget: QuestionBudget = field(default_factory=QuestionBudget)
+    _view: DataView | None = None
+    _by_signature: dict[frozenset[object], list[owl.Axiom]] = field(default_factory=dict)
+
+    @cached_property
+    def is_base_consistent(self) -> bool:
+        """Whether (T, A) is consistent for certain."""
+        before, self.unsure = self.unsure, False
+        _, groups = self.check(abox_of(()))
+        found, self.unsure = not groups and not self.unsure, before
+        return found
+
+    def _data(self, tbox: ClausalTBox) -> DataView:
+        """The data restrictions of ``tbox`` with its label space, remembered like that."""
+        space = self.decider.space(tbox)
+        if self._view is None or self._view.space is not space:
+            self._view = DataView(space)
+        return self._view
 
     def _justified(self, tbox: ClausalTBox, insertions: frozenset[owl.Assertion], base: list[owl.Assertion]) -> RawConflict:
         self.unsure = insertions in self._doubtful
@@ -76,13 +103,24 @@ class Justifier:
             return self._with_its_reasons(tbox, insertions, base)
         finally:
             self._patient_until = None
+            self._budget.end()
 
     def _with_its_reasons(
         self, tbox: ClausalTBox, insertions: frozenset[owl.Assertion], base: list[owl.Assertion]
     ) -> RawConflict:
         fixed = sorted(insertions, key=repr)
-        needed = self._shrunk(base, lambda part: self._refutes(tbox, [*fixed, *part]))
+        is_told = has_told_clash(self._data(tbox), [*fixed, *base])
+        self._budget.begin(is_told=is_told)
+        # What hangs together with no insertion is consistent, as A is.
+        near = partial(connected, fixed) if fixed and self.is_base_consistent else list[owl.Assertion]
+
+        def is_enough(part: list[owl.Assertion]) -> bool:
+            self.unsure = self.unsure or self._budget.is_empty
+            return not self._budget.is_empty and self._refutes(tbox, [*fixed, *near(part)])
+
+        needed = self._shrunk(base, is_enough)
         assertions = [*fixed, *needed]
+        self._budget.begin(is_told=is_told)
         axioms = self._axioms(tbox, assertions)
         return RawConflict(tuple(fixed), tuple(needed), tuple(axioms), not self.unsure)
 
@@ -90,7 +128,8 @@ class Justifier:
         """A minimal set of axioms that contradicts ``assertions``. Conflicts that differ only in individuals share it;
         where they may differ in literals that the axioms tell apart, that is verified."""
         rows, terms = rows_of([line for a in assertions for text in assertion_lines(a) if (line := line_of(text))])
-        form, _ = canonical_rows(rows)
+        # Long ones come once each.
+        form = canonical_rows(rows)[0] if len(rows) <= LONG else tuple(rows)
         reasons = self.decider.reasons(self.tbox)
         known, is_sure = reasons.get(form) or self._unsure_axioms.get(form) or (None, False)
         if known is not None and not (any(t.startswith('"') for t in terms) and _may_tell_apart(known, assertions)):
@@ -98,6 +137,19 @@ class Justifier:
             return known
         if known is not None and is_sure and self._is_minimal(known, assertions):
             return known
+        named = frozenset(
+            part for part in parts(tuple(assertions)) if isinstance(part, owl.Class | owl.ObjectProperty | owl.DataProperty)
+        )
+        guess = self._by_signature.get(named)
+        candidates = guess if guess and self._refutes_with(guess, assertions) else self._candidates(tbox, assertions)
+        found = self._shrunk(candidates, lambda part: self._refutes_with(part, assertions))
+        # What there was no time to make minimal is looked at again for the next batch.
+        (self._unsure_axioms if self.unsure else reasons)[form] = found, not self.unsure
+        self._by_signature[named] = found
+        return found
+
+    def _candidates(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> list[owl.Axiom]:
+        """Axioms that contradict ``assertions``, not many more than it takes."""
         used = self._used(tbox, assertions)
         candidates = [a for a in self.tbox.axioms if a in used] if used else []
         without_roles = [a for a in candidates if not _is_about_roles(a)]
@@ -109,14 +161,10 @@ class Justifier:
         # A proof is a good guess, which makes what follows ten times as fast. It is verified like any other; where there is no
         # time for that, it is what is told, as not shown to be minimal.
         proof, before = prove(assertions, candidates, (0,)), self.unsure
-        if proof is not None and (self._refutes_with(proof.axioms, assertions) or self._is_over()):
-            candidates = list(proof.axioms)
-        else:
-            self.unsure = before
-        found = self._shrunk(candidates, lambda part: self._refutes_with(part, assertions))
-        # What there was no time to make minimal is looked at again for the next batch.
-        (self._unsure_axioms if self.unsure else reasons)[form] = found, not self.unsure
-        return found
+        if proof is not None and (self._refutes_with(proof.axioms, assertions) or self._is_too_much(assertions)):
+            return list(proof.axioms)
+        self.unsure = before
+        return candidates
 
     def _is_minimal(self, axioms: list[owl.Axiom], assertions: list[owl.Assertion]) -> bool:
         """Whether ``axioms`` contradict ``assertions``, and none can be left out."""
@@ -128,7 +176,7 @@ class Justifier:
         """`shrink`; where it met something undecided, what came out is looked at once more."""
         before, self.unsure = self.unsure, False
         kept = shrink(items, holds)
-        if self.unsure and not self._is_over():
+        if self.unsure and not self._is_over() and not self._budget.is_empty:
             self.unsure = False
             for i in range(len(kept)):
                 holds(kept[:i] + kept[i + 1 :])
@@ -145,22 +193,63 @@ class Justifier:
 
     def _refutes(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
         """Whether (T, ``assertions``) is inconsistent; an undetermined answer is not, and none is given when time has run out."""
+        if self._is_too_much(assertions):
+            return False
+        is_counted = self._budget.is_counted
+        if (self._budget.is_told_first if is_counted else len(assertions) > SMALL) and has_told_clash(
+            self._data(tbox), assertions
+        ):
+            return True
+        contradictory, parts = self._modules(tbox, assertions)
+        answers = () if contradictory else self._answers(tbox, parts, self.decider.decide, self._attempts)
+        return contradictory or self._refuted(answers, self._data(tbox), assertions)
+
+    def _attempted(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
+        """Whether told literals, or the own reasoner within a small budget, show that (T, ``assertions``) is inconsistent."""
         if self._is_over():
-            self.unsure = True
             return False
         contradictory, parts = self._modules(tbox, assertions)
-        return contradictory or self._refuted(self.decider.decide(tbox, parts))
+        return contradictory or any(a.verdict is Verdict.INCONSISTENT for a in self._attempts(tbox, parts))
 
-    def _refuted(self, answers: Sequence[Answer]) -> bool:
-        if any(a.verdict is Verdict.INCONSISTENT for a in answers):
+    def _attempts(self, tbox: ClausalTBox, parts: Sequence[Module]) -> Sequence[Answer]:
+        """Answers within a small budget; those about large modules are not remembered, since hardly one comes twice."""
+        is_small = all(len(module.positive) <= SMALL for module in parts)
+        return (self.decider.attempt if is_small else self.decider.attempt_once)(tbox, parts)
+
+    def _answers(self, tbox: ClausalTBox, parts: Sequence[Module], decide: DecideInTime, attempt: Decide) -> Sequence[Answer]:
+        """The answers of ``decide``; while questions are counted those of ``attempt``, within a small budget, where these say all
+        or no question may go beyond it."""
+        if not self._budget.is_counted:
+            return decide(tbox, parts)
+        answers = attempt(tbox, parts)
+        verdicts = {answer.verdict for answer in answers}
+        if Verdict.INCONSISTENT in verdicts or Verdict.UNDETERMINED not in verdicts or not self._budget.takes_hard():
+            return answers
+        return decide(tbox, parts, HARD_SECONDS)
+
+    def _is_too_much(self, assertions: Sequence[owl.Assertion]) -> bool:
+        """Whether there is no time for a question about ``assertions``, or it goes beyond what is asked of one conflict."""
+        if self._is_over() or self._budget.is_spent(len(assertions)):
+            self.unsure = True
             return True
-        self.unsure = self.unsure or any(a.verdict is Verdict.UNDETERMINED for a in answers)
+        return False
+
+    def _refuted(self, answers: Sequence[Answer], data: DataView, assertions: Sequence[owl.Assertion]) -> bool:
+        """Whether ``answers`` about ``assertions`` refute; where they leave it open, told literals may."""
+        verdicts = {answer.verdict for answer in answers}
+        if Verdict.INCONSISTENT in verdicts:
+            return True
+        if Verdict.UNDETERMINED in verdicts:
+            self._budget.count_open()
+            if has_told_clash(data, assertions):
+                return True
+            self.unsure = True
         return False
 
     def _used(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> set[owl.Axiom] | None:
         """The axioms behind the clauses that the refutation used, with the role axioms; None if they are not known."""
         _, parts = self._modules(tbox, assertions)
-        for answer in self.decider.decide(tbox, parts):
+        for answer in self._answers(tbox, parts, self.decider.decide, self._attempts):
             if answer.verdict is Verdict.INCONSISTENT:
                 if answer.used is None:
                     return None
@@ -171,16 +260,19 @@ class Justifier:
 
     def _refutes_with(self, axioms: Sequence[owl.Axiom], assertions: list[owl.Assertion]) -> bool:
         """Whether ``axioms`` alone contradict ``assertions``. Asked of many small TBoxes, so nothing is remembered."""
-        if self._is_over():
-            self.unsure = True
+        if self._is_too_much(assertions):
             return False
         roles = role_box(axioms)
         plain = [p for a in assertions for p in normalise(a, roles).assertions]
         extra: list[owl.SubClassOf | owl.Class] = [*definitions(assertions, roles), *map(owl.Class, atom_names(plain))]
         tbox = simplify(owl.TBox(tuple(axioms)), extra).clauses
+        data = DataView(LabelSpace(tbox))
+        if self._budget.is_told_first and has_told_clash(data, assertions):
+            return True
         contradictory, parts = self._modules(tbox, assertions)
         before = self.unsure
-        refuted = contradictory or self._refuted(self.decider.reasoner.decide(tbox, parts))
+        answers = () if contradictory else self._answers(tbox, parts, self.decider.reasoner.decide, self.decider.attempt_once)
+        refuted = contradictory or self._refuted(answers, data, assertions)
         if not refuted and READ_BY_FORM in self.tbox.axioms[-1:] and READ_BY_FORM not in axioms:
             self.unsure = before  # what is open without that decision rests on it
         return refuted

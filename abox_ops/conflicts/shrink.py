@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
+
+from shiq.abox import individuals_of
+from shiq.model import Assertion
 
 V = TypeVar("V")
 
@@ -55,6 +58,22 @@ def areas(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[list[V]]
                 size = min(size, len(part)) // 2
             found.append(part)
     return found
+
+
+def connected(beginning: Iterable[Assertion], assertions: Sequence[Assertion]) -> list[Assertion]:
+    """Those of ``assertions`` that hang together with the ``beginning`` by individuals."""
+    about: dict[str, list[int]] = {}
+    for i, assertion in enumerate(assertions):
+        for individual in individuals_of(assertion):
+            about.setdefault(individual, []).append(i)
+    stack = [individual for assertion in beginning for individual in individuals_of(assertion)]
+    found: set[int] = set()
+    while stack:
+        for i in about.pop(stack.pop(), ()):
+            if i not in found:
+                found.add(i)
+                stack.extend(individuals_of(assertions[i]))
+    return [assertions[i] for i in sorted(found)]
 
 
 def _without_chunks(items: list[V], size: int, holds: Callable[[list[V]], bool]) -> list[V]:

@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+from abox_ops.conflicts.shrink import SMALL
 from abox_ops.elements.normal import normalise
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.engine import AddSet
@@ -37,23 +38,45 @@ class Supports:
             found = self._about[individual] = tuple(self.add_set.about(individual))
         return found
 
-    def sets(self, individuals: Iterable[str]) -> Iterator[list[Assertion]]:
+    def sets(self, individuals: Iterable[str], *, told_only: bool = False) -> Iterator[list[Assertion]]:
         """Growing lists of assertions around ``individuals`` (members of one or more elements), the last one everything that
-        is connected with them by role assertions.
+        is connected with them by role assertions; ``told_only``: everything that gives them their told literals. Once there are
+        many individuals, a list has twice as many as the one before it, or nothing comes after it.
 
         Stops because the individuals in play grow within a finite set.
         """
         inside = dict.fromkeys(individuals)
+        self._linked.clear()
+        self._count_links(inside)
+        shown = len(inside)
         yield self._among(inside)
-        for reach in (partial(self._suppliers, every=False), partial(self._suppliers, every=True), self._mentioned):
-            while True:
-                self.fetch(inside)
-                self._linked = Counter(other for i in inside for other in {other for _, other in self._half_edges(i)})
-                grown = inside | {other: None for individual in inside for other in reach(individual, inside)}
-                if len(grown) == len(inside):
-                    break
-                inside = grown
+        reaches = (partial(self._suppliers, every=False), partial(self._suppliers, every=True), self._mentioned)
+        for reach in reaches[:1] if told_only else reaches:
+            fresh = inside
+            while fresh:
+                self.fetch(fresh)
+                fresh = {o: None for individual in fresh for o in reach(individual, inside) if o not in inside}
+                self._count_links(fresh)
+                inside.update(fresh)
+                if fresh and (len(inside) <= SMALL or len(inside) >= 2 * shown):
+                    shown = len(inside)
+                    yield self._among(inside)
+            if len(inside) > shown:
+                shown = len(inside)
                 yield self._among(inside)
+
+    def _count_links(self, fresh: Iterable[str]) -> None:
+        """Count for each individual how many of those inside have role assertions to it, now that ``fresh`` are inside too."""
+        self.fetch(fresh)
+        self._linked.update(other for i in fresh for other in {other for _, other in self._half_edges(i)})
+
+    def split(self, assertions: Iterable[Assertion]) -> tuple[list[Assertion], list[Assertion]]:
+        """``assertions``, those of the base and those that are inserted."""
+        base: list[Assertion] = []
+        inserted: list[Assertion] = []
+        for assertion in assertions:
+            (inserted if self.add_set.is_inserted(assertion) else base).append(assertion)
+        return base, inserted
 
     def fetch(self, individuals: Iterable[str]) -> None:
         """Looks up, together, what is said about ``individuals``."""

@@ -89,27 +89,36 @@ class Decider:
             for key, module in zip(keys, modules)
         ]
 
+    def attempt_once(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+        """As `attempt`, of modules as they stand, and not remembered: what comes once only need not be put in order."""
+        self.asked += len(modules)
+        return list(self._own_reasoner.attempt(tbox, modules, timeout))
+
+    @property
+    def _own_reasoner(self) -> OwnReasoner:
+        if self._own is None:
+            from shiq.reasoner.own import OwnReasoner
+
+            self._own = OwnReasoner()
+        return self._own
+
     def _attempted(
         self, tbox: ClausalTBox, shapes: Shapes, asked: Mapping[Shape, Module], timeout: float | None
     ) -> dict[Shape, Answer]:
         """The answers for new shapes; those that time did not suffice for are not remembered."""
         if self.audit is not None and self.audit.disagreements:
             return dict.fromkeys(asked, _stopped())
-        if self._own is None:
-            from shiq.reasoner.own import OwnReasoner
-
-            self._own = OwnReasoner()
         deadline = None if timeout is None else time.monotonic() + timeout
         modules = [shapes.ordered(module)[0] for module in asked.values()]
         told: list[Answer] = []
         for start in range(0, len(modules), self.BATCH):
-            told += self._own.attempt(tbox, modules[start : start + self.BATCH], seconds_left(deadline))
+            told += self._own_reasoner.attempt(tbox, modules[start : start + self.BATCH], seconds_left(deadline))
             if self.progress:
                 self.progress("deciding shapes", len(told), len(modules))
         found = dict(zip(asked, told))
         self.asked += len(asked)
         if self.audit is not None:
-            drawn = [(m, found[key], self._own.name) for key, m in zip(asked, modules) if self.audit.is_drawn(key)]
+            drawn = [(m, found[key], self._own_reasoner.name) for key, m in zip(asked, modules) if self.audit.is_drawn(key)]
             self.audit.examine(tbox, drawn, seconds_left(deadline))
         over = is_past(deadline)
         self.attempts[id(tbox)].update((k, a) for k, a in found.items() if not over or a.verdict is not Verdict.UNDETERMINED)

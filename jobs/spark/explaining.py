@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from abox_ops.conflicts.explain import Explainer
+from abox_ops.conflicts.hitting_sets import next_removal
 from shiq.abox import ABox, abox_of
 from shiq.model import Assertion
 
@@ -29,7 +30,7 @@ class FarExplainer(Explainer):
         known: dict[Assertion, None] = dict.fromkeys(insertions)
         tried: set[frozenset[Assertion]] = set()
         while self.found and not self._is_over() and len(self.found) < self.limit:
-            removed, paths = self._next_removal(tried)
+            removed, paths = next_removal(list(self.found), tried)
             if not paths:
                 return
             add_set, groups = self.check(_without(known, removed))

@@ -32,8 +32,10 @@ def prove(
         return None
     theory = DataTheory({a.datatype.iri: a.range for a in axioms if isinstance(a, owl.DatatypeDefinition)})
     for depth in depths:
-        found = _Chain(axioms, theory, depth).run({a: Step(a, "") for a in given})
-        if found is not None:
+        chain = _Chain(axioms, theory, depth)
+        found = chain.run({a: Step(a, "") for a in given})
+        # Deeper, there is even more to derive.
+        if found is not None or chain.is_cut_short:
             return found
     return None
 
@@ -49,7 +51,10 @@ def _plain(assertion: owl.Assertion) -> owl.Assertion:
 
 
 class _Chain(AxiomRules):
-    """One search. ``depth``: how many witnesses behind each other, and cases inside each other, are looked at."""
+    """One search. ``depth``: how many witnesses behind each other, and cases inside each other, are looked at. ``is_cut_short``:
+    whether it ended at a limit."""
+
+    is_cut_short: bool = False
 
     def run(self, begun: dict[Fact, Step], assumed: owl.Assertion | None = None) -> Proof | None:
         """Derives, round by round, until facts clash."""
@@ -69,7 +74,8 @@ class _Chain(AxiomRules):
                 return self._by_cases(assumed) if self.depth else None
             self.steps.update(new)
             if len(self.steps) > MOST_FACTS:
-                return None
+                break
+        self.is_cut_short = True
         return None
 
     def _proof(self, clash: Step, assumed: owl.Assertion | None) -> Proof:

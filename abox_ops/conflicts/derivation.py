@@ -1,0 +1,264 @@
+"""Unit propagation with reasons: which assertions a clash rests on (THEORY, "Which assertions a told clash rests on").
+
+Labels grow one after the other. Back from a clash, each growth asks for a smallest part of what it was made of, so that the
+whole costs as much as the propagation and the derivation that is looked for.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from abox_ops.conflicts.shrink import shrink
+from abox_ops.elements.normal import normalise
+from abox_ops.labels.calculus import EMPTY, NOTHING_SENT, Label, LabelSpace, SentLiterals, clashes, contradiction, join
+from abox_ops.labels.data import DataView
+from shiq import model as owl
+from shiq.bits import bits
+from shiq.roles import Role, role_of
+
+#: A literal of an end of a link: which end (0 or 1), whether it is positive, its atom.
+Literal: TypeAlias = tuple[int, bool, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Role assertion as seen from one end, or an asserted equality (``role`` is None)."""
+
+    assertion: owl.Assertion
+    role: Role | None
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelGrowth:
+    """Growth of one label from ``before`` to ``after``, the closure with what was ``received``.
+
+    ``assertion``: what was received is asserted, or came along it. ``link``: role, ends and their labels then, of what came along
+    one; ``side``: the end that received.
+    """
+
+    individual: str
+    before: Label
+    received: Label
+    after: Label
+    assertion: owl.Assertion
+    link: tuple[Role | None, tuple[str, str], tuple[Label, Label]] | None = None
+    side: int = 0
+
+
+@dataclass
+class ToldDerivation:
+    """The told literals of individuals by some assertions, each with its reason.
+
+    Equalities that restrictions entail are left out, so fewer literals may be told here than by all of the calculus.
+    """
+
+    space: LabelSpace
+    data: DataView
+    _labels: dict[str, Label] = field(default_factory=dict)
+    _links: dict[str, list[Link]] = field(default_factory=dict)
+    _growths: list[LabelGrowth] = field(default_factory=list)
+    _growths_of: dict[str, list[int]] = field(default_factory=dict)
+    _clashes: dict[str, int] = field(default_factory=dict)
+    _sources: dict[tuple[Label, Label, Label | None], Label] = field(default_factory=dict)
+    _premises: dict[tuple[Role, Label, Label, Label, int], tuple[Label, Label]] = field(default_factory=dict)
+
+    def add(self, assertions: Iterable[owl.Assertion]) -> None:
+        """Add ``assertions``, and what follows. Those added first are reasons rather than those added later.
+
+        Stops because labels grow within finitely many literals.
+        """
+        changed: dict[str, None] = {}
+        for assertion in assertions:
+            for plain in normalise(assertion, self.space.tbox.roles).assertions:
+                match plain:
+                    case owl.ObjectPropertyAssertion(property, first, second):
+                        self._link(assertion, role_of(property), first, second)
+                        changed[first] = None
+                    case owl.SameIndividual(first, second):
+                        self._link(assertion, None, first, second)
+                        changed[first] = None
+                    case owl.ClassAssertion(_, x) | owl.DataPropertyAssertion(_, x, _):
+                        if self._receive(x, self._asserted(plain), assertion):
+                            changed[x] = None
+        queue = deque(changed)
+        while queue:
+            x = queue.popleft()
+            del changed[x]
+            for link in self._links.get(x, ()):
+                for end in self._send(x, link):
+                    if end not in changed:
+                        changed[end] = None
+                        queue.append(end)
+
+    def has_clash(self, individual: str) -> bool:
+        """Whether the label of ``individual`` clashes."""
+        return individual in self._clashes
+
+    @property
+    def has_clashes(self) -> bool:
+        """Whether any label clashes."""
+        return bool(self._clashes)
+
+    def core(self, individual: str) -> dict[owl.Assertion, None]:
+        """The assertions that a clash at ``individual`` rests on: with the TBox, inconsistent by themselves."""
+        found: dict[owl.Assertion, None] = {}
+        wanted: dict[int, Label | None] = {self._clashes[individual]: None}
+        heap = [-self._clashes[individual]]
+        while heap:
+            number = -heapq.heappop(heap)
+            growth = self._growths[number]
+            needed = self._source(growth, wanted.pop(number))
+            self._want(growth.individual, _both(needed, growth.before), number, wanted, heap)
+            received = _less(needed, growth.before)
+            if received == EMPTY:
+                continue
+            found[growth.assertion] = None
+            if growth.link is not None:
+                role, ends, labels = growth.link
+                for end, label in zip(ends, self._premise(role, labels, received, growth.side)):
+                    self._want(end, label, number, wanted, heap)
+        return found
+
+    # --- forward -----------------------------------------------------------------------------------
+
+    def _label(self, x: str) -> Label:
+        found = self._labels.get(x)
+        if found is None:
+            found = self._labels[x] = self.space.close(EMPTY)
+        return found
+
+    def _asserted(self, plain: owl.ClassAssertion | owl.DataPropertyAssertion) -> Label:
+        match plain:
+            case owl.DataPropertyAssertion(property, _, value):
+                return self.data.refuted([(property.iri, value)])
+            case owl.ClassAssertion(owl.Class(iri), _):
+                return contradiction(self.space.tbox) if iri == owl.NOTHING.iri else (1 << self.space.tbox.atom_ids[iri], 0)
+            case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), _):
+                return 0, 1 << self.space.tbox.atom_ids[iri]
+        raise TypeError(plain)
+
+    def _link(self, assertion: owl.Assertion, role: Role | None, first: str, second: str) -> None:
+        self._links.setdefault(first, []).append(Link(assertion, role, second))
+        self._links.setdefault(second, []).append(Link(assertion, role and role.inverse, first))
+
+    def _send(self, x: str, link: Link) -> Sequence[str]:
+        """Send along ``link`` what it carries to either end; the ends to which that is new."""
+        y = link.other
+        labels = self._label(x), self._label(y)
+        if link.role is None:
+            sent = SentLiterals(_less(labels[1], labels[0]), _less(labels[0], labels[1]))
+        else:
+            sent = self.space.sent(link.role, *labels)
+        if sent == NOTHING_SENT:
+            return ()
+        along = link.role, (x, y), labels
+        return [
+            end
+            for side, (end, received) in enumerate(zip((x, y), sent))
+            if received != EMPTY and self._receive(end, received, link.assertion, along, side)
+        ]
+
+    def _receive(
+        self,
+        x: str,
+        received: Label,
+        assertion: owl.Assertion,
+        link: tuple[Role | None, tuple[str, str], tuple[Label, Label]] | None = None,
+        side: int = 0,
+    ) -> bool:
+        """Join ``received`` to the label of ``x``; whether that is anything new."""
+        before = self._label(x)
+        received = _less(received, before)
+        if received == EMPTY:
+            return False
+        after = self._labels[x] = self.space.close(join(before, received))
+        self._growths_of.setdefault(x, []).append(len(self._growths))
+        if clashes(after) and not clashes(before):
+            self._clashes[x] = len(self._growths)
+        self._growths.append(LabelGrowth(x, before, received, after, assertion, link, side))
+        return True
+
+    # --- backward ----------------------------------------------------------------------------------
+
+    def _want(self, x: str, literals: Label, before: int, wanted: dict[int, Label | None], heap: list[int]) -> None:
+        """Ask for ``literals`` of ``x``, each of the growth that brought it, all of these earlier than ``before``."""
+        literals = _less(literals, self.space.close(EMPTY))
+        for number in self._growths_of.get(x, ()):
+            if literals == EMPTY or number >= before:
+                return
+            here = _both(literals, self._growths[number].after)
+            if here == EMPTY:
+                continue
+            literals = _less(literals, here)
+            if number not in wanted:
+                wanted[number] = EMPTY
+                heapq.heappush(heap, -number)
+            wanted[number] = join(wanted[number] or EMPTY, here)
+
+    def _source(self, growth: LabelGrowth, wanted: Label | None) -> Label:
+        """A smallest part of what ``growth`` closed that has the ``wanted`` literals in its closure; None: a clash."""
+        key = growth.before, growth.received, wanted
+        found = self._sources.get(key)
+        if found is None:
+
+            def holds(part: list[Literal]) -> bool:
+                closed = self.space.close(_side(part, 0))
+                return clashes(closed) if wanted is None else _less(wanted, closed) == EMPTY
+
+            # Left out first is what came last.
+            literals = [*_literals(0, growth.received), *_literals(0, growth.before)]
+            found = self._sources[key] = _side(_few(literals, holds), 0)
+        return found
+
+    def _premise(self, role: Role | None, labels: tuple[Label, Label], received: Label, side: int) -> tuple[Label, Label]:
+        """Smallest parts of the ``labels`` of both ends that send what the end ``side`` ``received``."""
+        if role is None:
+            return (EMPTY, received) if side == 0 else (received, EMPTY)
+        key = role, *labels, received, side
+        found = self._premises.get(key)
+        if found is None:
+
+            def holds(part: list[Literal]) -> bool:
+                sent = self.space.sent(role, _side(part, 0), _side(part, 1))[side]
+                return _less(received, sent) == EMPTY
+
+            part = _few([*_literals(0, labels[0]), *_literals(1, labels[1])], holds)
+            found = self._premises[key] = _side(part, 0), _side(part, 1)
+        return found
+
+
+def has_told_clash(data: DataView, assertions: Iterable[owl.Assertion]) -> bool:
+    """Whether told literals of ``assertions`` clash."""
+    derivation = ToldDerivation(data.space, data)
+    derivation.add(assertions)
+    return derivation.has_clashes
+
+
+def _few(literals: list[Literal], holds: Callable[[list[Literal]], bool]) -> list[Literal]:
+    return [] if holds([]) else shrink(literals, holds)
+
+
+def _literals(end: int, label: Label) -> Iterable[Literal]:
+    return ((end, is_positive, atom) for is_positive, mask in zip((True, False), label) for atom in bits(mask))
+
+
+def _side(literals: Sequence[Literal], end: int) -> Label:
+    positive, negative = 0, 0
+    for of, is_positive, atom in literals:
+        if of == end:
+            positive |= is_positive << atom
+            negative |= (not is_positive) << atom
+    return positive, negative
+
+
+def _less(label: Label, other: Label) -> Label:
+    return label[0] & ~other[0], label[1] & ~other[1]
+
+
+def _both(label: Label, other: Label) -> Label:
+    return label[0] & other[0], label[1] & other[1]

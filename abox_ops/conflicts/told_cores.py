@@ -1,0 +1,84 @@
+"""What the contradictions of many groups rest on, where told literals alone show them: worked out for all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from abox_ops.conflicts.derivation import ToldDerivation
+from abox_ops.conflicts.support import Supports
+from abox_ops.labels.data import DataView
+from shiq.model import Assertion
+
+#: The individuals of one contradiction.
+Group: TypeAlias = tuple[str, ...]
+
+
+@dataclass
+class ToldCores:
+    """Search for the cores of ``groups``: sets of assertions that are inconsistent by themselves.
+
+    known: conflicts of a single insertion; no other minimal conflict has one of these, so cores have none.
+    is_enough: whether no more cores are wanted, by how many there are.
+    by_group: the groups at which told literals clash; without a core where only what is known makes them clash.
+    """
+
+    supports: Supports
+    data: DataView
+    groups: Sequence[Group]
+    known: frozenset[Assertion]
+    is_enough: Callable[[int], bool]
+    by_group: dict[Group, list[list[Assertion]]] = field(default_factory=dict)
+
+    def run(self) -> dict[Group, list[list[Assertion]]]:
+        """Look around all groups together, further and further, until each is shown to clash or nothing more is told."""
+        open_ = list(self.groups)
+        for region in self.supports.sets((i for group in self.groups for i in group), told_only=True):
+            derivation = self.derive(region)
+            clashing = [group for group in open_ if _clash_of(derivation, group)]
+            self.by_group.update((group, []) for group in clashing)
+            if clashing:
+                self._peel(derivation, region, clashing)
+            open_ = [group for group in open_ if group not in self.by_group]
+            if not open_ or self._is_over():
+                break
+        return self.by_group
+
+    def derive(self, assertions: Iterable[Assertion]) -> ToldDerivation:
+        """The told literals by ``assertions``: those of the base are reasons rather than those that are inserted."""
+        found = ToldDerivation(self.supports.space, self.data)
+        base, inserted = self.supports.split(assertions)
+        found.add(base)
+        found.add(inserted)
+        return found
+
+    def _peel(self, derivation: ToldDerivation, region: Sequence[Assertion], groups: Sequence[Group]) -> None:
+        """Take a core of each of ``groups``, then one of the rest without the insertions of these, until no group clashes.
+
+        Stops because insertions go each time.
+        """
+        gone = self.known.intersection(region)
+        if gone:
+            derivation = self.derive(a for a in region if a not in gone)
+        while not self._is_over():
+            groups = [group for group in groups if _clash_of(derivation, group)]
+            blamed: set[Assertion] = set()
+            for group in groups:
+                core = list(derivation.core(_clash_of(derivation, group)))
+                self.by_group[group].append(core)
+                blamed.update(self.supports.split(core)[1])
+                if self._is_over():
+                    return
+            if not blamed:
+                return
+            gone = gone | blamed
+            derivation = self.derive(a for a in region if a not in gone)
+
+    def _is_over(self) -> bool:
+        return self.is_enough(sum(map(len, self.by_group.values())))
+
+
+def _clash_of(derivation: ToldDerivation, group: Group) -> str:
+    """An individual of ``group`` whose told literals clash; empty where there is none."""
+    return next((individual for individual in group if derivation.has_clash(individual)), "")
