@@ -18,7 +18,8 @@ class Conflict:
     functional syntax. ``origin``: ``insertions``, or ``base`` for a conflict that (T, A) has by itself (X is empty then).
     ``places``: of each line of ``insertions``, every place where it was read, or () for all; ``keys``: what the caller called the
     rows of the insertions, where tables of triples had a column for that. ``is_minimal``: False where it contradicts, but time
-    ran out, or a reasoner gave up, before it was sure that nothing can be left out.
+    ran out, or a reasoner gave up, before it was sure that nothing can be left out. ``base_places``: of each line of ``base``,
+    where that was looked up.
     """
 
     insertions: tuple[str, ...]
@@ -28,6 +29,7 @@ class Conflict:
     keys: tuple[str, ...] = ()
     is_minimal: bool = True
     places: tuple[tuple[Place, ...], ...] = ()
+    base_places: tuple[tuple[Place, ...], ...] = ()
 
     @property
     def graphs(self) -> tuple[str, ...]:

@@ -282,6 +282,19 @@ def test_conflicts_name_file_row_and_column(folder: Path, mapping: str) -> None:
     assert (alone.line, alone.count) == (3, 1)
 
 
+def test_what_a_conflict_has_of_the_base_names_its_rows_too(folder: Path) -> None:
+    arguments = ("certify", folder / "onto.ttl", folder / "machines.csv", folder / "sensors.csv", "--mapping", folder / "m.yml")
+    called = shiq(*arguments, "-q", "--json", folder / "j.json")
+    assert called.returncode == 1
+    for name, line in (("machines.csv", 6), ("sensors.csv", 4)):
+        assert f"at {folder / name}:{line}, column id" in called.stdout, called.stdout
+    places = [x for c in json.loads((folder / "j.json").read_text())["conflicts"] for x in c["locations"]]
+    assert {(Path(x["source"]).name, x["line"], x["column"]) for x in places} >= {
+        ("machines.csv", 6, "id"),
+        ("sensors.csv", 4, "id"),
+    }
+
+
 def test_a_cell_that_is_no_value_is_malformed_with_its_row_and_column(folder: Path) -> None:
     _, left = lines_of(folder / "machines.csv", folder / "m.yml")
     # The row before it has a line break.

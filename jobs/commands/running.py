@@ -18,6 +18,7 @@ import click
 import shiq
 from jobs.files import json_text, write_whole
 from jobs.text.results import result_text
+from shiq.reading import Place
 from shiq.stages import report_stages_to
 from shiq.verdict import EXIT_CODES
 
@@ -95,12 +96,31 @@ def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], as
         heard.close()
         if progress:
             progress.close()
+    result = _with_rows(result, asked)
     if json_file != "-":
         text = result_text(result, verbose=verbose)
         click.echo(text.partition("\n")[2] if heard.result is not None else text)
     _pack(result, options)
     answer(result.to_dict, asked, result.labels)
     return EXIT_CODES[result.verdict]
+
+
+def _with_rows(result: shiq.Result, asked: Request) -> shiq.Result:
+    """``result`` with the rows that what its conflicts have of the base was read from, where a mapping read it."""
+    if not result.conflicts or not asked.inputs.get("mapping") or asked.inputs.get("store"):
+        return result
+    from jobs.reports.locations import located
+
+    documents = located({"conflicts": [c.to_dict() for c in result.conflicts]}, asked.sides())["conflicts"]
+
+    def places(document: dict[str, Any], index: int) -> tuple[Place, ...]:
+        rows = (x for x in document.get("locations", ()) if (x["side"], x["index"]) == ("base", index))
+        return tuple(Place(x["source"], x.get("line", 0), column=x.get("column", "")) for x in rows)
+
+    told = zip(result.conflicts, documents)
+    return replace(
+        result, conflicts=tuple(replace(c, base_places=tuple(places(x, i) for i in range(len(c.base)))) for c, x in told)
+    )
 
 
 class Heard:
@@ -192,7 +212,16 @@ class Request:
         given = self.inputs
         scope = r"i\d+\." if given.get("store") else "i"
         base, letter = (given["ontology"], "t") if given.get("ontology") else (given.get("abox") or (), "a")
-        return {"insertions": SideFiles(tuple(given.get("insertions") or ()), scope), "base": SideFiles(tuple(base), letter)}
+        added, base = (self._tables(list(files)) for files in (given.get("insertions") or (), base))
+        return {"insertions": SideFiles(tuple(added), scope), "base": SideFiles(tuple(base), letter)}
+
+    def _tables(self, files: list[object]) -> list[object]:
+        """``files``, in which those that a mapping reads are tables."""
+        if not self.inputs.get("mapping"):
+            return files
+        from shiq.rml.inputs import mapped_sources
+
+        return mapped_sources(files, self.inputs["mapping"])
 
 
 def completed(answer: dict[str, Any], asked: Request, labels: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Where the facts of conflicts stand in the files that were read.
 
 Reading keeps no line numbers. Where there are conflicts, the files are looked through once more for the few triples in question:
-one pass over the files that a call named, in its time and in constant memory, and none without a conflict.
+one pass over the files that a call named, in its time and in constant memory (but for tables, which are read as for the check),
+and none without a conflict.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from shiq.errors import ShiqError
-from shiq.sources import FileSource, source_of
+from shiq.sources import FileSource, TableSource, source_of
+from shiq.verdict import filled
 
 #: (subject, predicate, object) in one spelling.
 Triple: TypeAlias = tuple[str, str, str]
-#: (file, line): the file's place among those given.
-Found: TypeAlias = list[tuple[int, int]]
+#: (file, line, column): the file's place among those given; the columns of a table.
+Found: TypeAlias = list[tuple[int, int, str]]
 
 #: How many places are kept of a triple that stands there many times.
 MOST = 10
@@ -32,11 +34,16 @@ _LINES = {"NTRIPLES", "NQUADS"}
 
 @dataclass(frozen=True, slots=True)
 class SideFiles:
-    """The files that one side was read from. ``scope``: a regular expression for what comes before the number of the file in the
-    name of a blank node that a check gives: ``_:<scope><number>.<label>``."""
+    """The files that one side was read from, and those of them that a mapping reads as tables. ``scope``: a regular expression
+    for what comes before the number of the file in the name of a blank node that a check gives: ``_:<scope><number>.<label>``."""
 
     files: Sequence[object]
     scope: str
+
+    def name(self, number: int) -> str:
+        """A file as the caller named it."""
+        given = self.files[number]
+        return given.name if isinstance(given, TableSource) else str(given)
 
 
 def located(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[str, Any]:
@@ -56,10 +63,10 @@ def located(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[st
 
     def with_locations(conflict: dict[str, Any]) -> dict[str, Any]:
         rows = [
-            {"side": side, "index": i, "source": str(sides[side].files[file]), **({"line": line} if line else {})}
+            {"side": side, "index": i, "source": sides[side].name(file), **filled(line=line, column=column)}
             for side, found in places.items()
             for i, text in enumerate(conflict[side])
-            for file, line in found.get(text, ())
+            for file, line, column in found.get(text, ())
         ]
         return {**conflict, "locations": rows} if rows else conflict
 
@@ -69,7 +76,7 @@ def located(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[st
 def _is_told(conflict: Mapping[str, Any], side: str, read: SideFiles) -> bool:
     """Whether the check has told itself where the insertions of ``conflict`` stand, in the files that were given."""
     told = conflict.get("places", ()) if side == "insertions" else ()
-    names = set(map(str, read.files))
+    names = set(map(read.name, range(len(read.files))))
     return bool(told) and all(any(place.get("source") in names for place in of_line) for of_line in told)
 
 
@@ -84,21 +91,27 @@ def _places(texts: Iterable[str], read: SideFiles) -> dict[str, Found]:
     found: dict[str, Found] = defaultdict(list)
     others = []
     for number, given in enumerate(files):
+        mine = {triple: texts for (file, triple), texts in wanted.items() if file in (None, number)}
+        if isinstance(given, TableSource):
+            for line, column, triple in _rows_about(given, f"{read.scope}{number}", {triple[0] for triple in mine}):
+                for text in mine.get(triple, ()):
+                    if len(found[text]) < MOST:
+                        found[text].append((number, line, column))
+            continue
         source = _file(given)
         if source is None or source.format.name not in _LINES:
             others.append(number)
             continue
-        mine = {triple: texts for (file, triple), texts in wanted.items() if file in (None, number)}
         for line, triple in _lines_about(source, {triple[0] for triple in mine}):
             for text in mine.get(triple, ()):
                 if len(found[text]) < MOST:
-                    found[text].append((number, line))
+                    found[text].append((number, line, ""))
     if len(others) == 1:
         # What is in no file of lines came from the one file that is not.
         for texts_ in wanted.values():
             for text in texts_:
                 if not found[text] and isinstance(files[others[0]], str):
-                    found[text].append((others[0], 0))
+                    found[text].append((others[0], 0, ""))
     return found
 
 
@@ -150,6 +163,21 @@ def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, 
                 continue
             if triple is not None:
                 yield number, triple
+
+
+def _rows_about(source: TableSource, scope: str, subjects: set[str]) -> Iterator[tuple[int, str, Triple]]:
+    """(line, columns, triple) for what a table says of ``subjects``, in which blank nodes have no scope."""
+    # Loaded where a conflict is about a table.
+    from shiq.rdf.tables import read_table
+    from shiq.rdf.triples import Rejects, Triples
+
+    triples = Triples()
+    read_table(source, triples, scope, Rejects(source.name))
+    names = (x[1:-1] if x.startswith("<") else f"_:{scope}.{x[2:]}" for x in subjects)
+    ids = {triples.ids[name] for name in names if name in triples.ids}
+    for row, subject in enumerate(triples.subject):
+        if subject in ids and (triple := _triple(triples.whole_text(row).replace(f"_:{scope}.", "_:").encode())):
+            yield triples.line[row], triples.columns_of(row), triple
 
 
 def _triple(text: bytes) -> Triple | None:

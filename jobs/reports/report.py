@@ -23,13 +23,20 @@ FAIL = "fail"
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """Where a fact was read; ``line`` is 1-based, 0 where only the file is known."""
+    """Where a fact was read; ``line`` is 1-based, 0 where only the file is known; ``column``: of a table."""
 
     source: str
     line: int = 0
+    column: str = ""
 
     def __str__(self) -> str:
-        return f"{self.source}:{self.line}" if self.line else self.source
+        line = f"{self.source}:{self.line}" if self.line else self.source
+        return f"{line}, column {self.column}" if self.column else line
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> FilePlace:
+        """The place that a part of an answer names."""
+        return cls(raw.get("source", ""), raw.get("line", 0), raw.get("column", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,15 +189,15 @@ def effect_of(raw: Mapping[str, Any]) -> str:
 
 def _aside(raw: Mapping[str, Any]) -> ReportedLine:
     reason = f"{raw['reason']} ({raw['hint']})" if raw.get("hint") else raw["reason"]
-    return ReportedLine(FilePlace(raw["source"], raw["line"]), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"]))
+    return ReportedLine(FilePlace.of(raw), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"]))
 
 
 def _contradiction(raw: Mapping[str, Any], number: int, sentence: str) -> ReportedConflict:
     places: dict[tuple[str, int], list[FilePlace]] = {}
     for found in raw.get("locations", ()):
-        places.setdefault((found["side"], found["index"]), []).append(FilePlace(found["source"], found.get("line", 0)))
+        places.setdefault((found["side"], found["index"]), []).append(FilePlace.of(found))
     for i, known in enumerate(raw.get("places", ())):
-        told = [FilePlace(x["source"], x.get("line", 0)) for x in known if x.get("source")]
+        told = [FilePlace.of(x) for x in known if x.get("source")]
         if told:
             places.setdefault(("insertions", i), told)
 

@@ -118,7 +118,7 @@ def conflict_lines(number: int, conflict: Conflict) -> list[str]:
         ("base", conflict.base),
         ("axioms", conflict.axioms),
     ):
-        of_each = conflict.places if title == "inserted" else ()
+        of_each = {"inserted": conflict.places, "base": conflict.base_places}.get(title, ())
         for i, row in enumerate(rows):
             lines.append(f"  {title if i == 0 else '':9}{safe(row)}")
             places = of_each[i] if i < len(of_each) else ()
