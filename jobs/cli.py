@@ -31,6 +31,7 @@ COMMANDS = {
     "compact": "jobs.commands.store",
     "simplify": "jobs.commands.simplify",
     "lint": "jobs.commands.lint",
+    "draft-mapping": "jobs.commands.draft_mapping",
     "doctor": "jobs.commands.doctor",
     "repro": "jobs.commands.repro",
     "vocabularies": "jobs.commands.vocabularies",

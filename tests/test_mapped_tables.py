@@ -441,6 +441,32 @@ def test_a_store_and_a_session_take_mapped_tables(folder: Path) -> None:
         assert session.check(pa.table({"id": ["s1"], "machine": ["m1"]}), commit=True, **settings).committed
 
 
+@pytest.mark.parametrize("unit", ["triple", "row"])
+def test_the_gate_sets_rows_aside_with_their_columns(folder: Path, unit: str) -> None:
+    (folder / "plain.csv").write_text("id,name,limit\nm1,Press,1\n")
+    called = shiq("index", "-t", "onto.ttl", "-s", "kg", "plain.csv", "--mapping", "m.yml", "-q", cwd=folder)
+    assert called.returncode == 0, called
+    (folder / "sensors.csv").write_text("id,machine\ns1,m1\nm1,m1\n\n")
+    (folder / "machines.csv").write_text("id,name,limit\nm1,Press,1\nm7,Saw,ten\nm8,Mill\n")
+    options = ("--mode", "split", "--unit", unit, "--quarantine", "bad", "--accepted", "good", "--mapping", "m.yml", "-q")
+    called = shiq("gate", "-s", "kg", "-i", "sensors.csv", "-i", "machines.csv", *options, "--json", "j.json", cwd=folder)
+    assert called.returncode == 5, called
+    document = json.loads((folder / "j.json").read_text())
+    rows = {(x["source"], x["line"], x.get("column", ""), x["kind"]) for x in document["set_aside"]}
+    expected = {
+        ("sensors.csv", 3, "id", "conflict"),
+        ("machines.csv", 3, "", "malformed"),
+        ("machines.csv", 4, "", "malformed"),
+    }
+    # The join of the row of m1 says that it is mounted on m1.
+    assert rows - expected == ({("sensors.csv", 3, "machine", "unit")} if unit == "row" else set()) and expected <= rows
+    assert [p["line"] for c in document["conflicts"] for places in c["places"] for p in places] == [3]
+    reasons = {x["line"]: x["reason"] for x in document["set_aside"] if x["source"] == "machines.csv"}
+    assert "column limit: 'ten' is no value of xsd:decimal" in reasons[3] and "2 values for 3 columns" in reasons[4]
+    assert b"urn:d:m7" in (folder / "good" / "1-machines.nq").read_bytes()
+    assert json.loads((folder / "bad.why.json").read_text())["set_aside"] == document["set_aside"]
+
+
 def test_bare_terms_of_a_table_of_triples(folder: Path) -> None:
     (folder / "t.csv").write_text(
         "s,p,o\nurn:d:a,http://www.w3.org/1999/02/22-rdf-syntax-ns#type,urn:t#Machine\nurn:d:a,urn:t#name,a name: of two\n"

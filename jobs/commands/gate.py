@@ -69,7 +69,7 @@ def _side(beside: str = "") -> Writes:
     type=READS,
     required=True,
     help="File of insertions; repeatable. N-Triples and N-Quads come out line by line as they stand; Turtle, TriG, RDF/XML and "
-    "JSON-LD and tables (with --engine spark table:NAME too) come out as N-Quads.",
+    "JSON-LD and tables (with --engine spark table:NAME too, or by --mapping) come out as N-Quads.",
 )
 @click.option("--delete", "-d", "deletions", multiple=True, type=READS, help="File of deletions, which come first; repeatable.")
 @click.option(
@@ -84,7 +84,8 @@ def _side(beside: str = "") -> Writes:
     type=Nearest(UNITS),
     default="triple",
     show_default=True,
-    help="What is set aside with a culprit: it alone, all insertions with its subject, all of its named graph, or its file.",
+    help="What is set aside with a culprit: it alone, its row of a table, all insertions with its subject, all of its named "
+    "graph, or its file.",
 )
 @click.option(
     "--aside",

@@ -96,7 +96,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         found = super().get_command(ctx, cmd_name)
         if cmd_name in self._modules:
-            found = getattr(import_module(self._modules[cmd_name]), cmd_name)
+            found = getattr(import_module(self._modules[cmd_name]), cmd_name.replace("-", "_"))
         return found
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:

@@ -15,13 +15,15 @@ from typing import Final, TypeAlias
 from jobs.files import naming
 from jobs.gate.blocks import LineBlocks, is_structure
 from jobs.gate.lines import Line, Triple, bare_name, file_of, is_plain, key_of, said_by, spaced_text
+from shiq.conflict import Conflict
 from shiq.reading import Place
 from shiq.result import Result
 
 #: The N-Triples lines of one assertion; those of several hang together by nodes that are named after a hash of them.
 Stated: TypeAlias = tuple[str, ...]
-#: What is set aside together with a culprit: the triple alone, all triples with its subject, its named graph, or its document.
-UNITS: Final = ("triple", "subject", "graph", "document")
+#: What is set aside together with a culprit: the triple alone, its row of a table, all triples with its subject, its named graph,
+#: or its document.
+UNITS: Final = ("triple", "row", "subject", "graph", "document")
 _ELSEWHERE: Final = "Make room there, or name another folder by TMPDIR."
 _HASHED: Final = re.compile(r"_:n([0-9a-f]{24})\.\d+(?= )")
 
@@ -101,6 +103,8 @@ class GateBatch:
     def _unit(self, line: Line, unit: str) -> object:
         if unit == "graph":
             return (line.file, line.graph) if line.graph.startswith("_:") else line.graph
+        if unit == "row":
+            return line.file, line.at
         if unit == "document" or not line.triple:
             return line.file
         return (line.file, line.triple[0]) if line.triple[0].startswith("_:") else line.triple[0]
@@ -119,6 +123,28 @@ class GateBatch:
     def _mentions(self, line: Line, named: Collection[object]) -> bool:
         file, (subject, _, value) = key_of(line)
         return _named(file, subject) in named or _named(file, value) in named
+
+    def with_rows(self, result: Result) -> Result:
+        """``result``, in which what a mapping made of a table stands at its row and column."""
+        if not any(line.row for line in self.lines):
+            return result
+        leftovers = tuple(
+            replace(x, line=lines[0].at) if (lines := self._lines_at(x.source, x.line)) else x for x in result.evidence.leftovers
+        )
+        conflicts = tuple(map(self.with_row, result.conflicts))
+        return replace(result, conflicts=conflicts, evidence=replace(result.evidence, leftovers=leftovers))
+
+    def with_row(self, conflict: Conflict) -> Conflict:
+        """``conflict``, in which what a mapping made of a table stands at its row and column."""
+
+        def moved(place: Place) -> Place:
+            lines = self._lines_at(place.source, place.line)
+            return replace(place, line=lines[0].at, column=lines[0].column) if lines else place
+
+        return replace(conflict, places=tuple(tuple(map(moved, places)) for places in conflict.places))
+
+    def _lines_at(self, source: str, number: int) -> list[Line]:
+        return [self.lines[i] for i in self._by_place.get((source, number), ())]
 
     # --- files for a check -------------------------------------------------------------------------
 

@@ -222,7 +222,7 @@ class _Gating:
                 )
             self.first = self.first or result
             if delivered:
-                return replace(delivered[0], result=result)
+                return replace(delivered[0], result=self.batch.with_rows(result))
             gated = self._round(result)
             if gated:
                 if deliver and not self.dry_run:
@@ -357,11 +357,11 @@ class _Gating:
         answer = GateAnswer(
             decision,
             self._verdict(result),
-            result,
+            self.batch.with_rows(result),
             self.batch.names,
             tuple(lines[i] for i in accepted),
             tuple(out[i] for i in sorted(out)),
-            tuple(found.conflicts),
+            tuple(map(self.batch.with_row, found.conflicts)),
             reason,
             self.rounds,
             tuple(beside[i] for i in sorted(beside)),

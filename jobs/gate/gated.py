@@ -101,6 +101,7 @@ class GateAnswer:
         }
 
     def _row(self, x: SetAsideLine) -> dict[str, Any]:
-        place = {"source": self.files[x.line.file], "line": x.line.number, "text": x.line.text}
+        place = {"source": self.files[x.line.file], "line": x.line.at, "text": x.line.text}
         hint = {"hint": x.hint} if x.hint else {}
+        place |= {"column": x.line.column} if x.line.column else {}
         return {**place, "kind": x.kind, "reason": x.reason, **hint, "conflicts": list(x.conflicts)}

@@ -18,7 +18,7 @@ from shiq.errors import InputError, UsageError
 from shiq.ntriples import blank_term
 from shiq.rdf.statements import Statement, read_statements
 from shiq.rdf.terms import RefusedTermError, refuse_new_terms
-from shiq.sources import TABLE, FileSource, TableSource, source_of, table_kind
+from shiq.sources import TABLE, FileSource, TableKind, TableSource, source_of, table_kind, text_table_kind
 from shiq.verdict import Leftover
 
 #: What a line says: (subject, predicate, object) in one spelling.
@@ -39,7 +39,8 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 class Line:
     """A line of a batch: ``raw`` as it stands in the file, end of line included; ``triple``: None for a comment or a blank line;
     ``graph``: the name of its graph, "" for the default graph; ``problem``: why it is no triple. A bare carriage
-    return ends a line, as N-Triples has it, and counts as one. Each line is itself alone."""
+    return ends a line, as N-Triples has it, and counts as one. ``row``, ``column``: where a mapping read it in a table, whose
+    rows are several lines each; else 0 and "". Each line is itself alone."""
 
     file: int
     number: int
@@ -47,6 +48,13 @@ class Line:
     triple: Triple | None = None
     graph: str = ""
     problem: str = ""
+    row: int = 0
+    column: str = ""
+
+    @property
+    def at(self) -> int:
+        """Where it stands in its file or table, as people count."""
+        return self.row or self.number
 
     @property
     def text(self) -> str:
@@ -57,7 +65,7 @@ class Line:
 def read_lines(source: str | TableSource, file: int = 0) -> list[Line]:
     """The lines of the file or table ``source``. Raises: UsageError for a syntax that is not known by the name, InputError for a
     file that cannot be read, or is not one line for each triple and broken."""
-    if isinstance(source, TableSource) or table_kind(source):
+    if isinstance(source, TableSource) or table_kind(source) or text_table_kind(source):
         return _of_table(source, file)
     name = source
     suffix = Path(_PACKED.sub("", name)).suffix.lower()
@@ -218,18 +226,26 @@ def _of_table(source: str | TableSource, file: int) -> list[Line]:
     """The rows of a table, broken ones as lines that are no triple. Tables of a session of Spark's have no order: their rows are
     numbered in that of their texts."""
     statements, broken = read_statements(source)
-    rows: list[Statement | Leftover] = [*statements, *(x for x in broken if x.kind != "passed-over")]  # that is no row
+    rows: list[Statement | Leftover] = [*statements, *(x for x in broken if x.kind == "malformed")]  # others are no rows
     for x in rows:
         if isinstance(x, Leftover) and not x.line:
             raise InputError(f"{x.source}: {x.message}", "Is it a table of triples? Its columns s, p, o hold N-Triples terms.")
-    if isinstance(source, TableSource):
-        rows = [replace(x, line=i) for i, x in enumerate(sorted(rows, key=_text_and_key), 1)]
     renamed = _numbering()
+    if isinstance(source, TableSource) and source.mapping is not None:
+        # A row is several lines, each with a number of its own.
+        ordered = enumerate(sorted(rows, key=lambda x: x.line), 1)
+        return [replace(_row(file, x, renamed), number=i, row=x.line, column=_column(x)) for i, x in ordered]
+    if isinstance(source, TableSource) and source.kind in (TableKind.SPARK, TableKind.ARROW):
+        rows = [replace(x, line=i) for i, x in enumerate(sorted(rows, key=_text_and_key), 1)]
     return [_row(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)]
 
 
 def _text_and_key(x: Statement | Leftover) -> tuple[str, str]:
     return x.text, x.key if isinstance(x, Statement) else x.hint
+
+
+def _column(x: Statement | Leftover) -> str:
+    return x.column if isinstance(x, Statement) else ""
 
 
 def _row(file: int, x: Statement | Leftover, renamed: Callable[[str], str]) -> Line:

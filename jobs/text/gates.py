@@ -10,6 +10,7 @@ from jobs.gate.waivers import INFO, Judgement
 from jobs.repair.known_conflicts import KnownConflicts
 from jobs.text.results import SHOWN, conflict_lines, figures, leftover_lines, safe
 from shiq.amounts import count
+from shiq.reading import Place
 
 
 def headline(gated: GateAnswer) -> str:
@@ -76,7 +77,7 @@ def _rows(gated: GateAnswer, rows: Sequence[SetAsideLine], verbose: bool) -> lis
     lines = []
     for x in rows if verbose else rows[:SHOWN]:
         numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
-        place = f"{gated.files[x.line.file]}:{x.line.number}"
+        place = str(Place(gated.files[x.line.file], x.line.at, column=x.line.column))
         hint = f" ({safe(x.hint)})" if x.hint else ""
         lines += [f"  {safe(place)}: {safe(x.reason)}{numbers}{hint}", f"    {safe(x.line.text.strip())}"]
     if not verbose and len(rows) > SHOWN:

@@ -13,7 +13,10 @@ import pyoxigraph as ox
 from shiq.errors import UsageError
 from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import table_files
-from shiq.rdf.text_tables import read_header
+from shiq.rdf.text_tables import json_records, read_header
+from shiq.rdf.triples import Rejects
+from shiq.rml.compiled import parse_record
+from shiq.rml.draft import TableHead
 from shiq.rml.model import LogicalSource, MappingJoin, TermMap, TriplesMap
 from shiq.rml.reader import path_of, read_mapping
 from shiq.rml.tables import TableMapping, references_of
@@ -58,6 +61,23 @@ def mapped_sources(sources: Sequence[object], mapping: str | Path | None, *, bar
         taken = "; ".join(x for x in (source.taken, noted) if x)
         result.append(replace(source, mapping=TableMapping(str(mapping), maps, every, made, frozenset(given)), taken=taken))
     return result
+
+
+def table_heads(names: Sequence[str], folder: Path) -> list[TableHead]:
+    """The files of a mapping that will lie in ``folder``, with their columns. Raises: InputError; UsageError for no table."""
+    found = []
+    for name in names:
+        table = _table(name)
+        if table is None:
+            raise UsageError(f"{name} is no table", "Tables are CSV, TSV, JSON lines (.jsonl), Parquet and Delta.")
+        columns = columns_of(table)
+        if columns is None:
+            records = next(json_records(table, parse_record, Rejects(name)))[1]
+            columns = list(dict.fromkeys(key for record in records if isinstance(record, dict) for key in record))
+        if not columns:
+            raise UsageError(f"{name} has no columns", "Give a table with at least one row.")
+        found.append(TableHead(os.path.relpath(name, folder), columns, table.kind is TableKind.JSON_LINES))
+    return found
 
 
 def _table(source: object) -> TableSource | None:

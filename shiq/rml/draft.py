@@ -1,0 +1,178 @@
+"""A first mapping of tables, from the names of their columns and the names and labels of an ontology.
+
+It is YARRRML, since people edit it: one line a column, prefixes once, and room for comments. What could not be placed is a
+comment where it belongs.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from shiq import model as owl
+from shiq.reading import Reading
+
+#: Begins the names of individuals, until somebody writes another.
+DATA = "http://example.org/data/"
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
+_KEYS = ("id", "iri", "uri", "key")
+
+
+@dataclass(frozen=True)
+class TableHead:
+    """A table to be mapped: its ``file`` as the mapping names it, its columns, and whether it is JSON lines."""
+
+    file: str
+    columns: Sequence[str]
+    is_json: bool = False
+
+    @property
+    def name(self) -> str:
+        """What a row is called: the name of the file, in the singular."""
+        words = _words(Path(self.file).name.partition(".")[0])
+        return " ".join([*words[:-1], _singular(words[-1])]) if words else "row"
+
+    @property
+    def key(self) -> str:
+        """The column that names a row; the first where none says that it does."""
+        wanted = [*_KEYS, *(f"{self.name} {key}" for key in _KEYS), self.name]
+        return min(self.columns, key=lambda x: wanted.index(_plain(x)) if _plain(x) in wanted else len(wanted))
+
+
+def draft_mapping(tables: Sequence[TableHead], ontology: Reading) -> str:
+    """The text of a mapping of ``tables`` to the terms of ``ontology``."""
+    return "\n".join(_Draft(tables, ontology).lines()) + "\n"
+
+
+class _Draft:
+    def __init__(self, tables: Sequence[TableHead], ontology: Reading) -> None:
+        known = ontology.tbox.signature
+        self.tables = tables
+        self.classes, self.objects, self.data = (
+            _by_name(names, ontology.labels) for names in (known.classes, known.object_properties, known.data_properties)
+        )
+        self.datatypes = _datatypes(ontology.tbox.axioms)
+        self.ranges = {
+            x.property.iri: x.range.iri
+            for x in ontology.tbox.axioms
+            if isinstance(x, owl.ObjectPropertyRange)
+            if isinstance(x.property, owl.ObjectProperty) and isinstance(x.range, owl.Class)
+        }
+        self.prefixes: dict[str, str] = {}
+
+    def lines(self) -> list[str]:
+        """The whole mapping."""
+        body = [line for table in self.tables for line in self._table(table)]
+        return [
+            "# A first mapping, to be looked through: 'd' begins the names of individuals; write your own namespace there.",
+            "prefixes:",
+            f"  d: {DATA}",
+            *(f"  {prefix}: {space}" for space, prefix in self.prefixes.items()),
+            "mappings:",
+            *body,
+        ]
+
+    def _table(self, table: TableHead) -> list[str]:
+        source = f"['{table.file}~jsonpath', '$']" if table.is_json else f"'{table.file}~csv'"
+        subject = _quoted(self._individual(table.name, table.key))
+        lines = [f"  {_slug(table.name)}:", f"    sources: [{source}]", f"    s: {subject}"]
+        cls, pairs = self.classes.get(table.name), []
+        if cls is None:
+            pairs.append(self._comment("file", table.file, "class", table.name, self.classes))
+        else:
+            pairs.append(f"- [a, {self._short(cls)}]")
+        pairs += [self._column(column) for column in table.columns if column != table.key]
+        return [*lines, "    po:" if any(x.startswith("-") for x in pairs) else "    po: []", *(f"      {x}" for x in pairs)]
+
+    def _column(self, column: str) -> str:
+        name = _plain(column)
+        for wanted in (name, *(name.removesuffix(f" {key}") for key in _KEYS)):
+            if (iri := self.data.get(wanted)) is not None:
+                datatype = self.datatypes.get(iri, "")
+                more = f", {self._short(datatype)}" if datatype and datatype != owl.XSD + "string" else ""
+                return f"- [{self._short(iri)}, {_quoted(_reference(column))}{more}]"
+            if (iri := self.objects.get(wanted)) is not None or (iri := self._leading_to(wanted)) is not None:
+                return f"- [{self._short(iri)}, {_quoted(self._individual(self._target(wanted, iri), column) + '~iri')}]"
+        return self._comment("column", column, "property", name, {**self.objects, **self.data})
+
+    def _leading_to(self, name: str) -> str | None:
+        """The only property to members of the class that a column is named after."""
+        cls = self.classes.get(name)
+        found = [iri for iri, of_range in self.ranges.items() if cls is not None and of_range == cls]
+        return found[0] if len(found) == 1 else None
+
+    def _target(self, name: str, iri: str) -> str:
+        """What individuals are called to which a property leads: as in their own table, if it is one of these."""
+        wanted = self.ranges.get(iri)
+        named = [table.name for table in self.tables if wanted is not None and self.classes.get(table.name) == wanted]
+        return named[0] if named else name
+
+    def _individual(self, name: str, column: str) -> str:
+        return f"d:{_slug(name)}/{_reference(column)}"
+
+    def _comment(self, what: str, text: str, kind: str, name: str, known: Mapping[str, str]) -> str:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; the nearest is {self._short(known[near[0]])}" if near else ""
+        return f"# {what} {' '.join(text.split())!r}: no {kind} of the ontology has this name or label{hint}"
+
+    def _short(self, iri: str) -> str:
+        """``iri`` by a prefix, which becomes one of the mapping's."""
+        at = max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1
+        if iri[:at] == owl.XSD:
+            return f"xsd:{iri[at:]}"
+        prefix = self.prefixes.setdefault(iri[:at], f"o{len(self.prefixes) + 1}" if self.prefixes else "o")
+        return f"{prefix}:{iri[at:]}"
+
+
+def _datatypes(axioms: Iterable[owl.Axiom]) -> dict[str, str]:
+    ranges = [x for x in axioms if isinstance(x, owl.DataPropertyRange)]
+    found = {}
+    for x in ranges:
+        value = x.range
+        datatype = value.datatype if isinstance(value, owl.DatatypeRestriction) else value
+        if isinstance(datatype, owl.Datatype) and datatype.iri != owl.RDFS + "Literal":
+            found[x.property.iri] = datatype.iri
+    return found
+
+
+def _by_name(iris: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
+    """The terms by what they are called; a name of several is none."""
+    found: dict[str, set[str]] = {}
+    for iri in sorted(iris):
+        local = iri[max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1 :]
+        for text in {_plain(local), _plain(labels.get(iri, local))}:
+            found.setdefault(text, set()).add(iri)
+            if text.startswith("has "):
+                found.setdefault(text.removeprefix("has "), set()).add(iri)
+    return {text: next(iter(of_it)) for text, of_it in found.items() if len(of_it) == 1}
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def _plain(text: str) -> str:
+    """A name by its words: ``maxTemp``, ``max_temp`` and ``Max temp`` are one."""
+    return " ".join(_words(text))
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _slug(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+def _reference(column: str) -> str:
+    return "$(" + re.sub(r"([\\)])", r"\\\1", column) + ")"
+
+
+def _quoted(text: str) -> str:
+    """As YAML: in quotes where it has more than plain characters."""
+    return text if re.fullmatch(r"[\w$():/~.-]+", text) else "'" + text.replace("'", "''") + "'"
