@@ -17,7 +17,7 @@ from shiq.rdf import read_assertions, read_ontology
 from shiq.verdict import KINDS, Leftover, blocks, known_counts
 from simplify import simplify
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: What a bucket of `Reading.ledger` is called in print; those of leftovers are called by their kind.
 BUCKETS = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shiq.explanation import ConflictGroup, ExplainedConflicts
 
 #: Version of the JSON form that `Result.to_dict` gives; it changes when a field changes its meaning or goes.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class NotConsistent(Exception):

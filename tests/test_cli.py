@@ -65,7 +65,7 @@ def test_inconsistent_names_the_culprit_in_text_and_json(folder: Path) -> None:
     assert found.returncode == 1
     assert BAD.strip() in found.stdout
     answer = json.loads((folder / "out.json").read_text())
-    assert (answer["schema_version"], answer["verdict"], answer["conflicts_complete"]) == (1, "inconsistent", True)
+    assert (answer["schema_version"], answer["verdict"], answer["conflicts_complete"]) == (2, "inconsistent", True)
     [conflict] = answer["conflicts"]
     assert conflict["insertions"] == [BAD.strip()]
     assert conflict["base"] == [BASE.splitlines()[1]]

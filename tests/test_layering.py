@@ -64,6 +64,7 @@ ROOMS = (
     "jobs.graphframes",
     "jobs.progress",
     "jobs.lint",
+    "jobs.steps",
     "jobs.repro",
     "jobs.doctor",
     "jobs.reports",

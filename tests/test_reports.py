@@ -159,7 +159,7 @@ def test_answers_fit_the_schema(folder: Path) -> None:
     ("path", "value"),
     [
         (("verdict",), "fine"),
-        (("schema_version",), 3),
+        (("schema_version",), 4),
         (("conflicts", 0, "axioms"), "none"),
         (("conflicts", 0, "locations", 0, "line"), 0),
         (("statistics", "modules"), -1),

@@ -685,7 +685,7 @@ def test_index_by_the_public_call(spark: SparkSession, tmp_path: Path) -> None:
         assert session.check([abox_of([ClassAssertion(Class("urn:Dog"), "urn:7")])]).verdict is Verdict.INCONSISTENT
         assert session.check([abox_of([ClassAssertion(Class("urn:Dog"), "urn:ann")])]).verdict is Verdict.CONSISTENT
     bad = write(tmp_path / "bad.nt", [*cats, *owners, ClassAssertion(Class("urn:Dog"), "urn:3")])
-    result = index(tbox, bad, tmp_path / "kg", engine="spark", reasoner="own")
+    result = index(tbox, bad, tmp_path / "kg", replace_store="always", engine="spark", reasoner="own")
     assert result.verdict is Verdict.INCONSISTENT and not result.complete
     assert any("urn:3" in line for conflict in result.conflicts for line in conflict.base)
     with open_store(tmp_path / "kg") as store:

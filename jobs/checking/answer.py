@@ -50,7 +50,7 @@ def result_of(
         found = keep_settled(found, base.tbox, refutes)
     add_set = found.add_set
     places_of = {**found.places, **(places(a for raw in found.conflicts for a in raw.insertions) if found.conflicts else {})}
-    everything = options.known.marked((*base.leftovers, *leftovers, *_mostly_foreign(leftovers, ledger, options)))
+    everything = options.known.marked((*leftovers, *_mostly_foreign(leftovers, ledger, options), *base.leftovers))
     disagreements = tuple(found.audit.disagreements) if found.audit else ()
     if disagreements:
         verdict, reason = Verdict.UNDETERMINED, f"{disagreements[0]}: one of them is wrong, so nothing of this run is believed"
@@ -104,7 +104,7 @@ def _mostly_foreign(leftovers: Iterable[Leftover], ledger: Mapping[str, int], op
     total = foreign + ledger.get("assertion", 0) + ledger.get("leftover:undeclared", 0)
     if 2 * foreign <= total or options.allow & {"foreign", "undeclared"}:
         return ()
-    message = f"{foreign:,} of {total:,} assertions use terms that the ontology does not know"
+    message = f"{foreign:,} of {total:,} lines use terms that the ontology does not know"
     return (Leftover("mostly-foreign", message, hint="is it the right ontology? --allow foreign if it is"),)
 
 
@@ -118,7 +118,7 @@ def refuted_result(
         complete=False,
         statistics=Statistics(len(base.knowledge_base), seconds=dict(clock.seconds)),
         evidence=_evidence(
-            options, ledger=ledger, leftovers=options.known.marked((*base.leftovers, *leftovers)), certificate=base.certificate
+            options, ledger=ledger, leftovers=options.known.marked((*leftovers, *base.leftovers)), certificate=base.certificate
         ),
         ended=False,
         snapshot=base.snapshot,

@@ -64,6 +64,7 @@ def lint(
     from jobs.known import write_known as save
     from jobs.lint import asked_text, lint_text
     from jobs.lint import lint as run
+    from jobs.steps import steps, steps_text
     from jobs.text.results import leftovers_text
 
     if owner and not write_known:
@@ -74,6 +75,9 @@ def lint(
         found = run(ontology, data, known=answered, progress=progress, **options)
     finally:
         progress.close()
+    given = [part for name in ("allow", "fail_on") for kind in options[name] for part in (f"--{name.replace('_', '-')}", kind)]
+    given += [part for place in options["catalog"] for part in ("--catalog", str(place))] + (["--known", known] if known else [])
+    todo = steps(found.in_the_way, ontology, data, given)
     if json_file != "-":
         fail_on = frozenset(KINDS) if UNINTERPRETED in found.fail_on else frozenset(found.fail_on)
         lines = [*lint_text(found), *leftovers_text(found.leftovers, found.allowed, fail_on, verbose), *asked_text(found)]
@@ -81,15 +85,16 @@ def lint(
             lines += [
                 "",
                 f"in the way of a verdict: {', '.join(found.blocking)} (--known FILE, or --allow KIND, if that is meant)",
+                *steps_text(todo),
             ]
         click.echo("\n".join(lines))
-    write_json(json_file, found.to_dict())
+    write_json(json_file, {**found.to_dict(), "steps": [step.to_dict() for step in todo]})
     if write_known:
         entries = draft(found.in_the_way, answered, owner, found.allowed, found.fail_on)
         save(Path(write_known), entries)
         open_ones = sum(not entry.owner for entry in entries)
-        todo = f"; {open_ones:,} lack an owner, and are refused until they have one" if open_ones else ""
+        notes = f"; {open_ones:,} lack an owner, and are refused until they have one" if open_ones else ""
         unnamed = sum(not x.term for x in found.in_the_way)
-        todo += f"; {unnamed:,} not drafted, having no term: shortened, or only counted" if unnamed else ""
-        click.echo(f"{write_known}: {len(entries):,} known leftovers{todo}", err=json_file == "-")
+        notes += f"; {unnamed:,} not drafted, having no term: shortened, or only counted" if unnamed else ""
+        click.echo(f"{write_known}: {len(entries):,} known leftovers{notes}", err=json_file == "-")
     return found.exit_code

@@ -16,7 +16,7 @@ from shiq.verdict import Verdict
 ACCEPTED, SPLIT, REFUSED = "accepted", "split", "refused"
 #: Why a line is out of which nothing else is known.
 WITH_THE_BATCH: Final = "the batch was refused"
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,9 @@ NOTES = frozenset({"unmatched-deletion", "unsatisfiable-class", "set-aside", "pa
 #: Conflicts and leftovers shown without --verbose.
 SHOWN = 10
 
+#: Leftovers shown without --verbose that are for information only.
+_MOST_OTHERS = 3
+
 #: Places of one assertion that are shown.
 MOST_PLACES = 3
 
@@ -47,7 +50,7 @@ def _foreign(result: Result) -> str:
     if not foreign or result.verdict is not Verdict.CONSISTENT:
         return ""
     total = foreign + result.evidence.ledger.get("assertion", 0)
-    return f", {foreign:,} of {total:,} assertions use terms that the ontology does not know"
+    return f", {foreign:,} of {total:,} lines use terms that the ontology does not know"
 
 
 def _without(result: Result) -> str:
@@ -163,8 +166,16 @@ def leftovers_text(
         kinds.setdefault((kind, standing), []).append(leftover)
     parts = [f"{counted(kind, found)}{standing}" for (kind, standing), found in sorted(kinds.items())]
     lines = ["", f"{'not interpreted' if {kind for kind, _ in kinds} - NOTES else 'to be known'}: {', '.join(parts)}"]
-    new = [leftover for leftover in leftovers if verbose or not leftover.known]
-    shown = new if verbose else new[:SHOWN]
+    in_the_way = {id(x) for (_, standing), found in kinds.items() if not standing for x in found}
+    blocking = [x for x in leftovers if id(x) in in_the_way]
+    others = [x for x in leftovers if id(x) not in in_the_way and (verbose or not x.known)]
+    new = [*blocking, *others]
+    if verbose:
+        shown = new
+    else:
+        # What does not stand in the way never fills the lines that are shown: one of each kind, where there is room.
+        firsts = list({x.kind: x for x in reversed(others)}.values())[::-1]
+        shown = [*blocking[:SHOWN], *firsts[: max(0, min(_MOST_OTHERS, SHOWN - len(blocking)))]]
     for leftover in shown:
         times = f" × {leftover.number:,}" if leftover.number > 1 else ""
         # Where there is no line to look at, the text is all that says what is meant.

@@ -21,7 +21,7 @@ def index(task: Mapping[str, Any]) -> dict[str, Any]:
     """Builds the store ``store`` from ``tbox`` and ``abox``."""
     from shiq.check import index as run
 
-    return run(task["tbox"], task["abox"], task["store"], max_conflicts=0, **_settings(task)).to_dict()
+    return run(task["tbox"], task["abox"], task["store"], replace_store="always", max_conflicts=0, **_settings(task)).to_dict()
 
 
 def check(task: Mapping[str, Any]) -> dict[str, Any]:

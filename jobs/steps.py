@@ -1,0 +1,173 @@
+"""What to do about what stands in the way of a verdict: the steps that remove most first, each with a command to paste."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from shiq.amounts import count
+from shiq.errors import ShiqError
+from shiq.formats import ONTOLOGY_EXTENSIONS
+from shiq.model import OWL, RDF
+from shiq.verdict import Leftover
+
+_NEAR = re.compile(r"did you mean <([^<>\s]+)>\?")
+_LITERAL = re.compile(r"^\S+\s+<[^>]*>\s+\"")
+_LOCAL = re.compile(r"(.*[#/:])([\w.-]+)")
+#: Only files this small, and this many beside an ontology, are looked through for what it imports.
+_MOST_BYTES, _MOST_FILES = 16 << 20, 200
+#: Files that the commands write, in the folder where they are pasted.
+_NEW_TERMS, _NEW_CATALOG = "lint-declared.nt", "lint-catalog.json"
+_SPECIAL = re.compile(r"[.*\[\]^$\\|&]")
+
+
+@dataclass(frozen=True, slots=True)
+class LintStep:
+    """``removes``: how many of the leftovers that stand in the way; ``left``: how many are left after it and those before it."""
+
+    text: str
+    command: str
+    removes: int
+    left: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass
+class _Call:
+    """A call of ``shiq lint``, which grows by what each step adds."""
+
+    ontology: list[str]
+    options: list[str]
+
+    def text(self) -> str:
+        return shlex.join(["shiq", "lint", *self.ontology, *self.options])
+
+
+def steps(in_the_way: Sequence[Leftover], ontology: Sequence[str], data: Sequence[str], options: Sequence[str]) -> list[LintStep]:
+    """The steps after which nothing stands in the way; ``options`` are those that were given, ``data`` apart.
+
+    Each command goes on from those before it, so that they are run in this order.
+    """
+    kinds = defaultdict[tuple[int, str], list[Leftover]](list)
+    for leftover in in_the_way:
+        kinds[_sort_of(leftover)].append(leftover)
+    call = _Call([*ontology], [part for file in data for part in ("--data", file)] + [*options])
+    left, found = sum(x.number for x in in_the_way), []
+    # What a step removes decides; of equals, what is safer comes first.
+    for (sort, kind), some in sorted(kinds.items(), key=lambda item: (-_number(item[1]), item[0])):
+        left -= _number(some)
+        text, command = _MAKERS[sort](kind, some, call)
+        found.append(LintStep(text, command, _number(some), left))
+    return found
+
+
+def steps_text(found: Sequence[LintStep]) -> list[str]:
+    """The steps for people."""
+    if not found:
+        return []
+    total = found[0].removes + found[0].left
+    lines = ["", "what to do, most effective first:"]
+    for i, step in enumerate(found, 1):
+        then = f"then {step.left:,} left" if step.left else "then a verdict is possible"
+        lines.append(f"  {i}. {step.text}: removes {step.removes:,} of {total:,}, {then}")
+        lines += [f"       {line}" for line in step.command.split("\n")]
+    return lines
+
+
+def _number(leftovers: Iterable[Leftover]) -> int:
+    return sum(x.number for x in leftovers)
+
+
+def _sort_of(leftover: Leftover) -> tuple[int, str]:
+    if leftover.kind == "missing-import" and leftover.term:
+        return 0, leftover.kind
+    if leftover.kind == "undeclared" and leftover.term and leftover.source:
+        return (1 if _NEAR.search(leftover.hint) else 2), leftover.kind
+    return 3, leftover.kind
+
+
+def _catalogs(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
+    imports = list(dict.fromkeys(x.term for x in leftovers))
+    folders = {iri: folder for folder in dict.fromkeys(str(Path(f).parent) for f in call.ontology) for iri in _headers_in(folder)}
+    beside = list(dict.fromkeys(folders[iri] for iri in imports if iri in folders))
+    missing = [iri for iri in imports if iri not in folders]
+    call.options += [part for folder in beside for part in ("--catalog", folder)]
+    if not missing:
+        return f"add {count(len(beside), 'folder')} that {'has' if len(beside) == 1 else 'have'} what is imported", call.text()
+    # The names are for the user to fill in: nothing is fetched.
+    names = {iri: (re.split(r"[#/:]", iri.rstrip("#/:"))[-1] or "imported") for iri in missing}
+    entries = ", ".join(f'"{iri}": "{name if "." in name else name + ".owl"}"' for iri, name in names.items())
+    call.options += ["--catalog", _NEW_CATALOG]
+    files = f"download {count(len(missing), 'imported ontology', 'imported ontologies')} to these names, and add a catalog"
+    return files, f"echo {shlex.quote('{' + entries + '}')} > {_NEW_CATALOG}\n{call.text()}"
+
+
+def _headers_in(folder: str) -> Iterator[str]:
+    """The IRIs of the ontologies in the files of a folder."""
+    # Loaded where an import is missing.
+    from shiq.rdf.headers import read_headers
+    from shiq.sources import FileSource, source_of
+
+    with suppress(OSError):
+        for path in sorted(Path(folder).iterdir())[:_MOST_FILES]:
+            with suppress(ShiqError, OSError):
+                if path.suffix.lower() in ONTOLOGY_EXTENSIONS and path.is_file() and path.stat().st_size <= _MOST_BYTES:
+                    source = source_of(path)
+                    headers = read_headers(source).ontologies if isinstance(source, FileSource) else ()
+                    yield from (iri for header in headers for iri in (header.iri, header.version) if iri)
+
+
+def _spelling(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
+    changes = dict.fromkeys((x.source, x.term, match[1]) for x in leftovers if (match := _NEAR.search(x.hint)))
+    lines = [shlex.join(["sed", "-i", _replacing(file, wrong, right), file]) for file, wrong, right in changes]
+    terms = len({wrong for _, wrong, _ in changes})
+    return f"mend {count(terms, 'typing error')}, if that is what they are", "\n".join([*lines, call.text()])
+
+
+def _replacing(file: str, wrong: str, right: str) -> str:
+    """The command of sed that writes ``right`` for ``wrong``: whole IRIs where the file has these, else names behind a prefix."""
+    with suppress(OSError):
+        whole = f"<{wrong}>".encode() in Path(file).read_bytes()
+        one, other = _LOCAL.fullmatch(wrong), _LOCAL.fullmatch(right)
+        if not whole and one and other and one[1] == other[1]:
+            return f"s|\\b{_literal(one[2])}\\b|{_literal(other[2])}|g"
+    return f"s|<{_literal(wrong)}>|<{_literal(right)}>|g"
+
+
+def _literal(text: str) -> str:
+    return _SPECIAL.sub(lambda match: "\\" + match[0], text)
+
+
+def _declarations(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
+    terms = {x.term: _kind_of(x) for x in leftovers}
+    lines = [shlex.quote(f"<{iri}> <{RDF}type> <{OWL}{name}> .") for iri, name in terms.items()]
+    call.ontology.append(_NEW_TERMS)
+    what = count(len(terms), "term")
+    return f"declare {what}, if they are meant", f"printf '%s\\n' {' '.join(lines)} >> {_NEW_TERMS}\n{call.text()}"
+
+
+def _kind_of(leftover: Leftover) -> str:
+    if " class <" in leftover.message:
+        return "Class"
+    return "DatatypeProperty" if _LITERAL.match(leftover.text) else "ObjectProperty"
+
+
+def _agreement(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
+    first = leftovers[0]
+    place = f"{first.source}:{first.line}" if first.line else first.source or "where it says"
+    for at in range(len(call.options) - 2, -1, -1):
+        if call.options[at : at + 2] == ["--fail-on", kind]:
+            del call.options[at : at + 2]
+    call.options += ["--allow", kind]
+    return f"correct {count(_number(leftovers), kind)} (the first: {place}), or leave them out of account", call.text()
+
+
+_MAKERS = (_catalogs, _spelling, _declarations, _agreement)
