@@ -23,6 +23,7 @@ from shiq.built_in import BOTTOM, TOP, without_built_in
 from shiq.clause_axioms import role_axioms
 from shiq.functional.writer import axiom_text
 from shiq.profile import on_simple_roles, simple_needed
+from shiq.rdf.values_as_nodes import asked_for, watched
 from shiq.rdf.vocabulary import LANGUAGE
 from shiq.reasoner.structure import rewritten
 from shiq.role_words import Irregular, RolePaths
@@ -36,6 +37,7 @@ from simplify.normal_form import normal_form
 from simplify.paths import eliminate_paths
 
 V = TypeVar("V")
+_NOMINALS = (owl.ObjectOneOf, owl.ObjectHasValue)
 
 #: Holds of what an IRI names, where keys have to tell.
 NAMED = owl.Class(PREFIX + "named")
@@ -58,6 +60,14 @@ class OutsideQuestion:
 def question(axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion]) -> OutsideQuestion:
     """(T, A) as it is to be sent. Raises Irregular where ``axioms`` break a global restriction of OWL 2 DL, `UsageError` for what
     cannot be said."""
+    assertions = list(assertions)
+    if tops := watched(axioms):
+        if len(tops) > 1 and any(isinstance(part, _NOMINALS) for value in (*axioms, *assertions) for part in parts(value)):
+            raise Irregular(f"<{min(tops)}> and others are inverse functional data properties, beside nominals")
+        expressions = [a.expression for a in assertions if isinstance(a, owl.ClassAssertion)]
+        if asked := asked_for([*axioms], expressions):
+            raise Irregular(f"<{min(asked)}> may have values that nothing asserts, and individuals with one of them would be one")
+        axioms = [axiom for axiom in axioms if not isinstance(axiom, owl.InverseFunctionalDataProperty)]
     return _Writer(axioms).question(assertions)
 
 

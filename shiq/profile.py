@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, TypeVar
 from shiq import model as owl
 from shiq.built_in import BOTTOM, TOP, assertion_without_built_in, without_built_in
 from shiq.nominals import without_nominals
-from shiq.rdf.vocabulary import LANGUAGE
+from shiq.rdf.vocabulary import LANGUAGE, VALUE_LINK
 from shiq.roles import Role, RoleBox, role_box, role_of
 from shiq.signature import OF_INDIVIDUALS, parts
 
@@ -35,6 +35,8 @@ _OUTSIDE = {
     owl.ObjectHasValue: "ObjectHasValue (a nominal)",
     owl.HasKey: "HasKey",
 }
+#: Stands among the axioms where a data property is inverse functional (`shiq.rdf.values_as_nodes`).
+ON_NODES = owl.InverseFunctionalObjectProperty(owl.ObjectProperty(VALUE_LINK))
 #: What an axiom may have where chains and loops are read.
 _CHAINS_AND_LOOPS = {
     owl.ObjectHasSelf: "ObjectHasSelf",
@@ -62,6 +64,8 @@ def split_axioms(
     """
     reported: list[tuple[owl.Axiom, str, str]] = []
     candidates: list[tuple[owl.Axiom, owl.Axiom]] = []
+    if any(isinstance(axiom, owl.InverseFunctionalDataProperty) or axiom == ON_NODES for axiom in axioms):
+        axioms, reported = _on_nodes(axioms)
     for axiom in axioms:
         for plain in without_built_in(_plain(axiom)):
             outside = _outside(plain, chains=chains)
@@ -103,6 +107,7 @@ def split_assertions(
         return [], []
     roles = role_box(axioms)
     data = _Data(axioms)
+    watches = ON_NODES in axioms
     inside: list[owl.Assertion] = []
     reported: list[tuple[owl.Assertion, str, str]] = []
     for assertion in assertions:
@@ -113,7 +118,7 @@ def split_assertions(
             for part in without_nominals(plain):
                 if isinstance(part, owl.ClassAssertion) and not isinstance(part.expression, owl.Class):
                     part = owl.ClassAssertion(_expression_on_simple_roles(part.expression, roles), part.individual)
-                outside = _outside(part)
+                outside = _outside(part) or (_asks(part, axioms) if watches else "")
                 refusal = ("outside-shiq", outside) if outside else _not_simple(part, roles) or data.refusal(part)
                 if refusal:
                     reported.append((assertion, *refusal))
@@ -122,6 +127,28 @@ def split_assertions(
                 if not isinstance(part, owl.DataPropertyAssertion):
                     reported += [(assertion, *finding) for finding in data.unknown(part)]
     return inside, list(dict.fromkeys(reported))
+
+
+def _on_nodes(axioms: Sequence[owl.Axiom]) -> tuple[list[owl.Axiom], list[tuple[owl.Axiom, str, str]]]:
+    """``axioms`` with those on roles of values for inverse functional data properties; these, reported where values are asked for
+    that nothing asserts: that individuals have one of them in common is not seen."""
+    from shiq.rdf.values_as_nodes import asked_for, value_axioms, watched
+
+    plain = [axiom for axiom in axioms if not isinstance(axiom, owl.InverseFunctionalDataProperty)]
+    asked = sorted(asked_for(axioms))
+    message = f"<{asked[0]}> is, or is below, an inverse functional data property, and axioms ask for its values" if asked else ""
+    tops = [owl.InverseFunctionalDataProperty(owl.DataProperty(iri)) for iri in sorted(watched(axioms))] if asked else []
+    return [*dict.fromkeys([*plain, *value_axioms(axioms)])], [(top, "outside-shiq", message) for top in tops]
+
+
+def _asks(assertion: owl.Assertion, axioms: Sequence[owl.Axiom]) -> str:
+    """Why an assertion asks for a value of a property below an inverse functional one; "" if it does not."""
+    if not isinstance(assertion, owl.ClassAssertion) or isinstance(assertion.expression, owl.Class):
+        return ""
+    from shiq.rdf.values_as_nodes import asked_for
+
+    asked = asked_for(axioms, [assertion.expression]) - asked_for(axioms)
+    return f"<{min(asked)}> is, or is below, an inverse functional data property, and is asked for" if asked else ""
 
 
 # --- constructs -------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiq import model as owl
-from shiq.rdf.vocabulary import LANGUAGE
+from shiq.rdf.vocabulary import LANGUAGE, VALUE_ROLE
 from shiq.signature import parts
 
 
@@ -92,6 +92,8 @@ def _is_local(axiom: owl.Axiom, names: set[str]) -> bool:
             return not _is_in(property, names) or _is_full(filler, names)
         case owl.DataPropertyRange(property, _) | owl.FunctionalDataProperty(property):
             return not _is_in(property, names)
+        case owl.InverseFunctionalDataProperty(property):
+            return not _is_in(property, names)
         case (
             owl.FunctionalObjectProperty(property)
             | owl.InverseFunctionalObjectProperty(property)
@@ -112,7 +114,9 @@ def _is_local(axiom: owl.Axiom, names: set[str]) -> bool:
 
 
 def _is_in(property: Any, names: set[str]) -> bool:
-    return (property.property if isinstance(property, owl.ObjectInverseOf) else property).iri in names or _is_top(property)
+    iri: str = (property.property if isinstance(property, owl.ObjectInverseOf) else property).iri
+    # A role of values stands for its data property.
+    return iri in names or iri.removeprefix(VALUE_ROLE) in names or _is_top(property)
 
 
 def _is_top(property: Any) -> bool:

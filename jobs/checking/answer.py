@@ -17,6 +17,7 @@ from shiq.amounts import count
 from shiq.errors import UsageError, at_store
 from shiq.model import Assertion
 from shiq.offers import offers
+from shiq.rdf.vocabulary import VALUE_LINK
 from shiq.reading import Place, Places, nowhere
 from shiq.reasoner import AGPL
 from shiq.reasoner.protocol import OPAQUE
@@ -48,6 +49,8 @@ def result_of(
         from jobs.checking.open_kinds import keep_settled
 
         found = keep_settled(found, base.tbox, refutes)
+    if found.conflicts and VALUE_LINK in base.tbox.signature.object_properties:
+        found = _with_data_properties(found)
     add_set = found.add_set
     places_of = {**found.places, **(places(a for raw in found.conflicts for a in raw.insertions) if found.conflicts else {})}
     everything = options.known.marked((*leftovers, *_mostly_foreign(leftovers, ledger, options), *base.leftovers))
@@ -96,6 +99,16 @@ def result_of(
         ended=found.ended,
         snapshot=base.snapshot,
     )
+
+
+def _with_data_properties(found: Findings) -> Findings:
+    """``found`` with conflicts as they are written, where individuals with one value are one."""
+    from shiq.rdf.values_as_nodes import as_written
+
+    names = ("insertions", "base", "axioms")
+    conflicts = [replace(c, **{name: as_written(getattr(c, name)) for name in names}) for c in found.conflicts]
+    places = {written: at for value, at in found.places.items() for written in as_written((value,))}
+    return replace(found, conflicts=conflicts, places={**places, **found.places})
 
 
 def _mostly_foreign(leftovers: Iterable[Leftover], ledger: Mapping[str, int], options: Options) -> tuple[Leftover, ...]:

@@ -21,6 +21,7 @@ from shiq.deadline import is_past, seconds_left
 from shiq.lazily import Lazily
 from shiq.model import THING, Assertion, ClassAssertion, TBox
 from shiq.offers import offers
+from shiq.rdf.vocabulary import VALUE_LINK, VALUE_ROLE
 from shiq.reading import Place, Places, nowhere
 from shiq.reasoner import BACKENDS, create
 from shiq.reasoner.protocol import Answer, Module, Sending
@@ -251,6 +252,10 @@ def individuals_of(add_set: AddSet) -> Sequence[tuple[str, ...]]:
 
 def unmatched_deletions(knowledge_base: Asserting, deletions: ABox, places: Places = nowhere) -> tuple[Leftover, ...]:
     """What to say of ``deletions``, read at ``places``, that delete nothing."""
+    if VALUE_LINK in deletions.object_properties or any(iri.startswith(VALUE_ROLE) for iri in deletions.object_properties):
+        from shiq.rdf.values_as_nodes import without_nodes
+
+        deletions = without_nodes(deletions)
     if not len(deletions):
         return ()
     count, some = knowledge_base.absent(deletions, 1)

@@ -17,6 +17,7 @@ from shiq.left_out import Spool, of_data
 from shiq.model import Assertion, Axiom, DataPropertyAssertion, NegativeDataPropertyAssertion, TBox
 from shiq.model.axioms import READ_BY_FORM
 from shiq.rdf import read_assertions, read_ontology
+from shiq.rdf.vocabulary import VALUE_LINK
 from shiq.reading import Place, Reading, nothing_left, nowhere
 from shiq.sources import TableSource
 from shiq.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, Leftover, blocks
@@ -263,6 +264,11 @@ def told_by_label(deletions: Reading, scope: str) -> Reading:
     A blank node is named by nothing else, and a label in a file of deletions could stand for nothing but a new node, about which
     nothing is asserted that could be deleted.
     """
+    if VALUE_LINK in deletions.abox.object_properties:
+        from shiq.rdf.values_as_nodes import without_links
+
+        # Others may assert the same value.
+        deletions = replace(deletions, abox=without_links(deletions.abox))
     written = re.compile(rf"_:{re.escape(scope)}\d+\.(?P<label>[^.].*)", re.DOTALL)
     if not any(map(written.fullmatch, deletions.abox.individuals)):
         return deletions

@@ -40,6 +40,7 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
     from jobs.store import place_of
     from jobs.text.stores import left_out_text
     from shiq.ntriples import assertion_lines
+    from shiq.rdf.values_as_nodes import is_on_nodes
 
     with opened(place_of(store), snapshot) as kept:
         if aside:
@@ -50,7 +51,8 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
             click.echo("".join(f"{line}\n" for aside in kept.asides for line in aside.triples), nl=False)
             return 0
         for assertion in kept.export():
-            click.echo("\n".join(assertion_lines(assertion)))
+            if not is_on_nodes(assertion):
+                click.echo("\n".join(assertion_lines(assertion)))
     return 0
 
 

@@ -30,6 +30,7 @@ _CHARACTERISTICS = {
     owl.FunctionalObjectProperty: "Functional",
     owl.FunctionalDataProperty: "Functional",
     owl.InverseFunctionalObjectProperty: "InverseFunctional",
+    owl.InverseFunctionalDataProperty: "InverseFunctional",
     owl.SymmetricObjectProperty: "Symmetric",
     owl.AsymmetricObjectProperty: "Asymmetric",
     owl.IrreflexiveObjectProperty: "Irreflexive",

@@ -339,6 +339,8 @@ def axiom(value: owl.Axiom, labels: Labels) -> str:
             return f"{a(_link(property, labels))} can come to one thing from only one other"
         case owl.FunctionalDataProperty(property):
             return f"one thing can have only one {some_name(property, labels)}"
+        case owl.InverseFunctionalDataProperty(property):
+            return f"only one thing can have a given {some_name(property, labels)}"
         case owl.SymmetricObjectProperty(property):
             return f"{a(_link(property, labels))} always holds in both directions"
         case owl.AsymmetricObjectProperty(property):

@@ -227,6 +227,7 @@ AXIOMS: dict[str, ConstructRule] = {
     "DataPropertyDomain": _axiom(m.DataPropertyDomain, data_property, class_expression),
     "DataPropertyRange": _axiom(m.DataPropertyRange, data_property, data_range),
     "FunctionalDataProperty": _axiom(m.FunctionalDataProperty, data_property),
+    "InverseFunctionalDataProperty": _axiom(m.InverseFunctionalDataProperty, data_property),
     "DatatypeDefinition": _axiom(m.DatatypeDefinition, datatype, data_range),
     "HasKey": _axiom(m.HasKey, class_expression, group_of(role), group_of(data_property)),
     "SameIndividual": _axiom(_same, rest=individual),

@@ -155,6 +155,13 @@ class ReflexiveObjectProperty:
 
 
 @dataclass(frozen=True, slots=True)
+class InverseFunctionalDataProperty:
+    """Individuals with one value are one; no axiom of OWL 2 DL."""
+
+    property: DataProperty
+
+
+@dataclass(frozen=True, slots=True)
 class SubObjectPropertyChain:
     """SubObjectPropertyOf(ObjectPropertyChain(...) sup)."""
 
@@ -194,6 +201,7 @@ Axiom: TypeAlias = (
     | FunctionalDataProperty
     | DatatypeDefinition
     | ReflexiveObjectProperty
+    | InverseFunctionalDataProperty
     | SubObjectPropertyChain
     | HasKey
 )

@@ -28,6 +28,8 @@ from shiq.rdf.vocabulary import (
     PLAIN_PROPERTIES,
     SWRL,
     TYPE,
+    VALUE_LINK,
+    VALUE_ROLE,
     NearMisses,
     is_member_property,
     is_misspelt,
@@ -146,12 +148,13 @@ def resolve(
     individuals: Callable[[], Collection[str]],
     counted: int,
     vocabulary: VocabularyChoice | None = None,
+    links: bool = True,
 ) -> Bulk:
     """Sorts the rows that are not for the graph, given the vocabulary ``known``.
 
     ``headers`` are ontologies, ``nodes`` axioms that are nodes; ``individuals`` gives the names that are individuals,
     whatever else they are. The ledger counts the first ``counted`` rows; those after them were not read. ``vocabulary``: which
-    tables of known vocabularies count, None for all.
+    tables of known vocabularies count, None for all. ``links``: see `shiq.rdf.values_as_nodes.add_nodes`.
     """
     kind_in_table = partial(_kind_in_table, vocabulary)
     subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
@@ -214,6 +217,13 @@ def resolve(
     result.leftovers += _statements_beside(triples, (bucket == _BESIDE).nonzero()[0], language)
     result.leftovers += _malformed(triples, (bucket == _MALFORMED).nonzero()[0], types, kind, on_axiom)
     result.leftovers += _unknown_words(triples, (bucket == _MISSPELT).nonzero()[0], misspelt)
+    del subjects, predicates, values  # what is looked at cannot grow
+    if VALUE_LINK in known.object_properties:
+        # Loaded where a data property is inverse functional.
+        from shiq.rdf.values_as_nodes import add_nodes
+
+        result.roles, leftovers = add_nodes(triples, result, known, links=links)
+        result.leftovers += leftovers
     return result
 
 
@@ -224,7 +234,7 @@ def _predicate_kind(iri: str, known: Signature, kind_in_table: KindOf) -> int:
     is_data = iri in known.data_properties or iri in BUILT_IN_DATA
     if is_object or is_data:
         return _EITHER if is_object and is_data else _OBJECT if is_object else _DATA
-    if iri in known.annotation_properties or iri in ANNOTATIONS:
+    if iri in known.annotation_properties or iri in ANNOTATIONS or iri.startswith(VALUE_ROLE) or iri == VALUE_LINK:
         return _ANNOTATION
     # No axiom sees what only a table knows, so it takes values and individuals alike.
     return {"": _UNKNOWN, "annotation": _ANNOTATION}.get(kind_in_table(iri), _EITHER)

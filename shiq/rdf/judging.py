@@ -107,6 +107,7 @@ def judge(parsed: ParsedRange, judging: Judging, report: RangeReport, *, most_as
         nodes=judging.nodes,
         individuals=lambda: judging.typed,
         counted=len(triples),
+        links=not judging.by_label,
     )
     report.leftovers, report.ledger = [*bulk.leftovers], bulk.ledger
     if judging.aside:

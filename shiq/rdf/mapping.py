@@ -22,6 +22,7 @@ from shiq.rdf.vocabulary import (
     DATATYPES,
     FILLERS,
     FUNCTIONAL,
+    INVERSE_FUNCTIONAL,
     LANGUAGE_PROPERTIES,
     OPERATORS,
     ORDINARY_CLASSES,
@@ -115,6 +116,8 @@ class _Mapper(IndividualMapper):
         item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
         if self.expressions.property_kind(subject) == DATA and value == FUNCTIONAL:
             item.value = owl.FunctionalDataProperty(self.expressions.data_property(subject))
+        elif self.expressions.property_kind(subject) == DATA and value == INVERSE_FUNCTIONAL:
+            item.value = owl.InverseFunctionalDataProperty(self.expressions.data_property(subject))
         else:
             make = owl.FunctionalObjectProperty if value == FUNCTIONAL else _CHARACTERISTIC_AXIOMS[value]
             item.value = make(self.expressions.object_property(subject, item.triples))

@@ -57,9 +57,13 @@ def read_ontology(
     reader.compare_copies()
     axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
-    from shiq.profile import split_axioms
+    from shiq.profile import ON_NODES, split_axioms
 
     inside, reported = split_axioms(list(axioms), chains=chains, in_both_readings=reader.in_both_readings())
+    if ON_NODES in inside:
+        from shiq.rdf.values_as_nodes import signature_of_values
+
+        known |= signature_of_values(inside)
     findings = _findings(reported)
     reader.accounts.settle(loaded.axioms, reader.mapping.axioms, "axiom", findings)
     reading = reader.finish(owl.TBox(tuple(dict.fromkeys(inside)), known), known, inside)

@@ -128,6 +128,8 @@ _PLAIN = (
 LANGUAGE = KNOWN - _PLAIN - INDIVIDUAL_TYPES - {NIL}
 LANGUAGE_CLASSES = frozenset(iri for iri in LANGUAGE if iri[iri.index("#") + 1].isupper())
 LANGUAGE_PROPERTIES = LANGUAGE - LANGUAGE_CLASSES
+#: Roles to nodes that stand for values, and what ties these to their values (`shiq.rdf.values_as_nodes`).
+VALUE_ROLE, VALUE_LINK = "urn:shiq:values-of:", "urn:shiq:has-value"
 #: Documents that describe the language itself: importing them adds nothing.
 LANGUAGE_DOCUMENTS = frozenset(namespace.rstrip("#") for namespace in NAMESPACES)
 
