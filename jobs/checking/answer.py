@@ -105,8 +105,10 @@ def _with_data_properties(found: Findings) -> Findings:
     """``found`` with conflicts as they are written, where individuals with one value are one."""
     from shiq.rdf.values_as_nodes import as_written
 
-    names = ("insertions", "base", "axioms")
-    conflicts = [replace(c, **{name: as_written(getattr(c, name)) for name in names}) for c in found.conflicts]
+    conflicts = [
+        replace(c, insertions=as_written(c.insertions), base=as_written(c.base), axioms=as_written(c.axioms))
+        for c in found.conflicts
+    ]
     places = {written: at for value, at in found.places.items() for written in as_written((value,))}
     return replace(found, conflicts=conflicts, places={**places, **found.places})
 

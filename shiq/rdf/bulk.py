@@ -215,15 +215,17 @@ def resolve(
     result.leftovers += _undeclared(triples, known, (bucket == _UNDECLARED).nonzero()[0], types)
     result.leftovers += _foreign_names(triples, (bucket == _FOREIGN).nonzero()[0], types)
     result.leftovers += _statements_beside(triples, (bucket == _BESIDE).nonzero()[0], language)
-    result.leftovers += _malformed(triples, (bucket == _MALFORMED).nonzero()[0], types, kind, on_axiom)
+    if (misfits := (bucket == _MALFORMED).nonzero()[0]).size:
+        from shiq.rdf.misfits import misfit_leftovers
+
+        result.leftovers += misfit_leftovers(triples, misfits, types, kind == _OBJECT, on_axiom)
     result.leftovers += _unknown_words(triples, (bucket == _MISSPELT).nonzero()[0], misspelt)
     del subjects, predicates, values  # what is looked at cannot grow
     if VALUE_LINK in known.object_properties:
         # Loaded where a data property is inverse functional.
         from shiq.rdf.values_as_nodes import add_nodes
 
-        result.roles, leftovers = add_nodes(triples, result, known, links=links)
-        result.leftovers += leftovers
+        add_nodes(triples, result, known, links=links)
     return result
 
 
@@ -328,7 +330,7 @@ def _misspelt(triples: Triples) -> Flags:
 # --- leftovers -----------------------------------------------------------------------------------
 
 
-def _groups(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, Rows]]:
+def groups_of(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, Rows]]:
     """The rows of each key, in the order first met."""
     if not len(rows):
         return
@@ -345,18 +347,18 @@ def _undeclared(triples: Triples, known: Signature, rows: Rows, types: Flags) ->
     predicates, values = column(triples.predicate), column(triples.object)
     of_class = rows[types[rows]]
     near_class = NearMisses(known.classes)
-    for term, some in _groups(of_class, values[of_class]):
+    for term, some in groups_of(of_class, values[of_class]):
         yield _unknown_name(triples, "class", term, some, near_class)
     of_property = rows[~types[rows]]
     near_property = NearMisses(known.object_properties | known.data_properties | known.annotation_properties)
-    for term, some in _groups(of_property, predicates[of_property]):
+    for term, some in groups_of(of_property, predicates[of_property]):
         yield _unknown_name(triples, "property", term, some, near_property)
 
 
 def _foreign_names(triples: Triples, rows: Rows, types: Flags) -> Iterable[Leftover]:
     for what, some in (("class", rows[types[rows]]), ("property", rows[~types[rows]])):
         names = column(triples.object if what == "class" else triples.predicate)
-        for term, of_name in _groups(some, names[some]):
+        for term, of_name in groups_of(some, names[some]):
             message = f"the {what} <{triples.terms[term]}> lies in a namespace of which the ontology defines nothing"
             yield triples.leftover("foreign", message, int(of_name[0]), count=len(of_name), rows=of_name.tolist())
 
@@ -366,7 +368,7 @@ def _statements_beside(triples: Triples, rows: Rows, language: npt.NDArray[np.in
         return
     from shiq.rdf.languages import LANGUAGES
 
-    for i, some in _groups(rows, language[rows]):
+    for i, some in groups_of(rows, language[rows]):
         spoken = LANGUAGES[i]
         message = f"statements of {spoken.name} (<{spoken.namespaces[0]}>), a language beside OWL: no axiom speaks of its terms"
         yield triples.leftover("other-language", message, int(some[0]), count=len(some), rows=some.tolist())
@@ -384,26 +386,8 @@ def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
     return f"the TBox does not know the {what} <{iri}>", hint
 
 
-def _malformed(triples: Triples, rows: Rows, types: Flags, kind: npt.NDArray[np.int8], on_axiom: Flags) -> Iterable[Leftover]:
-    predicates, values = column(triples.predicate), column(triples.object)
-    of_class = rows[types[rows]]
-    for term, some in _groups(of_class, values[of_class]):
-        message = f"the datatype <{triples.terms[term]}> as type of an individual"
-        yield triples.leftover("malformed", message, int(some[0]), count=len(some), rows=some.tolist())
-    of_property = rows[~types[rows]]
-    for term, some in _groups(of_property, predicates[of_property]):
-        iri, row = triples.terms[term], int(some[0])
-        if on_axiom[row]:
-            message = f"<{iri}> is no annotation property, but stands at an axiom"
-        elif kind[row] == _OBJECT:
-            message = f"a literal as value of the object property <{iri}>"
-        else:
-            message = f"an individual as value of the data property <{iri}>"
-        yield triples.leftover("malformed", message, row, count=len(some), rows=some.tolist())
-
-
 def _unknown_words(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Leftover]:
     subjects, values = column(triples.subject)[rows], column(triples.object)[rows]
-    for term, some in _groups(rows, np.where(misspelt[values], values, subjects)):
+    for term, some in groups_of(rows, np.where(misspelt[values], values, subjects)):
         found = triples.terms[term]
         yield unknown_word(found.datatype if isinstance(found, Literal) else found, triples, some.tolist(), len(some))

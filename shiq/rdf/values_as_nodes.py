@@ -24,10 +24,9 @@ from shiq.datatypes.values import DataValue
 from shiq.rdf.triples import Triples, column
 from shiq.rdf.vocabulary import VALUE_LINK, VALUE_ROLE
 from shiq.signature import parts
-from shiq.verdict import Leftover
 
 if TYPE_CHECKING:
-    from shiq.rdf.bulk import Bulk, Rows
+    from shiq.rdf.bulk import Bulk
 
 _NODE = "urn:shiq:literal:"
 _VALUE = "urn:shiq:value:"
@@ -154,9 +153,9 @@ def literal_of(node: str) -> owl.Literal:
     return owl.Literal(lexical, datatype, language)
 
 
-def add_nodes(triples: Triples, bulk: Bulk, known: owl.Signature, *, links: bool) -> tuple[Rows, list[Leftover]]:
-    """Adds the triples on nodes that come with the data assertions of ``bulk``; the rows of all its role assertions then, and
-    what is told of values that are not known. Without ``links`` nodes are not tied to their values: deletions leave that."""
+def add_nodes(triples: Triples, bulk: Bulk, known: owl.Signature, *, links: bool) -> None:
+    """Adds the triples on nodes that come with the data assertions of ``bulk`` to its role assertions; tells of values that are
+    not known. Without ``links`` nodes are not tied to their values: deletions leave that."""
     rows = bulk.data
     # Copies: what is looked at cannot grow.
     subjects, predicates, values = (column(c)[rows].tolist() for c in (triples.subject, triples.predicate, triples.object))
@@ -176,11 +175,10 @@ def add_nodes(triples: Triples, bulk: Bulk, known: owl.Signature, *, links: bool
         made.append(triples.imply(str(triples.terms[subject]), roles[predicate], node, row))
         if links:
             made.append(triples.imply(node, VALUE_LINK, _VALUE + quote(f"{value.space} {value.key!r}", safe=""), row))
-    told = []
     for (property, datatype), row in opaque.items():
         message = f"individuals with one value of <{property}> are one, and nothing says which values <{datatype}> has"
-        told.append(triples.leftover("outside-shiq", message, row, hint="use a datatype of the OWL 2 datatype map"))
-    return np.concatenate([bulk.roles, np.array(made, np.int64)]), told
+        bulk.leftovers.append(triples.leftover("outside-shiq", message, row, hint="use a datatype of the OWL 2 datatype map"))
+    bulk.roles = np.concatenate([bulk.roles, np.array(made, np.int64)])
 
 
 def without_nodes(abox: ABox) -> ABox:
