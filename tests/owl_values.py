@@ -96,6 +96,7 @@ axiom_strategies: dict[type, st.SearchStrategy[Any]] = {
     m.DataPropertyDomain: st.builds(m.DataPropertyDomain, data_properties, class_expressions),
     m.DataPropertyRange: st.builds(m.DataPropertyRange, data_properties, data_ranges),
     m.FunctionalDataProperty: data_properties.map(m.FunctionalDataProperty),
+    m.InverseFunctionalDataProperty: data_properties.map(m.InverseFunctionalDataProperty),
     m.DatatypeDefinition: st.builds(m.DatatypeDefinition, st.just(m.Datatype("urn:my:type")), data_ranges),
     m.SubObjectPropertyChain: st.builds(m.SubObjectPropertyChain, several(roles), roles),
     m.HasKey: st.builds(m.HasKey, class_expressions, several(roles, 0, 2), several(data_properties, 0, 2)),

@@ -221,7 +221,6 @@ def test_a_literal_on_an_object_property_and_the_reverse_are_malformed(tmp_path:
         ":Cat rdfs:subClassOf _:x . _:x owl:complementOf _:x .",
         ":Cat rdfs:subClassOf [ owl:oneOf ( :a 5 ) ] .",
         ":Cat a owl:Restriction ; owl:onProperty :likes .",
-        ":age a owl:InverseFunctionalProperty .",
         ":likes owl:propertyChainAxiom ( :likes ) .",
         ":likes owl:inverseOf [ owl:inverseOf [ owl:inverseOf :likes ] ] .",
         ":a owl:sameAs 5 .",
