@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from test_local import Case, chain_case, check, counting_case, deletion_case
 from test_model_columns import check_equal
+from test_told_maintenance import KINDS, differ
 
 from abox_ops.counting.fine_columns import FineCounts
 from abox_ops.engine import Inquiry
+from abox_ops.index import deletion
 from abox_ops.labels.numbered import RoleCalculus
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.modules.decide import Decider
@@ -20,8 +22,10 @@ from abox_ops.patch import asking_list
 from abox_ops.patch.asking_list import AskingList
 from abox_ops.told import region
 from abox_ops.told.columns import RoundSizes
+from abox_ops.told.maintenance import _Outward
 from abox_ops.told.region import Region
 from abox_ops.told.work_list import WorkList
+from jobs.store.snapshot_delta import told_of
 from shiq.abox import abox_of
 from shiq.columns.arrays import Ints
 from shiq.model import (
@@ -204,3 +208,49 @@ def test_an_index_of_a_chain_takes_a_step_an_element_and_no_round(head: Assertio
         found.append(Work(**vars(work)))
     assert found[1].rounds <= found[0].rounds + 2
     assert found[1].steps <= 5 * found[0].steps
+
+
+# --- commits and deletions --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_commits_by_lists_keep_what_is_made_anew(kind: str, at_once: list[int]) -> None:
+    found = list(differ(kind, range(100)))
+    assert len(found) > 40 and not any(found)
+    assert sum(at_once) > 100
+
+
+@pytest.mark.parametrize(
+    ("name", "owner", "function"),
+    [
+        ("two lists", _Outward, "sent"),
+        ("a class that runs along", _Outward, "sent"),
+        ("two lists", deletion, "_may_have_sent"),
+        ("a class that runs along", deletion, "_may_have_sent"),
+    ],
+)
+def test_a_commit_along_a_chain_takes_few_rounds(name: str, owner: Any, function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is inserted at its head, or deleted there."""
+    tbox, base_of, line = CHAINS[name]
+    rounds, before = list[int](), getattr(owner, function)
+    monkeypatch.setattr(owner, function, lambda *arguments: rounds.append(1) or before(*arguments))
+    found = []
+    for length in (200, 800):
+        rounds.clear()
+        if owner is deletion:
+            base = LocalKnowledgeBase.build(tbox, abox_of([*base_of(length), line]))
+            assert len(base.without(abox_of([line]), abox_of([])).index.detached) >= length
+        else:
+            base = LocalKnowledgeBase.build(tbox, abox_of(base_of(length)))
+            told = told_of(base, base.whole(abox_of([line])))
+            assert told is not None and len(told.graph) > length
+        found.append(len(rounds))
+    assert found[1] <= found[0] + 4 < 30
+
+
+def test_a_list_looks_up_far_ends_that_were_met_late() -> None:
+    """Several individuals that are one may come apart, so what they are is asked of each that is met, not of those gone on from
+    alone."""
+    line = SameIndividual("urn:a00000", "urn:b00000")
+    base = LocalKnowledgeBase.build(FUNCTIONAL, abox_of([*two_lists(1500), line]))
+    assert len(base.without(abox_of([line]), abox_of([])).index.detached) == 3002

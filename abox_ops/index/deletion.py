@@ -12,13 +12,14 @@ from dataclasses import replace
 import numpy as np
 
 from abox_ops.elements.base import Base, LessBase
-from abox_ops.elements.columns import Graph, flags
+from abox_ops.elements.columns import Graph, flags, longer
 from abox_ops.elements.partition import OverlaidPartition, components, lifted
 from abox_ops.index.columns import Index, PatchedLabels, alone, least_nodes
 from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import EMPTY_ID, Bools, combinations
-from abox_ops.told.columns import asserted_labels, refuted_labels, saturate
+from abox_ops.told.columns import RoundSizes, asserted_labels, refuted_labels, saturate
+from abox_ops.told.region import Region
 from shiq.columns.arrays import Ints, is_in, unique, without
 from shiq.columns.rows import SAME
 from shiq.roles import Role, RoleBox
@@ -39,11 +40,19 @@ def _reach(index: Index, base: Base, less: LessBase, roles: RoleBox, touched: In
     calculus = index.calculus
     old = Graph(alone(base), roles, index.equal, index.labels.of)
     left = Graph(alone(less), roles, index.equal, index.labels.of)
-    frontier = unique(old.elements_of(touched))
+    frontier, pace = unique(old.elements_of(touched)), RoundSizes()
     lost = flags(len(old), frontier)
     while len(frontier):
+        if pace.is_slow(len(frontier), len(old)):
+            walk = _Reach(calculus, old, left, lost)
+            walk.run(old.key[frontier].tolist())
+            more = old.locate(np.array([*walk.todo, *walk.found], np.int64))
+            frontier, more = more[: len(walk.todo)], more[len(walk.todo) :]
+            lost = longer(lost, len(old))
+            lost[more] = True
+            pace.judge(len(walk.found))
         old.expand(frontier)
-        lost = np.concatenate([lost, np.zeros(len(old) - len(lost), np.bool_)])
+        lost = longer(lost, len(old))
         certain = np.full(len(old), EMPTY_ID, np.int64)
         certain[frontier] = _certain(calculus, left, old.key[frontier])
         source, role, target = old.half_edges(flags(len(old), frontier))
@@ -56,6 +65,52 @@ def _reach(index: Index, base: Base, less: LessBase, roles: RoleBox, touched: In
     chosen = np.flatnonzero(lost)
     old.gather(chosen)
     return np.sort(old.nodes_of(chosen)[1])
+
+
+class _Reach:
+    """What may be lost, one element after another, where each round finds few. ``lost``: what is known to be, by number;
+    ``found``: what is lost beyond; ``todo``: what is to be gone on from, in the end by arrays. Elements are keys."""
+
+    def __init__(self, calculus: Calculus, old: Graph, left: Graph, lost: Bools) -> None:
+        self.calculus, self.old, self.left = calculus, old, left
+        self.region = Region(old)
+        self.found: dict[int, None] = {}
+        self.todo: list[int] = []
+        self._lost = set(old.key[lost].tolist())
+        self._certain: dict[int, int] = {}
+        self._several: set[int] = set()
+        self._known: dict[tuple[int, int, int, int], bool] = {}
+
+    def run(self, begun: list[int]) -> None:
+        """Goes on from the elements ``begun``, which are lost, until nothing is left, or one is for arrays."""
+        region, lost, self.todo = self.region, self._lost, begun
+        while self.todo:
+            key = self.todo.pop()
+            edges = region.edges_of(key)
+            if key in region.wide:
+                self.todo.append(key)
+                return
+            if not self._certain.keys() >= {key, *(b for _, b, _ in edges)}:
+                self._read()
+            label, certain = region.label[key], self._certain[key]
+            for role, b, _ in edges:
+                if b not in lost and (b in self._several or self._may_have_sent(role, label, certain, region.label[b])):
+                    lost.add(b)
+                    self.found[b] = None
+                    self.todo.append(b)
+
+    def _read(self) -> None:
+        """Looks up all elements that were met since the last time."""
+        keys = np.array([key for key in self.region.label if key not in self._certain], np.int64)
+        self._certain.update(zip(keys.tolist(), _certain(self.calculus, self.left, keys).tolist()))
+        self._several.update(keys[_have_several(self.old, keys)].tolist())
+
+    def _may_have_sent(self, role: int, label: int, certain: int, other: int) -> bool:
+        asked = role, label, certain, other
+        if asked not in self._known:
+            space, labels = self.calculus.space, self.calculus.table.labels
+            self._known[asked] = may_have_sent(space, self.calculus.roles[role], labels[label], labels[certain], labels[other])
+        return self._known[asked]
 
 
 def _certain(calculus: Calculus, left: Graph, keys: Ints) -> Ints:
@@ -72,12 +127,17 @@ def _certain(calculus: Calculus, left: Graph, keys: Ints) -> Ints:
 
 def _are_several(graph: Graph, elements: Ints) -> Bools:
     """Which elements have more than one member."""
+    return _have_several(graph, graph.key[elements])
+
+
+def _have_several(graph: Graph, keys: Ints) -> Bools:
+    """The same of elements by their keys."""
     if not len(graph.equal):
-        return np.zeros(len(elements), np.bool_)
-    keys = unique(graph.key[elements])
-    group, _ = graph.equal.members(keys)
-    several = keys[np.bincount(np.searchsorted(keys, group), minlength=len(keys)) > 1]
-    return is_in(graph.key[elements], several)
+        return np.zeros(len(keys), np.bool_)
+    ordered = unique(keys)
+    group, _ = graph.equal.members(ordered)
+    several = ordered[np.bincount(np.searchsorted(ordered, group), minlength=len(ordered)) > 1]
+    return is_in(keys, several)
 
 
 def _may_have_sent(calculus: Calculus, role: Ints, source: Ints, certain: Ints, target: Ints) -> Bools:

@@ -12,7 +12,8 @@ from abox_ops.elements.columns import Graph, flags, longer
 from abox_ops.labels.calculus import CompiledClause, Label
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools, combinations
-from abox_ops.told.columns import asserted_labels, closed, combine, joined_in_turn, received, refuted_labels
+from abox_ops.told.columns import RoundSizes, asserted_labels, closed, combine, joined_in_turn, received, refuted_labels
+from abox_ops.told.work_list import walk_everywhere
 from shiq.columns.arrays import NONE, Columns, Ints, unique
 from shiq.roles import Role
 
@@ -23,10 +24,13 @@ def insert(calculus: Calculus, graph: Graph, touched: Ints) -> None:
 
     Stops because labels grow within finitely many literals and elements only merge.
     """
-    outward = _Outward(calculus, graph)
+    outward, pace = _Outward(calculus, graph), RoundSizes()
     changed = outward.start(touched)
     while len(changed):
         while len(changed):
+            if pace.is_slow(len(changed), len(graph)):
+                changed, steps = walk_everywhere(calculus, graph, changed)
+                pace.judge(steps)
             changed = outward.sent(changed)
         changed = outward.merged()
 

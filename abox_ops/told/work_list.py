@@ -17,7 +17,7 @@ from abox_ops.labels.calculus import clashes
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from abox_ops.told.region import HalfEdge, Region
-from shiq.columns.arrays import Ints
+from shiq.columns.arrays import Ints, unique
 
 
 class WorkList:
@@ -166,6 +166,23 @@ def narrow_walk(
     reps = adopt(graph, walk, walk.changed)
     begun = changed.nonzero()[0]
     return active_after(graph, active, reps), flags(len(graph), graph.rep[np.concatenate([begun, reps])]), walk.steps
+
+
+class _Everyone(set[int]):
+    """The elements that take part where all do."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+
+def walk_everywhere(calculus: Calculus, graph: Graph, changed: Ints) -> tuple[Ints, int]:
+    """Goes on from the ``changed`` elements of A ∪ A⁺ by a work list in which every element takes part. Gives all that have
+    changed, and the steps."""
+    walk = WorkList(calculus, Region(graph), _Everyone())
+    walk.todo = dict.fromkeys(graph.key[changed].tolist())
+    walk.close()
+    reps = adopt(graph, walk, walk.changed)
+    return unique(graph.rep[np.concatenate([changed, reps])]), walk.steps
 
 
 def adopt(graph: Graph, walk: WorkList, keys: Iterable[int]) -> Ints:
