@@ -431,12 +431,9 @@ def test_planted_faults_of_lubm(tmp_path: Path, faults: int) -> None:
 
 def test_lines_with_terms_of_known_vocabularies_are_accepted(kg: Path) -> None:
     lines = [a("ann", "Cat"), t("ann", "<http://www.w3.org/2004/02/skos/core#prefLabel>", '"Ann"')]
-    lines += [
-        t("ann", "<http://purl.org/dc/terms/created>", '"2026-01-01"'),
-        t("ann", "<http://xmlns.com/foaf/0.1/name>", '"Ann"'),
-    ]
+    lines += [t("ann", f"<http://{name}>", '"2026"') for name in ("purl.org/dc/terms/created", "xmlns.com/foaf/0.1/name")]
     lines += [a("ann", "<http://xmlns.com/foaf/0.1/Agent>"), t("ann", "<http://www.w3.org/ns/prov#wasDerivedFrom>", "tom")]
     code, good, bad, said = gate(kg, lines, "--mode", "split")
     assert (code, lines_of(good), bad, said["outcome"]) == (0, lines, b"", "accepted")
     code, good, bad, _ = gate(kg, [*lines, *BAD], "--mode", "split")
-    assert (lines_of(good)[: len(lines)], lines_of(bad)) == (lines, BAD[:1])
+    assert (lines_of(good), lines_of(bad)) == (lines, BAD)

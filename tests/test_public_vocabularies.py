@@ -1,7 +1,7 @@
-"""Nine vocabularies that everybody uses: each is answered by its own file, finds a planted fault, and a misspelt term of it blocks.
+"""Nine vocabularies that everybody uses: its own file answers for each, a planted fault is found, a misspelt term blocks.
 
-The files are those of npm's @zazuko/rdf-vocabularies and @vocabulary/m4i and of PyPI's brickschema (1.3), named NAME.nq or NAME.ttl in
-the folder of the setting SHIQ_VOCABULARIES.
+The files are those of npm's @zazuko/rdf-vocabularies and @vocabulary/m4i and of PyPI's brickschema (1.3), named NAME.nq or
+NAME.ttl in the folder of the setting SHIQ_VOCABULARIES.
 """
 
 from __future__ import annotations
@@ -86,6 +86,5 @@ def test_a_misspelt_term_of_its_own_blocks(name: str, tmp_path: Path) -> None:
     vocabulary = VOCABULARIES[name]
     result = certified(name, tmp_path, f"<urn:a> <{RDF}type> <{vocabulary.namespace}{vocabulary.misspelt}> .\n")
     assert result.verdict is not Verdict.CONSISTENT
-    assert any(
-        x.kind == "undeclared" and f"{vocabulary.namespace}{vocabulary.misspelt}>" in x.message for x in result.evidence.leftovers
-    )
+    term = f"<{vocabulary.namespace}{vocabulary.misspelt}>"
+    assert any(x.kind == "undeclared" and term in x.message for x in result.evidence.leftovers)
