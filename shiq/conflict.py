@@ -18,7 +18,8 @@ class Conflict:
     functional syntax. ``origin``: ``insertions``, or ``base`` for a conflict that (T, A) has by itself (X is empty then).
     ``places``: of each line of ``insertions``, every place where it was read, or () for all; ``keys``: what the caller called the
     rows of the insertions, where tables of triples had a column for that. ``is_minimal``: False where it contradicts, but time
-    ran out, or a reasoner gave up, before it was sure that nothing can be left out. ``base_places``: of each line of ``base``,
+    ran out, or a reasoner gave up, before it was sure that nothing can be left out. ``vocabularies``: known vocabularies, with
+    their versions, whose axioms from shiq's own tables are among ``axioms``. ``base_places``: of each line of ``base``,
     where that was looked up.
     """
 
@@ -30,6 +31,7 @@ class Conflict:
     is_minimal: bool = True
     places: tuple[tuple[Place, ...], ...] = ()
     base_places: tuple[tuple[Place, ...], ...] = ()
+    vocabularies: tuple[str, ...] = ()
 
     @property
     def graphs(self) -> tuple[str, ...]:
@@ -43,6 +45,6 @@ class Conflict:
             "base": list(self.base),
             "axioms": list(self.axioms),
             "minimal": self.is_minimal,
-            **filled(keys=list(self.keys), graphs=list(self.graphs)),
+            **filled(keys=list(self.keys), graphs=list(self.graphs), vocabularies=list(self.vocabularies)),
             **({"places": [[place.to_dict() for place in places] for places in self.places]} if any(self.places) else {}),
         }

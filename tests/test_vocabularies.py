@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobs.cli import main
+from jobs.text.results import result_text
 from shiq import vocabularies
 from shiq.check import certify, check_insertions, index, open_store
 from shiq.errors import UsageError
@@ -179,6 +180,8 @@ def test_a_vocabulary_that_is_named_counts_as_if_imported(tmp_path: Path) -> Non
     result = certify(tmp_path / "onto.ttl", reasoner="own", vocabulary="skos")
     assert result.verdict is Verdict.INCONSISTENT and "core#ConceptScheme" in result.conflicts[0].axioms[0]
     assert [x.message for x in result.evidence.leftovers] == ["SKOS 2009-08-18: from shiq's table, 46 axioms"]
+    assert result.to_dict()["conflicts"][0]["vocabularies"] == ["SKOS 2009-08-18"]
+    assert "from     shiq's table of SKOS 2009-08-18" in result_text(result)
 
 
 def test_without_tables_neither_kinds_nor_axioms_are_known(tmp_path: Path) -> None:

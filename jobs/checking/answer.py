@@ -59,7 +59,7 @@ def result_of(
         verdict, reason = Verdict.UNDETERMINED, f"{disagreements[0]}: one of them is wrong, so nothing of this run is believed"
     else:
         verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
-    conflicts = tuple(_conflict(raw, places_of) for raw in found.conflicts)
+    conflicts = _name_vocabularies(tuple(_conflict(raw, places_of) for raw in found.conflicts), everything)
     return Result(
         verdict,
         reason,
@@ -281,6 +281,21 @@ def _conflict(raw: RawConflict, places_of: Mapping[Assertion, tuple[Place, ...]]
         keys=tuple(key for a in raw.insertions for key in sorted({place.key for place in places_of.get(a, ())} - {""})),
         places=tuple(places for _, places in lines) if places_of else (),
         is_minimal=raw.is_minimal,
+    )
+
+
+def _name_vocabularies(conflicts: tuple[Conflict, ...], leftovers: Iterable[Leftover]) -> tuple[Conflict, ...]:
+    """``conflicts``, with the known vocabularies that their axioms are from, where ``leftovers`` tell that a table was read."""
+    names = {x.source for x in leftovers if x.kind == "vocabulary"} if conflicts else set()
+    if not names:
+        return conflicts
+    # Loaded where a contradiction is, and a table was read.
+    from shiq.vocabularies import NAMES, table
+
+    tables = [found for found in map(table, NAMES) if found.file_name in names]
+    return tuple(
+        replace(x, vocabularies=tuple(found.label for found in tables if not set(x.axioms).isdisjoint(found.axioms)))
+        for x in conflicts
     )
 
 

@@ -140,8 +140,13 @@ def certify_base(question: BaseQuestion) -> Result:
 
 def _of_base(result: Result) -> Result:
     """``result`` of asking about A as insertions into nothing, with conflicts that are the base's."""
-    conflicts = tuple(Conflict((), (*c.insertions, *c.base), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
+    conflicts = tuple(replace(_of_axioms(c), base=(*c.insertions, *c.base)) for c in result.conflicts)
     return replace(result, conflicts=conflicts)
+
+
+def _of_axioms(conflict: Conflict) -> Conflict:
+    """What a conflict says of the TBox alone."""
+    return replace(conflict, insertions=(), base=(), origin="base", keys=(), places=())
 
 
 def _something_at_all(question: BaseQuestion) -> Result:
@@ -151,7 +156,7 @@ def _something_at_all(question: BaseQuestion) -> Result:
     base = question.opened(engine_named("memory").build(question.ontology.tbox, ABox()))
     plain = replace(options, criterion="none", engine="memory")
     result = decided(base, InputBatch(something, ABox(), (), question.ledger), plain, question.decider, question.clock)
-    conflicts = tuple(Conflict((), (), c.axioms, "base", (), c.is_minimal) for c in result.conflicts)
+    conflicts = tuple(map(_of_axioms, result.conflicts))
     reason = "the TBox contradicts itself: nothing can exist" if result.verdict is Verdict.INCONSISTENT else result.reason
     evidence = replace(result.evidence, engine=options.engine, criterion=options.criterion)
     statistics = replace(result.statistics, assertions=0, insertions=0, add_set=0)

@@ -128,6 +128,8 @@ def conflict_lines(number: int, conflict: Conflict) -> list[str]:
             # The lines of one assertion have the places of that.
             if places and (i + 1 == len(rows) or i + 1 >= len(of_each) or of_each[i + 1] != places):
                 lines.append(f"  {'':11}at {safe(places_text(places))}")
+        if title == "axioms":
+            lines += [f"  {'from' if i == 0 else '':9}shiq's table of {name}" for i, name in enumerate(conflict.vocabularies)]
         if title == "inserted":
             lines += [f"  {'in' if i == 0 else '':9}{safe(graph)}" for i, graph in enumerate(conflict.graphs)]
     return lines

@@ -17,7 +17,7 @@ from shiq.vocabularies import VocabularyTable
 
 def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
     """Adds the axioms and kinds of a known vocabulary, and tells that they come from shiq's own table."""
-    name = f"shiq's table of {table.label}"
+    name = table.file_name
     document = read_document(f"Ontology({chr(10).join(table.axioms)})", name, f"v{table.name}")
     for term in sorted(table.beyond.keys() & loaded.triples.ids.keys()):
         message = f"{table.label} says of <{term}> what OWL 2 DL cannot say: it is {table.beyond[term]}"

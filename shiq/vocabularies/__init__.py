@@ -62,6 +62,11 @@ class VocabularyTable:
     def label(self) -> str:
         return f"{self.title} {self.version}".strip()
 
+    @property
+    def file_name(self) -> str:
+        """What stands in the place of a file's name in messages."""
+        return f"shiq's table of {self.label}"
+
 
 @cache
 def table(name: str) -> VocabularyTable:
