@@ -44,7 +44,7 @@ _OWNED = (OutputKind.OWN, OutputKind.STORE)
 @dataclass(frozen=True)
 class InputPlace:
     """What an ``option`` names to be read. ``leads_to``: of a catalog, whether it has a file; what else lies in it, if it is a
-    folder, is not read."""
+    folder of this machine, is not read."""
 
     option: str
     name: str
@@ -184,7 +184,7 @@ def _refuse_input(target: OutputPlace, where: _Where, source: InputPlace, other:
     what = ""
     if _identity(where) == _identity(other):
         what = f"would replace what {source.option} reads"
-    elif source.leads_to is None and _lies_in(where, other):
+    elif (source.leads_to is None or isinstance(other, str)) and _lies_in(where, other):
         what = f"lies in {source.name}, which {source.option} reads"
     elif target.kind in _OWNED and _lies_in(other, where):
         what = f"is no place for {source.name}, which {source.option} reads"

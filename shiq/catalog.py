@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +26,7 @@ from shiq.errors import InputError
 from shiq.formats import ONTOLOGY_EXTENSIONS
 from shiq.limits import limits
 from shiq.ontology_folder import OntologyFolder
+from shiq.remote.place import is_address
 
 _NAMESPACE = "urn:oasis:names:tc:entity:xmlns:xml:catalog "
 _XML_BASE = "http://www.w3.org/XML/1998/namespace base"
@@ -47,12 +49,19 @@ class CatalogEntry:
 
 @dataclass(frozen=True)
 class CatalogFile:
-    """``entries`` by IRI; ``rewrites``: (how an IRI begins, how its file's path begins), longest first."""
+    """``entries`` by IRI; ``rewrites``: (how an IRI begins, how its file's path begins), longest first; ``copies``: the addresses
+    of files that were copied from far away."""
 
     name: str
     folder: Path
     entries: Mapping[str, CatalogEntry] = field(default_factory=dict)
     rewrites: tuple[tuple[str, str], ...] = ()
+    copies: dict[Path, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def address(self) -> str:
+        """Where the folder is, if that is far away; "" for one of this machine."""
+        return self.name.rpartition("/")[0] if is_address(self.name) else ""
 
     def find(self, iri: str) -> Path | None:
         """The file for ``iri``; None where the catalog has none.
@@ -101,8 +110,14 @@ class CatalogFile:
         """The folder that all files are in, through links."""
         return self.folder.resolve()
 
+    def has(self, path: Path) -> bool:
+        """Whether ``path`` may be one of its files."""
+        return path in self.copies or path.is_relative_to(self.root)
+
     def shown(self, path: Path) -> str:
         """A file that was found, as whoever named the catalog would name it: relative where the catalog's name is."""
+        if path in self.copies:
+            return self.copies[path]
         given = Path(self.name).parent / path.relative_to(self.root)
         return str(given if given.resolve() == path else path)
 
@@ -114,6 +129,8 @@ class CatalogFile:
             text = text.replace("\\", "/")
         elif _SCHEME.match(text):
             raise self._error(iri, f"{target}, and nothing is fetched", "Download it, and put the file's name there.")
+        if self.address:
+            return self._copy(iri, text)
         try:
             root = self.root
             for candidate in dict.fromkeys((root / text, root / unquote(text))):
@@ -125,6 +142,19 @@ class CatalogFile:
         except (OSError, ValueError, RuntimeError) as error:
             raise self._error(iri, f"{target!r}, which is no path ({error})", "Correct the catalog.") from error
         return root / text
+
+    def _copy(self, iri: str, target: str) -> Path:
+        """A copy of a file beside a catalog that is far away, or below."""
+        inner = posixpath.normpath(unquote(target))
+        if inner.startswith(("/", "..")):
+            raise self._error(iri, f"{target}, outside of the catalog's folder", "Keep imports in that folder, or below.")
+        # Loaded where a catalog is far away.
+        from shiq.remote.inputs import local_copy
+
+        address = f"{self.address}/{inner}"
+        path = local_copy(address)
+        self.copies[path] = address
+        return path
 
     def _error(self, iri: str, what: str, remedy: str) -> InputError:
         return InputError(f"{self.name}: <{iri}> stands for {what}", remedy)
@@ -144,7 +174,7 @@ class Catalog:
     def shown(self, path: Path) -> str:
         """A file that was found, as whoever named its catalog would name it."""
         places: list[CatalogFile | OntologyFolder] = [*self.files, *self.folders]
-        return next(place.shown(path) for place in places if path.is_relative_to(place.root))
+        return next(place.shown(path) for place in places if place.has(path))
 
     def headed(self, iri: str) -> list[Path]:
         """The files below the folders whose header has ``iri`` for their version; where there is none, for their ontology."""
@@ -173,22 +203,31 @@ Catalogs: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 def read_catalog(named: Catalogs) -> Catalog:
     """The catalogs that are named. Raises: InputError for one that is missing or says what is not understood here."""
     names = [os.fsdecode(os.fspath(one)) for one in ([named] if isinstance(named, str | os.PathLike) else named)]
-    is_folder = {name: os.path.isdir(name) for name in names}
+    places = [(name, _place_of(name)) for name in names]
     return Catalog(
-        tuple(_read_file(name) for name in names if not is_folder[name]),
-        tuple(OntologyFolder(name, Path(name).absolute()) for name in names if is_folder[name]),
+        tuple(_read_file(name, path) for name, path in places if not path.is_dir()),
+        tuple(OntologyFolder(name, path) for name, path in places if path.is_dir()),
     )
 
 
-def _read_file(name: str) -> CatalogFile:
+def _place_of(name: str) -> Path:
+    """The file or folder of that name, or copies of what is far away. Raises: InputError."""
+    if not is_address(name):
+        return Path(name).absolute()
+    from shiq.remote.inputs import folder_copy, is_prefix, local_copy
+
+    return folder_copy(name) if is_prefix(name) else local_copy(name)
+
+
+def _read_file(name: str, path: Path) -> CatalogFile:
     try:
-        with open(name, "rb") as stream:
+        with open(path, "rb") as stream:
             data = stream.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise InputError(f"the catalog {name} cannot be read ({error})", "Check the path.") from error
     if len(data) > _MOST_BYTES:
         raise InputError(f"the catalog {name} has over {_MOST_BYTES >> 20} MB", "Is it the right file?")
-    folder = Path(name).absolute().parent
+    folder = path.parent
     is_json = data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
     return _json(name, folder, data) if is_json else _xml(name, folder, data)
 

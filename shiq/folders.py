@@ -31,7 +31,7 @@ def files_of(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
         if log and here == root:
             folders.remove(log)
         folders.sort()
-        apart = any(map(_is_apart, here.relative_to(root).parts))
+        apart = any(map(is_apart, here.relative_to(root).parts))
         for name in folders:
             if name in _LOGS:
                 raise InputError(
@@ -50,7 +50,7 @@ def files_of(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
                 raise InputError(
                     f"{file} is no file that can be read: a link to nothing, or a pipe", "Move it out of the folder."
                 )
-            yield file, not apart and not _is_apart(name)
+            yield file, not apart and not is_apart(name)
 
 
 def is_parquet(file: Path) -> bool:
@@ -64,7 +64,8 @@ def is_parquet(file: Path) -> bool:
         raise InputError(f"{file} cannot be read: {error.strerror}", "Check its permissions, and the disk it is on.") from error
 
 
-def _is_apart(name: str) -> bool:
+def is_apart(name: str) -> bool:
+    """Whether the name of a file or folder sets it apart from data."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 

@@ -24,6 +24,7 @@ from shiq.errors import InputError
 from shiq.folders import user_cache
 from shiq.formats import ONTOLOGY_EXTENSIONS
 from shiq.limits import limits
+from shiq.remote.place import is_address
 
 if TYPE_CHECKING:
     from shiq.rdf.headers import FileHeaders
@@ -41,7 +42,7 @@ _Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class OntologyFolder:
-    """The ontologies below the folder ``name``, which lies at ``path``; hidden files and folders apart."""
+    """The ontologies below the folder ``name``, which lies, or has a copy, at ``path``; hidden files and folders apart."""
 
     name: str
     path: Path
@@ -68,9 +69,16 @@ class OntologyFolder:
         """What is wrong with files that could not be read to their ends."""
         return (headers.problem for headers in self.headers.values() if headers.problem)
 
+    def has(self, path: Path) -> bool:
+        """Whether ``path`` lies below the folder."""
+        return path.is_relative_to(self.root)
+
     def shown(self, path: Path) -> str:
         """A file below the folder as whoever named the folder would name it."""
-        given = Path(self.name) / path.relative_to(self.root)
+        inner = path.relative_to(self.root)
+        if is_address(self.name):
+            return f"{self.name.rstrip('/')}/{inner}"
+        given = Path(self.name) / inner
         return str(given if given.resolve() == path.resolve() else path)
 
     def leads_to(self, path: Path) -> bool:

@@ -26,6 +26,7 @@ from shiq.limits import HARMLESS_BYTES, limits
 from shiq.model import TBox
 from shiq.packed import MAGIC_BYTES, SUFFIXES, BrokenArchiveError, Packing, packing_of, unpacked
 from shiq.reading import Reading
+from shiq.remote.place import is_address
 
 if TYPE_CHECKING:
     from shiq.rml.tables import TableMapping
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 HEAD_BYTES = 1 << 16
 #: What the name of a table begins with that a session of Spark's knows.
 TABLE = "table:"
+#: The name of standard input.
+STDIN = "-"
+_standard_input: FileSource | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class FileSource:
     packing: Packing | None = None
     content: bytes | None = None  # of what cannot be read twice, such as a pipe
     most: int = 0
+    address: str = ""  # of what the path is a copy of
 
     @property
     def compressed(self) -> bool:
@@ -53,7 +58,7 @@ class FileSource:
 
     @property
     def iri(self) -> str:
-        return self.path.absolute().as_uri()
+        return self.address or self.path.absolute().as_uri()
 
     def open(self) -> BinaryIO:
         """The bytes, unpacked; errors while reading become `InputError`. Raises: InputError."""
@@ -119,7 +124,7 @@ class TableSource:
 
     def open(self) -> BinaryIO:
         """The bytes of a table that is a text file, unpacked. Raises: InputError."""
-        source = _opened(self.name)
+        source = _opened(self.name, self.value)
         if source.read_head().startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError(f"{self.name} is written in UTF-16", "Convert it to UTF-8.")
         return source.open()
@@ -154,15 +159,16 @@ def source_of(value: object) -> Source:
         return value
     if isinstance(value, (str, os.PathLike)):
         name = os.fsdecode(os.fspath(value))
+        if name == STDIN and _standard_input is not None:
+            return _standard_input
         if name.startswith(TABLE):
             raise UsageError(
                 f"{name} is a table that a session of Spark's knows, and Spark is not asked here",
                 "Check or index it with --engine spark (a file of that name: give its folder too, as ./NAME).",
             )
-        kind_of_table = table_kind(name) or text_table_kind(name)
-        if kind_of_table is not None:
-            return TableSource(name, kind_of_table, path_of(name))
-        return _file(name)
+        path = path_of(name)
+        kind_of_table = _table_kind_at(path) or text_table_kind(name)
+        return _file(name, path) if kind_of_table is None else TableSource(name, kind_of_table, path)
     for cls, kind in _OWN:
         if isinstance(value, cls):
             return ObjectSource(kind.value, kind, value)
@@ -187,8 +193,11 @@ def table_kind(name: str) -> TableKind | None:
     """Whether ``name`` is the path of a Delta table, a Parquet file, or a folder with Parquet files; None for anything else.
 
     Raises: InputError for a folder that cannot be read as one table."""
+    return _table_kind_at(path_of(name))
+
+
+def _table_kind_at(path: Path) -> TableKind | None:
     try:
-        path = path_of(name)
         if path.is_dir():
             if (path / DELTA_LOG).is_dir():
                 return TableKind.DELTA
@@ -202,6 +211,14 @@ def table_kind(name: str) -> TableKind | None:
 
 
 # --- files ---------------------------------------------------------------------------------------
+
+
+def take_standard_input(path: Path, format: Format) -> None:
+    """Makes ``-`` stand for the content of ``path``, which is what standard input gave."""
+    global _standard_input  # noqa: PLW0603 - a process has one
+    with open(path, "rb") as stream:
+        packing = packing_of(stream.read(MAGIC_BYTES))
+    _standard_input = FileSource(STDIN, path, format, packing, address=Path(STDIN).absolute().as_uri())
 
 
 #: Tables in text, by the end of the name.
@@ -224,14 +241,13 @@ def _suffix(path: Path) -> str:
     return path.with_suffix("").suffix.lower() if suffix in SUFFIXES else suffix
 
 
-def _file(text: str) -> FileSource:
-    source = _opened(text)
+def _file(text: str, path: Path) -> FileSource:
+    source = _opened(text, path)
     return replace(source, format=sniff(text, _suffix(source.path), source.read_head()))
 
 
-def _opened(text: str) -> FileSource:
+def _opened(text: str, path: Path) -> FileSource:
     """A file that can be read, with how it is packed. Raises: InputError."""
-    path = path_of(text)
     content = _special(text, path)
     try:
         with _raw(path, content) as stream:
@@ -247,11 +263,21 @@ def _opened(text: str) -> FileSource:
             f"{text} is not {article} {expected.value} file, though its name says so",
             "Fetch it again, or rename it if it is not packed.",
         )
-    return FileSource(text, path, Format.NTRIPLES, packing, content)
+    return FileSource(text, path, Format.NTRIPLES, packing, content, address=text if is_address(text) else "")
 
 
 def path_of(text: str) -> Path:
-    """The path that ``text`` is, or is the file: address of. Raises: InputError for any other address."""
+    """The path that ``text`` is, or is the file: address of; of an object store, or Hadoop's file system, that of a copy.
+
+    Raises: InputError for any other address, and where there is none.
+    """
+    if text == STDIN and _standard_input is not None:
+        return _standard_input.path
+    if is_address(text):
+        # Loaded where something is far away.
+        from shiq.remote.inputs import local_copy
+
+        return local_copy(text)
     if text.lower().startswith("file:"):
         return Path(unquote(urlsplit(text).path))
     if re.match(r"[a-z][a-z0-9+.-]+://", text, re.IGNORECASE):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobs.checking.base import InputBatch, OpenBase
 from jobs.checking.options import ASK, NTRIPLES_TERMS, SPARK_TABLES, Options, load
@@ -19,6 +19,7 @@ from shiq.model.axioms import READ_BY_FORM
 from shiq.rdf import read_assertions, read_ontology
 from shiq.rdf.vocabulary import VALUE_LINK
 from shiq.reading import Place, Reading, nothing_left, nowhere
+from shiq.remote.place import is_address
 from shiq.sources import TableSource
 from shiq.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, Leftover, blocks
 
@@ -40,7 +41,16 @@ def sources_of(given: object) -> list[object]:
     """What a public call was given for one of its inputs, as a list."""
     if given is None:
         return []
-    return list(given) if isinstance(given, list | tuple) else [given]
+    found = list(given) if isinstance(given, list | tuple) else [given]
+    return spread(found) if any(isinstance(one, str) and is_address(one) for one in found) else found
+
+
+def spread(sources: Sequence[Any]) -> list[Any]:
+    """``sources``, with the files below it for each prefix of an object store, or folder of Hadoop's. Raises: InputError."""
+    # Loaded where something is far away.
+    from shiq.remote.inputs import inputs_at
+
+    return [own for one in sources for own in (inputs_at(one) if isinstance(one, str) and is_address(one) else [one])]
 
 
 def input_sources(given: object, options: Options, *, builds: bool = False) -> list[object]:

@@ -7,15 +7,15 @@ from typing import Any
 import click
 
 from jobs.commands.options import common, engine_option, explain_option, jar_option, master_option
-from jobs.commands.places import READS, STORE, GuardedCommand
+from jobs.commands.places import INPUTS, STORE, GuardedCommand
 from jobs.commands.running import Request, run_check
 
 
 @click.command(cls=GuardedCommand)
-@click.argument("ontology", nargs=-1, type=READS)
+@click.argument("ontology", nargs=-1, type=INPUTS)
 @click.option("--store", "-s", type=STORE, help="Certify what this store holds, and record the certificate in it.")
 @click.option(
-    "--tbox", "-t", multiple=True, type=READS, help="Ontology file that takes the place of the store's TBox; repeatable."
+    "--tbox", "-t", multiple=True, type=INPUTS, help="Ontology file that takes the place of the store's TBox; repeatable."
 )
 @explain_option
 @common

@@ -21,19 +21,19 @@ from jobs.commands.options import (
     master_option,
     snapshot_option,
 )
-from jobs.commands.places import READS, STORE, GuardedCommand
+from jobs.commands.places import INPUTS, READS, STORE, GuardedCommand
 from jobs.commands.running import Request, run_check
 from shiq.sources import TABLE, source_of
 
 
 @click.command(cls=GuardedCommand, epilog=KINDS_LISTED)
 @click.option("--store", "-s", type=STORE, help="A store that `shiq index` built.")
-@click.option("--tbox", "-t", multiple=True, type=READS, help="Ontology file, instead of a store; repeatable.")
+@click.option("--tbox", "-t", multiple=True, type=INPUTS, help="Ontology file, instead of a store; repeatable.")
 @click.option(
-    "--abox", "-a", multiple=True, type=READS, help="ABox file, instead of a store; repeatable. The base is certified first."
+    "--abox", "-a", multiple=True, type=INPUTS, help="ABox file, instead of a store; repeatable. The base is certified first."
 )
-@click.option("--insert", "-i", "insertions", multiple=True, type=READS, help="File of insertions; repeatable.")
-@click.option("--delete", "-d", "deletions", multiple=True, type=READS, help="File of deletions, which come first; repeatable.")
+@click.option("--insert", "-i", "insertions", multiple=True, type=INPUTS, help="File of insertions; repeatable.")
+@click.option("--delete", "-d", "deletions", multiple=True, type=INPUTS, help="File of deletions, which come first; repeatable.")
 @click.option(
     "--changes", type=READS, help="A Delta table of triples (with --engine spark table:NAME too): its changes are the batch."
 )

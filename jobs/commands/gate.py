@@ -14,7 +14,7 @@ import click
 
 from jobs.checking.options import Options
 from jobs.commands.options import Nearest, Seconds, common, criterion_option, engine_option, jar_option, master_option
-from jobs.commands.places import READS, READS_PATH, STORE, GuardedCommand, Writes
+from jobs.commands.places import INPUTS, READS_PATH, STORE, GuardedCommand, Writes
 from jobs.commands.running import Answer, Request, StopSignal, answering, level
 from jobs.files import WHY
 from jobs.gate import (
@@ -66,12 +66,12 @@ def _side(beside: str = "") -> Writes:
     "-i",
     "insertions",
     multiple=True,
-    type=READS,
+    type=INPUTS,
     required=True,
     help="File of insertions; repeatable. N-Triples and N-Quads come out line by line as they stand; Turtle, TriG, RDF/XML and "
     "JSON-LD and tables (with --engine spark table:NAME too, or by --mapping) come out as N-Quads.",
 )
-@click.option("--delete", "-d", "deletions", multiple=True, type=READS, help="File of deletions, which come first; repeatable.")
+@click.option("--delete", "-d", "deletions", multiple=True, type=INPUTS, help="File of deletions, which come first; repeatable.")
 @click.option(
     "--mode",
     type=Nearest(MODES),

@@ -10,7 +10,7 @@ import click
 
 from jobs.checking.options import ALWAYS, BUILDERS
 from jobs.commands.options import Nearest, common, explain_option, lineage_option, master_option
-from jobs.commands.places import READS, GuardedCommand, Writes, file_beside
+from jobs.commands.places import INPUTS, GuardedCommand, Writes, file_beside
 from jobs.commands.running import Request, run_check
 from jobs.files import WHY
 from jobs.outputs import OutputKind
@@ -30,7 +30,7 @@ CHECKED = "checked"
 
 
 @click.command(cls=_IndexCommand)
-@click.option("--tbox", "-t", multiple=True, type=READS, required=True, help="Ontology file; repeatable.")
+@click.option("--tbox", "-t", multiple=True, type=INPUTS, required=True, help="Ontology file; repeatable.")
 @click.option(
     "--store",
     "-s",
@@ -38,7 +38,7 @@ CHECKED = "checked"
     required=True,
     help="Directory or address of the store, which is made. One that is there needs --replace.",
 )
-@click.argument("abox", nargs=-1, type=READS)
+@click.argument("abox", nargs=-1, type=INPUTS)
 @click.option(
     "--replace",
     "replacing",

@@ -8,17 +8,22 @@ from typing import Any
 import click
 
 from jobs.checking.options import known_of
-from jobs.commands.options import Nearest, catalog_option, known_option, vocabulary_option
-from jobs.commands.places import READS, WRITES, GuardedCommand
+from jobs.commands.options import Nearest, catalog_option, format_option, known_option, vocabulary_option
+from jobs.commands.places import INPUTS, WRITES, GuardedCommand
 from jobs.commands.running import level, write_json
 from jobs.progress import ProgressLine
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 
 
 @click.command(cls=GuardedCommand)
-@click.argument("ontology", nargs=-1, type=READS, required=True)
+@click.argument("ontology", nargs=-1, type=INPUTS, required=True)
 @click.option(
-    "--data", "-a", multiple=True, type=READS, metavar="FILE", help="Assertions to read by the ontology's vocabulary; repeatable."
+    "--data",
+    "-a",
+    multiple=True,
+    type=INPUTS,
+    metavar="FILE",
+    help="Assertions to read by the ontology's vocabulary; repeatable.",
 )
 @click.option("--allow", type=Nearest(list(KINDS)), multiple=True, metavar="KIND", help="As for `shiq check`; repeatable.")
 @click.option(
@@ -29,6 +34,7 @@ from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
     help=f"Also exit with 3 for a kind that is for information only ({', '.join(sorted(INFORMATIVE))}), or for all of them: "
     f"{UNINTERPRETED}; repeatable.",
 )
+@format_option
 @catalog_option
 @vocabulary_option
 @known_option

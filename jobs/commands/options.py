@@ -12,7 +12,8 @@ from typing import Any, ClassVar, TypeVar
 import click
 
 from jobs.checking.options import AUTO, ENGINES, OUTSIDE, TERMS, Options
-from jobs.commands.places import CATALOG, READS, WRITES, GuardedCommand, Writes
+from jobs.commands.places import CATALOG, FORMAT, READS, WRITES, GuardedCommand, Writes
+from jobs.commands.standard_input import FORMATS
 from jobs.outputs import OutputKind
 from shiq.reasoner import BACKENDS
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
@@ -145,10 +146,25 @@ vocabulary_option = click.option(
 )
 
 
+def _note_format(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
+    if name is not None:
+        context.meta[FORMAT] = name
+
+
+format_option = click.option(
+    "--format",
+    type=Nearest(FORMATS),
+    callback=_note_format,
+    expose_value=False,
+    help="The syntax of standard input, which an input named - is.  [default: ntriples]",
+)
+
+
 def common(command: F) -> F:
     """The options that every checking command has."""
     for option in reversed(
         (
+            format_option,
             click.option(
                 "--reasoner",
                 type=Nearest(list(BACKENDS)),

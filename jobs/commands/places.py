@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,13 +17,17 @@ from click.shell_completion import CompletionItem
 
 from jobs.outputs import FOLDERS, InputPlace, OutputKind, OutputPlace, keep_apart, kind_of_rows
 from jobs.store.files import is_store
+from shiq.remote.place import is_address
+from shiq.sources import STDIN
 
 #: What finds the files that a named one refers to, as a catalog does.
 LeadsTo: TypeAlias = Callable[[str], Callable[[Path], bool]]
 #: Gives by the name of an output and the parameters of the command what is written: each with its name and kind.
 Written: TypeAlias = Callable[[str, Mapping[str, Any]], Iterable[tuple[str, OutputKind]]]
 
-_INPUTS, _OUTPUTS = f"{__name__}.inputs", f"{__name__}.outputs"
+_READ, _WRITTEN = f"{__name__}.inputs", f"{__name__}.outputs"
+#: Under this name a command notes the syntax of standard input that was asked for.
+FORMAT = f"{__name__}.format"
 
 
 class _Place(click.Path):
@@ -54,8 +59,13 @@ class Reads(_Place):
         if not isinstance(self, ReadsStore) and is_store(Path(value)):
             holds = f"'shiq export --store {value} > data.nt' writes what it holds as a file."
             self.fail(f"{value} is a store. Give it by --store; or {holds}", param, ctx)
-        self.note(_INPUTS, value, param, ctx)
+        self.note(_READ, value, param, ctx)
         return super().convert(value, param, ctx)
+
+
+class ReadsData(Reads):
+    """The names of ontologies, bases and batches. ``-`` is standard input; a prefix of an object store, or a folder of Hadoop's
+    file system, stands for the files below it."""
 
 
 class ReadsStore(Reads):
@@ -76,22 +86,51 @@ class Writes(_Place):
         self.written = written or (lambda name, parameters: [(name, kind)])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        self.note(_OUTPUTS, value, param, ctx)
+        self.note(_WRITTEN, value, param, ctx)
         return super().convert(value, param, ctx)
 
 
 class GuardedCommand(click.Command):
-    """A command that refuses, before it does anything, outputs that would replace what it reads, one another, or a store."""
+    """A command that refuses, before it does anything, outputs that would replace what it reads, one another, or a store; and
+    that reads standard input, and what is far away, at one moment."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        named = [(option, name) for kind, option, name in ctx.meta.get(_READ, ()) if isinstance(kind, ReadsData)]
+        standard = [option for option, name in named if name == STDIN]
+        syntax = ctx.meta.get(FORMAT)
+        if len(standard) > 1:
+            raise click.UsageError(f"{' and '.join(standard)} are both standard input, which is read once: give one a file.", ctx)
+        if syntax is not None and not standard:
+            raise click.UsageError("--format is the syntax of standard input: it goes with an input named -.", ctx)
+        with ExitStack() as stack:
+            if any(is_address(name) for _, name in named):
+                self._spread(ctx, stack)
+            self._keep_apart(ctx)
+            if standard:
+                # Loaded where it is read.
+                from jobs.commands.standard_input import reading_standard_input
+
+                stack.enter_context(reading_standard_input(syntax))
+            return super().invoke(ctx)
+
+    def _spread(self, ctx: click.Context, stack: ExitStack) -> None:
+        """Names the files below prefixes one by one, which stand for one content each from here on."""
+        from jobs.checking.inputs import spread
+        from shiq.remote.inputs import at_one_moment
+
+        stack.enter_context(at_one_moment())
+        for param in self.params:
+            if isinstance(param.type, ReadsData) and param.name and isinstance(given := ctx.params.get(param.name), tuple):
+                ctx.params[param.name] = tuple(spread(given))
+
+    def _keep_apart(self, ctx: click.Context) -> None:
         outputs = [
             OutputPlace(option, written, kind, derived=number > 0)
-            for kind_of, option, name in ctx.meta.get(_OUTPUTS, ())
+            for kind_of, option, name in ctx.meta.get(_WRITTEN, ())
             for number, (written, kind) in enumerate(kind_of.written(name, ctx.params))
         ]
         if outputs:
-            keep_apart([_input(*noted) for noted in ctx.meta.get(_INPUTS, ())], outputs)
-        return super().invoke(ctx)
+            keep_apart([_input(*noted) for noted in ctx.meta.get(_READ, ())], outputs)
 
 
 def _input(kind: Reads, option: str, name: str) -> InputPlace:
@@ -118,7 +157,7 @@ def file_beside(end: str, kind: OutputKind = OutputKind.FILE) -> Written:
     return lambda name, parameters: [(name, kind), (f"{Path(name)}{end}", OutputKind.FILE)]
 
 
-READS, READS_PATH, STORE = Reads(), Reads(Path), ReadsStore()
+READS, READS_PATH, INPUTS, STORE = Reads(), Reads(Path), ReadsData(), ReadsStore()
 CATALOG = Reads(leads_to=imported_by)
 WRITES, WRITES_FOLDER, WRITES_ROWS = (
     Writes(),

@@ -15,10 +15,11 @@ from typing import Final, TypeAlias
 import pyoxigraph as ox
 
 from shiq.errors import InputError, UsageError
+from shiq.formats import EXTENSIONS
 from shiq.ntriples import blank_term
 from shiq.rdf.statements import Statement, read_statements
 from shiq.rdf.terms import RefusedTermError, refuse_new_terms
-from shiq.sources import TABLE, FileSource, TableKind, TableSource, source_of, table_kind, text_table_kind
+from shiq.sources import STDIN, TABLE, FileSource, TableKind, TableSource, source_of, table_kind, text_table_kind
 from shiq.verdict import Leftover
 
 #: What a line says: (subject, predicate, object) in one spelling.
@@ -68,7 +69,7 @@ def read_lines(source: str | TableSource, file: int = 0) -> list[Line]:
     if isinstance(source, TableSource) or table_kind(source) or text_table_kind(source):
         return _of_table(source, file)
     name = source
-    suffix = Path(_PACKED.sub("", name)).suffix.lower()
+    suffix = _suffix(name)
     if suffix in _LINE_FORMATS:
         syntax = _LINE_FORMATS[suffix]
         return [_line(file, number, raw, syntax) for number, raw in enumerate(_split(_content(name)), 1)]
@@ -83,7 +84,15 @@ def read_lines(source: str | TableSource, file: int = 0) -> list[Line]:
 
 def is_plain(name: str) -> bool:
     """Whether the file ``name`` has a line for each triple, so that a check reads it as it stands."""
-    return not name.startswith(TABLE) and Path(_PACKED.sub("", name)).suffix.lower() in _LINE_FORMATS
+    return not name.startswith(TABLE) and _suffix(name) in _LINE_FORMATS
+
+
+def _suffix(name: str) -> str:
+    """The end of the name of a file, unpacked; standard input is named after its syntax."""
+    source = source_of(name) if name == STDIN else None
+    if isinstance(source, FileSource):
+        return next((end for end, syntax in EXTENSIONS.items() if syntax is source.format), ".xml")
+    return Path(_PACKED.sub("", name)).suffix.lower()
 
 
 def bare_name(name: str) -> str:
@@ -92,7 +101,7 @@ def bare_name(name: str) -> str:
     >>> bare_name("in/tonight.nt.gz"), bare_name("tonight.ttl")
     ('tonight.nt', 'tonight.nq')
     """
-    path = Path(_PACKED.sub("", Path(name).name))
+    path = Path(f"stdin{_suffix(name)}" if name == STDIN else _PACKED.sub("", Path(name).name))
     return path.name if path.suffix.lower() in _LINE_FORMATS else f"{path.stem}.nq"
 
 

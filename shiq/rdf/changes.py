@@ -20,6 +20,7 @@ from shiq.errors import BUILD_ANEW, InputError
 from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import check_columns, delta_log, delta_table, files_of_delta, opened, read_rows, rows_of
 from shiq.rdf.triples import Rejects, Triples, shown
+from shiq.remote.place import is_address
 from shiq.sources import TableKind, TableSource, path_of, table_kind
 
 CAME, WENT = ("insert", "update_postimage"), ("delete", "update_preimage")
@@ -86,8 +87,13 @@ def feeds_of(sources: Iterable[object]) -> dict[str, int]:
         if isinstance(source, str | PathLike) and table_kind(name := str(fspath(source))) is TableKind.DELTA:
             path = path_of(name)
             table, _ = delta_log(path)
-            found[f"{abspath(path)}#{table.metadata().id}"] = int(table.version())
+            found[f"{_at(name, path)}#{table.metadata().id}"] = int(table.version())
     return found
+
+
+def _at(name: str, path: Path) -> str:
+    """The place of the table ``name``, of which ``path`` may be a copy."""
+    return name.rstrip("/") if is_address(name) else abspath(path)
 
 
 def table_changes(table: str | Path, first: int, last: int | None = None) -> TableChanges:
@@ -96,7 +102,7 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
 
     Raises: InputError where ``table`` is no Delta table of triples, has no such versions, or a version's files are gone.
     """
-    path, name = Path(table), str(table)
+    path, name = path_of(str(table)), str(table)
     if table_kind(name) is not TableKind.DELTA:
         raise InputError(f"{name} is not a Delta table, so it tells no changes", "Give the folder that has _delta_log in it.")
     newest = delta_table(path).version()
@@ -125,7 +131,7 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
         rows,
         by_feed is not None,
         sum(-net[row] for row in void),
-        abspath(path),
+        _at(name, path),
         tuple(map(str, ids)),
     )
 

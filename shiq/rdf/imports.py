@@ -15,6 +15,7 @@ from shiq.limits import limits
 from shiq.rdf.surroundings import UNMET, UnmetImport, bare
 from shiq.rdf.triples import column
 from shiq.rdf.vocabulary import IMPORTS, LANGUAGE_DOCUMENTS
+from shiq.remote.place import is_address
 from shiq.sources import FileSource, source_of
 
 if TYPE_CHECKING:
@@ -107,10 +108,12 @@ class ImportQueue:
 
     def _source(self, iri: str, path: Path) -> FileSource:
         assert self._catalog is not None
-        source = source_of(self._catalog.shown(path))
+        name = self._catalog.shown(path)
+        address = name if is_address(name) else ""
+        source = source_of(path if address else name)
         if not isinstance(source, FileSource):
-            raise InputError(f"{source.name}, which the catalog has for <{iri}>, is no ontology", "Correct the catalog.")
-        return replace(source, most=limits().document)
+            raise InputError(f"{name}, which the catalog has for <{iri}>, is no ontology", "Correct the catalog.")
+        return replace(source, name=name, address=address, most=limits().document)
 
     def _check_last(self) -> None:
         """Raises: InputError if the file that was read is not what its header said when the folder was looked at."""

@@ -8,6 +8,7 @@ what they tell without reading anything twice (`shiq.rdf.judging`).
 from __future__ import annotations
 
 import io
+import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,8 @@ from shiq.rdf.lines import read_lines
 from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import TableFile, read_rows, row_groups, rows_of, table_files
 from shiq.rdf.triples import Rejects, Triples
-from shiq.sources import FileSource, TableKind, TableSource
+from shiq.remote.place import is_address
+from shiq.sources import FileSource, TableKind, TableSource, path_of
 from shiq.verdict import Leftover
 
 _STEP = 1 << 20
@@ -76,9 +78,11 @@ class ByteRange:
 
     def open(self) -> BinaryIO:
         """The file, unpacked. Raises: InputError, OSError."""
+        # A worker elsewhere has no copy of what is far away yet.
+        path = Path(self.path) if os.path.exists(self.path) or not is_address(self.source) else path_of(self.source)
         if self.packing is None:
-            return open(self.path, "rb")
-        return FileSource(self.source, Path(self.path), Format.NTRIPLES, self.packing).open()
+            return path.open("rb")
+        return FileSource(self.source, path, Format.NTRIPLES, self.packing).open()
 
     def _align(self, file: BinaryIO) -> int:
         """Goes to the first line that begins in the range; the length of all that do. Raises: InputError."""

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from shiq.errors import OperationalError, StoreError
-from shiq.remote.remote import Remote
+from shiq.remote.remote import STAYS, FileVersion, Remote
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -30,7 +31,7 @@ _TIMES: dict[str, Any] = {"connect_timeout": timedelta(seconds=10), "timeout": t
 #: What object stores call a bucket that is not there.
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound")
 _REACH = (
-    "What the store held before stays as it was. Is the address right, and do the variables say where it is and who you are: for "
+    f"{STAYS}Is the address right, and do the variables say where it is and who you are: for "
     "S3 AWS_ENDPOINT_URL (http://… or https://…, AWS_ALLOW_HTTP=true for http), AWS_REGION, AWS_ACCESS_KEY_ID, "
     "AWS_SECRET_ACCESS_KEY?"
 )
@@ -69,6 +70,22 @@ class Bucket(Remote):
         with self._reached():
             found = self._library.list_with_delimiter(self._objects)
             return sorted([*found["common_prefixes"], *(entry["path"] for entry in found["objects"])])
+
+    def version(self, name: str) -> FileVersion | None:
+        """See `Remote.version`."""
+        try:
+            with self._reached(name):
+                return _version(self._library.head(self._objects, name))
+        except FileNotFoundError:
+            return None
+
+    def files(self) -> dict[str, FileVersion]:
+        """See `Remote.files`. An object whose name ends with a slash stands for a folder."""
+        with self._reached():
+            found = [entry for some in self._library.list(self._objects) for entry in some]
+        folders = {entry["path"].rpartition("/")[0] for entry in found}
+        files = (x for x in sorted(found, key=itemgetter("path")) if x["size"] or x["path"] not in {"", *folders})
+        return {entry["path"]: _version(entry) for entry in files}
 
     def read(self, name: str) -> tuple[str, str]:
         """See `Remote.read`."""
@@ -154,6 +171,10 @@ class Bucket(Remote):
 
 def _stamp(told: Mapping[str, Any]) -> str:
     return json.dumps({name: told[name] for name in ("e_tag", "version") if told.get(name)})
+
+
+def _version(told: Mapping[str, Any]) -> FileVersion:
+    return FileVersion(int(told["size"]), f"{told['e_tag']} {told['last_modified'].isoformat()} {told['size']}")
 
 
 def _as_it_was(stamp: str) -> Any:

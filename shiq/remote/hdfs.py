@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shiq.errors import OperationalError, StoreError
-from shiq.remote.remote import Remote
+from shiq.remote.remote import STAYS, FileVersion, Remote
 
 if TYPE_CHECKING:
     from hdfs_native import Client
@@ -31,7 +31,7 @@ _NUMBERED = ".d"
 #: Seconds for which the files of numbers that do not count any more stay: a writer that saw one of them is not to find it free.
 _KEPT = 24 * 3600.0
 _REACH = (
-    "What the store held before stays as it was. Is the address right, and do Hadoop's settings say where the name node is and "
+    f"{STAYS}Is the address right, and do Hadoop's settings say where the name node is and "
     "who you are (HADOOP_CONF_DIR, HADOOP_USER_NAME; a Kerberos ticket where the cluster asks for one)?"
 )
 
@@ -63,6 +63,24 @@ class Hdfs(Remote):
     def top(self) -> list[str]:
         """See `Remote.top`."""
         return sorted(name.removesuffix(_NUMBERED) for name, _, _ in self._listed(""))
+
+    def version(self, name: str) -> FileVersion | None:
+        """See `Remote.version`."""
+        try:
+            with self._reached(name):
+                found = self._client.get_file_info(self._path(name))
+        except FileNotFoundError:
+            return None
+        return None if found.isdir else FileVersion(found.length, str(found.modification_time))
+
+    def files(self) -> dict[str, FileVersion]:
+        """See `Remote.files`."""
+        with self._reached():
+            found = {entry.path[len(self._root) + 1 :]: entry for entry in self._client.list_status(self._root, True)}
+        versions = {
+            name: FileVersion(entry.length, str(entry.modification_time)) for name, entry in found.items() if not entry.isdir
+        }
+        return dict(sorted(versions.items()))
 
     def read(self, name: str) -> tuple[str, str]:
         """See `Remote.read`."""

@@ -28,6 +28,11 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//?)(.*)", re.DOTALL)
 _ODD = re.compile(r"[?#%\x00-\x1f\x7f]|/\.{0,2}(?=/)")
 
 
+def is_address(name: str) -> bool:
+    """Whether ``name`` is the address of something in an object store or in Hadoop's file system."""
+    return "://" in name and name.partition("://")[0].lower() in REMOTE
+
+
 def place_of(named: str | Place) -> Place:
     """The place that is ``named``, which need not be there: a path, file://PATH, or the address of an object store.
 

@@ -12,12 +12,22 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from shiq.errors import StoreError
 from shiq.remote.copies import copies
 
 R = TypeVar("R", bound="Remote")
+
+#: What holds of a store whatever goes wrong with it.
+STAYS = "What the store held before stays as it was. "
+
+
+class FileVersion(NamedTuple):
+    """A file as it is at some time: its bytes, and what tells its content from another one."""
+
+    size: int
+    stamp: str
 
 
 class Remote(ABC):
@@ -96,6 +106,30 @@ class Remote(ABC):
     @abstractmethod
     def top(self) -> list[str]:
         """The names of what is there, as of a folder's entries."""
+
+    # --- files that may change ----------------------------------------------------------------------
+
+    @abstractmethod
+    def version(self, name: str) -> FileVersion | None:
+        """The file ``name`` as it is now; None if there is none. Raises: StoreError."""
+
+    @abstractmethod
+    def files(self) -> dict[str, FileVersion]:
+        """Every file that is there, by name, in order. Raises: StoreError."""
+
+    def copied(self, name: str, wanted: FileVersion, folder: str) -> Path | None:
+        """A copy of the file ``name``, which was ``wanted`` when it was asked for, in a ``folder`` of copies; None if it is
+        another one by now. Raises: StoreError, OSError."""
+        held, path = copies(), f"{folder}/{name}"
+        if found := held.find(self._name, path, wanted.size):
+            return found
+        with self._reached(name), held.making(self._name, path) as temporary:
+            with temporary.open("wb") as file:
+                for part in self._parts(name, wanted.size):
+                    file.write(part)
+            if temporary.stat().st_size != wanted.size or self.version(name) != wanted:
+                return None
+        return held.find(self._name, path, wanted.size)
 
     # --- what is replaced ----------------------------------------------------------------------------
 

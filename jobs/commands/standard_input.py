@@ -1,0 +1,37 @@
+"""Standard input as an input of a command: read once, to its end, before anything else is done."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from jobs.files import naming
+from shiq.formats import Format
+from shiq.sources import take_standard_input
+
+#: By the names that ``--format`` takes.
+FORMATS = {
+    "ntriples": Format.NTRIPLES,
+    "nquads": Format.NQUADS,
+    "turtle": Format.TURTLE,
+    "trig": Format.TRIG,
+    "rdfxml": Format.RDFXML,
+    "jsonld": Format.JSONLD,
+    "owlxml": Format.OWLXML,
+    "functional": Format.FUNCTIONAL,
+}
+
+
+@contextmanager
+def reading_standard_input(syntax: str | None) -> Iterator[None]:
+    """Lets ``-`` stand for what standard input gives, in a temporary file, until the end. Raises: OperationalError."""
+    with tempfile.TemporaryDirectory(prefix="shiq-") as folder:
+        path = Path(folder, "stdin")
+        with naming(path, "Make room there, or name another folder by TMPDIR."), path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        take_standard_input(path, FORMATS[syntax or "ntriples"])
+        yield
