@@ -62,6 +62,13 @@ class RowBlock:
         rows = [(line, row) for line, record in zip(self.lines, self.records) for row in values_at(record, steps)]
         return RowBlock([line for line, _ in rows], records=[row for _, row in rows])
 
+    def texts(self, paths: Sequence[Path_]) -> Sequence[str | None] | None:
+        """The one column of ``paths`` where it has texts alone; else None."""
+        if self.records is not None or len(paths) != 1 or len(paths[0]) != 1:
+            return None
+        column = self.columns[str(paths[0][0])]
+        return column if {*map(type, column)} <= {str, type(None)} else None
+
     def cells(self, path: Path_) -> list[tuple[Cell, ...]]:
         """The values of each row at ``path``; none for a value that is empty."""
         if self.records is not None:
@@ -128,6 +135,7 @@ class _MappedReader:
         self._others: list[Rejects] = []  # of tables that are read for joins alone
         self._known: dict[TermMap, dict[tuple[tuple[Cell, ...], ...], Ids]] = {}
         self._wrong: dict[TermMap, dict[tuple[tuple[Cell, ...], ...], str]] = {}
+        self._of_texts: dict[TermMap, tuple[dict[str | None, Ids], dict[str | None, str]]] = {}
         self._partners: dict[MappingJoin, dict[tuple[str, ...], Ids]] = {}
         self._alone: dict[MappingJoin, tuple[int, int]] = {}
         self._records = 0
@@ -157,19 +165,17 @@ class _MappedReader:
     def _add(
         self, lines: Sequence[int], subjects: Sequence[Ids], names: Sequence[Ids], values: Sequence[Ids], columns: str
     ) -> None:
-        found = [
-            (s, p, o, line)
-            for line, ss, ps, os in zip(lines, subjects, names, values)
-            if ss and os
-            for s in ss
-            for p in ps
-            for o in os
-        ]
-        if found:
-            self.triples.begin_columns(columns)
-            made = self.triples
-            for column, ids in zip((made.subject, made.predicate, made.object, made.line), zip(*found)):
-                column.extend(ids)
+        made = self.triples
+        made.begin_columns(columns)
+        if all(max(map(len, ids), default=0) <= 1 for ids in (subjects, names, values)):
+            rows = [row for row, ids in enumerate(zip(subjects, names, values)) if all(ids)]
+            for column, some in ((made.subject, subjects), (made.predicate, names), (made.object, values)):
+                column.extend([some[row][0] for row in rows])
+            made.line.extend([lines[row] for row in rows])
+            return
+        for line, *ids in zip(lines, subjects, names, values):
+            for s, p, o in product(*ids):
+                made.add_ids(s, p, o, line)
 
     # --- terms -------------------------------------------------------------------------------------
 
@@ -181,6 +187,9 @@ class _MappedReader:
         if len(known) > _REMEMBERED:
             known.clear()
             wrong.clear()
+        column = rows.texts(terms.references)
+        if column is not None:
+            return self._terms_of_texts(terms, column, rows, rejects)
         found = []
         columns = [rows.cells(path) for path in terms.references]
         for row, cells in enumerate(zip(*columns) if columns else [()] * len(rows.lines)):
@@ -192,6 +201,24 @@ class _MappedReader:
                 rejects.add(f"column {_columns_of(terms)}: {wrong[cells]}", rows.lines[row], texts)
             found.append(ids)
         return found
+
+    def _terms_of_texts(self, terms: TermMap, column: Sequence[str | None], rows: RowBlock, rejects: Rejects) -> list[Ids]:
+        """What ``terms`` make of one column of texts: each text once."""
+        known, wrong = self._of_texts.setdefault(terms, ({}, {}))
+        if len(known) > _REMEMBERED:
+            known.clear()
+            wrong.clear()
+        for text in dict.fromkeys(column):
+            if text in known:
+                continue
+            problems: dict[tuple[tuple[Cell, ...], ...], str] = {}
+            known[text] = self._make(terms, (((text, ""),),), problems) if text else ()
+            if problems:
+                wrong[text] = next(iter(problems.values()))
+        for row, text in enumerate(column) if wrong else ():
+            if text in wrong:
+                rejects.add(f"column {_columns_of(terms)}: {wrong[text]}", rows.lines[row], str(text))
+        return list(map(known.__getitem__, column))
 
     def _make(self, terms: TermMap, cells: tuple[tuple[Cell, ...], ...], wrong: dict[tuple[tuple[Cell, ...], ...], str]) -> Ids:
         by_itself = terms.is_natural and len(cells) == 1 and not terms.datatype and not terms.language
