@@ -25,6 +25,7 @@ from shiq.model import RDF
 from shiq.rdf import read_ontology
 from shiq.rdf.load import load
 from shiq.rdf.triples import Triples
+from shiq.rdf.values_as_nodes import as_written
 from shiq.rdf.vocabulary import IMPORTS, ONTOLOGY, TYPE
 from shiq.reading import Reading
 from shiq.signature import OF_INDIVIDUALS, entities
@@ -148,7 +149,7 @@ def make_table(name: str, path: Path) -> dict[str, Any]:
     headers |= {iri.rstrip("#/") for iri in (*source.ontologies, *source.parts)}
     outside = [value for leftover in reading.leftovers for value in leftover.said]
     own = _own_assertions(reading.abox, kinds, headers)
-    values = [x for x in (*reading.tbox.axioms, *outside, *own) if not any(e.iri in beyond for e in entities(x))]
+    values = [x for x in as_written([*reading.tbox.axioms, *outside, *own]) if not any(e.iri in beyond for e in entities(x))]
     left = [leftover for leftover in reading.leftovers if leftover.kind in UNREAD | {"punning", "non-simple-role"}]
     messages = {leftover.message for leftover in left if leftover.kind != "missing-import"}
     return {
