@@ -226,3 +226,9 @@ def test_a_value_at_an_axiom_is_asserted_of_its_node_and_one_of_another_kind_at_
     )
     reading = turtle(tmp_path, text)
     assert not reading.leftovers and len(reading.abox) == 1
+
+
+def test_a_class_that_is_the_same_as_a_name_of_another_vocabulary_is_told(tmp_path: Path) -> None:
+    assert kinds(turtle(tmp_path, DECLARED + ":Cat owl:sameAs <http://elsewhere.net/Cat> .")) == {"individuals-only": 1}
+    used = ":Cat owl:sameAs <http://elsewhere.net/tom> . <http://elsewhere.net/tom> a :Dog ."
+    assert kinds(turtle(tmp_path, DECLARED + used)) == {"malformed": 1}

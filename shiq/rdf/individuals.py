@@ -8,6 +8,7 @@ from shiq import model as owl
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import AllDifferent, GraphMapping, MappedValue, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import Kinds
+from shiq.rdf.namespaces import namespace_of
 from shiq.rdf.triples import Term, shown
 from shiq.rdf.vocabulary import is_reserved
 from shiq.signature import MOST_DIFFERENT
@@ -92,7 +93,13 @@ class IndividualMapper:
             node for node in (first, second) if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node)
         ]
         if len(suspects) == 2 or (suspects and self.whole):
-            # Two classes may be individuals too; one that is the same as an individual is more likely a slip.
-            kind = "individuals-only" if len(suspects) == 2 else "malformed"
+            # Two classes may be individuals too; one that is the same as an individual is more likely a slip, unless that is
+            # a name of another vocabulary, of which nothing says what it is.
+            others = [node for node in (first, second) if node not in suspects]
+            is_slip = any(
+                self.is_individual(node) or node.startswith("_:") or namespace_of(node) == namespace_of(suspects[0])
+                for node in others
+            )
+            kind = "malformed" if is_slip else "individuals-only"
             message = f"{name} relates individuals, and {shown(suspects[0])} is a class or property"
             self.result.suspects.append((item, kind, message))
