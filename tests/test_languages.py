@@ -99,7 +99,8 @@ def test_lists_in_statements_that_were_read_are_parts_of_them(tmp_path: Path) ->
     text = (
         ":rated a owl:AnnotationProperty ; rdfs:range [ a rdfs:Datatype ; owl:oneOf ( 1 2 ) ] . :tom :rated ( 1 ) ; :likes :l ."
     )
-    assert certified(tmp_path, text + ":l a rdf:List ; rdf:first :tim ; rdf:rest ( :tom ) .").verdict is Verdict.CONSISTENT
+    text += ":l a rdf:List ; rdf:first :tim ; rdf:rest ( :tom ) . rdf:nil a rdf:List . :tom rdfs:member :l ; a rdf:Bag ."
+    assert certified(tmp_path, text).verdict is Verdict.CONSISTENT
 
 
 @pytest.mark.parametrize("seed", range(40))

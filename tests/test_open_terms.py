@@ -95,13 +95,13 @@ def test_other_terms_of_a_namespace_in_which_the_tbox_declares_nothing_are_forei
         assert checked(tmp_path, used, batch.format(*names)).verdict is Verdict.UNDETERMINED
     declared = used + " f:Person a owl:Class ."
     assert checked(tmp_path, declared, batch.format("Vehicle", "birthday")).verdict is Verdict.UNDETERMINED
-    for ontology in (used, declared):  # as a store has it, too
+    for store, ontology in ((tmp_path / "used", used), (tmp_path / "declared", declared)):  # as a store has it, too
         (tmp_path / "onto.ttl").write_text(ontology)
         (tmp_path / "base.ttl").write_text(HEAD + ":tom a :Cat .")
         (tmp_path / "batch.ttl").write_text(HEAD + batch.format("Vehicle", "birthday"))
-        index(tmp_path / "onto.ttl", tmp_path / "base.ttl", tmp_path / "kg", replace_store=True, reasoner="own")
-        with open_store(tmp_path / "kg") as store:
-            found = store.check(tmp_path / "batch.ttl", reasoner="own")
+        index(tmp_path / "onto.ttl", tmp_path / "base.ttl", store, reasoner="own")
+        with open_store(store) as opened:
+            found = opened.check(tmp_path / "batch.ttl", reasoner="own")
         assert (found.verdict is Verdict.CONSISTENT) == (ontology == used)
 
 

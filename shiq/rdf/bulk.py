@@ -34,6 +34,7 @@ from shiq.rdf.vocabulary import (
     is_member_property,
     is_misspelt,
     is_reserved,
+    known_word,
 )
 from shiq.verdict import Leftover
 
@@ -298,7 +299,7 @@ def _foreign(triples: Triples, known: Signature, unknown: Flags, names: npt.NDAr
 
     in_axioms = known.classes | known.object_properties | known.data_properties | known.datatypes
     own = OwnNamespaces(in_axioms | KNOWN, (known.declared & in_axioms if known.declared else in_axioms) | KNOWN)
-    foreign = _flags(triples, distinct(names[unknown]), lambda term: own.is_foreign(str(term)))
+    foreign = _flags(triples, distinct(names[unknown]), lambda term: is_reserved(str(term)) or own.is_foreign(str(term)))
     found: Flags = unknown & foreign[names]
     return found
 
@@ -381,7 +382,7 @@ def _unknown_name(triples: Triples, what: str, term: int, rows: Rows, near: Near
 
 def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
     """Message and hint for a class or property that the TBox does not know."""
-    nearest = near.nearest(iri)
+    nearest = near.nearest(iri) or known_word(iri)
     hint = f"did you mean <{nearest}>?" if nearest else f"declare the {what} in the TBox"
     return f"the TBox does not know the {what} <{iri}>", hint
 

@@ -147,7 +147,8 @@ def read_list(graph: VocabularyGraph, head: Term) -> tuple[list[Term], list[int]
         seen.add(node)
         first, rest = graph.find(node, FIRST), graph.find(node, REST)
         if not first and not rest:
-            raise UnmappedError("broken-list", f"the list at {shown(head)} does not end with rdf:nil")
+            hint = "was the file cut, or did a conversion lose its lists? Take it from where it came from again"
+            raise UnmappedError("broken-list", f"the list at {shown(head)} does not end with rdf:nil", hint)
         if len(first) > 1 or len(rest) > 1:
             raise UnmappedError("broken-list", f"the list at {shown(head)} is forked: two members or two rests at one place")
         if not first or not rest:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from shiq.model import OWL, RDF, RDFS
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.triples import LITERAL, Triples, column
-from shiq.rdf.vocabulary import FACETS, FILLERS, FIRST, OPERATORS, REST, TYPE
+from shiq.rdf.vocabulary import FACETS, FILLERS, FIRST, NIL, OPERATORS, REST, TYPE
 
 Flags = npt.NDArray[np.bool_]
 
@@ -76,7 +76,7 @@ def is_part_of_statement(graph: VocabularyGraph, group: Sequence[int], used: Col
     ``used``: the nodes that these lead to. One with a type that axioms speak of, ``named`` in them, is none."""
     head = graph.subjects[group[0]]
     parts = _PARTS if head.startswith("_:") else _OF_LISTS
-    return head in used and all(
+    return (head in used or head == NIL) and all(
         graph.predicates[i] in parts
         or (graph.predicates[i] == TYPE and (value := graph.objects[i]) in _TYPES_OF_PARTS and value not in named)
         for i in group

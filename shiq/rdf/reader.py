@@ -317,7 +317,8 @@ class _Reader:
                 graph.bucket[i] = "annotation" if is_part else f"leftover:{kind}"
             if not is_part:
                 message, count = "triples of a class expression or list that no axiom uses", sum(graph.copies[i] for i in group)
-                self.accounts.leave(kind, message, group[0], count=count, items=1, parts=group)
+                hint = "" if kind == "without-effect" else "add the axiom that uses it, or delete it; is a predicate misspelt?"
+                self.accounts.leave(kind, message, group[0], hint, count, 1, group)
 
 
 def _built_in(triples: Triples, bulk: Bulk) -> Iterator[StatedValue[owl.Assertion]]:

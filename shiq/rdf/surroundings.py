@@ -87,7 +87,7 @@ def _kind(subject: str, predicate: str, value: Term, word: str) -> str:
 
 def unknown_word(word: str, triples: Triples, rows: Sequence[int], count: int, kind: str = "unknown-vocabulary") -> Leftover:
     near = nearest_known(word)
-    hint = f"did you mean {near}?" if near else ""
+    hint = f"did you mean {near}?" if near else "use a name in a namespace of your own"
     return triples.leftover(kind, f"there is no {shown(word)}", rows[0], hint=hint, count=count, rows=rows)
 
 

@@ -176,6 +176,11 @@ def nearest_known(iri: str) -> str:
     return ""
 
 
+def known_word(iri: str) -> str:
+    """The reserved term with the local name of ``iri``, such as ``owl:AllDisjointClasses`` behind another prefix; "" if none."""
+    return next((term for term in sorted(KNOWN) if local_name(term) == local_name(iri)), "")
+
+
 def _prefixed(iri: str) -> str:
     for prefix, namespace in zip(("owl", "rdf", "rdfs", "xsd"), NAMESPACES):
         if iri.startswith(namespace):
