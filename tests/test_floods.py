@@ -8,16 +8,21 @@ from typing import Any
 import pytest
 
 from abox_ops.modules.decide import Decider
+from abox_ops.patch import columns as patch_columns
 from abox_ops.patch import widening_columns
 from abox_ops.patch.effort import Effort
 from abox_ops.told.columns import RoundSizes
 from shiq.model import (
+    THING,
     Class,
     ClassAssertion,
     DisjointClasses,
+    FunctionalObjectProperty,
     ObjectAllValuesFrom,
+    ObjectMaxCardinality,
     ObjectProperty,
     ObjectPropertyAssertion,
+    ObjectSomeValuesFrom,
     ObjectUnionOf,
     SubClassOf,
     TBox,
@@ -27,7 +32,7 @@ from tests.tools.floods import compare, search_floods
 from tests.tools.random_ontologies.recurring import RecurringWorld
 
 A, B, C, D = (Class(f"urn:{name}") for name in "ABCD")
-R = ObjectProperty("urn:R")
+R, S = (ObjectProperty(f"urn:{name}") for name in "RS")
 
 
 def chain(size: int, axioms: tuple[Any, ...], kind: str) -> RecurringWorld:
@@ -51,12 +56,28 @@ def propagation(size: int) -> RecurringWorld:
     return chain(size, (SubClassOf(A, ObjectAllValuesFrom(R, A)),), "class at the head")
 
 
+def fork(size: int) -> RecurringWorld:
+    """Two chains of a functional role, a batch that speaks of their heads, and a line that contradicts what has both for
+    neighbours, and needs a third one there."""
+    base: list[Any] = [ObjectPropertyAssertion(R, f"urn:{x}{i}", f"urn:{x}{i + 1}") for x in "xy" for i in range(size)]
+    base += [ObjectPropertyAssertion(S, "urn:fork", f"urn:{x}0") for x in "xy"] + [ClassAssertion(A, "urn:fork")]
+    axioms: tuple[Any, ...] = (
+        FunctionalObjectProperty(R),
+        SubClassOf(THING, ObjectMaxCardinality(2, S)),
+        SubClassOf(B, ObjectSomeValuesFrom(S, C)),
+        DisjointClasses((A, B)),
+    )
+    batch, line = tuple(ClassAssertion(D, f"urn:{x}0") for x in "xy"), ClassAssertion(B, "urn:fork")
+    signature = signature_of([*axioms, *base, *batch, line])
+    return RecurringWorld(TBox(axioms, signature), tuple(base), batch, line, "contradiction", "fork")
+
+
 @pytest.mark.parametrize("seed", [*range(0, 24, 2), 7, 33, 59])
 def test_no_line_floods(seed: int) -> None:
     assert {str(flood) for flood in search_floods(seed) or ()} == set()
 
 
-@pytest.mark.parametrize(("world", "size"), [(alternation, 24), (propagation, 100)])
+@pytest.mark.parametrize(("world", "size"), [(alternation, 24), (propagation, 100), (fork, 24)])
 def test_chains_cost_what_they_are_long(world: Callable[[int], RecurringWorld], size: int) -> None:
     assert compare(0, [world(size), world(2 * size)], ("model",)) == []
 
@@ -72,3 +93,10 @@ def test_rounds_over_arrays_for_each_hop_are_found(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(RoundSizes, "is_slow", lambda *_: False)
     floods = compare(0, [propagation(100), propagation(200)], ("model",))
     assert "work" in {flood.count for flood in floods or ()}
+
+
+def test_contradictory_elements_that_count_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = patch_columns.FineCounts
+    monkeypatch.setattr(patch_columns, "FineCounts", lambda *arguments: made(*arguments[:5]))
+    floods = compare(0, [fork(24), fork(48)], ("model",))
+    assert {("leaves its neighbourhood (model)", "looked_at")} <= {(flood.rule, flood.count) for flood in floods or ()}

@@ -29,13 +29,12 @@ from unittest.mock import patch
 import click
 import numpy as np
 
-from abox_ops.labels.calculus import clashes
 from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.patch import columns as patch_columns
 from shiq.abox import abox_of, individuals_of
 from shiq.check import check_insertions
 from shiq.functional import ontology_text
-from shiq.model import Assertion
+from shiq.model import NOTHING, Assertion
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
@@ -190,17 +189,23 @@ class Reach:
 
 def reach(world: RecurringWorld) -> Reach:
     """The reach of the line, by the obvious version of told literals."""
-    base = MemoryKnowledgeBase.build(world.tbox, abox_of(world.base))
     individuals = sorted({i for a in (*world.base, *world.batch, world.line) for i in individuals_of(a)})
-    before = base.add_set(abox_of(world.batch), abox_of(()), "none").labels(individuals)
-    after = base.add_set(abox_of((*world.batch, world.line)), abox_of(()), "none").labels(individuals)
+    before, after = (_told(world, batch, individuals) for batch in (world.batch, (*world.batch, world.line)))
     near = {*individuals_of(world.line), *(i for i, x, y in zip(individuals, before, after) if x != y)}
     assertions = (*world.base, *world.batch, world.line)
     touching = sum(not near.isdisjoint(individuals_of(a)) for a in assertions)
     for _ in range(2):
         near |= {i for a in assertions if not near.isdisjoint(individuals_of(a)) for i in individuals_of(a)}
-    refuted = [any(map(clashes, labels)) for labels in (before, after)]
+    refuted = [any(not positive.isdisjoint(negative) for positive, negative in labels) for labels in (before, after)]
     return Reach(sum(not near.isdisjoint(individuals_of(a)) for a in assertions), touching, refuted == [False, True])
+
+
+def _told(world: RecurringWorld, batch: Sequence[Assertion], individuals: Sequence[str]) -> list[tuple[frozenset[Any], ...]]:
+    """The told literals of each of ``individuals``, positive and negative, from scratch."""
+    base = MemoryKnowledgeBase.build(world.tbox, abox_of([*world.base, *batch]))
+    found = base.add_set(abox_of(()), abox_of(()))
+    atoms = [*enumerate(found.tbox.atoms), (len(found.tbox.atoms), NOTHING)]
+    return [tuple(frozenset(atom for i, atom in atoms if mask >> i & 1) for mask in label) for label in found.labels(individuals)]
 
 
 def search_floods(seed: int, size: int = SIZE) -> list[Flood] | None:

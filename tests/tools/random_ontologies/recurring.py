@@ -6,7 +6,7 @@ the cost of the line can be compared between sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shiq.model import (
@@ -76,8 +76,18 @@ def random_world(seed: int, size: int) -> RecurringWorld:
     batch = dict.fromkeys(a for i in (0, size // 2, size - 1) for a in piece(i, f"urn:new{i}"))
     kind = dice.pick(sorted(_LINES))
     line = _LINES[kind](dice, concepts, size)
+    if kind == "contradiction" and (disjoint := _disjoint_names(axioms)):
+        # Told literals go on where clauses contradict, which an asserted owl:Nothing does not make them do.
+        first, line = (ClassAssertion(name, _node(size // 2)) for name in disjoint)
+        batch[first] = None
     tbox = TBox(tuple(axioms), random.signature | signature_of(axioms, [*base, line]))
     return RecurringWorld(tbox, tuple(base), tuple(a for a in batch if a not in base), line, kind, shape)
+
+
+def _disjoint_names(axioms: Sequence[Axiom]) -> tuple[ClassExpression, ClassExpression] | None:
+    """Two classes that an axiom makes disjoint."""
+    pairs = (a.expressions for a in axioms if isinstance(a, DisjointClasses))
+    return next(((p[0], p[1]) for p in pairs if all(isinstance(x, Class) for x in p[:2])), None)
 
 
 def _node(i: int) -> str:
