@@ -146,7 +146,7 @@ def _of_base(result: Result) -> Result:
 
 def _of_axioms(conflict: Conflict) -> Conflict:
     """What a conflict says of the TBox alone."""
-    return replace(conflict, insertions=(), base=(), origin="base", keys=(), places=())
+    return replace(conflict, insertions=(), base=(), origin="base", keys=(), places=(), base_places=())
 
 
 def _something_at_all(question: BaseQuestion) -> Result:

@@ -16,7 +16,7 @@ from shiq.labelling import PROPERTIES, labelled
 from shiq.rdf.accounts import Accounts, Finding, LeftOut, capped
 from shiq.rdf.assemble import build_abox
 from shiq.rdf.bulk import Bulk, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
-from shiq.rdf.graph import GraphMapping, build_graph, unattached
+from shiq.rdf.graph import GraphMapping, OpenPropertyError, build_graph, unattached
 from shiq.rdf.idle import is_idle_expression
 from shiq.rdf.kinds import find_kinds
 from shiq.rdf.load import LoadedSources, Progress, StatedValue, add_row, load, settle_imports
@@ -253,7 +253,7 @@ class _Reader:
         for iri, mains in mapping.in_both_readings.items():
             if iri in self.two:
                 continue  # its declarations were told
-            message = f"nothing says whether <{iri}> is an object property or a data property: it was read as both"
+            message = f"{OpenPropertyError(iri).message}: it was read as both"
             hint = "declare it as owl:ObjectProperty or owl:DatatypeProperty"
             if iri in self.kinds.punned:
                 message = f"<{iri}> is used as an object property and as a data property: it was read as two properties"
