@@ -86,13 +86,14 @@ class Explainer(Justifier):
         candidates: dict[frozenset[owl.Assertion], list[owl.Assertion]] = {}
         group_of: dict[frozenset[owl.Assertion], tuple[str, ...]] = {}
         supports.fetch(individual for near in todo for individual in near)
-        told = ToldCores(supports, self._data(add_set.tbox), todo, known_alone(self.found), self._is_enough).run()
+        cores = ToldCores(supports, self._data(add_set.tbox), todo, known_alone(self.found), self._is_enough)
+        told = cores.run()
         for i, group in enumerate(todo):
             if self._is_enough(len(candidates)):
                 self.unexplained += len(todo) - i
                 self.complete = False
                 break
-            near_by = told[group] if group in told else self._areas(supports, add_set, group)
+            near_by = told[group] if group in told else self._areas(cores, add_set, group)
             if near_by is None:
                 self.unexplained += 1
                 self.complete = False
@@ -129,17 +130,18 @@ class Explainer(Justifier):
             return inserted
         return self._shrunk(inserted, lambda part: self._refutes(tbox, [*part, *base]))
 
-    def _areas(self, supports: Supports, add_set: AddSet, group: tuple[str, ...]) -> list[list[owl.Assertion]] | None:
+    def _areas(self, cores: ToldCores, add_set: AddSet, group: tuple[str, ...]) -> list[list[owl.Assertion]] | None:
         """Small sets of assertions around ``group`` that are inconsistent by themselves and share no insertion: what refutations
         rest on, where the reasoner tells. Empty where a conflict that is known explains ``group``, None if time runs out.
 
         The own reasoner is asked further and further around with a small budget, before anything is asked in full.
         """
-        tbox, known = add_set.tbox, known_alone(self.found)
+        tbox, known, supports = add_set.tbox, cores.known, cores.supports
         for asked in (self._attempted, self._refutes):
             for part in supports.sets(group):
                 open_ = [a for a in part if a not in known]
-                found = self._cores(add_set, open_) if len(open_) > SMALL and asked == self._attempted else []
+                is_first = len(open_) > SMALL and asked == self._attempted
+                found = (cores.around(open_, group) or self._cores(add_set, open_)) if is_first else []
                 if found:
                     return found
                 if asked(tbox, open_):

@@ -31,6 +31,7 @@ class Supports:
         self._told: dict[str, Label] = {}
         self._merges = any(c.n for c in space.m_type)
         self._linked: Counter[str] = Counter()
+        self._inserted: dict[Assertion, bool] = {}
 
     def about(self, individual: str) -> tuple[Assertion, ...]:
         found = self._about.get(individual)
@@ -75,7 +76,10 @@ class Supports:
         base: list[Assertion] = []
         inserted: list[Assertion] = []
         for assertion in assertions:
-            (inserted if self.add_set.is_inserted(assertion) else base).append(assertion)
+            found = self._inserted.get(assertion)
+            if found is None:
+                found = self._inserted[assertion] = self.add_set.is_inserted(assertion)
+            (inserted if found else base).append(assertion)
         return base, inserted
 
     def fetch(self, individuals: Iterable[str]) -> None:

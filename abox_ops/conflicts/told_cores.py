@@ -15,6 +15,10 @@ from shiq.model import Assertion
 Group: TypeAlias = tuple[str, ...]
 
 
+#: A region with more assertions than so many for each group, or so many in all, is not made larger for all of them together.
+MOST_FOR_A_GROUP, MOST = 40, 400
+
+
 @dataclass
 class ToldCores:
     """Search for the cores of ``groups``: sets of assertions that are inconsistent by themselves.
@@ -32,8 +36,10 @@ class ToldCores:
     by_group: dict[Group, list[list[Assertion]]] = field(default_factory=dict)
 
     def run(self) -> dict[Group, list[list[Assertion]]]:
-        """Look around all groups together, further and further, until each is shown to clash or nothing more is told."""
+        """Look around all groups together, further and further, until each is shown to clash, nothing more is told, or
+        there is much around them."""
         open_ = list(self.groups)
+        most = max(MOST, MOST_FOR_A_GROUP * len(open_))
         for region in self.supports.sets((i for group in self.groups for i in group), told_only=True):
             derivation = self.derive(region)
             clashing = [group for group in open_ if _clash_of(derivation, group)]
@@ -41,9 +47,18 @@ class ToldCores:
             if clashing:
                 self._peel(derivation, region, clashing)
             open_ = [group for group in open_ if group not in self.by_group]
-            if not open_ or self._is_over():
+            if not open_ or len(region) > most or self._is_over():
                 break
         return self.by_group
+
+    def around(self, region: Sequence[Assertion], group: Group) -> list[list[Assertion]]:
+        """Cores of a single ``group`` in a ``region`` around it; none where told literals do not clash there."""
+        derivation = self.derive(region)
+        if not _clash_of(derivation, group):
+            return []
+        self.by_group[group] = []
+        self._peel(derivation, region, [group])
+        return self.by_group[group]
 
     def derive(self, assertions: Iterable[Assertion]) -> ToldDerivation:
         """The told literals by ``assertions``: those of the base are reasons rather than those that are inserted."""
