@@ -16,7 +16,7 @@ Group: TypeAlias = tuple[str, ...]
 
 
 #: A region with more assertions than so many for each group, or so many in all, is not made larger for all of them together.
-MOST_FOR_A_GROUP, MOST = 40, 400
+MOST_FOR_A_GROUP, MOST = 40, 60
 
 
 @dataclass
