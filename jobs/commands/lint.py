@@ -10,7 +10,7 @@ import click
 from jobs.checking.options import known_of
 from jobs.commands.options import Nearest, catalog_option, format_option, known_option, vocabulary_option
 from jobs.commands.places import INPUTS, WRITES, GuardedCommand
-from jobs.commands.running import level, write_json
+from jobs.commands.running import by_prefixes, level, write_json
 from jobs.progress import ProgressLine
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 
@@ -86,7 +86,9 @@ def lint(
     todo = steps(found.in_the_way, ontology, data, given)
     if json_file != "-":
         fail_on = frozenset(KINDS) if UNINTERPRETED in found.fail_on else frozenset(found.fail_on)
-        lines = [*lint_text(found), *leftovers_text(found.leftovers, found.allowed, fail_on, verbose), *asked_text(found)]
+        shown = "\n".join(leftovers_text(found.leftovers, found.allowed, fail_on, verbose))
+        shown = by_prefixes(shown, {"tbox": ontology, "abox": data})
+        lines = [*lint_text(found), *([shown] if shown else []), *asked_text(found)]
         if found.blocking:
             lines += [
                 "",

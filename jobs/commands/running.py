@@ -98,11 +98,21 @@ def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], as
             progress.close()
     result = _with_rows(result, asked)
     if json_file != "-":
-        text = result_text(result, verbose=verbose)
+        text = by_prefixes(result_text(result, verbose=verbose), asked.inputs)
         click.echo(text.partition("\n")[2] if heard.result is not None else text)
     _pack(result, options)
     answer(result.to_dict, asked, result.labels)
     return EXIT_CODES[result.verdict]
+
+
+def by_prefixes(text: str, inputs: Mapping[str, Any]) -> str:
+    """``text`` for a terminal, with IRIs shortened by the prefixes of the files that were read."""
+    if "<" not in text:
+        return text
+    # Loaded where IRIs are shown.
+    from jobs.text.prefixes import file_prefixes, shorten
+
+    return shorten(text, file_prefixes(inputs))
 
 
 def _with_rows(result: shiq.Result, asked: Request) -> shiq.Result:
