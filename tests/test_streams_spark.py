@@ -6,15 +6,12 @@ import gzip
 import json
 import os
 import random
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from functools import partial
-from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +23,12 @@ from deltalake import DeltaTable, write_deltalake
 from jobs.streaming.chunks import TOLD, EventLimits, Split, rows_of
 from jobs.streaming.ordering import BatchTold, Order
 from jobs.streaming.pieces import Piece, advanced, between, records, units
-from jobs.streaming.received import ReceivedLines
 from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.errors import OperationalError
 from shiq.functional.writer import axiom_text, ontology_text
 from streams.consistency import StreamPlan, StreamResult, plan
-from streams.consistency.embedded import GivenEvents, StreamQuestion, watch_run
+from streams.consistency.embedded import StreamQuestion, watch_run
 from streams.front.arrivals import Arrivals
 from streams.front.event import Event
 from streams.front.lateness import EventClock
@@ -204,8 +200,9 @@ def test_what_spark_cannot_do_is_refused_before_anything_is_touched(tmp_path: Pa
     )
     file = ("--source", str(kept["e.jsonl"]))
     for more, said in (
-        (("--source", "-", *file), "have no order"),
-        (("--source", "rate://5", "--source", "socket://localhost:1"), "have no order"),
+        (("--source", "-"), "- can be read once only"),
+        ((*file, "--source", "socket://localhost:1"), "one machine, or Kafka or a folder"),
+        (("--source", "rate://5"), "one machine, or Kafka or a folder"),
         ((*file, "--source", "kafka://localhost:1/t"), "have no order"),
     ):
         assert exit_code(*common, *more) == 2
@@ -244,53 +241,9 @@ def test_tables_in_and_out(spark: SparkSession, tmp_path: Path, strategy: str, k
     assert one[1] and {row["kind"] for row in one[2]} == {"malformed", "undeclared"}
 
 
-# --- what can be read only once ----------------------------------------------------------------------
-
-
-def sending(*parts: Sequence[str]) -> tuple[str, Thread]:
-    """A server that sends the first who connects the first part and stays, the next the next, and closes at the last."""
-    server = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        held = []
-        with server:
-            for number, part in enumerate(parts, 1):
-                connection, _ = server.accept()
-                held.append(connection)
-                connection.sendall("".join(f"{line}\n" for line in part).encode())
-                if number == len(parts):
-                    connection.close()
-
-    thread = Thread(target=serve, daemon=True)
-    thread.start()
-    return f"socket://127.0.0.1:{server.getsockname()[1]}", thread
-
-
-def without_source(rejects: Sequence[dict[str, Any]]) -> list[str]:
-    return sorted(str({name: value for name, value in row.items() if name != "source"}) for row in rejects)
-
-
 @pytest.mark.slow
-def test_a_socket_and_its_lines_that_were_broken(spark: SparkSession, tmp_path: Path) -> None:
-    from jobs.streaming.session import streaming_session
-
-    session, _ = streaming_session()
-    onto, lines = many(range(20, 30), tmp_path, 1)
-    (tmp_path / "e.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    address, _ = sending(lines)
-    watched = plan(onto, 3)
-    one = ran(watched, [tmp_path / "e.jsonl"], None, tmp_path / "local", lateness=1)
-    other = ran(watched, [address], session, tmp_path / "spark", lateness=1)
-    assert (one[0].spans, one[0].verdicts, one[1]) == (other[0].spans, other[0].verdicts, other[1])
-    assert without_source(one[2]) == without_source(other[2]) and one[2]
-    assert_sides(tmp_path / "local", tmp_path / "spark")
-
-
-@pytest.mark.slow
-def test_commands_over_what_comes_by_itself_and_a_store(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Standard input checked against a store, and drawn events: the files of one process, row by row."""
+def test_a_command_against_a_store(spark: SparkSession, tmp_path: Path) -> None:
+    """A stream checked against a store: the files of one process, row by row."""
     from jobs.checking.calls import index
     from tests.test_streams_consistency import AXIOMS, T, event, isa
     from tests.test_streams_consistency import ran as exit_code
@@ -308,21 +261,75 @@ def test_commands_over_what_comes_by_itself_and_a_store(
         event(30),
     ]
     lines = ["", *map(json.dumps, stream[:3]), "", "{", *map(json.dumps, stream[3:])]
-    common = ["consistency", "--window", "3", "-q", "--allow", "outside-dl-lite"]
-    asked = [*common, "--store", str(tmp_path / "kg"), "--every", "2", "--to", "20", "--source", "-"]
-    drawn_asked = [*common, "--tbox", str(tmp_path / "onto.ofn"), "--source", "rate://5"]
+    (tmp_path / "e.jsonl").write_text("\n".join(lines))
+    asked = ["consistency", "--window", "3", "-q", "--allow", "outside-dl-lite", "--store", str(tmp_path / "kg"), "--every", "2"]
+    asked += ["--to", "20", "--source", str(tmp_path / "e.jsonl")]
     outputs = ("out", "verdicts", "rejects", "accepted", "quarantine")
     files = dict[str, list[list[str]]]()
     for engine in ("local", "spark"):
-        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO("\n".join(lines).encode())))
-        for number, arguments in enumerate((asked, drawn_asked)):
-            made = [tmp_path / f"{engine}{number}-{name}" for name in outputs]
-            to = [word for name, file in zip(outputs, made) for word in (f"--{name}", str(file))]
-            assert exit_code(*arguments, *to, "--engine", engine) == 1
-            files.setdefault(engine, []).extend(sorted(file.read_text().splitlines()) for file in made)
+        made = [tmp_path / f"{engine}-{name}" for name in outputs]
+        to = [word for name, file in zip(outputs, made) for word in (f"--{name}", str(file))]
+        assert exit_code(*asked, *to, "--engine", engine) == 1
+        files[engine] = [sorted(file.read_text().splitlines()) for file in made]
     assert files["spark"] == files["local"]
     assert [json.loads(row)["line"] for row in files["local"][2]] == [6, 7]
-    assert sum('"store"' in row for row in files["local"][0]) >= 3 and all(files["local"][number] for number in (3, 4, 5, 8, 9))
+    assert sum('"store"' in row for row in files["local"][0]) >= 3 and all(files["local"][3:])
+
+
+@pytest.mark.slow
+def test_spark_shows_which_system_its_query_and_jobs_are_of(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jobs.streaming import query
+    from jobs.streaming.session import streaming_session
+
+    session, _ = streaming_session()
+    onto, lines = many(range(3), tmp_path, 1)
+    (tmp_path / "e.jsonl").write_text("\n".join(lines))
+    shown = list[str]()
+
+    def describing(inner: Any) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
+            shown.append(session.sparkContext.getLocalProperty("spark.job.description") or "")
+            shown.extend(found.name or "" for found in session.streams.active)
+            return inner(*given, **named)
+
+        return call
+
+    monkeypatch.setattr(query.Query, "hear", describing(query.Query.hear))
+    monkeypatch.setattr(query, "finishing", describing(query.finishing))
+    ran(plan(onto, 3), [tmp_path / "e.jsonl"], session, tmp_path / "spark")
+    assert shown[0].splitlines()[0] == "shiq stream consistency" and shown[1] == "shiq stream consistency"
+    assert shown[-1] == "shiq stream consistency: the end of the input"
+    assert session.sparkContext.getLocalProperty("spark.job.description") is None
+
+
+def test_each_system_has_its_name() -> None:
+    from jobs.commands.stream import COMMANDS
+    from jobs.streaming.consistency import BucketFindings
+    from jobs.streaming.discovery import EntailedWindows
+    from jobs.streaming.enrich import OrderedRows
+    from jobs.streaming.rules import Models
+
+    assert {face.name for face in (BucketFindings, EntailedWindows, OrderedRows, Models)} == COMMANDS.keys() - {"plan"}
+
+
+def test_no_start_asks_the_network_for_the_version_of_kafkas_connector(monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    import pyspark
+
+    from jobs.streaming import session
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the network is asked")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.delenv("SHIQ_KAFKA_JARS", raising=False)
+    for version, wanted in (("4.1.4", "4.1.1"), ("4.9.3", "4.9.3")):
+        monkeypatch.setattr(pyspark, "__version__", version)
+        assert session._connector() == {"spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{wanted}"}
 
 
 # --- parts, without Spark --------------------------------------------------------------------------
@@ -459,27 +466,6 @@ def test_lines_that_are_still_written_wait(tmp_path: Path) -> None:
     assert [unit.size for unit in units([str(file)], follow=True)] == [0]
 
 
-def test_lines_that_come_once_are_kept_and_counted_on(tmp_path: Path) -> None:
-    """What another run had not written to its end is gone; blank lines count; an event that is drawn is kept as one."""
-    path, given = tmp_path / "received", [Record("-", 2, b"a"), Record("-", 5, b"b"), Record("-", 6, b"", Event(3, ("x",)))]
-    source = GivenEvents([])
-    source.read = lambda follow: iter(given)  # type: ignore[method-assign]
-    for run, had in enumerate((b"", b"to")):
-        with path.open("ab") as file:
-            file.write(had)
-        received = ReceivedLines(source, path)
-        with received.coming(follow=False):
-            while not received.is_over:
-                time.sleep(0.01)
-            received.sync()
-        first = b"\na\n" if run == 0 else b"a\n"
-        whole = first + b'\n\nb\n{"t": 3, "triples": ["x"]}\n'
-        assert path.read_bytes().endswith(whole) and path.read_bytes().count(b"\n") == (6 if run == 0 else 11)
-        assert source.position == (0, 6)[run]
-        (unit,) = units(["-"], received=str(path))
-        assert (unit.name, unit.path, unit.size) == ("-", str(path), path.stat().st_size)
-
-
 @pytest.mark.parametrize("moves", [True, False])
 def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come(
     moves: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -538,29 +524,6 @@ def _wait_for_batch(process: subprocess.Popen[bytes], folder: Path, number: int)
     while not file.exists() or json.loads(file.read_bytes())["positions"]["batch"] < number:
         assert process.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()[-3000:]
         time.sleep(0.1)
-
-
-@pytest.mark.slow
-@pytest.mark.spark
-def test_a_driver_that_reads_a_socket_is_killed(tmp_path: Path) -> None:
-    """What had come is read again; the next run goes on with what comes then."""
-    onto, source, folder = _case(tmp_path)
-    lines = source.read_text().split("\n")
-    half = len(lines) // 2
-    address, _ = sending(lines[:half], lines[half:])
-    killed = _begin(onto, address, folder, "local[2]")
-    _wait_for_batch(killed, folder, 0)
-    received, deadline = folder / "checkpoint" / "spark" / "received", time.monotonic() + 600
-    while received.read_bytes().count(b"\n") < half:
-        assert killed.poll() is None and time.monotonic() < deadline
-        time.sleep(0.1)
-    killed.kill()
-    killed.wait()
-    assert _begin(onto, address, folder, "local[2]").wait() == 0, (folder / "log").read_text()[-3000:]
-    _, rows, rejects = ran(plan(onto, 3), [source], None, tmp_path / "local", lateness=1)
-    assert sorted(read(folder / "rows.jsonl"), key=str) == rows
-    assert without_source(read(folder / "rejects.jsonl")) == without_source(rejects)
-    assert_sides(tmp_path / "local", folder)
 
 
 def _case(tmp_path: Path) -> tuple[str, Path, Path]:

@@ -5,7 +5,6 @@ bucket, and `step` takes, bucket by bucket, what came, with the bytes that it re
 
     session     a run on Spark, and sessions with state in RocksDB, whose changes are checkpoints
     pieces      what of files and tables there is to read, cut at lines; positions
-    received    lines of what can be read only once, kept as they come
     sources     pieces and topics as sources of Spark; their chunks (`chunks`: heads and parts)
     ordering    one small task: records in order of source and line, what is late, ids, limits; the watermark for all buckets
     stages      the order and the buckets as stages that keep state (`transformWithStateInPandas`, one value a bucket)

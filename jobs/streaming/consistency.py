@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from zlib import crc32
 
 import numpy as np
@@ -165,6 +165,7 @@ class _Bucket:
 class BucketFindings:
     """What buckets find, taken down by ``watch``, which has begun and decides nothing itself; `jobs.streaming.query.Listener`."""
 
+    name: ClassVar[str] = "consistency"
     watch: Watch
 
     @cached_property

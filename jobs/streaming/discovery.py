@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -124,6 +124,7 @@ class SnapshotEntailment:
 class EntailedWindows:
     """Windows of snapshots that tasks looked at; `jobs.streaming.query.Listener`."""
 
+    name: ClassVar[str] = "discover"
     discovery: Discovery
 
     @cached_property

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
@@ -43,6 +43,7 @@ Reasoned = Callable[[Sequence[tuple[str, list[str]]]], Iterable[tuple[str, str, 
 class OrderedRows:
     """The rows of ``stream`` in order; ``lines``: how many each file has had. `jobs.streaming.query.Face`."""
 
+    name: ClassVar[str] = "enrich"
     stream: EnrichedStream
     lines: dict[str, int] = field(default_factory=dict)
     _made: list[tuple[Key, Entry]] = field(default_factory=list)

@@ -62,12 +62,8 @@ class Piece:
         return Piece(Unit(**found["unit"]), found["low"], found["high"])
 
 
-def units(targets: Sequence[str], format: str = "auto", *, follow: bool = False, received: str = "") -> list[Unit]:
-    """What there is to read now, in order; of lines that are still written, whole ones. ``received``: the file that has those of
-    the only target. Raises: InputError."""
-    if received:
-        with open(received, "rb") as stream:
-            return [Unit(0, 0, targets[0], received, LINES, whole_lines(stream, stream.seek(0, 2)))]
+def units(targets: Sequence[str], format: str = "auto", *, follow: bool = False) -> list[Unit]:
+    """What there is to read now, in order; of lines that are still written, whole ones. Raises: InputError."""
     return [unit for number, target in enumerate(targets) for unit in _units(number, target, format, follow)]
 
 
@@ -86,13 +82,13 @@ def _units(number: int, target: str, format: str, follow: bool) -> Iterator[Unit
             with open(name, "rb") as stream:
                 packed = packing_of(stream.read(MAGIC_BYTES)) is not None
                 end = stream.seek(0, 2)
-                size = 1 if packed else whole_lines(stream, end) if follow and not path.is_dir() else end
+                size = 1 if packed else _whole_lines(stream, end) if follow and not path.is_dir() else end
         except OSError as error:
             raise InputError(f"{name} cannot be read ({error.strerror})", "Check the path and its permissions.") from error
         yield Unit(number, order, str(name), str(name), PACKED if packed else LINES, size)
 
 
-def whole_lines(stream: BinaryIO, end: int) -> int:
+def _whole_lines(stream: BinaryIO, end: int) -> int:
     """Where the last whole line ends."""
     low = end
     while low > 0:

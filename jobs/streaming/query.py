@@ -12,21 +12,21 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from jobs.spark.costs import described
 from jobs.streaming.chunks import SHOWN, TOLD, Moment, Row, unpacked
 from jobs.streaming.ordering import BatchTold
 from jobs.streaming.pieces import BATCH_BYTES
-from jobs.streaming.received import ReceivedLines, is_received
 from jobs.streaming.shipped import ShippedValue
 from jobs.streaming.sources import chunked, incoming, is_kafka
 from jobs.streaming.stages import LAST, STATE, finishing, staged
@@ -49,7 +49,9 @@ R_co = TypeVar("R_co", covariant=True)
 
 class Face(Protocol[R_co]):
     """A stream system as it is on the driver: it hears what tasks find, writes to the outputs of its run, and keeps what a
-    checkpoint takes beside positions and outputs."""
+    checkpoint takes beside positions and outputs. ``name``: of the system, as Spark's pages show it."""
+
+    name: ClassVar[str]
 
     @property
     def system(self) -> Any:
@@ -87,7 +89,6 @@ class Batches:
     moment: Moment = field(default_factory=Moment)
     positions: dict[str, int] = field(default_factory=dict)
     failed: ShiqError | None = None
-    received: ReceivedLines | None = None
 
     def planned(self, system: ShippedValue[Any], *, follow: bool) -> DataFrame:
         """What Spark makes of each batch by itself."""
@@ -109,7 +110,7 @@ class Batches:
             self._restore(self.run.saved)
         system = ShippedValue(self.session.sparkContext, self.system)
         try:
-            with self._folder() as folder, self._receiving(folder, follow):
+            with self._folder() as folder:
                 attempts, before = 0, self.batch
                 while True:
                     try:
@@ -128,12 +129,17 @@ class Batches:
     def _start(self, system: ShippedValue[Any], folder: Path, follow: bool) -> StreamingQuery:
         writer = self.planned(system, follow=follow).writeStream.outputMode("append")
         writer = writer.foreachBatch(partial(self._batch, system)).option("checkpointLocation", str(folder))
+        writer = writer.queryName(self.query_name)
         return (writer.trigger(availableNow=True) if is_kafka(self.targets) and not follow else writer).start()
+
+    @property
+    def query_name(self) -> str:
+        """What Spark calls the query; it describes its jobs by that."""
+        return f"shiq stream {self.listener.name}"
 
     def incoming(self, *, follow: bool) -> DataFrame:
         """What is to be read."""
         how: dict[str, Any] = {"format": self.format, "follow": follow, "batch": self.batch_bytes}
-        how |= {"received": str(self.received.path)} if self.received is not None else {}
         return incoming(self.session, self.targets, self.positions, **how)
 
     @contextmanager
@@ -148,24 +154,14 @@ class Batches:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _receiving(self, folder: Path, follow: bool) -> AbstractContextManager[None]:
-        """Keeps what can be read only once."""
-        if not is_received(self.targets[0]):
-            return nullcontext()
-        self.received = ReceivedLines(self.run.input.sources[0], folder / "received")
-        return self.received.coming(follow)
-
-    def _is_over(self) -> bool:
-        return self.received is not None and self.received.is_over
-
     def _wait(self, query: StreamingQuery, follow: bool) -> None:
         pressed = list[int]()
         with _taking_down(pressed) if follow else nullcontext():
             try:
-                if follow or self.received is not None or is_kafka(self.targets):
-                    while not pressed and not self._is_over() and not query.awaitTermination(_LOOK):
+                if follow or is_kafka(self.targets):
+                    while not pressed and not query.awaitTermination(_LOOK):
                         self.run.status.look()
-                if self._is_over() or not (follow or is_kafka(self.targets)):
+                else:
                     query.processAllAvailable()
             finally:
                 query.stop()
@@ -179,8 +175,6 @@ class Batches:
             self.batch = number
             lengths = self.run.outputs.flush()
             if self.run.checkpoint is not None:
-                if self.received is not None:
-                    self.received.sync()
                 places = {"batch": number, "moment": self.moment, "read": self.positions}
                 self.run.checkpoint.save(CheckpointContent(places, lengths, self.listener.state()))
         except ShiqError as error:
@@ -218,7 +212,8 @@ class Query(Batches):
     def finish(self, folder: Path, system: ShippedValue[Any]) -> list[Row]:
         states = self.session.read.format("statestore").options(operatorId=str(LAST), batchId=str(self.batch), stateVarName=STATE)
         values = states.load(str(folder)).select("key.bucket", "value.data")
-        found = values.mapInArrow(finishing(system, self.moment), "rows binary").toArrow()
+        with described(self.session, f"{self.query_name}: the end of the input"):
+            found = values.mapInArrow(finishing(system, self.moment), "rows binary").toArrow()
         return [row for rows in found.column("rows").to_pylist() for row in json.loads(rows)]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
+from typing import ClassVar
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
@@ -132,6 +133,7 @@ class Rules:
 class Models:
     """The models of all buckets as rows of the run; `jobs.streaming.query.Listener`."""
 
+    name: ClassVar[str] = "rules"
     run: StreamRun
     system: Rules
     points: int = 0

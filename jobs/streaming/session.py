@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 from pyspark.sql import SparkSession
 
@@ -24,9 +21,9 @@ from streams.front.run import StreamRun
 #: Names Kafka's connector for Spark: a jar, several (by commas), or a folder of them.
 KAFKA_JARS: Final = "SHIQ_KAFKA_JARS"
 _GROUP: Final = "org.apache.spark"
-#: What it needs of the same version: some versions are there without.
-_CONNECTOR, _TOKENS = "spark-sql-kafka-0-10_2.13", "spark-token-provider-kafka-0-10_2.13"
-_CENTRAL: Final = "https://repo1.maven.org/maven2"
+_CONNECTOR: Final = "spark-sql-kafka-0-10_2.13"
+#: Of a minor version of Spark the one of which Maven has the connector and all that it needs; another may lack a part.
+_CONNECTORS: Final = {"4.0": "4.0.0", "4.1": "4.1.1", "4.2": "4.2.0"}
 _PROVIDER: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _SETTINGS: Final = {
     "spark.sql.streaming.stateStore.providerClass": _PROVIDER,
@@ -111,26 +108,7 @@ def _connector() -> dict[str, str]:
 
 
 def _connector_version() -> str:
-    """Spark's own, or the newest before it of its minor version that there is."""
+    """The connector's version that Maven is asked for; Ivy asks once, and finds it on this machine from then on."""
     import pyspark
 
-    own = pyspark.__version__
-    minor, _, patch = own.rpartition(".")
-    for number in range(int(patch) if patch.isdigit() else 0, -1, -1):
-        try:
-            if all(_is_there(artifact, f"{minor}.{number}") for artifact in (_CONNECTOR, _TOKENS)):
-                return f"{minor}.{number}"
-        except OSError:
-            break  # Ivy may have it, or know of another repository
-    return own
-
-
-def _is_there(artifact: str, version: str) -> bool:
-    address = f"{_CENTRAL}/{_GROUP.replace('.', '/')}/{artifact}/{version}/{artifact}-{version}.jar"
-    try:
-        with urlopen(Request(address, method="HEAD"), timeout=10):
-            return True
-    except HTTPError as error:
-        if error.code != HTTPStatus.NOT_FOUND:
-            raise
-        return False
+    return _CONNECTORS.get(pyspark.__version__.rpartition(".")[0], pyspark.__version__)

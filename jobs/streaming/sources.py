@@ -16,7 +16,6 @@ from pyspark.sql.types import StructType
 
 from jobs.streaming.chunks import COLUMNS, rows_of
 from jobs.streaming.pieces import BATCH_BYTES, PIECES, Piece, Unit, advanced, between, records, units
-from jobs.streaming.received import is_received
 from jobs.streaming.shipped import ShippedValue
 from shiq.errors import UsageError
 from streams.front.kafka import kafka_address
@@ -26,13 +25,14 @@ from streams.front.run import COLLECTING
 Batches = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 #: What makes the rows of chunks, as `rows_of` does.
 ChunkRows = Callable[..., Iterator[tuple[int, str, bytes]]]
+#: How the names of sources begin that nothing can read twice.
+_READ_ONCE = ("socket://", "rate://")
 #: What one batch takes of a topic.
 _OFFSETS = 200_000
 
 
 class Pieces(DataSource):
-    """Which pieces of files are next. Options: ``targets`` and ``positions``, JSON; ``format``, ``follow``, ``batch`` (bytes);
-    ``received`` (see `units`)."""
+    """Which pieces of files are next. Options: ``targets`` and ``positions``, JSON; ``format``, ``follow``, ``batch`` (bytes)."""
 
     @classmethod
     def name(cls) -> str:
@@ -50,7 +50,6 @@ class PiecesReader(DataSourceStreamReader):
         self.targets: list[str] = json.loads(options["targets"])
         self.format, self.follow, self.batch = options["format"], bool(options["follow"]), int(options["batch"])
         self.positions: dict[str, int] = json.loads(options["positions"])
-        self.received = options["received"]
 
     def initialOffset(self) -> dict[str, int]:
         return {}
@@ -64,7 +63,7 @@ class PiecesReader(DataSourceStreamReader):
         return [InputPartition(piece.to_text()) for piece in between(self._units(), start, end, self.batch // PIECES)]
 
     def _units(self) -> list[Unit]:
-        return units(self.targets, self.format, follow=self.follow, received=self.received)
+        return units(self.targets, self.format, follow=self.follow)
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
         yield (partition.value,)
@@ -114,12 +113,17 @@ def _batches(rows: Iterator[tuple[int, str, bytes]]) -> Iterator[pa.RecordBatch]
 
 
 def is_kafka(targets: Sequence[str]) -> bool:
-    """Whether they are topics. Raises: UsageError for what Spark cannot read side by side."""
-    topics = [target for target in targets if target.startswith("kafka://")]
-    if (any(map(is_received, targets)) and len(targets) > 1) or (topics and len(topics) < len(targets)):
+    """Whether they are topics. Raises: UsageError for what Spark cannot read twice, or not side by side."""
+    if once := next((target for target in targets if target == "-" or target.startswith(_READ_ONCE)), None):
         raise UsageError(
-            "files, topics, and what comes by itself, in one run on Spark have no order",
-            "Give files and tables, or topics, or one other source; or leave out --engine spark.",
+            f"{once} can be read once only, and Spark reads again what a task has lost: one machine, or Kafka or a folder",
+            "Leave out --engine spark; or send it to a topic, --source kafka://HOST:PORT/TOPIC, or into files of a folder.",
+        )
+    topics = [target for target in targets if target.startswith("kafka://")]
+    if topics and len(topics) < len(targets):
+        raise UsageError(
+            "files and topics in one run on Spark have no order",
+            "Give files and tables, or topics; or leave out --engine spark.",
         )
     return bool(topics)
 
@@ -132,19 +136,17 @@ def incoming(
     format: str = "auto",
     follow: bool = False,
     batch: int = BATCH_BYTES,
-    received: str = "",
 ) -> DataFrame:
-    """All that ``targets`` have, from ``positions`` on, about ``batch`` bytes at once: pieces, or messages. ``received``: see
-    `units`.
+    """All that ``targets`` have, from ``positions`` on, about ``batch`` bytes at once: pieces, or messages.
 
     Raises: UsageError, InputError.
     """
     if is_kafka(targets):
         return reduce(DataFrame.unionAll, (_topic(session, number, target) for number, target in enumerate(targets)))
-    units(targets, format, follow=follow, received=received)  # what is wrong with them is said here
+    units(targets, format, follow=follow)  # what is wrong with them is said here
     session.dataSource.register(Pieces)
     options = {"targets": json.dumps(list(targets)), "positions": json.dumps(positions), "batch": str(batch)}
-    options |= {"format": format, "follow": "yes" if follow else "", "received": received}
+    options |= {"format": format, "follow": "yes" if follow else ""}
     return session.readStream.format(Pieces.name()).options(**options).load()
 
 
