@@ -1,8 +1,9 @@
-"""The nightly job: ``spark-submit jobs/nightly.py --store kg/ --insert PATHS [--delete PATHS] [--json verdict.json] …``
+"""The nightly job: ``spark-submit jobs/nightly.py [check|gate|index] --store kg/ …``
 
-It is ``shiq check --engine spark`` with the same options, exit codes and JSON, for where spark-submit starts the program. The
-JSON file is written last and in one step: it tells the whole answer, or is not there. In cluster mode, where no exit code comes
-back, it is what to look at. ``evidence.run`` in it names the run by its content: the store's snapshot, the batch, the criterion.
+It is that command of ``shiq`` with ``--engine spark``: the same options, exit codes and JSON, for where spark-submit starts the
+program. Without a command it is ``check``. The JSON file is written last and in one step: it tells the whole answer, or is not
+there. In cluster mode, where no exit code comes back, it is what to look at. ``evidence.run`` in that of a check names the run by
+its content: the store's snapshot, the batch, the criterion.
 """
 
 from __future__ import annotations
@@ -11,14 +12,26 @@ import os
 import sys
 from pathlib import Path
 
+#: What it runs; the first where none is named.
+COMMANDS = ("check", "gate", "index")
+
 
 def arguments(given: list[str]) -> list[str]:
-    """The command line of ``shiq`` that says the same."""
-    return ["check", "--engine", "spark", *given]
+    """Give the command line of ``shiq`` that says the same. Raises: SystemExit for a command that is none of `COMMANDS`."""
+    command, *options = given if given and not given[0].startswith("-") else [COMMANDS[0], *given]
+    if command not in COMMANDS:
+        print(
+            f"shiq: nightly.py has no command {command!r}\n"
+            f"  Name one of {', '.join(COMMANDS)}, or begin with the options of a check: "
+            "spark-submit jobs/nightly.py check --store kg/ --insert tonight.nt",
+            file=sys.stderr,
+        )
+        raise SystemExit(2)
+    return [command, "--engine", "spark", *options]
 
 
 def main(given: list[str] | None = None) -> None:
-    """Runs the check and exits with its code."""
+    """Run the command and exit with its code."""
     from jobs.cli import main as run
 
     run(arguments(sys.argv[1:] if given is None else given))

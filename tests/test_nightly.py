@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,9 @@ from shiq.errors import InputError
 from shiq.result import Result
 
 ROOT = Path(__file__).resolve().parent.parent
+
+#: The options of the driver's JVM that OPERATING names.
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 #: Tasks that take longer than the quickest are begun once more elsewhere.
 TWICE = {
@@ -49,15 +53,20 @@ def lubm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_command_line_is_that_of_check() -> None:
-    assert arguments(["--store", "kg", "--insert", "b.nt"]) == ["check", "--engine", "spark", "--store", "kg", "--insert", "b.nt"]
+@pytest.mark.parametrize("command", ["check", "gate", "index"])
+def test_the_command_line_is_that_of_the_command(command: str) -> None:
+    given = ["--store", "kg", "--insert", "b.nt"]
+    assert arguments([command, *given]) == [command, "--engine", "spark", *given]
+    assert arguments(given) == ["check", "--engine", "spark", *given]
 
 
 def test_usage_errors_end_with_2() -> None:
-    for given in (["--store", "kg"], ["--insert", "b.nt"], ["--store", "kg", "--insert", "b.nt", "--engin", "spark"]):
+    store, batch = ["--store", "kg"], ["--insert", "b.nt"]
+    for given in (store, batch, [*store, *batch, "--engin", "spark"], ["gate", *store], ["index", *store], ["export", *store]):
         command = [sys.executable, "jobs/nightly.py", *given]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)
         assert done.returncode == 2, done.stderr
+        assert ("check, gate, index" in done.stderr) == (given[0] == "export")
 
 
 def test_event_logs_are_summed_up_by_job(tmp_path: Path) -> None:
@@ -147,3 +156,27 @@ def test_a_base_that_is_no_store(tmp_path: Path, spark: object, monkeypatch: pyt
     assert answer(results[0]) == answer(results[1])
     assert [(x.source, x.line) for x in results[1].conflicts[0].places[0]] == [(str(twice), 2), (str(twice), 4), (str(batch), 1)]
     assert results[1].conflicts[0].insertions == (f"<urn:tom> {kind} <urn:Dog> .",)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_submitted_index_and_gate_do_what_the_commands_do(tmp_path: Path) -> None:
+    kind = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+    (tmp_path / "t.ofn").write_text("Ontology(DisjointClasses(<urn:Cat> <urn:Dog>))")
+    (tmp_path / "base.nt").write_text(f"<urn:tom> {kind} <urn:Cat> .\n")
+    (tmp_path / "batch.nt").write_text(f"<urn:tom> {kind} <urn:Dog> .\n<urn:rex> {kind} <urn:Dog> .\n")
+    sides = ["--mode", "split", "--accepted", "good.nt", "--quarantine", "bad.nt", "--commit"]
+    from spark_cluster import HOME
+
+    submit = [str(HOME / "bin" / "spark-submit"), "--master", "local[2]", "--driver-java-options", BRIEF]
+    for given, code in (
+        (["index", "--tbox", "t.ofn", "--store", "kg", "base.nt"], 0),
+        (["gate", "--store", "kg", "--insert", "batch.nt", *sides], 5),
+    ):
+        command = [*submit, str(ROOT / "jobs/nightly.py"), *given]
+        environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == code, done.stdout + done.stderr
+    with open_store(tmp_path / "kg") as session:
+        assert session._store.snapshot == 2
+    assert "urn:rex" in (tmp_path / "good.nt").read_text() and "urn:tom" in (tmp_path / "bad.nt").read_text()

@@ -69,6 +69,7 @@ class Here:
 
     def __init__(self) -> None:
         self.environment = dict[str, str]()
+        self.conf = dict[str, str]()
 
     @property
     def sparkContext(self) -> Here:

@@ -64,7 +64,8 @@ class SparkAddSet:
 
     @property
     def tbox(self) -> ClausalTBox:
-        return self._local.tbox
+        """The clauses of T. What a batch brings by class expressions is worked out by the engine `local`, from the store."""
+        return self._local.tbox if self.batch.plan.whole else self.local.index.calculus.tbox
 
     def about_all(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]:
         """See `abox_ops.engine.AddSet.about_all`."""

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING
 import pyspark
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import shiq
 from jobs.spark.archive import java_options
-from shiq.errors import OperationalError
+from shiq.errors import OperationalError, UsageError
 from shiq.extras import missing_package
 from shiq.remote.place import Place
 
@@ -49,6 +50,15 @@ _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 #: Where users say what their JVMs are to be started with: variables, and words in Spark's own settings.
 _JAVA_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _JAVA_WORDS = ("driver-java-options", "driver.extraJavaOptions", "driver.defaultJavaOptions")
+
+#: The setting by which users say for how many cores tasks are cut.
+TASKS = "spark.shiq.tasks"
+#: What Spark has for `spark.dynamicAllocation.maxExecutors` where there is no limit.
+_NO_LIMIT = 2**31 - 1
+#: Tasks for a cluster without a limit: enough that it grows, few enough that a small one hardly notices.
+_TASKS_WITHOUT_LIMIT = 64
+#: However many executors are allowed: a task costs the driver some milliseconds.
+_MOST_TASKS = 1024
 
 
 def spark_session(
@@ -114,8 +124,38 @@ def _java_options_are_said(settings: Mapping[str, str]) -> bool:
 
 
 def width_of(session: SparkSession) -> int:
-    """How many tasks ``session`` is to have at least, that all its cores have one: Spark's default parallelism."""
-    return _width_told(session) if is_connect(session) else max(1, session.sparkContext.defaultParallelism)
+    """How many tasks ``session`` is to have at least, so that every core that it may get has one.
+
+    The setting `TASKS`, else Spark's default parallelism. Unless the user has set that, it counts the cores that have registered
+    by now, and is at least `_cores_allowed`. Raises: UsageError where `TASKS` is no such number.
+    """
+    asked = _setting(session, TASKS)
+    if asked is not None:
+        if not asked.isdecimal() or not int(asked):
+            raise UsageError(f"{TASKS} is {asked!r}, and not a number of tasks", f"Give one above 0: --conf {TASKS}=64")
+        return int(asked)
+    registered = _width_told(session) if is_connect(session) else max(1, session.sparkContext.defaultParallelism)
+    return registered if _setting(session, "spark.default.parallelism") else max(registered, _cores_allowed(session))
+
+
+def _cores_allowed(session: SparkSession) -> int:
+    """The tasks that run at once where dynamic allocation gives all that it may, up to `_MOST_TASKS`; 1 without it."""
+    is_dynamic = (_setting(session, "spark.dynamicAllocation.enabled") or "").lower() == "true"
+    if not is_dynamic or (_setting(session, "spark.master") or "").partition("[")[0] == "local":  # which ignores it
+        return 1
+    executors = int(_setting(session, "spark.dynamicAllocation.maxExecutors") or _NO_LIMIT)
+    if executors >= _NO_LIMIT:
+        return _TASKS_WITHOUT_LIMIT
+    slots = int(_setting(session, "spark.executor.cores") or 1) // int(_setting(session, "spark.task.cpus") or 1)
+    return min(executors * max(1, slots), _MOST_TASKS)
+
+
+def _setting(session: SparkSession, key: str) -> str | None:
+    """A setting of ``session``; None where it is not set, or its server shows none."""
+    try:
+        return session.conf.get(key, None)
+    except PySparkException:
+        return None
 
 
 @lru_cache(maxsize=4)

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 
+from jobs.spark.session import width_of
 from jobs.streaming.chunks import EventLimits, Row, unpacked
 from jobs.streaming.event_keys import ANSWERED, BROKEN, EventKeys, chunks_of, reasoned
 from jobs.streaming.query import Batches
@@ -165,7 +166,7 @@ class EnrichedBatches(Batches):
 
         def in_tasks(asked: Sequence[tuple[str, list[str]]]) -> list[tuple[str, str, int]]:
             self._known = None
-            spread = context.parallelize(asked, min(len(asked), 4 * context.defaultParallelism))
+            spread = context.parallelize(asked, min(len(asked), 4 * width_of(self.session)))
             return spread.mapPartitions(partial(reasoned, system)).collect()
 
         self._known = known

@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from jobs.doctor import PROTOBUF, new_enough
-from jobs.spark.session import spark_session, stop
+from jobs.spark.session import TASKS, spark_session, stop, width_of
 from jobs.streaming.pieces import BATCH_BYTES
 from jobs.streaming.query import Batches, Face, Query, R_co
 from jobs.streaming.sources import is_kafka
@@ -76,9 +76,9 @@ def streaming_session(master: str | None = None, *, kafka: bool = False, follow:
     own = session.newSession()
     for name, value in _SETTINGS.items():
         own.conf.set(name, value)
-    if str(own.sparkContext.master).startswith("local"):
+    if str(own.sparkContext.master).startswith("local") or own.conf.get(TASKS, None):
         # Each task of a stage with state opens and commits a store of its own.
-        own.conf.set("spark.sql.shuffle.partitions", str(own.sparkContext.defaultParallelism))
+        own.conf.set("spark.sql.shuffle.partitions", str(width_of(own)))
     return own, started
 
 
