@@ -193,7 +193,7 @@ def _graphframes() -> Iterator[Finding]:
         return
     jar = os.environ.get("SHIQ_GRAPHFRAMES_JAR")
     if not jar:
-        yield Finding("GraphFrames' core", OK, "not named; public Maven is asked when the engine graphframes is used")
+        yield Finding("GraphFrames' core", OK, "not named: the engine graphframes runs on DataFrames")
     elif Path(jar).is_file():
         yield Finding("GraphFrames' core", OK, jar)
     else:

@@ -180,9 +180,10 @@ def test_components(core: SparkSession) -> None:
 
 @pytest.mark.graphframes
 def test_wrong_components_from_below_end_the_check(core: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jobs.graphframes.frames import frame
+
     from jobs.graphframes import components as module
     from jobs.graphframes.certificate import CertificateError
-    from jobs.graphframes.frames import frame
 
     edges = frame(core, {"src": FIRST, "dst": SECOND})
     for wrong in (
@@ -200,9 +201,10 @@ def test_wrong_components_from_below_end_the_check(core: SparkSession, monkeypat
 
 @pytest.mark.graphframes
 def test_what_is_reached(core: SparkSession) -> None:
-    from jobs.graphframes.certificate import CertificateError, certify_reached
     from jobs.graphframes.frames import frame
     from jobs.graphframes.reach import reached
+
+    from jobs.graphframes.certificate import CertificateError, certify_reached
 
     arcs = frame(core, {"src": np.array([1, 2, 3, 7, 3]), "dst": np.array([2, 3, 1, 1, 4])})
     start = np.array([2, 9])
@@ -221,12 +223,12 @@ def test_what_is_reached(core: SparkSession) -> None:
 
 @pytest.mark.graphframes
 def test_wrong_told_literals_are_caught(core: SparkSession) -> None:
-    from pyspark.sql import functions as F
-
-    from jobs.graphframes.certificate import CertificateError, certify_told
     from jobs.graphframes.frames import collected, frame
     from jobs.graphframes.rules import THEN, WorkerCalculus, label_text
     from jobs.graphframes.told import history
+    from pyspark.sql import functions as F
+
+    from jobs.graphframes.certificate import CertificateError, certify_told
     from shiq.model import Class, ObjectAllValuesFrom, ObjectProperty, SubClassOf
     from shiq.roles import Role
     from simplify import simplify
@@ -328,12 +330,13 @@ def two_classes_made_one() -> Parts:
 @pytest.mark.slow
 def test_what_enters_without_the_core(spark: SparkSession) -> None:
     """The same elements enter, over role assertions as a table, as over columns."""
+    from jobs.graphframes.published import entered
+
     from abox_ops.elements.columns import Graph
     from abox_ops.index.columns import alone
     from abox_ops.index.touched import touched_by
     from abox_ops.labels.columns import Calculus
     from abox_ops.published.columns import PublishedProcedure
-    from jobs.graphframes.published import entered
 
     parts = [*map(golden, (n for n in NAMES if n.startswith(("Definition7", "Paper")))), *map(random_parts, range(40, 70))]
     parts.append(two_classes_made_one())

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from abox_ops.elements.columns import Graph, flags, longer
+from abox_ops.elements.union_view import UnionView
 from abox_ops.index.columns import Index
 from abox_ops.index.touched import TouchedNodes
 from abox_ops.labels.columns import Calculus
@@ -37,6 +38,19 @@ class AssertedLabels:
         return graph.label[elements]
 
 
+def rules_of(index: Index, tbox: SimplifiedTBox, touched: TouchedNodes) -> Definition7:
+    """Definitions 5 to 7 for T, the negative assertions of A, and those of the batch."""
+    negated_properties = index.negated_properties | touched.negated_properties
+    return Definition7.of(tbox, index.negated_roles | touched.negated_roles, negated_properties)
+
+
+def told_nodes(calculus: Calculus, whole: UnionView, touched: TouchedNodes, features: frozenset[str]) -> Ints:
+    """The nodes that enter at once: those of every inserted assertion but role assertions, and data that cannot matter."""
+    data = touched.data
+    seen = _on(calculus, data, features) | _ill_typed(calculus, whole, data)
+    return np.concatenate([touched.other, data["node"][seen]])
+
+
 class PublishedProcedure:
     """One run of the published procedure for one batch. ``old_graph``: that of A less the deletions alone."""
 
@@ -44,9 +58,7 @@ class PublishedProcedure:
         self, index: Index, tbox: SimplifiedTBox, calculus: Calculus, graph: Graph, old_graph: Graph, touched: TouchedNodes
     ) -> None:
         self.calculus, self.graph, self.touched = calculus, graph, touched
-        self.rules = Definition7.of(
-            tbox, index.negated_roles | touched.negated_roles, index.negated_properties | touched.negated_properties
-        )
+        self.rules = rules_of(index, tbox, touched)
         self.asserted, self.before = AssertedLabels(calculus, graph), AssertedLabels(calculus, old_graph)
         self._part_of, self._names = self.rules.part_of, self.rules.names
         self._kept: list[Columns] = []
@@ -57,7 +69,7 @@ class PublishedProcedure:
         graph = self.graph
         graph.expand(graph.locate_nodes(self.touched.nodes))
         entered = np.zeros(len(graph), np.bool_)
-        reached = unique(np.concatenate([graph.elements_of(self.told()), self._deal(graph.edges["inserted"])]))
+        reached = unique(np.concatenate([graph.elements_of(self._told()), self._deal(graph.edges["inserted"])]))
         while len(frontier := reached[~longer(entered, len(graph))[reached]]):
             graph.expand(frontier)
             entered = longer(entered, len(graph))
@@ -65,19 +77,8 @@ class PublishedProcedure:
             reached = self._deal(flags(len(graph), frontier)[graph.edges["source"]])
         return self._result(np.flatnonzero(entered))
 
-    def entered(self, nodes: Ints) -> AddSetColumns:
-        """The same where it is known that the elements of ``nodes`` enter, and no others."""
-        graph = self.graph
-        graph.expand(graph.locate_nodes(np.concatenate([self.touched.nodes, nodes])))
-        seen = unique(graph.elements_of(nodes))
-        self._deal(graph.edges["inserted"] | flags(len(graph), seen)[graph.edges["source"]])
-        return self._result(seen)
-
-    def told(self) -> Ints:
-        """The nodes that enter at once: those of every inserted assertion but role assertions, and data that cannot matter."""
-        data = self.touched.data
-        seen = _on(self.calculus, data, self.rules.features) | _ill_typed(self.calculus, self.graph, data)
-        return np.concatenate([self.touched.other, data["node"][seen]])
+    def _told(self) -> Ints:
+        return told_nodes(self.calculus, self.graph.whole, self.touched, self.rules.features)
 
     # --- step 3 ------------------------------------------------------------------------------------
 
@@ -171,13 +172,13 @@ def _on(calculus: Calculus, rows: Columns, features: frozenset[str]) -> Bools:
     return found
 
 
-def _ill_typed(calculus: Calculus, graph: Graph, rows: Columns) -> Bools:
+def _ill_typed(calculus: Calculus, whole: UnionView, rows: Columns) -> Bools:
     """Which data rows have a literal that its datatype does not have."""
     values, which, _ = distinct(rows["literal"])
-    return calculus.ill_typed(graph.whole.literals_of(values))[which]
+    return calculus.ill_typed(whole.literals_of(values))[which]
 
 
 def _clash_ill_typed(calculus: Calculus, graph: Graph, elements: Ints) -> Ints:
     """The elements with an ill-typed value."""
     rows = data_rows(graph, elements)
-    return unique(rows["element"][_ill_typed(calculus, graph, rows)])
+    return unique(rows["element"][_ill_typed(calculus, graph.whole, rows)])

@@ -141,10 +141,7 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
 
             # Nobody goes on from what contradicts, and explaining it takes memory of its own.
             add_set = add_set.settled() if offers(add_set, Settling) else add_set
-            given = (options.explain_seconds,) * 2, (left(), options.timeout)
-            named = zip(("--explain-seconds", "--timeout"), given)
-            limits = [(s, f"{option} {whole:g}") for option, (s, whole) in named if s is not None and whole is not None]
-            seconds, limit = min(limits, default=(None, ""))
+            seconds, limit = explaining_limit(options, left())
             deadline, left, is_over = deadline_of(replace(options, timeout=seconds), time.monotonic())
             explanation = explained(base, insertions, add_set, groups, answered, decider, options, deadline, limit)
             # What was broken off may be half updated.
@@ -220,6 +217,13 @@ _STOPPED = "verdict only: A_add, modules and counts are of what was looked at un
 
 #: What is under way, for where the time is over.
 _LOOKING, _ASKING = "working out what has to be looked at", "deciding modules"
+
+
+def explaining_limit(options: Options, left: float | None) -> tuple[float | None, str]:
+    """How many seconds explaining may take where so many are ``left`` of the check, and the option that says so."""
+    named = {"--explain-seconds": (options.explain_seconds,) * 2, "--timeout": (left, options.timeout)}
+    limits = [(s, f"{option} {whole:g}") for option, (s, whole) in named.items() if s is not None and whole is not None]
+    return min(limits, default=(None, ""))
 
 
 def deadline_of(options: Options, begun: float) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:

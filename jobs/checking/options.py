@@ -32,6 +32,9 @@ _FAR: Mapping[str, str] = {
     "graphframes": "jobs.graphframes.engine:GraphFramesKnowledgeBase",
 }
 
+#: The criterion of the published method, which the engine ``graphframes`` runs.
+PUBLISHED = "definition7"
+
 #: Engines whose work is done elsewhere, where nothing can be stopped in its midst.
 ELSEWHERE = frozenset(_FAR)
 
@@ -71,7 +74,7 @@ EXPLAIN_SECONDS = 30.0
 @dataclass(frozen=True)
 class Options:
     """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store holds what that needs, else
-    ``clausal``. ``timeout``: seconds for all of a check, or for reading, indexing and
+    ``clausal``; `PUBLISHED` with the engine ``graphframes``. ``timeout``: seconds for all of a check, or for reading, indexing and
     certifying a store (writing it is not counted); ``heap``: of a JVM, where one is needed;
     ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engines ``spark`` and ``graphframes``
     run, if no session is active; ``catalog``: one or several catalogs, files or folders (`shiq.catalog`), of what is imported;
@@ -84,8 +87,9 @@ class Options:
     ``certain`` is called with a result without conflicts (`Result.ended`) as soon as that is what it is: Ctrl-C then ends
     explaining, not the check. ``known``: leftovers that somebody answers for, which stand in nobody's way; ``outside``: one of
     `OUTSIDE`; ``range_size``: how many individuals a range of a store's tables is to have (`jobs.store.numbering`); ``mapping``:
-    the path of what says which triples the rows of tables are (RML or YARRRML); ``terms``: one of `TERMS`, for tables of triples.
-    """
+    the path of what says which triples the rows of tables are (RML or YARRRML); ``terms``: one of `TERMS`, for tables of triples;
+    ``most_module``: the assertions of a module that a task of the engine ``graphframes`` is given; a larger one stays
+    undecided."""
 
     criterion: str = "auto"
     engine: str = "local"
@@ -111,20 +115,26 @@ class Options:
     range_size: int | None = None
     mapping: str | None = None
     terms: str = NTRIPLES_TERMS
+    most_module: int = 1_000_000
 
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
         _known(self.engine, ENGINES, "engine")
         _known(self.outside, OUTSIDE, "way with what is outside SHIQ(D)")
         _known(self.terms, TERMS, "way to write terms")
+        if self.engine == "graphframes" and self.criterion not in (AUTO, PUBLISHED):
+            raise UsageError(
+                f"the engine graphframes runs the published method, criterion {PUBLISHED}, and not {self.criterion}",
+                f"Use --engine spark for {self.criterion}, or leave --criterion out.",
+            )
         if self.why_pulled and (self.engine != "local" or self.criterion not in (AUTO, MODEL, "clausal")):
             raise UsageError(
                 "what pulls individuals in is told by the engine local, for the criteria model and clausal",
                 "Leave the engine and the criterion as they are.",
             )
-        if self.verdict_only and self.engine == "spark":
+        if self.verdict_only and self.engine in ELSEWHERE:
             raise UsageError(
-                "the engine spark decides side by side, and cannot stop at the first contradiction",
+                f"the engine {self.engine} decides side by side, and cannot stop at the first contradiction",
                 "Check with the engine local, or without verdict_only.",
             )
         for kind in self.allow:
@@ -146,6 +156,8 @@ class Options:
                 raise UsageError("the engine spark knows the vocabularies that shiq knows", "Check with the engine local.")
         if self.range_size is not None and self.range_size < 1:
             raise UsageError(f"ranges of {self.range_size} individuals hold nothing", "Leave it out, or say 1000 or more.")
+        if self.most_module < 1:
+            raise UsageError(f"modules of {self.most_module} assertions hold nothing", "Leave it out, or say 1000000 or more.")
         if not 0 <= self.audit <= 1:
             raise UsageError(f"the share to audit, {self.audit:g}, is not between 0 and 1", "Say 0.05 or 5%.")
 
@@ -229,6 +241,8 @@ def resolved(options: Options, knowledge_base: object, deletions: ABox) -> tuple
     (`abox_ops.engine.ModelKnowledgeBase.patched`)."""
     if options.criterion != AUTO:
         return options, ()
+    if options.engine == "graphframes":
+        return replace(options, criterion=PUBLISHED), ()
     is_known = offers(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
     if is_known and not deletions.complex:
         return replace(options, criterion=MODEL), ()

@@ -19,6 +19,7 @@ from jobs.commands.options import (
     jar_option,
     lineage_option,
     master_option,
+    module_option,
     snapshot_option,
 )
 from jobs.commands.places import INPUTS, READS, STORE, GuardedCommand
@@ -50,6 +51,7 @@ from shiq.sources import TABLE, source_of
 @criterion_option
 @engine_option
 @jar_option
+@module_option
 @master_option
 @explain_option
 @lineage_option

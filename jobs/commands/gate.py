@@ -13,7 +13,16 @@ from typing import Any
 import click
 
 from jobs.checking.options import Options
-from jobs.commands.options import Nearest, Seconds, common, criterion_option, engine_option, jar_option, master_option
+from jobs.commands.options import (
+    Nearest,
+    Seconds,
+    common,
+    criterion_option,
+    engine_option,
+    jar_option,
+    master_option,
+    module_option,
+)
 from jobs.commands.places import INPUTS, READS_PATH, STORE, GuardedCommand, Writes
 from jobs.commands.running import Answer, Request, StopSignal, answering, level
 from jobs.files import WHY
@@ -144,6 +153,7 @@ def _side(beside: str = "") -> Writes:
 @criterion_option
 @engine_option
 @jar_option
+@module_option
 @master_option
 @common
 def gate(

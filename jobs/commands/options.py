@@ -275,7 +275,8 @@ criterion_option = click.option(
     default=Options.criterion,
     show_default=True,
     help="Which part of the data the check looks at: model (least: the model that certified the store is patched), "
-    "clausal, definition7 (as published), none (all of it), or auto: model where the store holds one, else clausal.",
+    "clausal, definition7 (as published), none (all of it), or auto: model where the store holds one, else clausal; with "
+    "--engine graphframes definition7.",
 )
 engine_option = click.option(
     "--engine",
@@ -283,7 +284,7 @@ engine_option = click.option(
     default=Options.engine,
     show_default=True,
     help="Who computes what to look at: local (columns, for real data), memory (dictionaries, the reference), spark (in tasks), "
-    "or graphframes (by message passing over the whole graph).",
+    "or graphframes (the published method on tables, for a night that no machine holds).",
 )
 lineage_option = click.option(
     "--lineage",
@@ -315,5 +316,13 @@ jar_option = click.option(
     metavar="JAR",
     callback=_name_jar,
     expose_value=False,
-    help="GraphFrames' JVM core, for the engine graphframes; or SHIQ_GRAPHFRAMES_JAR. Without it, public Maven is asked.",
+    help="GraphFrames' JVM core, for the engine graphframes; or SHIQ_GRAPHFRAMES_JAR. Without it, that runs on DataFrames.",
+)
+module_option = click.option(
+    "--most-module",
+    type=click.IntRange(min=1),
+    default=Options.most_module,
+    show_default=True,
+    metavar="N",
+    help="Assertions of a module that a task of the engine graphframes is given; a larger one stays undecided.",
 )

@@ -1,92 +1,52 @@
-"""GraphFrames' JVM core: where it comes from, and a Spark session that has it.
+"""The Spark session of the engine `graphframes`, and whether its JVM has GraphFrames' core.
 
-It is not part of graphframes-py. It comes by ``spark.jars.packages`` from public Maven, or as a jar that the user names.
+The core is not part of graphframes-py. It is used where it is on the classpath (`spark.jars`, `spark.jars.packages`, or the
+environment variable below), and nothing asks for it.
 """
 
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import os
-import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from pyspark.sql import SparkSession, functions
 
-from jobs.spark.session import spark_session, stop
+from jobs.spark.session import is_connect, spark_session, stop
 from shiq.errors import OperationalError
 
-#: The environment variable that names the jar.
+#: The environment variable that names a jar of the core.
 JAR = "SHIQ_GRAPHFRAMES_JAR"
-#: Where public Maven has it, for the Spark that this package asks for.
-COORDINATES = "io.graphframes:graphframes-spark4_2.13:0.12.3"
-
-_REMEDY = (
-    f"Name the jar by --graphframes-jar or {JAR}, or set spark.jars.packages={COORDINATES} where public Maven can be reached; "
-    "--engine spark needs none of it."
-)
 
 #: How many assertions one partition is to hold, and from how many on plans are compiled.
-_PARTITION, _COMPILED = 100_000, 1_000_000
-
-_failed: list[str] = []
+_PARTITION, _COMPILED = 500_000, 1_000_000
 
 
 def session(master: str | None = None) -> SparkSession:
-    """A Spark session whose JVM has the core; it is started if none is active, and ends with the process then.
+    """The active Spark session; else one at ``master``, which ends with the process.
 
-    Raises `OperationalError`, which says how to get the core, where it is not to be had.
+    Raises: OperationalError where a jar is named that does not exist, or that this Spark cannot run.
     """
-    if importlib.util.find_spec("graphframes") is None:
-        raise OperationalError("graphframes-py is not installed", "Install the extra: pip install 'shiq[spark]'.")
-    if not hasattr(functions, "arrow_udf"):
-        raise OperationalError("the engine 'graphframes' needs pyspark 4.1", "Use another engine, or a newer pyspark.")
     jar = os.environ.get(JAR, "")
     if jar and not Path(jar).is_file():
-        raise OperationalError(f"{jar}: there is no such jar", _REMEDY)
+        raise OperationalError(f"{jar}: there is no such jar", "Leave --graphframes-jar out: the job runs on DataFrames then.")
     active = SparkSession.getActiveSession()
     if active is None:
-        active = _started(jar, master)
-    if not has_core(active):
-        raise OperationalError("the active Spark session lacks GraphFrames' JVM core", _REMEDY)
+        active, started = spark_session(master=master, settings={"spark.jars": jar} if jar else {}, brief=True)
+        if started:
+            atexit.register(stop, active)
+    if is_connect(active):
+        raise OperationalError("the engine 'graphframes' needs a classic Spark session", "Unset SPARK_REMOTE.")
+    if not hasattr(functions, "arrow_udf"):
+        raise OperationalError("the engine 'graphframes' needs pyspark 4.1", "pip install 'pyspark>=4.1'")
+    if jar and not has_core(active):
+        raise OperationalError(
+            f"{jar} is not GraphFrames' core, or came too late: Spark was running before it was named",
+            "Leave --graphframes-jar out: the job runs on DataFrames then.",
+        )
     return active
-
-
-def _started(jar: str, master: str | None) -> SparkSession:
-    if not jar and _failed:
-        raise OperationalError(_failed[0], _REMEDY)
-    with tempfile.TemporaryFile() as said:
-        try:
-            with nullcontext() if jar else _stderr_to(said):
-                settings = {"spark.jars": jar} if jar else {"spark.jars.packages": COORDINATES}
-                made, started = spark_session(master=master, settings=settings, brief=True)
-        except OperationalError as error:
-            said.seek(0)
-            if b"unresolved dependency" not in said.read():
-                raise
-            # Asked once in a process: that the package cannot be resolved takes seconds to find out.
-            _failed.append(f"GraphFrames' JVM core ({COORDINATES}) could not be resolved")
-            raise OperationalError(_failed[0], _REMEDY) from error
-    if started:
-        atexit.register(stop, made)
-    return made
-
-
-@contextmanager
-def _stderr_to(file: IO[bytes]) -> Iterator[None]:
-    """Sends what goes to standard error, also from other processes, to ``file``."""
-    sys.stderr.flush()
-    saved = os.dup(2)
-    os.dup2(file.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
 
 
 def has_core(spark: SparkSession) -> bool:
@@ -125,7 +85,8 @@ def running(spark: SparkSession, size: int) -> Iterator[None]:
         yield
     except (Py4JError, PySparkException) as error:
         raise OperationalError(
-            f"a Spark job of the engine 'graphframes' failed: {str(error).splitlines()[0]}", "Nothing was decided; run it again."
+            f"a Spark job of the engine 'graphframes' failed: {' '.join(str(error).split())[:500]}",
+            "Nothing was decided; run it again.",
         ) from error
     finally:
         for key, value in before.items():

@@ -1,0 +1,213 @@
+"""A ∪ A⁺ (deletions already taken) as Spark tables: what a store has is read where it lies, a batch comes from the driver.
+
+Individuals are nodes (`abox_ops.elements.base`). Those that are asserted to be equal are one element, named by its least node.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from abox_ops.elements.base import FRESH, ArrayBase, Base, LessTable, OverBase
+from abox_ops.elements.union_view import UnionView
+from jobs.graphframes.literals import NORMAL, WorkerRules, arrow_column
+from jobs.graphframes.messages import GraphCalls
+from jobs.graphframes.round_files import RoundFiles
+from jobs.store.table import ParquetTable
+from shiq.columns.arrays import NONE, Ints, Table, concatenate
+from shiq.columns.rows import DIFFERENT, SAME
+from shiq.model import Assertion, Literal
+from shiq.model_json import encode
+
+#: The columns of the tables of a store that hold texts.
+_TEXTS = ("term", "value", "lexical", "datatype", "language")
+_LITERAL = ("lexical", "datatype", "language")
+
+
+def frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
+    """A table of ``columns`` from the driver: arrays of numbers or flags, or lists of texts."""
+    arrays = {
+        name: pa.array(column, pa.string()) if isinstance(column, list) else pa.array(column) for name, column in columns.items()
+    }
+    return spark.createDataFrame(pa.table(arrays))
+
+
+def rows_of(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFrame:
+    """``columns`` of a table. The files of a store are read by Spark itself."""
+    if isinstance(table, LessTable):
+        removed = {name: table.removed[name] for name in table.columns}
+        left = rows_of(spark, table.table, list(dict.fromkeys((*columns, *table.columns))))
+        return left.join(F.broadcast(frame(spark, removed)), list(table.columns), "left_anti").select(*columns)
+    if not isinstance(table, ParquetTable) or not table.version.files:
+        parts = [{name: chunk[name] for name in columns} for chunk in table.scan()]
+        return frame(spark, concatenate(parts, dict.fromkeys(columns, NONE)))
+    identity = table.identity if table.version.removed else ()
+    wanted = dict.fromkeys((*columns, *identity))
+    rows = spark.read.parquet(*table.paths).select(
+        *(F.col(f"`{name}`").cast("string" if name in _TEXTS else "bigint").alias(name) for name in wanted)
+    )
+    if identity:
+        rows = rows.join(F.broadcast(frame(spark, table.removed)), list(identity), "left_anti")
+    return rows.select(*columns)
+
+
+@dataclass(frozen=True, eq=False)
+class UnionTables:
+    """The tables of ``whole``, read by ``rules``. ``inserted`` says of a row whether the batch brings it."""
+
+    spark: SparkSession
+    whole: UnionView
+    rules: WorkerRules
+    calls: GraphCalls
+    files: RoundFiles
+
+    def rows(self, table: str, *columns: str, with_old: bool = True) -> DataFrame:
+        """``columns`` of a table of assertions, and ``inserted``; of the insertions alone, or ``with_old`` ones."""
+        old, new = self.whole.base.table(table), self.whole.inserted[table]
+        rows = frame(self.spark, {name: new.columns[name] for name in columns}).withColumn("inserted", F.lit(True))
+        if not (with_old and len(old)):
+            return rows
+        return rows_of(self.spark, old, columns).withColumn("inserted", F.lit(False)).unionByName(rows)
+
+    # --- elements ----------------------------------------------------------------------------------
+
+    @cached_property
+    def old_names(self) -> DataFrame | None:
+        """(node, element) of the nodes that A alone makes one with another; None: there are none."""
+        return self._components(self.rows("pairs", "node", "kind", "neighbour").filter("NOT inserted"), with_inserted=False)
+
+    @cached_property
+    def names(self) -> DataFrame | None:
+        """The same of A ∪ A⁺."""
+        if not (self.whole.inserted["pairs"].columns["kind"] == SAME).any():
+            return self.old_names
+        return self._components(self.rows("pairs", "node", "kind", "neighbour"), with_inserted=True)
+
+    def _components(self, pairs: DataFrame, *, with_inserted: bool) -> DataFrame | None:
+        if not (with_inserted or len(self.whole.base.table("pairs"))):
+            return None
+        same = pairs.filter(F.col("kind") == SAME).select(F.col("node").alias("src"), F.col("neighbour").alias("dst"))
+        edges = self.files.write("now_equal" if with_inserted else "equal", same.filter("src != dst").distinct())
+        if edges.isEmpty():
+            return None
+        found = self.calls.components(edges, self.files).withColumnsRenamed({"id": "node", "component": "element"})
+        return self.files.write("now_elements" if with_inserted else "elements", found)
+
+    def named(self, rows: DataFrame, **columns: str) -> DataFrame:
+        """``rows`` with a column for each of ``columns``: the element of A ∪ A⁺ of the node in the column that it names."""
+        return _renamed(rows, self.names, columns)
+
+    def old_named(self, rows: DataFrame, **columns: str) -> DataFrame:
+        """The same with the elements of A alone."""
+        return _renamed(rows, self.old_names, columns)
+
+    def nodes_of(self, elements: DataFrame) -> DataFrame:
+        """(node): the members of ``elements`` (id) of A ∪ A⁺."""
+        alone = elements.select(F.col("id").alias("node"))
+        if self.names is None:
+            return alone
+        return alone.union(self.names.join(elements.withColumnsRenamed({"id": "element"}), "element").select("node")).distinct()
+
+    @property
+    def features(self) -> list[int]:
+        """The numbers of the data properties that T or a negative assertion can see."""
+        return [i for i, name in enumerate(self.rules.properties) if name in self.rules.rules.features]
+
+    # --- what assertions say -----------------------------------------------------------------------
+
+    @cached_property
+    def normal(self) -> DataFrame | None:
+        """What complex and negative assertions come to: node, inserted, ordinal, value, and the fields of `literals.NORMAL`."""
+        if not (len(self.whole.base.table("complex")) + len(self.whole.inserted["complex"])):
+            return None
+        rows = self.rows("complex", "node", "ordinal").join(self._values, "ordinal").join(self.terms, "node")
+        texts = arrow_column(self.rules.normal, F.col("value"), F.col("term"))
+        return self.files.write("normal", rows.withColumn("plain", F.from_json(texts, NORMAL)))
+
+    @cached_property
+    def _values(self) -> DataFrame:
+        """(ordinal, value): each complex assertion as JSON."""
+        whole, base = self.whole, _lowest(self.whole.base)
+        new = [(FRESH + i, assertion) for i, assertion in enumerate(whole.batch.complex)]
+        if isinstance(base, ArrayBase):
+            return self._as_json([*enumerate(base.complex), *new])
+        old = rows_of(self.spark, base.table("complex"), ("ordinal", "value")).distinct()
+        return old.unionByName(self._as_json(new))
+
+    def _as_json(self, numbered: Iterable[tuple[int, Assertion]]) -> DataFrame:
+        rows = list(numbered)
+        texts = [json.dumps(encode(assertion)) for _, assertion in rows]
+        return frame(self.spark, {"ordinal": np.array([i for i, _ in rows], np.int64), "value": texts})
+
+    def plain(self, kind: str) -> DataFrame | None:
+        """Those of `normal` of one kind, a row for each: node, inserted, and the fields."""
+        if self.normal is None:
+            return None
+        return self.normal.select("node", "inserted", F.inline("plain")).filter(F.col("kind") == kind)
+
+    def asserted(self) -> DataFrame:
+        """(node, literal, inserted): what class assertions say."""
+        known = [(i, literal) for i, literals in enumerate(self.rules.class_literals) for literal in literals]
+        classes, literals = (np.array(column, np.int64) for column in zip(*known)) if known else (NONE, NONE)
+        meaning = F.broadcast(frame(self.spark, {"class": classes, "literal": literals}))
+        found = self.rows("class_assertions", "node", "class").join(meaning, "class").select("node", "literal", "inserted")
+        plain = self.plain("literal")
+        return found if plain is None else found.unionByName(plain.select("node", F.col("name").alias("literal"), "inserted"))
+
+    def values(self, rows: DataFrame) -> DataFrame:
+        """Data assertions with the parts of their ``literal``: lexical, datatype, language."""
+        base = _lowest(self.whole.base)
+        new = self._literal_rows(FRESH, self.whole.batch.literals)
+        if isinstance(base, ArrayBase):
+            return rows.join(new.unionByName(self._literal_rows(0, base.literals)), "literal")
+        return rows.join(rows_of(self.spark, base.table("literals"), ("literal", *_LITERAL)).unionByName(new), "literal")
+
+    def _literal_rows(self, first: int, values: Sequence[Literal]) -> DataFrame:
+        number: Ints = first + np.arange(len(values), dtype=np.int64)
+        return frame(self.spark, {"literal": number, **{name: [getattr(v, name) for v in values] for name in _LITERAL}})
+
+    @cached_property
+    def different(self) -> DataFrame | None:
+        """(node, neighbour): those that are asserted to be different, as they are named."""
+        if not (len(self.whole.base.table("pairs")) + len(self.whole.inserted["pairs"])):
+            return None
+        return self.rows("pairs", "node", "kind", "neighbour").filter(F.col("kind") == DIFFERENT).select("node", "neighbour")
+
+    @cached_property
+    def terms(self) -> DataFrame:
+        """(node, term) of every individual."""
+        base, batch = _lowest(self.whole.base), self.whole.batch
+        new = frame(self.spark, {"node": FRESH + np.arange(len(batch.terms), dtype=np.int64), "term": batch.terms})
+        if isinstance(base, ArrayBase):
+            return new.unionByName(frame(self.spark, {"node": base.nodes(), "term": base.terms}))
+        return rows_of(self.spark, base.table("individuals"), ("node", "term")).unionByName(new)
+
+
+def union(*tables: DataFrame | None) -> DataFrame:
+    """The rows of all ``tables`` that are there."""
+    return reduce(DataFrame.unionByName, [table for table in tables if table is not None])
+
+
+def _lowest(base: Base) -> Any:
+    """The base below those that are laid over it."""
+    while isinstance(base, OverBase):
+        base = base.base
+    return base if isinstance(base, ArrayBase) else base.store  # type: ignore[attr-defined]
+
+
+def _renamed(rows: DataFrame, names: DataFrame | None, columns: Mapping[str, str]) -> DataFrame:
+    for element, node in columns.items():
+        if names is None:
+            rows = rows.withColumn(element, F.col(node))
+            continue
+        other = names.select(F.col("node").alias(node), F.col("element").alias("_element"))
+        rows = rows.join(other, node, "left").withColumn(element, F.coalesce("_element", node)).drop("_element")
+    return rows
