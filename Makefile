@@ -73,7 +73,7 @@ test-slow: setup
 test-differential: setup
 	$(BIN)/python -m tests.tools.differential --seeds $(SEEDS)
 
-# All tests of the engine graphframes: make test-graphframes JAR=…/graphframes-spark4_2.13-….jar
+# The tests of the engine graphframes by GraphFrames itself (the others are in `make test`): make test-graphframes JAR=…/graphframes-spark4_2.13-….jar
 JAR ?=
 test-graphframes: setup
 	@test -f "$(JAR)" || { echo "name GraphFrames' JVM core: make test-graphframes JAR=PATH (public Maven: io.graphframes:graphframes-spark4_2.13)"; exit 1; }

@@ -102,20 +102,6 @@ def test_it_has_none_on_spark(spark: SparkSession, criterion: str, tmp_path: Pat
         assert found.conflicts == wanted.conflicts and found.complete
 
 
-@pytest.mark.graphframes
-def test_it_has_none_on_graphframes(decider: Decider) -> None:
-    from jobs.graphframes.core import JAR, running, session
-    from jobs.graphframes.engine import GraphFramesKnowledgeBase
-
-    if not os.environ.get(JAR):
-        pytest.skip(f"{JAR} names no jar of GraphFrames' JVM core")
-    with running(session("local[2]"), 100):
-        for case in (OUTSIDE, WITNESS):
-            found: Any = GraphFramesKnowledgeBase.build(case.axioms(), abox_of(case.base()))
-            wanted = MemoryKnowledgeBase.build(case.axioms(), case.base())
-            assert facts(found, abox_of(case.batch()), decider) == facts(wanted, abox_of(case.batch()), decider)
-
-
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("engine", ["memory", "local"])
 def test_no_module_is_proved_innocent_beside_one(engine: str, criterion: str, decider: Decider) -> None:

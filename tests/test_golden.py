@@ -15,7 +15,7 @@ from shiq.functional import axiom_text
 from shiq.model import Assertion
 from tests.conftest import CASES
 
-# The engines left out need seconds for each case: below for spark, tests/test_graphframes.py for the other, which needs a jar.
+# The engines left out need seconds for each case: below for spark, tests/test_graphframes.py for the other.
 ENGINES = [name for name in ALL_ENGINES if name not in ("graphframes", "spark")]
 NAMES = sorted(p.name for p in CASES.iterdir() if p.is_dir())
 

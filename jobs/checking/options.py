@@ -74,8 +74,8 @@ EXPLAIN_SECONDS = 30.0
 @dataclass(frozen=True)
 class Options:
     """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store holds what that needs, else
-    ``clausal``; `PUBLISHED` with the engine ``graphframes``. ``timeout``: seconds for all of a check, or for reading, indexing and
-    certifying a store (writing it is not counted); ``heap``: of a JVM, where one is needed;
+    ``clausal``; `PUBLISHED` with the engine ``graphframes``. ``timeout``: seconds for all of a check, or for reading, indexing
+    and certifying a store (writing it is not counted); ``heap``: of a JVM, where one is needed;
     ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engines ``spark`` and ``graphframes``
     run, if no session is active; ``catalog``: one or several catalogs, files or folders (`shiq.catalog`), of what is imported;
     ``vocabulary``: names of known vocabularies (`shiq.vocabularies`) whose axioms count as if imported, or "none": no table does;

@@ -56,7 +56,7 @@ class DataFrameCalls:
         Each round a vertex takes the least name of its neighbours, and then the name of the vertex that it is named after,
         so that names travel twice as far in each. Stops because names only become less.
         """
-        found = files.write("components", _ends(edges).withColumn("component", F.col("id")))
+        found = files.write("components", ends_of(edges).withColumn("component", F.col("id")))
         while True:
             least = F.min("MSG").alias("least")
             names = (F.col(f"{end}.component") for end in ("dst", "src"))
@@ -87,11 +87,12 @@ class GraphFramesCalls:
 
         edges.sparkSession.sparkContext.setCheckpointDir(files.checkpoints)
         algorithm = "graphx" if edges.count() <= _SMALL else "two_phase"
-        graph = GraphFrame(_ends(edges), edges.select("src", "dst"))
+        graph = GraphFrame(ends_of(edges), edges.select("src", "dst"))
         named: DataFrame = graph.connectedComponents(algorithm=algorithm, broadcastThreshold=-1)
         least = named.groupBy("component").agg(F.min("id").alias("least"))
         return files.write("components", named.join(least, "component").select("id", F.col("least").alias("component")))
 
 
-def _ends(edges: DataFrame) -> DataFrame:
+def ends_of(edges: DataFrame) -> DataFrame:
+    """(id) of every vertex that an edge mentions."""
     return edges.select(F.explode(F.array("src", "dst")).alias("id")).distinct()
