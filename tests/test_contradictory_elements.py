@@ -3,7 +3,6 @@ proved by a check that has some."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
