@@ -172,14 +172,12 @@ def random_case(chance: random.Random) -> tuple[str, list[tuple[str, str, str]],
         4,
     )
     names = [":a", ":b", ":c", "_:d", "_:e"]
-    literals = ["1", "'1'^^xsd:byte", "1.0", "2", "'x'", "'x'^^xsd:token", "'x'@en", "true"]
-    values = [
-        (chance.choice(names), chance.choice([":p", ":q", ":r"]), chance.choice(literals)) for _ in range(chance.randint(2, 5))
-    ]
-    others = "".join(
-        chance.choice([f"{x} a :Cat . ", f"{x} a :Dog . ", f"{x} :likes {chance.choice(names)} . "])
-        for x in chance.choices(names, k=chance.randint(2, 5))
-    )
+    # Few values, and most individuals of one class: a contradiction then mostly rests on a value that two have.
+    literals = chance.choice([["1", "'1'^^xsd:byte", "1.0", "2"], ["'x'", "'x'^^xsd:token", "'x'@en", "true"]])
+    values = [(x, chance.choice([":p", ":q", ":r"]), chance.choice(literals)) for x in chance.sample(names, chance.randint(2, 5))]
+    sorts = dict.fromkeys(names, ":Cat") | dict.fromkeys(chance.sample(names, 1), ":Dog")
+    others = "".join(f"{x} a {sorts[x]} . " for x in chance.sample(names, 4))
+    others += "".join(f"{chance.choice(names)} :likes {chance.choice(names)} . " for _ in range(chance.randint(0, 2)))
     declared = "".join(f"{p} a owl:DatatypeProperty . " for p in (":p", ":q", ":r"))
     return declared + "\n".join(axioms), values, others
 
