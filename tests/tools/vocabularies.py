@@ -78,11 +78,6 @@ SOURCES: dict[str, Source] = {
     "foaf": Source(
         *("FOAF", "0.99", _NPM, ("http://xmlns.com/foaf/0.1/",)),
         ("http://xmlns.com/foaf/0.1/index.rdf", "http://xmlns.com/foaf/spec/index.rdf"),
-        information={"the data property <http://xmlns.com/foaf/0.1/": "it is what is beyond OWL 2 DL"},
-        beyond=dict.fromkeys(
-            ("aimChatID", "icqChatID", "jabberID", "mbox_sha1sum", "msnChatID", "yahooChatID"),
-            "an inverse functional data property",
-        ),
     ),
     "geosparql": Source("GeoSPARQL", "1.0", _NPM, (_OGC + "geosparql#",)),
     "gml": Source("GML", "GeoSPARQL 1.0", _HARVEST, (_OGC + "gml#",)),
