@@ -190,9 +190,71 @@ def test_the_command_takes_a_day_of_changes(lake: Path, tmp_path: Path) -> None:
     write_deltalake(lake, rows_of(of_class("b", "B")), mode="append")
     assert command(*day, "--from-version", "4").returncode == 1
     assert json.loads(out.read_text())["conflicts"][0]["insertions"] == [f"{' '.join(of_class('b', 'B'))} ."]
-    assert command(*day).returncode == 2
-    assert "--from-version" in command(*day).stderr
     assert command(*day, "--from-version", "1", "--insert", before).returncode == 2
+
+
+def test_the_store_goes_on_after_the_version_that_it_took(lake: Path, tmp_path: Path) -> None:
+    tbox, kg, out = tmp_path / "t.ofn", tmp_path / "kg", tmp_path / "out.json"
+    tbox.write_text(TBOX)
+    (tmp_path / "none.nt").write_text("")
+    assert command("index", "--tbox", tbox, tmp_path / "none.nt", "--store", kg, "-q").returncode == 0
+    day = ["check", "--store", str(kg), "--changes", str(lake), "-q", "--json", str(out)]
+
+    def taken() -> tuple[str, str]:
+        about = json.loads(out.read_text())["about"]
+        return about["from_version"], about["to_version"]
+
+    # The store does not know where to begin: it says how.
+    refused = command(*day, "--commit")
+    assert refused.returncode == 2 and f"--store {kg} --changes {lake} --from-version 0 --commit" in refused.stderr
+    assert command("check", "--tbox", tbox, "--changes", lake).returncode == 2
+    assert command(*day, "--from-version", "0", "--to-version", "1", "--commit").returncode == 0
+    assert f"taken of {lake}: up to version 1" in command("status", kg).stdout.splitlines()
+    # A check that does not commit begins there, too, and changes nothing.
+    assert command(*day).returncode == 0 and taken() == ("2", "3")
+    assert command(*day, "--to-version", "2", "--commit").returncode == 0 and taken() == ("2", "2")
+    assert command(*day, "--commit").returncode == 0 and taken() == ("3", "3")
+    assert set(command("export", "--store", kg).stdout.splitlines()) == {f"{' '.join(of_class(name, 'A'))} ." for name in "bc"}
+    # Nothing came: the batch is empty, and the place stays.
+    assert command(*day, "--commit", "--require-nonempty").returncode == 4
+    assert command(*day, "--commit").returncode == 0 and taken() == ("4", "3")
+    # What is refused is not taken.
+    write_deltalake(lake, rows_of(of_class("b", "B")), mode="append")
+    assert command(*day, "--commit").returncode == 1 and command(*day, "--commit").returncode == 1 and taken() == ("4", "4")
+    DeltaTable(lake).delete("o = '<urn:B>'")
+    assert command(*day, "--commit").returncode == 0 and taken() == ("4", "5")
+    with shiq.open_store(kg) as session:
+        assert list(session.taken.values()) == [5]
+    status = json.loads(command("status", kg, "--json", "-").stdout)
+    assert status["taken"] == {shiq.table_changes(lake, 5).feed: 5}
+    # One that was made anew in its place is another.
+    write_deltalake(tmp_path / "other", rows_of(of_class("z", "A")), configuration=FEED)
+    shutil.rmtree(lake)
+    shutil.copytree(tmp_path / "other", lake)
+    refused = command(*day, "--commit")
+    assert refused.returncode == 4 and "is another table than the one whose version 5" in refused.stderr
+    assert command(*day, "--from-version", "0", "--commit").returncode == 0
+    write_deltalake(lake, rows_of(of_class("y", "A")), mode="append")
+    assert command(*day, "--commit").returncode == 0 and taken() == ("1", "1")
+    assert f"{' '.join(of_class('y', 'A'))} ." in command("export", "--store", kg).stdout
+
+
+def test_the_last_version_that_was_taken_is_that_of_the_same_table() -> None:
+    ids = {0: "a", 1: "a", 2: "b", 3: "b"}
+
+    def id_at(version: int) -> str:
+        if version not in ids:
+            raise InputError("none", "")
+        return ids[version]
+
+    def last(**feeds: int) -> int | None:
+        return changes.last_taken({name.replace("__", "#"): n for name, n in feeds.items()}, "t", "b", id_at)
+
+    assert last() is None and last(u__b=3, query=7) is None
+    assert last(t__a=1) == 1 and last(t__a=1, t__b=2) == 2 and last(t__old=9, t__b=3) == 3 and last(t__old=9, t__a=1) == 1
+    for other in ({"t__a": 2}, {"t__a": 7}, {"t__old": 3}):
+        with pytest.raises(InputError, match=f"whose version {max(other.values())}"):
+            last(**other)
 
 
 def test_versions_between_what_was_taken_and_what_is_asked_for_are_missed(lake: Path, tmp_path: Path) -> None:

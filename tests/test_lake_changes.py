@@ -187,6 +187,13 @@ def test_a_day_of_changes_is_the_batch_of_the_same_files(lake: SparkSession, mad
     lines = set(command("export", "--store", kg).stdout.splitlines())
     assert lines == {f"<urn:a> {TYPE} <urn:A> .", f"<urn:c> {TYPE} <urn:B> .", "<urn:a> <urn:r> <urn:c> ."}
     lake.sql(f"INSERT INTO {table} VALUES ('<urn:c>', '{TYPE}', '<urn:A>', NULL)")
+    # The store goes on where it stands, and its place stays where a batch is refused.
+    on = (*feed[:7], "--commit", "--json", answer, "-q")
+    assert command(*on).returncode == 1 and command(*on).returncode == 1
+    assert json.loads(answer.read_text())["about"]["to_version"] == str(versions(lake, table)[-1])
+    assert f"taken of {table if table.startswith('ice.') else tmp_path / 'day'}" in command("status", kg).stdout.replace(
+        "table:", ""
+    )
     later = (*feed[:8], told["about"]["to_version"], "-q")
     assert command(*later).returncode == 1
     assert command(*later, "--to-version", told["about"]["to_version"], "--require-nonempty").returncode == 4

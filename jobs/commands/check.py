@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +26,11 @@ from jobs.commands.options import (
 )
 from jobs.commands.places import INPUTS, READS, STORE, GuardedCommand
 from jobs.commands.running import Request, run_check
+from shiq.errors import StoreError, UsageError
 from shiq.sources import TABLE, source_of
+
+if TYPE_CHECKING:
+    from shiq.rdf.changes import TableChanges
 
 
 @click.command(cls=GuardedCommand, epilog=KINDS_LISTED)
@@ -38,7 +44,11 @@ from shiq.sources import TABLE, source_of
 @click.option(
     "--changes", type=READS, help="A Delta table of triples (with --engine spark table:NAME too): its changes are the batch."
 )
-@click.option("--from-version", type=click.IntRange(0), help="The first version of --changes whose changes count.")
+@click.option(
+    "--from-version",
+    type=click.IntRange(0),
+    help="The first version of --changes whose changes count.  [default: the one after the last that the store took]",
+)
 @click.option("--after-version", type=click.IntRange(0), help="Instead: the last version whose changes were taken before.")
 @click.option("--to-version", type=click.IntRange(0), help="The last one.  [default: the newest]")
 @click.option("--commit", is_flag=True, help="Take the batch into the store, in one step, if it is consistent.")
@@ -97,8 +107,10 @@ def check(
     if not insertions and not deletions and not changes:
         raise click.UsageError("Nothing to check: give --insert, --delete or both, or --changes.")
     begun = (from_version is not None) + (after_version is not None)
-    if begun != bool(changes) or (to_version is not None and not changes):
+    if begun > bool(changes) or (to_version is not None and not changes):
         raise click.UsageError("--changes goes with --from-version or --after-version, and perhaps --to-version.")
+    if changes and not begun and not store:
+        raise click.UsageError("--changes goes with --from-version or --after-version, where no --store remembers what it took.")
     if changes and (insertions or deletions):
         raise click.UsageError("--changes are the whole batch: leave --insert and --delete out.")
 
@@ -108,35 +120,61 @@ def check(
     inputs |= {"insertions": insertions, "deletions": deletions, "changes": changes, "mapping": options["mapping"]}
 
     def run(settings: dict[str, Any]) -> shiq.Result:
-        taken: shiq.TableChanges | None = None
-        coming, going, notes = list[object](insertions), list[object](deletions), tuple[str, ...]()
-        if changes:
-            taken = _changes(changes, from_version, after_version, to_version, settings)
-            coming, going, notes = [taken.insertions], [taken.deletions], (str(taken),)
-            inputs.update(from_version=str(taken.first), to_version=str(taken.last))
-        if store is None:
-            result = check_insertions(list(tbox), list(abox), coming, going, **settings)
-        else:
-            with opened(store, snapshot) as session:
-                if taken:
-                    taken.refuse_another(session.taken)
-                feed = {taken.feed: taken.last} if taken and taken.feed else None
-                result = session.check(coming, going, commit=commit, taken=feed, **settings)
-        return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *notes)))
+        with ExitStack() as stack:
+            session = stack.enter_context(opened(store, snapshot)) if store else None
+            if not changes:
+                if session is None:
+                    return check_insertions(list(tbox), list(abox), list(insertions), list(deletions), **settings)
+                return session.check(list(insertions), list(deletions), commit=commit, **settings)
+            taken = session.taken if session else {}
+            batch = _changes(changes, from_version, after_version, to_version, settings, taken)
+            if batch is None:
+                raise UsageError(
+                    f"{store} has taken no version of {changes} that it could go on from",
+                    "Say once where to begin, 0 for all of its rows: "
+                    f"shiq check --store {store} --changes {changes} --from-version 0 --commit",
+                )
+            inputs.update(from_version=str(batch.first), to_version=str(batch.last))
+            if session is None:
+                result = check_insertions(list(tbox), list(abox), [batch.insertions], [batch.deletions], **settings)
+            else:
+                batch.refuse_another(session.taken)
+                if not begun and session.taken != taken:
+                    raise StoreError(f"{store}: another writer took versions of a table meanwhile", "Run the same again.")
+                feed = {batch.feed: batch.number} if batch.feed else None
+                result = session.check([batch.insertions], [batch.deletions], commit=commit, taken=feed, **settings)
+            return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, str(batch))))
 
     return run_check(run, options, Request("check", inputs))
 
 
-def _changes(table: str, first: int | None, after: int | None, last: int | None, options: dict[str, Any]) -> shiq.TableChanges:
-    """The changes of a table, by Spark where it is Spark's to read. Raises: InputError, UsageError, OperationalError."""
+def _changes(
+    table: str,
+    first: int | None,
+    after: int | None,
+    last: int | None,
+    options: dict[str, Any],
+    taken: Mapping[str, int],
+) -> TableChanges | None:
+    """The changes of a table, by Spark where it is Spark's to read; where no version is named, those after what was ``taken``.
+    None where nothing was. Raises: InputError, UsageError, OperationalError."""
     if options["engine"] == "spark":
         from jobs.spark.lake import hidden_version
-        from jobs.spark.lake_changes import lake_changes
+        from jobs.spark.lake_changes import lake_changes, version_taken
 
         if not table.startswith(TABLE) and hidden_version(table) is not None:
             table = f"{TABLE}delta.`{Path(table).absolute()}`"
         if table.startswith(TABLE):
-            return lake_changes(table, Options(engine="spark", master=options["master"]), first, last, after=after)
+            on_spark = Options(engine="spark", master=options["master"])
+            if first is None and after is None and (after := version_taken(table, on_spark, taken)) is None:
+                return None
+            return lake_changes(table, on_spark, first, last, after=after)
     if table.startswith(TABLE):
         source_of(table)
-    return shiq.table_changes(table, (after or 0) + 1 if first is None else first, last)
+    from shiq.rdf.changes import version_after
+
+    if after is not None:
+        first = after + 1
+    if first is None and (first := version_after(table, taken)) is None:
+        return None
+    return shiq.table_changes(table, first, last)

@@ -7,15 +7,13 @@ row. A triple that one row lost while another still says it is not deleted (`shi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -24,16 +22,18 @@ from pyspark.sql import functions as F
 from jobs.checking.options import Options
 from jobs.spark.engine import session_of
 from jobs.spark.lake import KnownTable, unreadable
-from shiq.errors import InputError
-from shiq.rdf.changes import TableChanges
+from shiq.errors import BUILD_ANEW, InputError
+from shiq.rdf.changes import TableChanges, last_taken
 from shiq.rdf.table_terms import COLUMNS
-from shiq.rdf.tables import BATCH_ROWS, check_columns, read_rows
+from shiq.rdf.tables import BATCH_ROWS, check_columns, delta_log, read_rows
 from shiq.rdf.triples import Rejects, Triples, shown
 from shiq.sources import TableKind, TableSource
 
 #: Kinds of rows of Delta's feed and of Iceberg's changelog.
 CAME, WENT = ("insert", "update_postimage", "update_after"), ("delete", "update_preimage", "update_before")
 _TYPE = "_change_type"
+#: What stands behind the name of an Iceberg table where a store keeps what it took of it.
+ICEBERG = "#iceberg"
 #: Before the first version of a table.
 _NOTHING = -1
 _ROW = COLUMNS[:4]
@@ -41,11 +41,24 @@ _ROW = COLUMNS[:4]
 
 @dataclass(frozen=True)
 class LakeChanges(TableChanges):
-    """The changes of a table that Spark knows; ``first`` and ``last`` are versions of Delta's, or snapshots of Iceberg's."""
+    """The changes of a table that Spark knows; ``first`` and ``last`` are versions of Delta's, or snapshots of Iceberg's;
+    ``committed``: when the last of Iceberg's was made, in milliseconds, as its ids do not grow."""
+
+    committed: int | None = None
 
     def __str__(self) -> str:
         how = "by its change data feed" if self.by_feed else "by comparing its versions, since it has no whole change data feed"
         return f"{self.insertions.name}: {self.rows:,} rows {how}; the next batch is --after-version {self.last}"
+
+    @property
+    def feed(self) -> str:
+        """See `TableChanges.feed`."""
+        return f"{self.path}{ICEBERG}" if self.committed is not None else super().feed
+
+    @property
+    def number(self) -> int:
+        """See `TableChanges.number`."""
+        return self.last if self.committed is None else self.committed
 
 
 def lake_changes(
@@ -58,12 +71,10 @@ def lake_changes(
     """
     session = session_of(options)
     try:
-        known = KnownTable.of(session, table)
-        if known.version is None:
-            raise InputError(f"{table} tells no versions, so it tells no changes", "Name one of Delta's or Iceberg's, with rows.")
-        kept = _kept(session, known, known.version)
+        known, newest = _known(session, table)
+        kept = _kept(session, known, newest)
         at = _place(kept, table, after) if first is None else _place([*kept, kept[-1] + 1], table, first) - 1
-        end = _place(kept, table, known.version if last is None else last)
+        end = _place(kept, table, newest if last is None else last)
         if end < at:
             raise InputError(f"{table}: {kept[end]} comes before the first version asked for", "Name the earlier version first.")
         if at == 0 and kept[0] != _NOTHING:
@@ -72,13 +83,66 @@ def lake_changes(
         net, by_feed = ([], True) if at == end else versions.net()
         came, went = ([row for row in net if (row["n"] > 0) is sign] for sign in (True, False))
         gone = versions.unsaid(went) if went else []
-        path, ids = versions.identity()
+        is_iceberg = known.format == "iceberg"
+        path, ids = (table, ()) if is_iceberg else versions.identity()
+        committed = dict(_commits(session, known)).get(kept[end]) if is_iceberg else None
     except (PySparkException, Py4JError) as error:
         raise unreadable(table, error) from error
     first = kept[min(at + 1, end)]
     taken = f"{table}, {known.told.rpartition(' ')[0]} {first}" + (f" to {kept[end]}" if kept[end] != first else "")
     rows = sum(abs(row["n"]) for row in net)
-    return LakeChanges(_source(taken, came), _source(taken, gone), first, kept[end], rows, by_feed, path=path, ids=ids)
+    return LakeChanges(
+        _source(taken, came), _source(taken, gone), first, kept[end], rows, by_feed, path=path, ids=ids, committed=committed
+    )
+
+
+def version_taken(table: str, options: Options, taken: Mapping[str, int]) -> int | None:
+    """The last version of the table that `table:NAME` names that a store took, by what was ``taken`` of each feed
+    (`Session.taken`); None where it took none. Raises: InputError where that is another table's, or gone."""
+    session = session_of(options)
+    try:
+        known, _ = _known(session, table)
+        if known.format == "iceberg":
+            number = taken.get(f"{table}{ICEBERG}")
+            found = [snapshot for snapshot, committed in _commits(session, known) if committed == number]
+            if number is not None and not found:
+                raise InputError(
+                    f"{table}: the snapshot that the store took last has expired, or is of another table that had its name",
+                    f"Build the store anew from the table ({BUILD_ANEW}).",
+                )
+            return found[0] if found else None
+        path, present = _log(session, known)
+    except (PySparkException, Py4JError) as error:
+        raise unreadable(table, error) from error
+    return last_taken(taken, path, present, lambda version: _id_at(path, version, present))
+
+
+def _known(session: SparkSession, table: str) -> tuple[KnownTable, int]:
+    """A table and its newest version. Raises: InputError for one that keeps none."""
+    known = KnownTable.of(session, table)
+    if known.version is None:
+        raise InputError(f"{table} tells no versions, so it tells no changes", "Name one of Delta's or Iceberg's, with rows.")
+    return known, known.version
+
+
+def _commits(session: SparkSession, known: KnownTable) -> list[tuple[int, int]]:
+    """The snapshots that an Iceberg table keeps, and when each was made, in milliseconds, earliest first."""
+    rows = session.table(f"{known.name}.snapshots").select("snapshot_id", F.unix_millis("committed_at").alias("at")).collect()
+    return sorted(((row[0], row[1]) for row in rows), key=lambda row: row[1])
+
+
+def _log(session: SparkSession, known: KnownTable) -> tuple[str, str]:
+    """Where a Delta table is, as a path if it is on this machine, and what its log calls it now; "" of what is none."""
+    detail = session.sql(f"DESCRIBE DETAIL {known.name}").first() if known.format == "delta" else None
+    if detail is None:
+        return "", ""
+    scheme, _, path = detail["location"].partition(":")
+    return str(Path("/" + path.lstrip("/"))) if scheme == "file" else detail["location"], str(detail["id"])
+
+
+def _id_at(path: str, version: int, present: str) -> str:
+    """What the log of a Delta table calls it at a version; what it does now, if it is not on this machine. Raises: InputError."""
+    return str(delta_log(Path(path), version)[0].metadata().id) if path.startswith("/") else present
 
 
 def _kept(session: SparkSession, known: KnownTable, newest: int) -> list[int]:
@@ -122,21 +186,13 @@ class Versions:
         return _net(reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), signed)), False
 
     def identity(self) -> tuple[str, tuple[str, ...]]:
-        """Where a Delta table on this machine is, and what its log calls it at these versions, as `shiq.table_changes` tells; of
-        others nothing: a snapshot of Iceberg's is of no other table."""
-        if self.known.format != "delta":
-            return "", ()
-        detail = self.session.sql(f"DESCRIBE DETAIL {self.known.name}").first()
-        scheme, _, path = detail["location"].partition(":") if detail else ("", "", "")
-        if scheme != "file":
-            return "", ()
-        path = str(Path("/" + path.lstrip("/")))
+        """Where a Delta table is, and what its log calls it at these versions, as `shiq.table_changes` tells."""
+        path, present = _log(self.session, self.known)
         versions = sorted({self.last if self.before == _NOTHING else self.before, self.last})
         try:
-            ids = [DeltaTable(path, version=version).metadata().id for version in versions]
-        except (DeltaError, OSError, ValueError):
+            return path, tuple(_id_at(path, version, present) for version in versions if path)
+        except InputError:
             return "", ()  # of a version that only Spark reads
-        return path, tuple(map(str, ids))
 
     def _feed(self) -> DataFrame:
         """The rows that the table's feed tells between the versions, ``n`` 1 or -1."""

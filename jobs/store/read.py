@@ -363,6 +363,7 @@ def status(store: Store) -> dict[str, Any]:
         "leftover_triples": sum(leftover.count for leftover in store.leftovers),
         "left_out": store.left_out_counts[0],
         "left_out_unkept": store.left_out_counts[1],
+        "taken": dict(manifest.taken),
         "set_aside": dict(Counter(aside.why for aside in store.asides)),
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "completed": store.is_completed,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from itertools import starmap
 from typing import Any
 
 from jobs.text.results import SHOWN, safe
@@ -30,6 +32,7 @@ def status_text(found: Mapping[str, Any]) -> str:
             f"{found['axioms']:,} axioms; {_leftovers(found)}{_agreed(certificate or {})}",
             *_left_out(found["left_out"], found["left_out_unkept"]),
             *_asides(found["set_aside"]),
+            *starmap(_feed_line, sorted(found["taken"].items())),
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
             f"{sum(t['removed'] for t in tables):,} removed rows",
             *_digests(found),
@@ -75,6 +78,17 @@ def _left_out(counts: Mapping[str, int], unkept: int) -> list[str]:
         else []
     )
     return [*told, f"of these {unkept:,} are only counted, or shortened: they are in the data alone"] if unkept else told
+
+
+def _feed_line(feed: str, number: int) -> str:
+    """The last batch of a feed that was taken in: a table's version, a snapshot's time, or a number in a query of Spark's."""
+    name, mark, table = feed.rpartition("#")
+    if not mark:
+        return f"taken of the query {table}: up to batch {number}"
+    if table == "iceberg":
+        moment = datetime.fromtimestamp(number / 1000, timezone.utc).isoformat(timespec="milliseconds")
+        return f"taken of {name}: up to the snapshot of {moment}"
+    return f"taken of {name}: up to version {number}"
 
 
 def _asides(counts: Mapping[str, int]) -> list[str]:

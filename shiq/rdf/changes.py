@@ -8,7 +8,8 @@ triples: a row that came and went again says nothing, and a triple that one row 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike, fspath
 from os.path import abspath
@@ -60,6 +61,11 @@ class TableChanges:
         """What a store knows the table by (`Session.taken`)."""
         return f"{self.path}#{self.ids[-1]}" if self.ids else ""
 
+    @property
+    def number(self) -> int:
+        """What a store keeps for ``last``: a number that grows."""
+        return self.last
+
     def refuse_another(self, taken: Mapping[str, int]) -> None:
         """Raises: InputError if what was ``taken`` of a table at this path, by feed, was of another one: nothing tells what that
         said and this one does not; or if versions lie between, whose changes would be missing. From version 0 on this one is
@@ -73,11 +79,50 @@ class TableChanges:
                 f"Begin where it stands: --from-version {next_one}.",
             )
         if self.first and before and not same:
-            raise InputError(
-                f"{self.path} is another table than the one whose version {max(taken[feed] for feed in before)} the store took: "
-                "that was deleted, and one made anew in its place",
-                f"Build the store anew ({BUILD_ANEW}); or take it from --from-version 0 on, if what the old one said is to stay.",
-            )
+            raise another_table(self.path, max(taken[feed] for feed in before))
+
+
+def another_table(path: str, number: int) -> InputError:
+    """What to say of a table at ``path`` that is not the one whose version ``number`` a store took."""
+    return InputError(
+        f"{path} is another table than the one whose version {number} the store took: "
+        "that was deleted, and one made anew in its place",
+        f"Build the store anew ({BUILD_ANEW}); or take it from --from-version 0 on, if what the old one said is to stay.",
+    )
+
+
+def last_taken(taken: Mapping[str, int], path: str, present: str, id_at: Callable[[int], str]) -> int | None:
+    """The last version of the table at ``path`` that a store took, by what was ``taken`` of each feed (`Session.taken`); None
+    where it took nothing of it. ``present``: what the table's log calls it now; ``id_at``: what it called it at a version, or
+    InputError. Raises: InputError where what was taken there was of another table."""
+    numbers = {feed.rpartition("#")[2]: number for feed, number in taken.items() if feed.rpartition("#")[0] == path}
+    if present in numbers:
+        return numbers[present]
+    for name, number in sorted(numbers.items(), key=lambda item: -item[1]):
+        with suppress(InputError):  # there is no such version
+            if id_at(number) == name:
+                return number
+    if numbers:
+        raise another_table(path, max(numbers.values()))
+    return None
+
+
+def version_after(table: str, taken: Mapping[str, int]) -> int | None:
+    """The version after the last one of the Delta table ``table`` that a store took: see `last_taken`."""
+    path = _delta_path(table)
+    last = last_taken(taken, _at(table, path), _id_at(path, None), lambda version: _id_at(path, version))
+    return None if last is None else last + 1
+
+
+def _id_at(path: Path, version: int | None) -> str:
+    return str(delta_log(path, version)[0].metadata().id)
+
+
+def _delta_path(table: str) -> Path:
+    """Raises: InputError where ``table`` is no Delta table."""
+    if table_kind(table) is not TableKind.DELTA:
+        raise InputError(f"{table} is not a Delta table, so it tells no changes", "Give the folder that has _delta_log in it.")
+    return path_of(table)
 
 
 def feeds_of(sources: Iterable[object]) -> dict[str, int]:
@@ -102,9 +147,7 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
 
     Raises: InputError where ``table`` is no Delta table of triples, has no such versions, or a version's files are gone.
     """
-    path, name = path_of(str(table)), str(table)
-    if table_kind(name) is not TableKind.DELTA:
-        raise InputError(f"{name} is not a Delta table, so it tells no changes", "Give the folder that has _delta_log in it.")
+    path, name = _delta_path(str(table)), str(table)
     newest = delta_table(path).version()
     last = newest if last is None else last
     if not 0 <= first <= newest + 1 or last > newest:
