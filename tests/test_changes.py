@@ -239,6 +239,26 @@ def test_the_store_goes_on_after_the_version_that_it_took(lake: Path, tmp_path: 
     assert f"{' '.join(of_class('y', 'A'))} ." in command("export", "--store", kg).stdout
 
 
+def test_a_store_that_another_writer_took_on_meanwhile(lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Older deletions would come after newer insertions."""
+    tbox, kg = tmp_path / "t.ofn", tmp_path / "kg"
+    tbox.write_text(TBOX)
+    (tmp_path / "none.nt").write_text("")
+    assert command("index", "--tbox", tbox, tmp_path / "none.nt", "--store", kg, "-q").returncode == 0
+    day = ["check", "--store", kg, "--changes", lake, "-q", "--commit"]
+    assert command(*day, "--from-version", "0", "--to-version", "1").returncode == 0
+
+    def overtaken(*given: Any) -> int | None:
+        monkeypatch.undo()
+        assert command(*day).returncode == 0
+        return 2
+
+    monkeypatch.setattr(changes, "version_after", overtaken)
+    refused = command(*day, "--to-version", "2")
+    assert refused.returncode == 4 and "took versions of a table meanwhile" in refused.stderr
+    assert command(*day).returncode == 0
+
+
 def test_the_last_version_that_was_taken_is_that_of_the_same_table() -> None:
     ids = {0: "a", 1: "a", 2: "b", 3: "b"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -197,6 +198,30 @@ def test_a_day_of_changes_is_the_batch_of_the_same_files(lake: SparkSession, mad
     later = (*feed[:8], told["about"]["to_version"], "-q")
     assert command(*later).returncode == 1
     assert command(*later, "--to-version", told["about"]["to_version"], "--require-nonempty").returncode == 4
+
+
+def test_the_whole_table_is_taken_first_and_then_what_came_since(lake: SparkSession, made: Made, tmp_path: Path) -> None:
+    (tmp_path / "t.ofn").write_text(TBOX)
+    (tmp_path / "none.nt").write_text("")
+    table, kg = made("whole", [of_class("a", "A")]), tmp_path / "kg"
+    index(tmp_path / "t.ofn", tmp_path / "none.nt", kg)
+    call = ("check", "--engine", "spark", "--store", kg, "--changes", f"table:{table}", "--commit", "-q")
+    refused = command(*call)
+    assert refused.returncode == 2
+    # The command that the message gives.
+    begin = shlex.split(refused.stderr.partition(": shiq ")[2])
+    assert begin[:3] == ["check", "--engine", "spark"] and command(*begin, "-q").returncode == 0
+    lake.sql(f"INSERT INTO {table} VALUES ('<urn:b>', '{TYPE}', '<urn:A>', NULL)")
+    assert command(*call).returncode == 0 and command(*call).returncode == 0
+    lines = set(command("export", "--store", kg).stdout.splitlines())
+    assert lines == {f"<urn:{name}> {TYPE} <urn:A> ." for name in "ab"}
+    if table.startswith("ice."):
+        # Another one of that name.
+        lake.sql(f"DROP TABLE {table}")
+        lake.sql(f"CREATE TABLE {table} ({SCHEMA}) USING iceberg")
+        lake.createDataFrame([of_class("c", "A")], SCHEMA).coalesce(1).writeTo(table).append()
+        refused = command(*call)
+        assert refused.returncode == 4 and "has expired, or is of another table" in refused.stderr
 
 
 def test_delta_tables_with_deletion_vectors_tell_their_changes_by_their_path(lake: SparkSession, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -129,10 +130,11 @@ def check(
             taken = session.taken if session else {}
             batch = _changes(changes, from_version, after_version, to_version, settings, taken)
             if batch is None:
+                on_spark = " --engine spark" if settings["engine"] == "spark" else ""
                 raise UsageError(
                     f"{store} has taken no version of {changes} that it could go on from",
                     "Say once where to begin, 0 for all of its rows: "
-                    f"shiq check --store {store} --changes {changes} --from-version 0 --commit",
+                    f"shiq check{on_spark} --store {quote(str(store))} --changes {quote(changes)} --from-version 0 --commit",
                 )
             inputs.update(from_version=str(batch.first), to_version=str(batch.last))
             if session is None:

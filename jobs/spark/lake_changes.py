@@ -65,7 +65,7 @@ def lake_changes(
     table: str, options: Options, first: int | None = None, last: int | None = None, *, after: int | None = None
 ) -> LakeChanges:
     """The changes that the versions from ``first`` on, or those after ``after``, made up to ``last`` (None: the newest), of the
-    table that `table:NAME` names.
+    table that `table:NAME` names. ``first`` 0 is the first snapshot of Iceberg's, too.
 
     Raises: InputError where Spark knows no such table or versions, or a version is gone.
     """
@@ -73,6 +73,8 @@ def lake_changes(
     try:
         known, newest = _known(session, table)
         kept = _kept(session, known, newest)
+        if first == 0 and known.format == "iceberg":
+            first = kept[1]
         at = _place(kept, table, after) if first is None else _place([*kept, kept[-1] + 1], table, first) - 1
         end = _place(kept, table, newest if last is None else last)
         if end < at:
