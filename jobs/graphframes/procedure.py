@@ -67,10 +67,13 @@ class _Rounds:
         names = rules.rules.names
         literals = [2 * i + sign for i in range(names.bit_length()) if names >> i & 1 for sign in (0, 1)]
         #: What the rules ask of what is asserted.
-        self._asserted = tables.asserted().filter(F.col("literal").isin(literals))
-        #: The elements of A of which the batch asserts something more than role assertions.
+        asserted = tables.files.write("asserted", tables.asserted().filter(F.col("literal").isin(literals)))
+        self._asserted = tables.named(asserted, id="node")
+        # What A alone asserts, at its elements of which the batch asserts something more than role assertions.
         touched = tables.old_named(frame(tables.spark, {"node": changed}), id="node").select("id").distinct()
-        self._changed = tables.files.write("changed", touched)
+        old = tables.old_named(asserted.filter("NOT inserted"), id="node").join(touched, "id", "left_semi")
+        before = touched.join(_labels(old, "before"), "id", "left").withColumn("before", F.coalesce("before", F.lit("")))
+        self._before = tables.files.write("before", before)
 
     def run(self, told: Ints) -> tuple[DataFrame, DataFrame]:
         """(id, round) of those that enter, with the round in which they do, and the role assertions that were dealt with. Stops
@@ -119,11 +122,8 @@ class _Rounds:
         tables = self.tables
         rows = tables.named(rows, src="subject", dst="object")
         rows = tables.old_named(rows, old_src="subject", old_dst="object")
-        said = tables.named(self._asserted, id="node")
-        now = _labels(said.join(_ids(rows, "src", "dst"), "id", "left_semi"), "label")
-        old = tables.old_named(self._asserted.filter("NOT inserted"), id="node")
-        before = self._changed.join(_labels(old.join(self._changed, "id", "left_semi"), "before"), "id", "left")
-        before = before.withColumn("before", F.coalesce("before", F.lit("")))
+        now = _labels(self._asserted.join(_ids(rows, "src", "dst"), "id", "left_semi"), "label")
+        before = self._before
         for end in ("src", "dst"):
             rows = rows.join(now.withColumnsRenamed({"id": end, "label": f"label_{end}"}), end, "left")
             rows = rows.join(before.withColumnsRenamed({"id": f"old_{end}", "before": f"before_{end}"}), f"old_{end}", "left")
