@@ -17,6 +17,7 @@ from jobs.spark.events import TaskCost, costs, table, total
 from shiq.check import check_insertions, index, open_store
 from shiq.errors import InputError
 from shiq.result import Result
+from tests.command_line import shiq
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -178,5 +179,32 @@ def test_a_submitted_index_and_gate_do_what_the_commands_do(tmp_path: Path) -> N
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == code, done.stdout + done.stderr
     with open_store(tmp_path / "kg") as session:
-        assert session._store.snapshot == 2
+        assert session.identity[1] == 2
     assert "urn:rex" in (tmp_path / "good.nt").read_text() and "urn:tom" in (tmp_path / "bad.nt").read_text()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("brings", ["deletions", "expressions"])
+def test_a_gate_on_spark_that_commits_looks_for_hints_afterwards(brings: str, tmp_path: Path, spark: object) -> None:
+    """When the commit has closed the store that the batch was checked against."""
+    kind, negative = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "<http://www.w3.org/2002/07/owl#"
+    gone = f"<urn:sam> {kind} <urn:Cat> .\n"
+    (tmp_path / "t.ofn").write_text(
+        "Ontology(DisjointClasses(<urn:Cat> <urn:Dog>) Declaration(ObjectProperty(<urn:likes>)) Declaration(Class(<urn:Cow>)))"
+    )
+    (tmp_path / "base.nt").write_text(f"<urn:tom> {kind} <urn:Cat> .\n{gone}")
+    (tmp_path / "gone.nt").write_text(gone)
+    expression = (
+        f"_:n {kind} {negative}NegativePropertyAssertion> .\n_:n {negative}sourceIndividual> <urn:rex> .\n"
+        f"_:n {negative}assertionProperty> <urn:likes> .\n_:n {negative}targetIndividual> <urn:tom> .\n"
+    )
+    more = expression if brings == "expressions" else ""
+    (tmp_path / "batch.nt").write_text(f"<urn:tom> {kind} <urn:Dog> .\n<urn:rex> {kind} <urn:Dog> .\n{more}")
+    assert index(tmp_path / "t.ofn", tmp_path / "base.nt", tmp_path / "kg").verdict.value == "consistent"
+    given = ["gate", "--engine", "spark", "--store", "kg", "--insert", "batch.nt", "--mode", "split", "--quarantine", "bad.nt"]
+    deleted = ["--delete", "gone.nt"] if brings == "deletions" else []
+    done = shiq(*given, *deleted, "--commit", "-q", cwd=tmp_path)
+    assert done.returncode == 5, done.stderr
+    assert "urn:tom" in (tmp_path / "bad.nt").read_text() and "urn:rex" not in (tmp_path / "bad.nt").read_text()
+    with open_store(tmp_path / "kg") as session:
+        assert session.identity[1] == 2

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class SparkAddSet:
     """A_add, group by group in executors; written out when it is asked for. Individuals are looked up by the engine `local`.
-    ``owner``: whose store is read then; a temporary one goes with it, so it is held on to here though nothing asks it."""
+    ``brings_clauses``: the batch has complex assertions. ``owner``: whose store is read then; a temporary one goes with it, so it
+    is held on to here though nothing asks it."""
 
     batch: BatchGroups
     closed: ClosedBatch
@@ -38,11 +39,13 @@ class SparkAddSet:
     owner: SparkKnowledgeBase
     decider: Decider
     gone: BatchRows | None
+    brings_clauses: bool
 
     @property
     def patch(self) -> Patch | None:
         """By what the batch is accepted under the criterion `model`, made once more, on the driver, for a commit to renew N from;
         None under other criteria, or if it is not accepted here."""
+        _ = self.tbox  # a gate reads it when the commit has closed the store
         if self.batch.plan.criterion != MODEL:
             return None
         found, answers = self.local.patched(*self._on_the_driver, inquiry_until(self.decider, None))
@@ -62,10 +65,11 @@ class SparkAddSet:
         """The engine `local`'s of the same batch, for what is asked of single individuals."""
         return self.local.add_set(*self._on_the_driver)
 
-    @property
+    @cached_property
     def tbox(self) -> ClausalTBox:
-        """The clauses of T. What a batch brings by class expressions is worked out by the engine `local`, from the store."""
-        return self._local.tbox if self.batch.plan.whole else self.local.index.calculus.tbox
+        """The clauses of T; with those of the batch, or by another criterion, as the engine `local` works them out."""
+        is_own = self.brings_clauses or self.batch.plan.criterion not in ("clausal", MODEL)
+        return self._local.tbox if is_own else self.local.index.calculus.tbox
 
     def about_all(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]:
         """See `abox_ops.engine.AddSet.about_all`."""

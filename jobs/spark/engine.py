@@ -203,7 +203,7 @@ class SparkKnowledgeBase:
         clock.stage("explaining")
         found = Findings(
             criterion=options.criterion,
-            add_set=SparkAddSet(batch, closed, self.local, self, replace(decider, audit=None), gone),
+            add_set=SparkAddSet(batch, closed, self.local, self, replace(decider, audit=None), gone, bool(added.others.complex)),
             modules=Lazily(total.contradictory + total.modules, lambda: batch.modules(closed.joint)),
             module_count=total.modules,
             contradictory=total.contradictory,
