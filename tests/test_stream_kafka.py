@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -201,3 +203,61 @@ def test_spark_reads_a_topic_and_writes_to_one(address: str, tmp_path: Path) -> 
             assert done.returncode == 1, done.stderr.decode()[-3000:]
         found.append(sorted(record.text for record in open_source(out).read(False)))
     assert found[0] == found[1] and found[0]
+
+
+def _consistency(asked: Sequence[Any], log: Path) -> subprocess.CompletedProcess[str]:
+    """A run of its own process; Spark keeps its events in ``log``."""
+    logged = f"--conf spark.eventLog.enabled=true --conf spark.eventLog.dir={log} pyspark-shell"
+    return subprocess.run(
+        [sys.executable, "-m", "shiq", "stream", "consistency", *map(str, asked)],
+        cwd=ROOT,
+        env={**os.environ, "PYSPARK_SUBMIT_ARGS": logged},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_a_broker_that_asks_for_a_password_is_read_and_nothing_shows_it(tmp_path: Path) -> None:
+    """By both engines, the password from a file; and what is begun is what was asked for."""
+    secret, events = uuid4().hex, [json.dumps({"t": t, "triples": []}) for t in range(40)]
+    (tmp_path / "password").write_text(f"{secret}\n")
+    (tmp_path / "o.ofn").write_text("Ontology(<urn:o> SubClassOf(<urn:A> <urn:B>))")
+    (tmp_path / "kafka").mkdir()
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "me"}
+    with broker(tmp_path / "kafka", secret) as address:
+        producer = confluent_kafka.Producer({"bootstrap.servers": address, **login, "sasl.password": secret})
+        for event in events:
+            producer.produce("events", event.encode())
+        assert producer.flush(30) == 0
+        options = [f"kafka.{key}={value}" for key, value in login.items()]
+        options += [f"kafka.sasl.password=file:{tmp_path}/password", 'startingOffsets={"events": {"0": 7}}']
+        counted = []
+        for engine, more in (("local", []), ("spark", ["maxOffsetsPerTrigger=10"])):
+            (tmp_path / engine / "log").mkdir(parents=True)
+            asked: list[Any] = [
+                "--tbox",
+                tmp_path / "o.ofn",
+                "--window",
+                "3",
+                "--source",
+                f"kafka://{address},127.0.0.1:1/events",
+            ]
+            asked += [word for option in (*options, *more) for word in ("--source-option", option)]
+            asked += ["--engine", engine, "--checkpoint", tmp_path / engine / "state", "--out", tmp_path / engine / "rows"]
+            asked += ["--rejects", tmp_path / engine / "rejects", "--json", tmp_path / engine / "result.json", "-v"]
+            done = _consistency(asked, tmp_path / engine / "log")
+            assert done.returncode == 0, done.stderr
+            (tmp_path / engine / "said").write_text(done.stdout + done.stderr)
+            counted.append(json.loads((tmp_path / engine / "result.json").read_text())["statistics"]["events"])
+            wrong = [f"kafka.sasl.password={secret}x" if "password" in word else word for word in map(str, asked[:-2])]
+            wrong[wrong.index("--checkpoint") + 1] = str(tmp_path / engine / "other")
+            done = _consistency([*wrong, "-v"], tmp_path / engine / "log")
+            assert done.returncode == 4, done.stderr
+            assert "Authentication failed" in done.stderr
+            (tmp_path / engine / "refused").write_text(done.stdout + done.stderr)
+    assert counted == [33, 33]
+    files = [file for engine in ("local", "spark") for file in (tmp_path / engine).rglob("*") if file.is_file()]
+    assert any("log" in file.parts for file in files) and any("offsets" in file.parts for file in files)
+    assert [file for file in files if secret.encode() in file.read_bytes()] == []

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
+from traceback import format_exception
 from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from pyspark.errors import PySparkException
@@ -32,6 +33,7 @@ from jobs.streaming.sources import chunked, incoming, is_kafka
 from jobs.streaming.stages import LAST, STATE, finishing, staged
 from shiq.errors import OperationalError, ShiqError
 from streams.front.checkpoint import CheckpointContent
+from streams.front.kafka_options import NO_OPTIONS, KafkaOptions
 from streams.front.run import StreamRun
 
 #: Seconds between looks whether Ctrl-C was pressed.
@@ -85,6 +87,7 @@ class Batches:
     targets: Sequence[str]
     format: str = "auto"
     batch_bytes: int = BATCH_BYTES
+    options: KafkaOptions = NO_OPTIONS
     batch: int = -1
     moment: Moment = field(default_factory=Moment)
     positions: dict[str, int] = field(default_factory=dict)
@@ -122,7 +125,10 @@ class Batches:
                             raise
                 return self.finish(folder, system) if self.batch >= 0 else []
         except PySparkException as error:
-            raise self.failed or OperationalError(f"Spark: {_reason(error)}", "Look at what Spark's log says.") from error
+            whole = "".join(format_exception(error))  # some errors of Spark show a plan, which has options of sources
+            shown = error if self.options.hide(whole) == whole else None
+            said = self.options.hide(_reason(error))
+            raise self.failed or OperationalError(f"Spark: {said}", "Look at what Spark's log says.") from shown
         finally:
             system.destroy()
 
@@ -139,7 +145,7 @@ class Batches:
 
     def incoming(self, *, follow: bool) -> DataFrame:
         """What is to be read."""
-        how: dict[str, Any] = {"format": self.format, "follow": follow, "batch": self.batch_bytes}
+        how: dict[str, Any] = {"format": self.format, "follow": follow, "batch": self.batch_bytes, "options": self.options}
         return incoming(self.session, self.targets, self.positions, **how)
 
     @contextmanager

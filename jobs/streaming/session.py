@@ -16,6 +16,7 @@ from jobs.streaming.pieces import BATCH_BYTES
 from jobs.streaming.query import Batches, Face, Query, R_co
 from jobs.streaming.sources import is_kafka
 from shiq.errors import OperationalError
+from streams.front.kafka_options import NO_OPTIONS, SECRET, KafkaOptions
 from streams.front.run import StreamRun
 
 #: Names Kafka's connector for Spark: a jar, several (by commas), or a folder of them.
@@ -33,6 +34,8 @@ _SETTINGS: Final = {
     # A row between stages is a part of a chunk, and may be large.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
 }
+#: Which options of sources plans do not show.
+_HIDDEN: Final = "spark.sql.redaction.options.regex"
 
 
 def on_spark(
@@ -46,8 +49,10 @@ def on_spark(
     master: str | None = None,
     session: SparkSession | None = None,
     batch_bytes: int = BATCH_BYTES,
+    options: KafkaOptions = NO_OPTIONS,
 ) -> R_co:
-    """What `StreamRun.drive` gives of a system, by Spark Structured Streaming; ``session``: one that is there.
+    """What `StreamRun.drive` gives of a system, by Spark Structured Streaming; ``session``: one that is there; ``options``: of
+    topics.
 
     Raises: UsageError, InputError, OperationalError.
     """
@@ -55,7 +60,7 @@ def on_spark(
     if session is None:
         session, started = streaming_session(master, kafka=is_kafka(targets), follow=follow)
     try:
-        rows = batches(session, face, system, run, targets, format, batch_bytes).drive(follow=follow)
+        rows = batches(session, face, system, run, targets, format, batch_bytes, options).drive(follow=follow)
     finally:
         if started:
             stop(session)
@@ -76,6 +81,7 @@ def streaming_session(master: str | None = None, *, kafka: bool = False, follow:
     own = session.newSession()
     for name, value in _SETTINGS.items():
         own.conf.set(name, value)
+    own.conf.set(_HIDDEN, f"{own.conf.get(_HIDDEN)}|{SECRET}")
     if str(own.sparkContext.master).startswith("local") or own.conf.get(TASKS, None):
         # Each task of a stage with state opens and commits a store of its own.
         own.conf.set("spark.sql.shuffle.partitions", str(width_of(own)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import reduce
 from typing import Any
 
@@ -19,6 +20,7 @@ from jobs.streaming.pieces import BATCH_BYTES, PIECES, Piece, Unit, advanced, be
 from jobs.streaming.shipped import ShippedValue
 from shiq.errors import UsageError
 from streams.front.kafka import kafka_address
+from streams.front.kafka_options import NO_OPTIONS, KafkaOptions
 from streams.front.record import Record
 from streams.front.run import COLLECTING
 
@@ -113,7 +115,12 @@ def _batches(rows: Iterator[tuple[int, str, bytes]]) -> Iterator[pa.RecordBatch]
 
 
 def is_kafka(targets: Sequence[str]) -> bool:
-    """Whether they are topics. Raises: UsageError for what Spark cannot read twice, or not side by side."""
+    """Whether they are topics."""
+    return bool(targets) and targets[0].startswith("kafka://")
+
+
+def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) -> None:
+    """Raises: UsageError for what Spark cannot read twice, or not side by side, or with ``options``."""
     if once := next((target for target in targets if target == "-" or target.startswith(_READ_ONCE)), None):
         raise UsageError(
             f"{once} can be read once only, and Spark reads again what a task has lost: one machine, or Kafka or a folder",
@@ -125,7 +132,8 @@ def is_kafka(targets: Sequence[str]) -> bool:
             "files and topics in one run on Spark have no order",
             "Give files and tables, or topics; or leave out --engine spark.",
         )
-    return bool(topics)
+    for target in topics:
+        options.for_spark(kafka_address(target)[1])
 
 
 def incoming(
@@ -136,18 +144,20 @@ def incoming(
     format: str = "auto",
     follow: bool = False,
     batch: int = BATCH_BYTES,
+    options: KafkaOptions = NO_OPTIONS,
 ) -> DataFrame:
-    """All that ``targets`` have, from ``positions`` on, about ``batch`` bytes at once: pieces, or messages.
+    """All that ``targets`` have, from ``positions`` on, about ``batch`` bytes at once: pieces, or messages by ``options``.
 
     Raises: UsageError, InputError.
     """
+    check_targets(targets, options)
     if is_kafka(targets):
-        return reduce(DataFrame.unionAll, (_topic(session, number, target) for number, target in enumerate(targets)))
+        return reduce(DataFrame.unionAll, (_topic(session, number, target, options) for number, target in enumerate(targets)))
     units(targets, format, follow=follow)  # what is wrong with them is said here
     session.dataSource.register(Pieces)
-    options = {"targets": json.dumps(list(targets)), "positions": json.dumps(positions), "batch": str(batch)}
-    options |= {"format": format, "follow": "yes" if follow else ""}
-    return session.readStream.format(Pieces.name()).options(**options).load()
+    how = {"targets": json.dumps(list(targets)), "positions": json.dumps(positions), "batch": str(batch)}
+    how |= {"format": format, "follow": "yes" if follow else ""}
+    return session.readStream.format(Pieces.name()).options(**how).load()
 
 
 def chunked(frame: DataFrame, targets: Sequence[str], system: ShippedValue[Any], rows: ChunkRows = rows_of) -> DataFrame:
@@ -156,9 +166,20 @@ def chunked(frame: DataFrame, targets: Sequence[str], system: ShippedValue[Any],
     return frame.mapInArrow(parse, COLUMNS)
 
 
-def _topic(session: SparkSession, number: int, target: str) -> DataFrame:
+def _topic(session: SparkSession, number: int, target: str, options: KafkaOptions) -> DataFrame:
     broker, topic = kafka_address(target)
-    options = {"kafka.bootstrap.servers": broker, "subscribe": topic, "startingOffsets": "earliest"}
-    reader = session.readStream.format("kafka").options(**options, maxOffsetsPerTrigger=str(_OFFSETS))
+    how = {"startingOffsets": "earliest", "maxOffsetsPerTrigger": str(_OFFSETS), **options.for_spark(topic)}
+    _check_client(session, how)
+    how |= {"kafka.bootstrap.servers": broker, "subscribe": topic}
     named = (lit(number).alias("number"), lit(f"kafka://{broker}/{topic}").alias("name"))
-    return reader.load().select(*named, "partition", "offset", "value")
+    return session.readStream.format("kafka").options(**how).load().select(*named, "partition", "offset", "value")
+
+
+def _check_client(session: SparkSession, how: Iterable[str]) -> None:
+    """Raises: UsageError for a setting that Java's client does not know, and would pass over."""
+    if given := {key.removeprefix("kafka.") for key in how if key.startswith("kafka.")}:
+        java: Any = session._jvm
+        known = set(java.org.apache.kafka.clients.consumer.ConsumerConfig.configNames())
+        if unknown := sorted(given - known):
+            near = get_close_matches(unknown[0], known, 1, 0)[0]
+            raise UsageError(f"Kafka's client knows no {unknown[0]}", f"Did you mean --source-option kafka.{near}?")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from shiq.errors import OperationalError, UsageError
+from streams.front.kafka_options import EARLIEST, LATEST, NO_OPTIONS, KafkaOptions
 from streams.front.record import Record
 
 #: Seconds that a broker is waited for.
@@ -20,12 +21,24 @@ _SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda error: None
 
 
 def kafka_address(target: str) -> tuple[str, str]:
-    """Broker and topic of ``kafka://HOST:PORT/TOPIC``. Raises: UsageError."""
-    found = urlsplit(target)
-    topic = found.path.strip("/")
-    if not found.hostname or not found.port or not topic or "/" in topic:
-        raise UsageError(f"{target}: not the address of a topic", "Write kafka://HOST:PORT/TOPIC.")
-    return f"{found.hostname}:{found.port}", topic
+    """Brokers and topic of ``kafka://HOST:PORT,HOST:PORT/TOPIC``. Raises: UsageError."""
+    hosts, _, topic = target.removeprefix("kafka://").partition("/")
+    topic = topic.strip("/")
+    if "@" in hosts:
+        raise UsageError(
+            "an address of a topic with a user in it", "Say --source-option kafka.sasl.username=… kafka.sasl.password=env:NAME."
+        )
+    if not topic or "/" in topic or not all(map(_is_broker, hosts.split(","))):
+        raise UsageError(f"{target}: not the address of a topic", "Write kafka://HOST:PORT/TOPIC, or HOST:PORT,HOST:PORT.")
+    return hosts.lower(), topic
+
+
+def _is_broker(text: str) -> bool:
+    try:
+        found = urlsplit(f"//{text}")
+        return bool(found.hostname and found.port) and not (found.path or found.query or found.fragment)
+    except ValueError:
+        return False
 
 
 def _library() -> Any:
@@ -37,11 +50,15 @@ def _library() -> Any:
 
 
 class KafkaSource:
-    """The records of a topic, partition by partition as they come; position: the next offset of each partition."""
+    """The records of a topic, partition by partition as they come; position: the next offset of each partition.
 
-    def __init__(self, broker: str, topic: str) -> None:
+    ``options``: the client's settings, and where to begin. Raises: UsageError for what they cannot say to this client."""
+
+    def __init__(self, broker: str, topic: str, options: KafkaOptions = NO_OPTIONS) -> None:
         self.name, self.broker, self.topic = f"kafka://{broker}/{topic}", broker, topic
+        self.options, self.settings, self.starts = options, options.for_process(), options.starts(topic)
         self.position: dict[str, int] = {}
+        self.refusal = ""
 
     def read(self, follow: bool) -> Iterator[Record]:
         """Without ``follow`` up to the offsets that the topic ends with now."""
@@ -49,29 +66,49 @@ class KafkaSource:
         settings = {
             "bootstrap.servers": self.broker,
             "group.id": "shiq",
+            **self.settings,
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "enable.partition.eof": not follow,
             **_SILENT,
+            "error_cb": lambda error: self._hear(kafka.KafkaError, error),
         }
-        consumer = kafka.Consumer(settings)
+        try:
+            consumer = kafka.Consumer(settings)
+        except kafka.KafkaException as error:
+            # Not with its cause, which may show a value.
+            raise UsageError(f"{self.name}: {self._reason(error)}", "Look at what --source-option says.") from None
         try:
             yield from self._read(kafka, consumer, follow)
         except kafka.KafkaException as error:
+            consumer.poll(0)  # hears why, if the library knows
             raise OperationalError(
-                f"{self.name}: {error.args[0].str()}", "See that the broker runs and has the topic."
-            ) from error
+                f"{self.name}: {self._reason(error)}", "See that the broker runs, has the topic, and lets you read it."
+            ) from None
         finally:
             consumer.close()
+
+    def _reason(self, error: Any) -> str:
+        return self.options.hide(self.refusal or error.args[0].str())
+
+    def _hear(self, codes: Any, error: Any) -> None:
+        """Remembers why a broker lets nobody in: what fails in the end is only that it does not answer."""
+        if error.code() in (codes._AUTHENTICATION, codes._SSL):
+            self.refusal = error.str()
 
     def _read(self, kafka: Any, consumer: Any, follow: bool) -> Iterator[Record]:
         metadata = consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic]
         if metadata.error is not None:
             raise OperationalError(f"{self.name}: {metadata.error.str()}", "Create the topic first.")
-        ends, assigned = {}, []
+        ends, assigned, starts = {}, [], self._starts(metadata.partitions)
         for partition in metadata.partitions:
             low, high = _ends(kafka, consumer, self.topic, partition)
-            at = max(self.position.get(str(partition), low), low)
+            first = {EARLIEST: low, LATEST: high}.get(starts[partition], starts[partition])
+            if not low <= first <= high:
+                raise OperationalError(
+                    f"{self.name}/{partition}: startingOffsets says {first}, and there are {low} to {high}", "Say one of these."
+                )
+            at = max(self.position.get(str(partition), first), low)
             self.position[str(partition)] = at
             if at < high:
                 ends[partition] = high
@@ -92,6 +129,18 @@ class KafkaSource:
                 if not follow and offset + 1 >= ends[partition]:
                     del ends[partition]
                 yield Record(f"{self.name}/{partition}", offset, message.value() or b"")
+
+    def _starts(self, partitions: Iterable[int]) -> dict[int, int]:
+        """Where partitions are begun; one that is new in a run that goes on, with its first record. Raises: OperationalError."""
+        starts = EARLIEST if self.position else self.starts
+        if isinstance(starts, int):
+            return dict.fromkeys(partitions, starts)
+        if starts.keys() != set(partitions):
+            raise OperationalError(
+                f"{self.name}: startingOffsets names the partitions {sorted(starts)}, and there are {sorted(partitions)}",
+                f"Name each of them once; {EARLIEST} is its first offset, {LATEST} its next.",
+            )
+        return starts
 
 
 class KafkaSink:

@@ -21,6 +21,7 @@ from shiq.packed import MAGIC_BYTES, packing_of
 from shiq.sources import FileSource, TableSource, table_kind
 from streams.front.event import EventError, time_of
 from streams.front.kafka import KafkaSource, kafka_address
+from streams.front.kafka_options import NO_OPTIONS, KafkaOptions
 from streams.front.record import Record
 
 #: Bytes of a line, at most; a longer one is told and passed over, so that no line fills the memory.
@@ -41,16 +42,16 @@ class Source(Protocol):
         """The records behind ``position``; with ``follow`` those to come too. Raises: InputError, OperationalError."""
 
 
-def open_source(target: str, unit: str = "sec", format: str = "auto") -> Source:
+def open_source(target: str, unit: str = "sec", format: str = "auto", options: KafkaOptions = NO_OPTIONS) -> Source:
     """The source that ``target`` names: a file, a folder, ``-``, a table, ``kafka://HOST:PORT/TOPIC``, ``socket://HOST:PORT``.
-    ``format``: ``table``, ``auto`` (a table where it looks like one), or any other for lines.
+    ``format``: ``table``, ``auto`` (a table where it looks like one), or any other for lines; ``options``: of a topic.
 
     Raises: InputError for a file that is not there, UsageError for an address that is none.
     """
     if target == "-":
         return Pipe()
     if target.startswith("kafka://"):
-        return KafkaSource(*kafka_address(target))
+        return KafkaSource(*kafka_address(target), options)
     if target.startswith("socket://"):
         return Socket(target)
     if "://" in target:

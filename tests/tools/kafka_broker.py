@@ -26,8 +26,8 @@ _JARS = Path(__file__).with_suffix(".txt")
 _SECONDS = 60.0
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners={protocol}://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners={protocol}://127.0.0.1:{port}
 controller.listener.names=CONTROLLER
 controller.quorum.voters=1@127.0.0.1:{controller}
 log.dirs={logs}
@@ -35,6 +35,14 @@ offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 log.retention.ms=-1
+"""
+#: What more a broker has that asks the user ``me`` for a password.
+_PASSWORD = """listener.security.protocol.map=SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+security.inter.broker.protocol=SASL_PLAINTEXT
+sasl.mechanism.inter.broker.protocol=PLAIN
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \
+  username="me" password="{password}" user_me="{password}";
 """
 
 
@@ -52,11 +60,15 @@ def absent() -> str:
 
 
 @contextmanager
-def broker(folder: Path) -> Iterator[str]:
-    """Runs a broker that keeps its data in ``folder``; gives its address. Raises: OperationalError where it does not start."""
+def broker(folder: Path, password: str = "") -> Iterator[str]:
+    """Runs a broker that keeps its data in ``folder``; gives its address. With a ``password`` it lets in the user ``me`` alone.
+
+    Raises: OperationalError where it does not start."""
     port, controller = _free(), _free()
     properties = folder / "server.properties"
-    properties.write_text(_PROPERTIES.format(port=port, controller=controller, logs=folder / "logs"))
+    protocol = "SASL_PLAINTEXT" if password else "PLAINTEXT"
+    text = _PROPERTIES.format(protocol=protocol, port=port, controller=controller, logs=folder / "logs")
+    properties.write_text(text + (_PASSWORD.format(password=password) if password else ""))
     java = ["java", "-Xmx256m", "-cp", f"{jars()}/*"]
     cluster = uuid.uuid4().hex[:22]
     subprocess.run(

@@ -24,6 +24,7 @@ from streams.consistency.negative_inclusions import GROUPINGS
 from streams.consistency.plan import ASSUMPTIONS, STRATEGIES
 from streams.front.arrivals import Arrivals
 from streams.front.event import UNITS
+from streams.front.kafka_options import NO_OPTIONS, KafkaOptions, read_options
 from streams.front.lateness import EventClock
 from streams.front.rejects import RejectLog
 from streams.front.run import StreamRun, started
@@ -53,6 +54,7 @@ class Feed:
     quiet: bool
     verbose: bool
     require_nonempty: bool
+    options: KafkaOptions
 
     def started(
         self, settings: Mapping[str, str], made: Mapping[str, Source] | None = None, **more: str | None
@@ -65,18 +67,26 @@ class Feed:
         if self.json_file == "-":
             targets["out"] = None if self.out == "-" else self.out
             share_no_stdout([("--json", "-"), *((f"--{name}", target) for name, target in targets.items())])
+        if self.options.settings and not any(name.startswith("kafka://") for name in self.sources):
+            raise UsageError(
+                "--source-option is about topics, and no --source is one", "Leave it out, or name kafka://HOST:PORT/TOPIC."
+            )
+        options = self.options
         if self.engine == "spark":
-            from jobs.streaming.sources import is_kafka
+            from jobs.streaming.sources import check_targets
 
-            is_kafka(self.sources)  # what Spark cannot read side by side is said before outputs are begun
-        sources = [(made or {}).get(name) or open_source(name, self.unit, self.format) for name in self.sources]
-        return started(sources, targets, self.checkpoint, {**own, **settings}, self._status())
+            check_targets(self.sources, options)  # what Spark cannot read is said before outputs are begun
+            options = NO_OPTIONS  # Spark reads
+        sources = [(made or {}).get(name) or open_source(name, self.unit, self.format, options) for name in self.sources]
+        settings = {**own, **self.options.changing, **settings}
+        return started(sources, targets, self.checkpoint, settings, self._status())
 
     def on_spark(self, run: StreamRun, face: Any, **how: Any) -> Any:
         """What comes of ``run`` by Spark Structured Streaming; ``face``, ``how``: see `jobs.streaming.session.on_spark`."""
         from jobs.streaming.session import on_spark
 
-        return on_spark(face, run, self.sources, format=self.format, follow=self.follow, master=self.master, **how)
+        how |= {"format": self.format, "follow": self.follow, "master": self.master, "options": self.options}
+        return on_spark(face, run, self.sources, **how)
 
     def _status(self) -> Status:
         """How a followed run goes, on stderr: in a moving line on a terminal, unless rows are shown there too."""
@@ -147,6 +157,15 @@ def _feed_options(formats: tuple[str, ...], unit: str, required: bool) -> tuple[
             required=required,
             help="Where events come from: a file of JSON lines, a folder, -, a Parquet or Delta table, kafka://HOST:PORT/TOPIC, "
             "socket://HOST:PORT; repeatable.",
+        ),
+        click.option(
+            "--source-option",
+            "options",
+            multiple=True,
+            metavar="KEY=VALUE",
+            callback=lambda context, parameter, texts: read_options(texts),
+            help="How topics are read, as Spark's connector names it: startingOffsets, maxOffsetsPerTrigger, "
+            "kafka.security.protocol, …; a password as env:NAME or file:PATH; repeatable.",
         ),
         click.option("--format", type=Nearest(list(formats)), default=formats[0], show_default=True, help="What sources hold."),
         click.option(
