@@ -19,7 +19,7 @@ from tests.command_line import shiq
 
 #: Parameters whose values are texts and name no place, by command where one name is both.
 TEXTS = {"heap", "master", "individual", "owner", "peers", "criteria", "engines", "universities", "variants", "batches"}
-TEXTS |= {"stream", "capacity", "max_quarantine", "only", "why", "eps", "cut", "audit", "options"}
+TEXTS |= {"stream", "capacity", "max_quarantine", "only", "why", "eps", "cut", "audit", "options", "vocabulary"}
 MAPPING = (
     "@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix rml: <http://semweb.mmlab.be/ns/rml#> . "
     "@prefix ql: <http://semweb.mmlab.be/ns/ql#> . @prefix : <urn:t#> .\n"

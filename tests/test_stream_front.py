@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +27,7 @@ from streams.front.arrivals import Arrivals
 from streams.front.checkpoint import POINTS, Checkpoint, CheckpointContent, Pace, checkpointing, packed, unpacked
 from streams.front.event import EventError, parse_event
 from streams.front.input import Input
-from streams.front.kafka import _ends
+from streams.front.kafka import KafkaSource, _ends
 from streams.front.lateness import EventClock
 from streams.front.record import Record
 from streams.front.rejects import AHEAD, LATE, MALFORMED, RejectLog
@@ -502,3 +503,19 @@ def test_a_source_without_an_event_is_named_with_its_first_line(tmp_path: Path) 
         assert done.returncode == 4 and f"no line of {both} is an event (line 1: " in done.stderr, done.stderr
     done = shiq("stream", "rules", str(tmp_path / "r.lp"), *sources[:2])
     assert done.returncode == 4 and f"no line of {tmp_path / 'one.txt'} is an event or a line of atoms (line 1: " in done.stderr
+
+
+def test_records_that_were_deleted_before_they_were_read_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
+    source = KafkaSource("h:1", "topic")
+    source.position = {"0": 5}
+
+    class Consumer:
+        def list_topics(self, topic: str, timeout: float) -> SimpleNamespace:
+            return SimpleNamespace(topics={topic: SimpleNamespace(error=None, partitions=[0])})
+
+        def get_watermark_offsets(self, partition: object, timeout: float) -> tuple[int, int]:
+            return 9, 20
+
+    with pytest.raises(OperationalError, match="the records 5 to 8 were deleted before they were read"):
+        next(source._read(kafka, Consumer(), follow=False))

@@ -108,7 +108,12 @@ class KafkaSource:
                 raise OperationalError(
                     f"{self.name}/{partition}: startingOffsets says {first}, and there are {low} to {high}", "Say one of these."
                 )
-            at = max(self.position.get(str(partition), first), low)
+            at = self.position.get(str(partition), first)
+            if at < low:
+                raise OperationalError(
+                    f"{self.name}/{partition}: the records {at} to {low - 1} were deleted before they were read",
+                    "What they said is lost: begin anew without the checkpoint, and let the topic keep its records for longer.",
+                )
             self.position[str(partition)] = at
             if at < high:
                 ends[partition] = high
