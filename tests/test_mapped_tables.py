@@ -352,6 +352,19 @@ def test_blank_nodes_of_two_tables_are_two(folder: Path) -> None:
     assert result.verdict is Verdict.CONSISTENT and result.statistics.assertions == 2
 
 
+def test_iris_without_prefix_and_dollar_signs_are_written_plainly(folder: Path) -> None:
+    (folder / "x.yml").write_text(
+        "mappings: {m: {sources: [machines.csv~csv], s: '<d:$(id)>', po: [[<p:a>, 'US\\$ 5'], ['mailto:a@b', $5], "
+        "['http://x/y', 'tag:$(id)']]}}"
+    )
+    found, _ = lines_of(folder / "machines.csv", folder / "x.yml")
+    assert {x for x in found if "d:m1" in x} == {
+        '<d:m1> <p:a> "US$ 5" .',
+        '<d:m1> <mailto:a@b> "$5" .',
+        '<d:m1> <http://x/y> "tag:m1" .',
+    }
+
+
 # --- what is refused before data is read ----------------------------------------------------------
 
 
@@ -366,6 +379,24 @@ def test_blank_nodes_of_two_tables_are_two(folder: Path) -> None:
         (("machines.csv~csv", "machines.csv~xpath"), 5, "'xpath' is not known"),
         (("function: equal", "function: like"), 17, "the condition of a join is equal"),
         (("prefixes: {", "prefixes: {{"), 3, "no YAML"),
+        (("t:name", "tt:name"), 9, "did you mean the prefix 't'?"),
+        (("[a, t:Machine]", "[a, tt:Machine]"), 8, "did you mean the prefix 't'?"),
+        (("xsd:decimal", "xs:decimal"), 10, "did you mean the prefix 'xsd'?"),
+        (
+            ("    s: d:$(id)\n    po:\n      - [a, t:Machine]", "    s: dd:$(id)\n    po:\n      - [a, t:Machine]"),
+            6,
+            "prefix 'd'?",
+        ),
+        (("$(name)", "zz:$(name)~iri"), 9, "write <zz:> for an IRI"),
+        (("$(name)", "$name)"), 9, "is no reference at '$name)'"),
+        (("$(name)", '"$(name"'), 9, "is no reference at '$('"),
+        (("$(name)", '"$(name) $name"'), 9, "is no reference at '$n'"),
+        (("xsd:decimal", "$(name)"), 10, "a datatype by a reference"),
+        (("[[str1, $(machine)], [str2, $(id)]]", "{str1: $(machine), str2: $(id)}"), 17, "the parameters of equal are a list"),
+        (("[str2, $(id)]", "str2: $(id)"), 17, "the parameters of equal are a list"),
+        (("[str2, $(id)]", "[str2, $(id), s]"), 17, "the parameters of equal are a list"),
+        (("$(limit), xsd:decimal", "[]"), 10, "a list with nothing in it"),
+        (('d: "urn:d:"', 'd: "urn:d:", d: "urn:e:"'), 2, "'d' is there twice"),
     ],
 )
 def test_a_broken_mapping_ends_with_its_line_before_data_is_read(
@@ -385,6 +416,16 @@ def test_a_broken_mapping_ends_with_its_line_before_data_is_read(
         (('rr:parent "id"', 'rr:parent "nr"'), 9, "has no column 'nr'"),
         (("rr:predicate :limit ;", ""), 5, "needs a predicate and an object"),
         (("xsd:decimal ]", "xsd:decimal"), 5, ""),
+        ((":sensors rml:logicalSource", ":sensors rml:logicalSorce"), 6, "logicalSorce> is not known"),
+        ((":sensors rml:logicalSource", ":sensors rr:logicalTable"), 6, "logicalTable> is not known"),
+        (
+            (':sensors rml:logicalSource [ rml:source "sensors.csv" ; rml:referenceFormulation ql:CSV ] ;', ":sensors"),
+            7,
+            "has no rml:logical",
+        ),
+        ((":machines rml:logicalSource", ":other a rr:TriplesMap . :machines rml:logicalSource"), 2, "has no rml:logicalSource"),
+        ((":machines rml:logicalSource", ":lost rr:predicate :p ; rr:object :o .\n:machines rml:logicalSource"), 2, "leads to"),
+        ((":machines rml:logicalSource", ":lost rml:subjectMpa [] .\n:machines rml:logicalSource"), 2, "subjectMpa"),
     ],
 )
 def test_a_broken_rml_mapping_ends_with_its_line(folder: Path, change: tuple[str, str], line: int, what: str) -> None:
@@ -501,5 +542,5 @@ def test_reading_a_table_takes_as_much_memory_as_a_block_of_it(tmp_path: Path, m
 
     peak(100)
     assert peak(80_000) < 2 * peak(10_000)
-    blocks = list(row_blocks(TableSource(str(tmp_path / "x.csv"), TableKind.CSV, None), ["id"], Rejects("x")))
+    blocks = list(row_blocks(TableSource(str(tmp_path / "x.csv"), TableKind.CSV, tmp_path / "x.csv"), ["id"], Rejects("x")))
     assert max(len(block.lines) for block in blocks) == 1 << 10

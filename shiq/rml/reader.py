@@ -36,6 +36,8 @@ _KNOWN: Final[Mapping[str, frozenset[str]]] = {
     "join condition": frozenset(("child", "parent")),
 }
 _FORMULATIONS: Final = {"JSONPath": "json", "CSV": "csv", "SQL2008Query": "sql", "SQL2008Table": "sql"}
+#: The words of a triples map that no other node has.
+_TRIPLES_MAP: Final = _KNOWN["triples map"] - {"label"}
 #: How the name of a mapping in YARRRML ends.
 YAML: Final = (".yml", ".yaml")
 _STEP: Final = re.compile(r"\.?([^.\[\]'\"*?()@$]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]|\.?\[?(\*)\]?")
@@ -59,10 +61,18 @@ def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
         graph.setdefault(node, {}).setdefault(str(triples.terms[p]), []).append(triples.terms[o])
         lines.setdefault(node, line)
     reader = _Reader(graph, Path(path), lines)
-    names = [node for node, said in graph.items() if any(_local(p) == "logicalSource" for p in said)]
+    names = [node for node, said in graph.items() if _is_triples_map(said)]
     if not names:
         raise UsageError(f"{path} has no triples map", "A mapping has rml:logicalSource and rr:subjectMap.")
-    return {name: reader.triples_map(name) for name in sorted(names)}
+    found = {name: reader.triples_map(name) for name in sorted(names)}
+    reader.check_reached()
+    return found
+
+
+def _is_triples_map(said: Mapping[str, list[Any]]) -> bool:
+    """Whether a node is a triples map by its class, or by a word that such alone has."""
+    kinds = (_local(str(value)) for value in said.get(owl.RDF + "type", ()))
+    return "TriplesMap" in kinds or not _TRIPLES_MAP.isdisjoint(map(_local, said))
 
 
 def _local(iri: str) -> str:
@@ -78,6 +88,7 @@ class _Reader:
 
     def __init__(self, graph: Mapping[str, Mapping[str, list[Any]]], path: Path, lines: Mapping[str, int]) -> None:
         self.graph, self.path, self.form, self.lines, self.at = graph, path, "json", lines, 0
+        self.reached: set[str] = set()
 
     def _refuse(self, what: str) -> UsageError:
         return UsageError(f"{self.path}, line {self.at}: {what}", "docs/ENRICHMENT.md lists what of RML is known.")
@@ -85,6 +96,7 @@ class _Reader:
     def _node(self, node: Any, *kinds: str) -> dict[str, list[Any]]:
         """What is said of ``node``, by local names; only what its kinds may say."""
         self.at = self.lines.get(str(node), self.at)
+        self.reached.add(str(node))
         known = frozenset(name for kind in kinds for name in _KNOWN[kind])
         found: dict[str, list[Any]] = {}
         for iri, values in self.graph.get(str(node), {}).items():
@@ -104,6 +116,8 @@ class _Reader:
 
     def triples_map(self, name: str) -> TriplesMap:
         said = self._node(name, "triples map")
+        if "logicalSource" not in said:
+            raise self._refuse(f"the triples map {name} has no rml:logicalSource")
         source = self._source(self._one(said, "logicalSource", name))
         self.form = source.form
         node = self._one(said, "subjectMap", name)
@@ -116,6 +130,13 @@ class _Reader:
         classes = [] if node is None else self._node(node, "term map").get("class", [])
         pairs = tuple(pair for node in said.get("predicateObjectMap", []) for pair in self._pairs(node, self._is_new(name)))
         return TriplesMap(name, source, subject, tuple(sorted(map(str, classes))), pairs)
+
+    def check_reached(self) -> None:
+        """Raises: UsageError for a node with words of RML that no triples map leads to."""
+        for node, said in self.graph.items():
+            if node not in self.reached and (word := next((iri for iri in said if iri.startswith(_SPACES)), None)):
+                self.at = self.lines[node]
+                raise self._refuse(f"no triples map leads to {node}, which has <{word}>")
 
     def _is_new(self, name: str) -> bool:
         return any(iri.startswith(_NEW) for iri in self.graph[name])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -39,7 +40,11 @@ _CONDITION: Final = _known(function="function f", parameters="parameters pms")
 _FORMS: Final = {"csv": "csv", "jsonpath": "json"}
 _KINDS: Final = {"iri": "IRI", "literal": "Literal", "blank": "BlankNode"}
 _PREFIXES: Final = {"rdf": owl.RDF, "rdfs": owl.RDFS, "xsd": owl.XSD, "owl": owl.OWL}
-_REFERENCE: Final = re.compile(r"\$\(((?:\\.|[^)\\])*)\)")
+_REFERENCE: Final = re.compile(r"(?<!\\)\$\(((?:\\.|[^)\\])*)\)")
+#: What looks like a reference and is none; a dollar sign that is meant comes behind a backslash.
+_NO_REFERENCE: Final = re.compile(r"(?<!\\)\$(?:[^\s$()]*\)|[({A-Za-z_])")
+#: Schemes of IRIs without "//" that nobody takes for prefixes.
+_SCHEMES: Final = frozenset(("urn", "mailto", "tel", "sip"))
 _EQUAL: Final = re.compile(r"equal\(\s*str1\s*=\s*(\$\(.*?\))\s*,\s*str2\s*=\s*(\$\(.*?\))\s*\)")
 
 
@@ -86,6 +91,8 @@ class _Reader:
 
     def _items(self, node: Any) -> list[Any]:
         """The members of a list, or the one thing that stands for such."""
+        if node.id == "sequence" and not node.value:
+            raise self._refuse(node, "a list with nothing in it")
         return list(node.value) if node.id == "sequence" else [node]
 
     def _pairs(self, node: Any, what: str) -> Sequence[tuple[Any, Any]]:
@@ -93,6 +100,10 @@ class _Reader:
             return ()
         if node.id != "mapping":
             raise self._refuse(node, f"{what} needs names and values")
+        names = [self._text(key) for key, _ in node.value]
+        for i, (key, _) in enumerate(node.value):
+            if key.value in names[:i]:
+                raise self._refuse(key, f"{key.value!r} is there twice")
         return [(key, value) for key, value in node.value]
 
     def _members(self, node: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
@@ -186,8 +197,10 @@ class _Reader:
 
     def _object(self, node: Any, more: Sequence[Any], is_type: bool) -> TermMap | MappingJoin:
         usual = "IRI" if is_type else "Literal"
+        if more[1:] or (more and node.id != "scalar"):
+            raise self._refuse(more[-1], "one datatype or language is known beside a value, and beside a list or mapping none")
         if node.id == "sequence":
-            value, *more = node.value
+            value, *more = self._items(node)
             return self._object(value, more, is_type)
         if node.id == "scalar":
             tag = self._text(more[0]) if more else ""
@@ -222,14 +235,20 @@ class _Reader:
             ends = list(match.groups()) if match else []
         else:
             said = self._members(node, _CONDITION, "a condition")
-            parameters = said.get("parameters")
-            is_equal = "function" in said and self._text(said["function"]) == "equal" and parameters is not None
-            found = {self._text(x.value[0]): self._text(x.value[1]) for x in self._items(parameters)} if is_equal else {}
-            ends = [found[name] for name in ("str1", "str2") if name in found]
+            is_equal = "function" in said and self._text(said["function"]) == "equal" and "parameters" in said
+            rows = [self._parameter(x) for x in self._items(said["parameters"])] if is_equal else []
+            ends = [text for _, text in sorted(rows)] if sorted(name for name, _ in rows) == ["str1", "str2"] else []
         references = [match[1] for end in ends if (match := _REFERENCE.fullmatch(end))]
         if len(references) != 2:
             raise self._refuse(node, "the condition of a join is equal, of str1: $(column here) and str2: $(column there)")
         return self._path(references[0], node), references[1]
+
+    def _parameter(self, node: Any) -> tuple[str, str]:
+        """The name and the value of a parameter, of str1 here and str2 there."""
+        name, text, *side = [self._text(x) for x in node.value] if node.id == "sequence" and len(node.value) > 1 else ("", "")
+        if not name or side not in ([], ["s" if name == "str1" else "o"]):
+            raise self._refuse(node, "the parameters of equal are a list: [[str1, $(column here)], [str2, $(column there)]]")
+        return name, text
 
     # --- terms -------------------------------------------------------------------------------------
 
@@ -240,8 +259,14 @@ class _Reader:
         if text.endswith("~iri"):
             kind, text = "IRI", text.removesuffix("~iri")
         pieces = _REFERENCE.split(text)
-        if kind == "IRI":
-            pieces[0] = self._expand(pieces[0])
+        if wrong := next((found for piece in pieces[::2] if (found := _NO_REFERENCE.search(piece))), None):
+            raise self._refuse(node, f"{text!r} is no reference at {wrong[0]!r}: $(name) is; a dollar sign alone is \\$")
+        pieces[::2] = [piece.replace("\\$", "$") for piece in pieces[::2]]
+        if kind == "IRI" and pieces[0].startswith("<") and pieces[-1].endswith(">"):
+            pieces[0] = pieces[0][1:]
+            pieces[-1] = pieces[-1][:-1]
+        elif kind == "IRI":
+            pieces[0] = self._expand(pieces[0], node)
         if len(pieces) == 1:
             return self._constant(node, kind, pieces[0], datatype, language)
         parts = [self._path(re.sub(r"\\(.)", r"\1", x), node) if i % 2 else x for i, x in enumerate(pieces)]
@@ -257,15 +282,26 @@ class _Reader:
         return TermMap("IRI", constant=f"<{text}>", line=line)
 
     def _iri(self, node: Any) -> str:
-        return self._term(node, "IRI").constant[1:-1]
+        constant = self._term(node, "IRI").constant
+        if not constant:
+            raise self._refuse(node, "a datatype by a reference is not known here")
+        return constant[1:-1]
 
-    def _expand(self, text: str) -> str:
+    def _expand(self, text: str, node: Any) -> str:
         if not text:
             return ""
         prefix, colon, rest = text.partition(":")
         if colon and prefix in self.prefixes:
             return self.prefixes[prefix] + rest
-        return text if colon else self.base + text
+        if not colon:
+            return self.base + text
+        if rest.startswith("//") or prefix.lower() in _SCHEMES:
+            return text
+        near = get_close_matches(prefix, self.prefixes, 1, 0.5)
+        hint = (
+            f"did you mean the prefix {near[0]!r}?" if near else f"declare the prefix {prefix!r}, or write <{text}> for an IRI."
+        )
+        raise self._refuse(node, f"{text!r} is no absolute IRI, for {prefix!r} is not among the prefixes: {hint}")
 
     def _path(self, text: str, node: Any) -> Path_:
         try:
