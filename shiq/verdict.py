@@ -47,7 +47,7 @@ KINDS: dict[str, str] = {
     "outside-dl-lite": "an axiom that a stream is not watched for: it says more than inclusions of names and ∃R",
     "out-of-reach": "an axiom outside SHIQ(D) that cannot matter: it needs classes or properties that the data does not have",
     "non-simple-role": "a number restriction, disjointness, asymmetry or irreflexivity on a role that is not simple",
-    "punning": "an IRI used as class and datatype, or as a kind of property that the TBox was not read with",
+    "punning": "an IRI used as class and datatype, or as a kind of property that the TBox, or a table, was not read with",
     "annotation-punning": "an IRI used as annotation property and as object or data property: it is read as the latter",
     "broken-list": "an RDF list that is cyclic, forked or unterminated",
     "unknown-datatype": "a datatype outside the OWL 2 datatype map that nothing defines: its values are opaque; allowed, it is a "

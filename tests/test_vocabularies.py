@@ -228,6 +228,36 @@ def test_the_command_lists_each_vocabulary(capsys: pytest.CaptureFixture[str]) -
     assert [x["name"] for x in found] == [*vocabularies.NAMES] and all(x["answered"] for x in found)
 
 
+FURTHER_KIND = {
+    "skos": "skos:note a owl:DatatypeProperty ; rdfs:range owl:real . skos:example a owl:DatatypeProperty .",
+    "org": "org:roleProperty a owl:ObjectProperty . :Cat owl:disjointWith org:Role . :tom a :Cat ; org:roleProperty :y .",
+    "foaf": "rdfs:label a owl:DatatypeProperty , owl:FunctionalProperty . :tom foaf:name 'x' , 'y' .",
+    "acl": ":see a owl:ObjectProperty . rdfs:seeAlso a owl:ObjectProperty ; rdfs:subPropertyOf :see .",
+    "vann": "rdfs:seeAlso a owl:ObjectProperty , owl:SymmetricProperty .",
+    "xkos": "[] a owl:Restriction ; owl:onProperty xkos:plainText ; owl:minCardinality 1 ; rdfs:subClassOf :Dog .",
+    "vaem": "dcterms:subject a owl:ObjectProperty .",
+    "doap": "foaf:knows a owl:DatatypeProperty . :Cat owl:disjointWith foaf:Person . :tom a :Cat ; foaf:knows 'x' .",
+}
+
+
+@pytest.mark.parametrize("name", FURTHER_KIND)
+def test_a_property_of_a_further_kind_than_an_imported_table_reads_it_as_blocks(tmp_path: Path, name: str) -> None:
+    """The vocabulary's own file has axioms that count then, such as a domain of what it has for annotations."""
+    space = vocabularies.table(name).ontologies[0]
+    prefix = f"@prefix {name}: <{SOURCES[name].namespaces[0]}> .\n" if name != "foaf" else ""
+    text = prefix + FURTHER_KIND[name] + ":tom a :Cat ."
+    assert "punning" not in certified(tmp_path, text).reason
+    result = certified(tmp_path, IMPORT.replace("http://www.w3.org/2004/02/skos/core", space) + text)
+    (told,) = {x.message for x in result.evidence.leftovers if x.kind == "punning"}
+    assert result.verdict is Verdict.UNDETERMINED and "but not in shiq's table of" in told
+
+
+def test_a_property_of_annotations_that_no_axiom_of_the_table_is_about_may_be_another(tmp_path: Path) -> None:
+    own = "skos:prefLabel a owl:DatatypeProperty ; rdfs:domain :Dog . :tom skos:prefLabel 'Tom' ; a "
+    assert certified(tmp_path, IMPORT + own + ":Dog .").verdict is Verdict.CONSISTENT
+    assert certified(tmp_path, IMPORT + own + ":Cat .").verdict is Verdict.INCONSISTENT
+
+
 DCTERMS = IMPORT.replace("http://www.w3.org/2004/02/skos/core", "http://purl.org/dc/terms/")
 
 

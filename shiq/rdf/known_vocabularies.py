@@ -8,8 +8,8 @@ from shiq.amounts import count
 from shiq.functional import axiom_text
 from shiq.functional.reader import read_document
 from shiq.model import Axiom, DataProperty, DisjointUnion, InverseObjectProperties, ObjectProperty, Signature
-from shiq.rdf.kinds import OBJECT, Kinds
-from shiq.rdf.load import LoadedSources, StatedValue, add_assertions
+from shiq.rdf.kinds import DATA, OBJECT, Kinds
+from shiq.rdf.load import AssumedKinds, LoadedSources, StatedValue, add_assertions
 from shiq.signature import entities
 from shiq.verdict import Leftover
 from shiq.vocabularies import VocabularyTable
@@ -37,6 +37,13 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
         frozenset(table.kinds),
     )
     loaded.both |= document.signature.open_properties | (document.signature.classes & document.signature.datatypes)
+    assumed: dict[str, list[str]] = {iri: [] for iri in table.of_annotations}
+    for kind, of_kind in ((OBJECT, document.signature.object_properties), (DATA, document.signature.data_properties)):
+        for iri in of_kind:
+            assumed.setdefault(iri, []).append(kind)
+    message = f"but not in {name}, which lacks what {table.title} says of such a property"
+    hint = "give the vocabulary's own file, by --catalog or as a source"
+    loaded.assumed.append(AssumedKinds(assumed, Leftover("punning", message, name, hint=hint)))
     loaded.ontologies.update((*table.ontologies, *(iri + end for iri in table.ontologies for end in "#/")))
     message = f"{table.label}: from shiq's table, {len(table.axioms):,} axioms"
     loaded.leftovers.append(Leftover("vocabulary", message, name))

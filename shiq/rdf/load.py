@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -16,7 +16,7 @@ from shiq.errors import InputError
 from shiq.formats import AXIOM_FORMATS, LINE_FORMATS, Format
 from shiq.labelling import PROPERTIES
 from shiq.rdf.bulk import is_structural
-from shiq.rdf.kinds import DATA, OBJECT, Use
+from shiq.rdf.kinds import DATA, OBJECT, Kinds, Use
 from shiq.rdf.lines import read_lines
 from shiq.rdf.places import plain_triple
 from shiq.rdf.surroundings import UNMET, UnmetImport, bare, document_iris
@@ -47,13 +47,31 @@ class StatedValue(Generic[V]):
     line: int = 0
 
 
+@dataclass(frozen=True)
+class AssumedKinds:
+    """What was taken in on the assumption that properties are of no kind beside ``kinds``: object, data, or none of these, as
+    annotation properties are. ``leftover``: what it is where one is of a further kind; its message follows on that."""
+
+    kinds: Mapping[str, Collection[str]]
+    leftover: Leftover
+
+    def leftovers(self, kinds: Kinds) -> Iterator[Leftover]:
+        """Tells the properties that are of a further kind, or of open kind where annotation properties were assumed."""
+        for iri in sorted(self.kinds):
+            further = kinds.logical_kinds(iri).difference(self.kinds[iri])
+            if further or (iri in kinds.two and not self.kinds[iri]):
+                what = " and ".join(f"{kind} property" for kind in sorted(further or (OBJECT, DATA)))
+                yield replace(self.leftover, message=f"<{iri}> is read as {what}, {self.leftover.message}")
+
+
 @dataclass
 class LoadedSources:
     """Everything that the sources hold. ``signature`` and ``imports``: of what did not come as triples, the latter with the
     leftover for each if nothing answers it; ``whole``: leftovers of which each line is at hand, and these lines; ``ledger``: what
     is accounted for already; ``labels``: as `Document.labels`; ``of_annotations``: as `Document.of_annotations`, with the source;
     ``uses``: of properties, other than by triples; ``apart``: individuals that are different from each other, in long lists;
-    ``of_tables``: axioms of known vocabularies; ``both``: names that these have as two kinds, since nothing says which;
+    ``assumed``: kinds that properties must not exceed; ``of_tables``: axioms of known vocabularies; ``both``: names that these
+    have as two kinds, since nothing says which;
     ``vocabulary``: which tables count, None for all; ``documents``: the ontology IRIs of each source;
     ``unmet``: what a catalog says of imports that it does not meet, by their IRIs without an empty fragment."""
 
@@ -74,6 +92,7 @@ class LoadedSources:
     apart: list[tuple[Place, tuple[str, ...]]] = field(default_factory=list)
     unmet: dict[str, UnmetImport] = field(default_factory=dict)
     of_tables: list[StatedValue[owl.Axiom]] = field(default_factory=list)
+    assumed: list[AssumedKinds] = field(default_factory=list)
     both: set[str] = field(default_factory=set)
     vocabulary: VocabularyChoice | None = None
     documents: dict[str, set[str]] = field(default_factory=dict)

@@ -178,6 +178,7 @@ class _Reader:
             from shiq.rdf.mapping import map_graph
 
             self.mapping = map_graph(graph, self.kinds, expressions, lambda name: name in self._typed(), whole=fixed is None)
+        loaded.leftovers += (leftover for assumed in loaded.assumed for leftover in assumed.leftovers(self.kinds))
         self.kinds.reopen()
 
     def _imply(self) -> list[tuple[int, list[int]]]:

@@ -45,6 +45,7 @@ class VocabularyTable:
     ontologies: IRIs by which it is imported. imports: what it imports itself.
     kinds: the kind of each term: class, datatype, object, data, annotation, or property where it may be object or data.
     axioms: in functional syntax, with whole IRIs; of a property that may be object or data, in both readings. Assertions too.
+    of_annotations: annotation properties of which its axioms speak. They are not among ``axioms``.
     beyond: terms of which the vocabulary says what OWL 2 DL cannot say, and what that is. They have no kind.
     """
 
@@ -56,6 +57,7 @@ class VocabularyTable:
     imports: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     axioms: tuple[str, ...] = ()
+    of_annotations: tuple[str, ...] = ()
     beyond: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -83,6 +85,7 @@ def table(name: str) -> VocabularyTable:
         tuple(raw["imports"]),
         kinds,
         tuple(raw["axioms"]),
+        tuple(raw["of_annotations"]),
         raw["beyond"],
     )
 

@@ -26,7 +26,7 @@ from shiq.rdf import read_ontology
 from shiq.rdf.load import load
 from shiq.rdf.triples import Triples
 from shiq.rdf.values_as_nodes import as_written
-from shiq.rdf.vocabulary import IMPORTS, ONTOLOGY, TYPE
+from shiq.rdf.vocabulary import ANNOTATIONS, CHARACTERISTICS, FUNCTIONAL, IMPORTS, ONTOLOGY, TYPE, is_reserved
 from shiq.reading import Reading
 from shiq.signature import OF_INDIVIDUALS, entities
 from shiq.verdict import UNREAD
@@ -126,6 +126,12 @@ SOURCES: dict[str, Source] = {
 }
 
 
+#: Predicates of axioms that may count if their subject, or object, is no annotation property.
+_BETWEEN = tuple(owl.OWL + name for name in ("equivalentProperty", "inverseOf", "propertyDisjointWith"))
+_OF_FIRST = (owl.RDFS + "domain", owl.RDFS + "range", *_BETWEEN)
+_OF_SECOND = (owl.RDFS + "subPropertyOf", *_BETWEEN)
+
+
 def file_of(folder: Path, name: str) -> Path | None:
     return next((path for suffix in _SUFFIXES if (path := folder / f"{name}.{suffix}").is_file()), None)
 
@@ -154,6 +160,7 @@ def make_table(name: str, path: Path) -> dict[str, Any]:
             kind: sorted(iri.removeprefix(first) for iri, of in kinds.items() if of == kind) for kind in sorted({*kinds.values()})
         },
         **{"axioms": sorted({axiom_text(value) for value in values}), "beyond": beyond},
+        "of_annotations": sorted(_of_annotations(reading, plain)),
         "left": sorted(text for text in messages if not any(text.startswith(known) for known in source.information)),
     }
 
@@ -181,6 +188,15 @@ def _kinds(reading: Reading, plain: Triples, namespaces: tuple[str, ...]) -> dic
     ):
         found.update(dict.fromkeys((str(n) for n in names if str(n).startswith(namespaces)), kind))
     return found
+
+
+def _of_annotations(reading: Reading, plain: Triples) -> set[str]:
+    """The annotation properties of which the file has axioms: a domain or the like, or what is below them."""
+    found = {iri for predicate in _OF_FIRST for iri, _ in _pairs(plain, predicate)}
+    found |= {iri for word in (*CHARACTERISTICS, FUNCTIONAL) for iri, _ in _pairs(plain, TYPE, word)}
+    found |= {iri for predicate in _OF_SECOND for _, iri in _pairs(plain, predicate)}
+    logical = reading.tbox.signature.object_properties | reading.tbox.signature.data_properties
+    return {iri for iri in found - logical if not iri.startswith("_:") and (iri in ANNOTATIONS or not is_reserved(iri))}
 
 
 def _own_assertions(values: Iterable[owl.Assertion], kinds: Mapping[str, str], headers: Collection[str]) -> list[owl.Assertion]:
@@ -216,7 +232,8 @@ def compare(name: str, path: Path) -> list[str]:
 
 
 def _facts(table: dict[str, Any]) -> set[str]:
-    return {f"{term} is of kind {kind}" for kind, terms in table["kinds"].items() for term in terms} | {*table["axioms"]}
+    kinds = {f"{term} is of kind {kind}" for kind, terms in table["kinds"].items() for term in terms}
+    return kinds | {*table["axioms"]} | {f"<{iri}> is an annotation property of axioms" for iri in table["of_annotations"]}
 
 
 def _missing(name: str, what: str, these: set[str], those: set[str]) -> Iterable[str]:
