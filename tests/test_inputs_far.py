@@ -59,6 +59,12 @@ def test_a_batch_comes_by_standard_input(files: Path, monkeypatch: pytest.Monkey
     assert shiq("check", "--store", "kg", "-i", "-", "-d", "good.nt", *OWN, cwd=files).returncode == 0
 
 
+def test_a_closed_standard_input_is_an_error(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    done = shiq("certify", "t.ttl", "-", *OWN, cwd=files)
+    assert done.returncode == 4 and "standard input is closed" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize(
     ("syntax", "text"),
     [("turtle", TBOX), ("functional", "Ontology(DisjointClasses(<urn:t#Cat> <urn:t#Dog>))"), ("trig", TBOX)],

@@ -21,7 +21,8 @@ from deltalake import write_deltalake
 
 from shiq import check_insertions, open_store
 from shiq.check import certify, index
-from shiq.errors import OperationalError, UsageError
+from shiq.errors import InputError, OperationalError, UsageError
+from shiq.rdf import text_tables
 from shiq.rdf.statements import read_statements
 from shiq.rdf.triples import Rejects, Triples
 from shiq.rml import tables
@@ -327,7 +328,7 @@ def test_json_lines_are_nested_and_broken_ones_are_told(folder: Path) -> None:
     )
     (folder / "x.jsonl").write_bytes(
         b'{"id": "a", "in": {"deep": 1.50}, "list": [1, "x", 2]}\n\n{"id": "b", "list": 7}\n{"id": "c", "id": "d"}\n[\n'
-        b'{"id": "\xff"}\n{"id": {"no": "value"}}\n'
+        b'{"id": "\xff"}\n{"id": {"no": "value"}}\n[1]\nnull\n7\n"text"\n{"id": "e", "in": [{"deep": 1}], "list": null}\n'
     )
     found, left = lines_of(folder / "x.jsonl", folder / "j.yml")
     xsd = "http://www.w3.org/2001/XMLSchema#"
@@ -336,7 +337,12 @@ def test_json_lines_are_nested_and_broken_ones_are_told(folder: Path) -> None:
         f'<urn:a> <urn:each> "1"^^<{xsd}integer> .',
         f'<urn:a> <urn:each> "2"^^<{xsd}integer> .',
     }
-    assert [x.line for x in left if x.kind == "malformed"] == [4, 5, 6, 7, 1]
+    assert [x.line for x in left if x.kind == "malformed"] == [4, 5, 6, 8, 9, 10, 11, 7, 12, 1, 3]
+    assert [x.message for x in left if x.line in (3, 8, 12)] == [
+        "no JSON: a record is an object, {…}",
+        "column $.in.deep: $.in is no object",
+        "column $.list[*]: $.list is no array or object",
+    ]
     (typo,) = [x for x in left if x.kind == "no-value"]
     assert "$.tpyo" in typo.message and "line 8" in typo.message
 
@@ -350,6 +356,65 @@ def test_blank_nodes_of_two_tables_are_two(folder: Path) -> None:
     (folder / "y.csv").write_text("id\na\n")
     result = certify([folder / "onto.ttl", folder / "x.csv", folder / "y.csv"], mapping=folder / "b.ttl")
     assert result.verdict is Verdict.CONSISTENT and result.statistics.assertions == 2
+
+
+def test_an_iterator_over_what_has_no_members_is_malformed(folder: Path) -> None:
+    (folder / "j.yml").write_text(
+        "mappings: {m: {sources: [[x.jsonl~jsonpath, '$.items[*]']], s: 'urn:$(id)', po: [[a, 'urn:C']]}}"
+    )
+    (folder / "x.jsonl").write_text('{"items": [{"id": "a"}, 5]}\n{"items": 7}\n{"items": null}\n{}\n')
+    found, left = lines_of(folder / "x.jsonl", folder / "j.yml")
+    assert len(found) == 1
+    assert [(x.line, x.message) for x in left if x.kind == "malformed"] == [
+        (2, "no rows at $.items[*]: $.items is no array or object"),
+        (1, "column id: $ is no object"),
+    ]
+
+
+def test_values_that_are_no_single_ones_join_nothing(folder: Path) -> None:
+    (folder / "j.yml").write_text(
+        "mappings:\n  p:\n    sources: [[p.jsonl~jsonpath, $]]\n    s: urn:p:$(id)\n  c:\n    sources: [[c.jsonl~jsonpath, $]]\n"
+        "    s: urn:c:$(id)\n    po:\n      - p: <urn:on>\n"
+        "        o: {mapping: p, condition: {function: equal, parameters: [[str1, $(key)], [str2, $(key)]]}}\n"
+    )
+    (folder / "p.jsonl").write_text('{"id": 1, "key": {"a": 1}}\n{"id": 2, "key": "x"}\n{"id": 3, "key": [1]}\n{"id": 4}\n')
+    (folder / "c.jsonl").write_text('{"id": 1, "key": {"b": 2}}\n{"id": 2, "key": "x"}\n{"id": 3}\n')
+    mapped = mapped_sources([folder / "c.jsonl", folder / "p.jsonl"], folder / "j.yml")
+    statements, left = read_statements(mapped[0])
+    assert {x.text for x in statements} == {"<urn:c:2> <urn:on> <urn:p:2> ."}
+    assert sorted(places_of(left)) == [("c.jsonl", 1, "column key"), ("p.jsonl", 1, "column key"), ("p.jsonl", 3, "column key")]
+
+
+def test_a_column_that_is_there_twice_is_refused(folder: Path) -> None:
+    (folder / "machines.csv").write_text("id,name,limit,name\nm1,a,1,b\n")
+    called = shiq("certify", folder / "onto.ttl", folder / "machines.csv", "--mapping", folder / "m.yml", "-q")
+    assert called.returncode == 4 and "the column 'name' is there twice" in called.stderr, called.stderr
+    (folder / "machines.csv").write_text("id,name,limit,note,note\nm1,a,1,b,c\n")
+    assert len(lines_of(folder / "machines.csv", folder / "m.yml")[0]) == 3
+
+
+def test_a_long_value_is_read_and_one_beyond_the_bound_ends_its_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = csv.field_size_limit()
+    inside = "x" * 200_000 + "\nm9,evil,1\n"
+    (folder / "machines.csv").write_text(f'id,name,limit\nm0,a,1\nm1,"{inside}",2\n')
+    try:
+        found, left = lines_of(folder / "machines.csv", folder / "m.yml")
+        assert len(found) == 6 and not left and not any("m9>" in x for x in found)
+        csv.field_size_limit(131_072)
+        monkeypatch.setattr(text_tables, "LARGEST_VALUE", 131_072)
+        with pytest.raises(InputError, match=r"machines\.csv, line 3: the row has a value of more than 131,072 characters"):
+            lines_of(folder / "machines.csv", folder / "m.yml")
+    finally:
+        csv.field_size_limit(before)
+
+
+def test_a_time_outside_of_what_can_be_read_is_malformed(folder: Path) -> None:
+    times = pa.array([0, 10**18 // 2 * 5, None], pa.timestamp("us"))
+    pq.write_table(pa.table({"id": ["a", "b", "c"], "at": times}), folder / "x.parquet")
+    (folder / "t.yml").write_text("mappings: {m: {sources: [x.csv~csv], s: 'urn:$(id)', po: [[<urn:at>, $(at)]]}}")
+    found, left = lines_of(folder / "x.parquet", folder / "t.yml")
+    assert found == {'<urn:a> <urn:at> "1970-01-01T00:00:00"^^<http://www.w3.org/2001/XMLSchema#dateTime> .'}
+    assert places_of(left) == [("x.parquet", 2, "column at")] and "timestamp[us] that cannot be read" in left[0].message
 
 
 def test_iris_without_prefix_and_dollar_signs_are_written_plainly(folder: Path) -> None:

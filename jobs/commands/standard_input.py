@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from jobs.files import naming
+from shiq.errors import InputError
 from shiq.formats import Format
 from shiq.sources import take_standard_input
 
@@ -29,6 +30,8 @@ FORMATS = {
 @contextmanager
 def reading_standard_input(syntax: str | None) -> Iterator[None]:
     """Lets ``-`` stand for what standard input gives, in a temporary file, until the end. Raises: OperationalError."""
+    if sys.stdin is None:
+        raise InputError("standard input is closed", "Give - something to read: `shiq … - < FILE`, or behind a pipe.")
     with tempfile.TemporaryDirectory(prefix="shiq-") as folder:
         path = Path(folder, "stdin")
         with naming(path, "Make room there, or name another folder by TMPDIR."), path.open("wb") as file:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isnan
 from typing import Any, Final, TypeAlias
 
@@ -15,6 +16,31 @@ COLUMNS: Final = ("s", "p", "o", "graph", "key")
 
 #: A few rows: the values of each of `COLUMNS`, None where there is none.
 Rows: TypeAlias = Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Stands for a value that cannot be had."""
+
+    why: str
+
+    def __str__(self) -> str:
+        return self.why
+
+
+def values_of(column: Any) -> list[Any]:
+    """The values of a column of Arrow; a misfit for one that Python cannot hold, such as a year above 9999."""
+    try:
+        return list(column.to_pylist())
+    except (ValueError, OverflowError):
+        return [_value(value) for value in column]
+
+
+def _value(value: Any) -> Any:
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError) as error:
+        return Misfit(f"a value of type {value.type} that cannot be read: {error}")
 
 
 def texts_of(values: Sequence[Any]) -> list[str | None]:

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from shiq.errors import InputError, OperationalError
 from shiq.folders import DELTA_LOG, files_of, is_parquet
 from shiq.rdf.lines import read_lines
-from shiq.rdf.table_terms import COLUMNS, Rows, bare_rows, line_of, problem_of, texts_of
+from shiq.rdf.table_terms import COLUMNS, Rows, bare_rows, line_of, problem_of, texts_of, values_of
 from shiq.rdf.triples import Rejects, Triples
 from shiq.sources import TableKind, TableSource
 from shiq.verdict import Leftover
@@ -86,8 +86,7 @@ def table_rows(
         # Loaded where a table is text.
         from shiq.rdf.text_tables import read_header, text_rows
 
-        if wanted is COLUMNS:
-            check_columns(source.name, read_header(source))
+        check_columns(source.name, read_header(source), wanted=wanted)
         yield from text_rows(source, wanted, rejects)
         return
     before = 0
@@ -162,7 +161,7 @@ def _arrow(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
 
 def _columns(batch: Any, wanted: Sequence[str]) -> Rows:
     names = batch.schema.names
-    return [batch.column(names.index(name)).to_pylist() if name in names else [None] * batch.num_rows for name in wanted]
+    return [values_of(batch.column(names.index(name))) if name in names else [None] * batch.num_rows for name in wanted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +200,7 @@ def _check_folder_values(file: TableFile, parquet: Any) -> None:
     for name in (name for name in parquet.schema_arrow.names if name in file.values):
         told = file.values[name]
         for batch in parquet.iter_batches(BATCH_ROWS, columns=[name]):
-            for value in texts_of(batch.column(0).unique().to_pylist()):
+            for value in texts_of(values_of(batch.column(0).unique())):
                 if value != told:
                     raise InputError(
                         f"{file.path} has a column {name!r} that says {value!r}, and is in a folder that says {told!r}",
@@ -215,7 +214,7 @@ def rows_of(name: str, file: TableFile, groups: Sequence[int] | None = None, wan
         check_columns(name, parquet.schema_arrow.names, any_columns=True, wanted=wanted)
         names = [column for column in wanted if column in parquet.schema_arrow.names]
         for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=names):
-            columns = {column: batch.column(i).to_pylist() for i, column in enumerate(names)}
+            columns = {column: values_of(batch.column(i)) for i, column in enumerate(names)}
             count = batch.num_rows
             yield [columns.get(column, [file.values.get(column)] * count) for column in wanted]
 

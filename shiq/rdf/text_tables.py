@@ -21,6 +21,8 @@ from shiq.sources import TableKind, TableSource
 
 #: Rows of CSV, and records of JSON lines, that are read at a time.
 BATCH_ROWS, BATCH_RECORDS = 1 << 16, 1 << 13
+#: A value of CSV that is longer ends the reading of its file: a quote that was never closed, more likely.
+LARGEST_VALUE: Final = 1 << 26
 #: What stands for a byte that is not UTF-8.
 _BYTE: Final = re.compile("[\udc80-\udcff]")
 
@@ -40,6 +42,8 @@ class _TextLines:
 
 @contextmanager
 def _opened(source: TableSource) -> Iterator[tuple[Any, _TextLines]]:
+    # Python's own limit, of all of its readers, is 131,072; it is never lowered.
+    csv.field_size_limit(max(csv.field_size_limit(), LARGEST_VALUE))
     with source.open() as stream:
         lines = _TextLines(io.TextIOWrapper(stream, "utf-8", "surrogateescape", newline=""))
         yield csv.reader(lines, delimiter="\t" if source.kind is TableKind.TSV else ",", strict=True), lines
@@ -84,6 +88,11 @@ def text_rows(source: TableSource, wanted: Sequence[str], rejects: Rejects) -> I
             try:
                 row = next(reader, None)
             except csv.Error as error:
+                if "field limit" in str(error):
+                    raise InputError(
+                        f"{source.name}, line {at}: the row has a value of more than {csv.field_size_limit():,} characters",
+                        "Is a quote never closed? Mend the row; nothing of the file was used.",
+                    ) from error
                 rejects.add(f"no row: {error}", at)
                 continue
             if row is None:
@@ -123,7 +132,10 @@ def json_records(source: TableSource, parse: Callable[[bytes], Any], rejects: Re
             if not text:
                 continue
             try:
-                records.append(parse(text))
+                record = parse(text)
+                if not isinstance(record, dict):
+                    raise ValueError("a record is an object, {…}")
+                records.append(record)
                 numbers.append(number)
             except (ValueError, RecursionError) as error:
                 rejects.add(not_utf8(text) or f"no JSON: {error}", number, text.decode("utf-8", "backslashreplace"))

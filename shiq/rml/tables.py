@@ -16,6 +16,7 @@ import pyoxigraph as ox
 
 from shiq import model as owl
 from shiq.datatypes import DataTheory
+from shiq.rdf.table_terms import Misfit
 from shiq.rdf.tables import table_files, table_rows
 from shiq.rdf.text_tables import json_records
 from shiq.rdf.triples import Rejects, Triples
@@ -54,13 +55,20 @@ class RowBlock:
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     records: Sequence[Any] | None = None
 
-    def along(self, iterator: Path_) -> RowBlock:
-        """The rows that ``iterator`` goes over in each record."""
+    def along(self, iterator: Path_, rejects: Rejects) -> RowBlock:
+        """The rows that ``iterator`` goes over in each record; where it goes into a value that has no parts, ``rejects``."""
         if self.records is None:
             return self
         steps = iterator[1:] if iterator[:1] == (None,) else iterator
-        rows = [(line, row) for line, record in zip(self.lines, self.records) for row in values_at(record, steps)]
-        return RowBlock([line for line, _ in rows], records=[row for _, row in rows])
+        lines, rows = list[int](), list[Any]()
+        for line, record in zip(self.lines, self.records):
+            for row in _values_at(record, steps):
+                if isinstance(row, Misfit):
+                    rejects.add(f"no rows at {shown(iterator)}: {row.why}", line)
+                else:
+                    lines.append(line)
+                    rows.append(row)
+        return RowBlock(lines, records=rows)
 
     def texts(self, paths: Sequence[Path_]) -> Sequence[str | None] | None:
         """The one column of ``paths`` where it has texts alone; else None."""
@@ -72,15 +80,36 @@ class RowBlock:
     def cells(self, path: Path_) -> list[tuple[Cell, ...]]:
         """The values of each row at ``path``; none for a value that is empty."""
         if self.records is not None:
-            return [tuple(_cell(v, path) for v in values_at(row, path) if v != "") for row in self.records]
+            return [tuple(_cell(v, path) for v in _values_at(row, path) if v != "") for row in self.records]
         if len(path) == 1:
             found = self.columns[str(path[0])]
             return [() if v is None or v == "" else ((v, ""),) if type(v) is str else (_cell(v, path),) for v in found]
         nested = self.columns[str(path[0])]
-        return [tuple(_cell(v, path) for v in values_at(value, path[1:]) if v != "") for value in nested]
+        return [tuple(_cell(v, path) for v in _values_at(value, path[1:]) if v != "") for value in nested]
+
+
+def _values_at(record: Any, path: Path_) -> list[Any]:
+    """The values at ``path``, as `values_at` has them, and a misfit for each value that has no parts of the kind that is next."""
+    if len(path) == 1 and isinstance(record, dict) and isinstance(path[0], str):
+        return [] if (value := record.get(path[0])) is None else [value]
+    found = [] if record is None else [record]
+    for at, step in enumerate(path):
+        kinds = (dict, list, Misfit) if step is None else (list, Misfit) if isinstance(step, int) else (dict, Misfit)
+        what = "array or object" if step is None else "array" if isinstance(step, int) else "object"
+        misfits = [] if all(isinstance(v, kinds) for v in found) else [Misfit(f"{shown(path[:at])} is no {what}")]
+        found = [
+            x
+            for value in found
+            for x in (
+                [value] if isinstance(value, Misfit) else values_at(value, (step,)) if isinstance(value, kinds) else misfits
+            )
+        ]
+    return found
 
 
 def _cell(value: Any, path: Path_) -> Cell:
+    if isinstance(value, Misfit):
+        return None, value.why
     try:
         return text_of(value, path), natural(value)
     except MissingValueError as error:
@@ -150,7 +179,7 @@ class _MappedReader:
         """Reads some rows."""
         self._records += len(block.lines)
         for triples_map in self.mapping.maps:
-            rows = block.along(triples_map.source.iterator)
+            rows = block.along(triples_map.source.iterator, self.rejects)
             if block.records is not None:
                 self._note_values(triples_map, rows)
             subjects = self._terms(triples_map.subject, rows, self.rejects)
@@ -264,12 +293,19 @@ class _MappedReader:
         keys = [rows.cells(child) for child, _ in value.conditions]
         found: list[Ids] = []
         for row, cells in enumerate(zip(*keys)):
-            wanted = list(product(*([text for text, _ in values] for values in cells)))
+            wanted = self._keys(cells, _columns_of(value), rows.lines[row], self.rejects)
             found.append(tuple(dict.fromkeys(chain.from_iterable(partners.get(key, ()) for key in wanted))))
             if wanted and not found[-1] and subjects[row]:
                 first, count = self._alone.get(value, (rows.lines[row], 0))
                 self._alone[value] = first, count + 1
         return found
+
+    @staticmethod
+    def _keys(cells: Sequence[tuple[Cell, ...]], columns: str, line: int, rejects: Rejects) -> list[tuple[str, ...]]:
+        """The texts of each choice of values that a row is joined by; a value that is no text joins nothing."""
+        for why in dict.fromkeys(why for values in cells for text, why in values if text is None):
+            rejects.add(f"column {columns}: no row is joined by it: {why}", line)
+        return list(product(*([text for text, _ in values if text is not None] for values in cells)))
 
     def _partners_by(self, join: MappingJoin) -> Mapping[tuple[str, ...], Ids]:
         """The subjects of the parent by the values that it is joined by."""
@@ -285,11 +321,15 @@ class _MappedReader:
             wanted = list(dict.fromkeys(str(path[0]) for path in (*parent.subject.references, *paths)))
             blocks = row_blocks(table, wanted, rejects) if table else _database(parent, wanted)
             found: dict[tuple[str, ...], Ids] = {}
+            # Where an input is read by itself, nobody looks at these.
+            wrong, columns = Rejects(name), ", ".join(map(_label, paths))
+            self._others.append(wrong)
             for block in blocks:
-                rows = block.along(parent.source.iterator)
-                for ids, cells in zip(self._terms(parent.subject, rows, rejects), zip(*map(rows.cells, paths))):
-                    for key in product(*([text for text, _ in values] for values in cells)) if ids else ():
-                        found[key] = (*found.get(key, ()), *ids)
+                rows = block.along(parent.source.iterator, rejects)
+                ids = self._terms(parent.subject, rows, rejects)
+                for line, ids_of_row, cells in zip(rows.lines, ids, zip(*map(rows.cells, paths))):
+                    for key in self._keys(cells, columns, line, wrong) if ids_of_row else ():
+                        found[key] = (*found.get(key, ()), *ids_of_row)
             self._partners[join] = found
         return self._partners[join]
 
