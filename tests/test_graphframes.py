@@ -128,6 +128,7 @@ def test_right_components_pass(spark: SparkSession, calls: str, files: RoundFile
     certify_components(edges, found)
 
 
+@pytest.mark.slow
 def test_components_of_random_graphs(spark: SparkSession, calls: str, files: RoundFiles) -> None:
     from abox_ops.elements.partition import components
     from jobs.graphframes.messages import graph_calls
@@ -279,12 +280,14 @@ def test_all_golden_cases_at_once(calls: str) -> None:
     assert lines == {line for assertion in found.kept() for line in assertion_lines(assertion)}
 
 
+@pytest.mark.slow
 def test_random_knowledge_bases_at_once(calls: str) -> None:
     cases = [*map(random_parts, range(20, 20 + int(os.environ.get("SHIQ_GRAPHFRAMES_SEEDS", "30")))), two_classes_made_one()]
     found = equal_to_memory(side_by_side(cases, PREFIX))
     assert found.insertions and found.size and found.tables.names is not None
 
 
+@pytest.mark.slow
 def test_example_2_of_the_paper(calls: str) -> None:
     tbox, base, insertions, _ = golden("PaperExample2")
     found = equal_to_memory((tbox, base, insertions, []))
@@ -294,6 +297,7 @@ def test_example_2_of_the_paper(calls: str) -> None:
     assert sum("<teach>" in line for line in names) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", ["u_part", "m_part", "remedies", "features"])
 def test_a_planted_mistake_is_found(spark: SparkSession, planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from jobs.graphframes import engine
@@ -315,6 +319,7 @@ def test_a_planted_mistake_is_found(spark: SparkSession, planted: str, monkeypat
         equal_to_memory(side_by_side([*map(golden, NAMES)], "urn:case#"))
 
 
+@pytest.mark.slow
 def test_from_a_store_with_deletions(calls: str, tmp_path: Path) -> None:
     from jobs.graphframes.engine import GraphFramesKnowledgeBase
     from jobs.store import open_store
@@ -359,6 +364,7 @@ def test_a_conflict(calls: str) -> None:
     assert set(found.a_add) == set(wanted.a_add)
 
 
+@pytest.mark.slow
 def test_a_commit(calls: str, tmp_path: Path) -> None:
     from jobs.store import open_store
     from shiq.check import index
@@ -402,6 +408,7 @@ def test_a_wrong_answer_from_below_ends_the_command_with_4(
         assert "does not hold" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_joined_components_are_caught_where_they_are_laid_out(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     from pyspark.sql import functions as F
 
