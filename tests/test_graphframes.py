@@ -273,6 +273,7 @@ def two_classes_made_one() -> Parts:
     return TBox((owl.SubClassOf(top, owl.ObjectAllValuesFrom(r, filler)),)), base, [owl.SameIndividual(a, b)], []
 
 
+@pytest.mark.slow
 def test_all_golden_cases_at_once(calls: str) -> None:
     found = equal_to_memory(side_by_side(map(golden, NAMES), "urn:case#"))
     assert found.size > len(NAMES) and len(found.modules) > 10
@@ -379,6 +380,7 @@ def test_a_commit(calls: str, tmp_path: Path) -> None:
         assert set(store.export()) == {*base, *insertions}
 
 
+@pytest.mark.slow
 def test_a_module_that_is_too_large_stays_undecided(calls: str) -> None:
     from shiq import check_insertions
 
@@ -390,6 +392,7 @@ def test_a_module_that_is_too_large_stays_undecided(calls: str) -> None:
     assert len(found.undecided) == 1 and len(found.undecided[0].individuals) == 3
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_from_below_ends_the_command_with_4(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
