@@ -165,6 +165,31 @@ def test_several_files_that_hold_the_same_are_one(tmp_path: Path, folder: Path) 
         assert kinds(read(importing(tmp_path, "urn:b"), folder))["ambiguous-import"] == 1, more
 
 
+ANNOTATED = {
+    "a value": (":note a owl:AnnotationProperty .", ":x :note 'a' .", ":note a owl:DatatypeProperty ; rdfs:range xsd:integer ."),
+    "a header": ("", "<urn:b> rdfs:comment 'a' .", "rdfs:comment a owl:DatatypeProperty ; rdfs:range xsd:integer ."),
+    "a domain": (":note a owl:AnnotationProperty .", ":note rdfs:domain :C .", ":note a owl:DatatypeProperty . :x :note 'a' ."),
+    "open kind": ("", "<urn:b> <http://purl.org/dc/terms/created> 'a' .", "<http://purl.org/dc/terms/created> rdfs:domain :A ."),
+}
+
+
+@pytest.mark.parametrize("case", ANNOTATED)
+def test_files_that_differ_in_annotations_do_not_hold_the_same_where_these_are_assertions(
+    tmp_path: Path, folder: Path, case: str
+) -> None:
+    both, one, elsewhere = ANNOTATED[case]
+    common = ":B rdfs:subClassOf :C . :C a owl:Class . :x a :C ." + both
+    write(folder, "b1.ttl", document("urn:b", axiom=common))
+    write(folder, "b2.ttl", document("urn:b", axiom=common + one))
+    onto = importing(tmp_path, "urn:b")
+    assert kinds(read(onto, folder)) == {}
+    onto.write_text(onto.read_text() + elsewhere)
+    (left,) = (x for x in read(onto, folder).leftovers if x.kind == "ambiguous-import")
+    assert "b1.ttl" in left.message and "b2.ttl" in left.message
+    catalog = write(folder, "catalog.json", left.hint.partition("write ")[2].partition(" into")[0].replace("FILE", "b2.ttl"))
+    assert "ambiguous-import" not in kinds(read(onto, [folder, catalog]))
+
+
 @pytest.mark.parametrize("order", [("urn:b", "urn:c"), ("urn:c", "urn:b")])
 def test_the_version_that_another_import_names_is_meant_whatever_the_order(
     tmp_path: Path, folder: Path, order: tuple[str, str]

@@ -234,7 +234,7 @@ FURTHER_KIND = {
     "foaf": "rdfs:label a owl:DatatypeProperty , owl:FunctionalProperty . :tom foaf:name 'x' , 'y' .",
     "acl": ":see a owl:ObjectProperty . rdfs:seeAlso a owl:ObjectProperty ; rdfs:subPropertyOf :see .",
     "vann": "rdfs:seeAlso a owl:ObjectProperty , owl:SymmetricProperty .",
-    "xkos": "[] a owl:Restriction ; owl:onProperty xkos:plainText ; owl:minCardinality 1 ; rdfs:subClassOf :Dog .",
+    "xkos": "skos:note rdfs:domain :Dog .",
     "vaem": "dcterms:subject a owl:ObjectProperty .",
     "doap": "foaf:knows a owl:DatatypeProperty . :Cat owl:disjointWith foaf:Person . :tom a :Cat ; foaf:knows 'x' .",
 }

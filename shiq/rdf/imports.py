@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +12,13 @@ import numpy as np
 
 from shiq.errors import InputError
 from shiq.limits import limits
+from shiq.rdf.kinds import DATA, OBJECT
 from shiq.rdf.surroundings import UNMET, UnmetImport, bare
-from shiq.rdf.triples import column
+from shiq.rdf.triples import Term, column
 from shiq.rdf.vocabulary import IMPORTS, LANGUAGE_DOCUMENTS
 from shiq.remote.place import is_address
 from shiq.sources import FileSource, source_of
+from shiq.verdict import Leftover, blocks
 
 if TYPE_CHECKING:
     from shiq.catalog import Catalog
@@ -93,10 +95,27 @@ class ImportQueue:
             paths = self._several[iri]
             if not self._read.isdisjoint(path.resolve() for path in paths):
                 continue
-            if hold_the_same(self._names(paths)):
+            if (kinds := kinds_of_the_same(self._names(paths))) is not None:
+                self._assume(iri, paths, kinds)
                 return self._headed(iri, paths[0])
             self._different.add(iri)
         return None
+
+    def _assume(self, iri: str, paths: Sequence[Path], kinds: Mapping[str, Collection[str]]) -> None:
+        """Notes the kinds that properties must not exceed, since files of an import would not hold the same then."""
+        # Here, since loading asks for imports.
+        from shiq.rdf.load import AssumedKinds
+
+        shown, hint = self._shown(iri, paths)
+        message = f"but {len(paths)} files say that they are <{iri}>, and do not hold the same then: {shown}"
+        self._loaded.assumed.append(AssumedKinds(kinds, Leftover("ambiguous-import", message, hint=hint)))
+
+    def _shown(self, iri: str, paths: Sequence[Path]) -> tuple[str, str]:
+        """The files that might be an import, and what to do."""
+        names = self._names(paths)
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        hint = f'write {{"{iri}": "FILE"}} into a catalog file beside them, and give it by --catalog too'
+        return ", ".join(names[:_SHOWN]) + more, hint
 
     def _names(self, paths: Iterable[Path]) -> list[str]:
         return [self._catalog.shown(path) for path in paths] if self._catalog else []
@@ -147,30 +166,44 @@ class ImportQueue:
             return
         for iri in self._open():
             if paths := self._several.get(iri):
-                names = self._names(paths)
-                shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-                self._loaded.unmet[iri] = UnmetImport(
-                    "ambiguous-import",
-                    f"{len(names)} files say that they are it, and do not hold the same: {shown}",
-                    f'write {{"{iri}": "FILE"}} into a catalog file beside them, and give it by --catalog too',
-                )
+                shown, hint = self._shown(iri, paths)
+                message = f"{len(paths)} files say that they are it, and do not hold the same: {shown}"
+                self._loaded.unmet[iri] = UnmetImport("ambiguous-import", message, hint)
             elif hint := self._catalog.hint(iri):
                 self._loaded.unmet[iri] = UnmetImport("missing-import", "not read: nothing is fetched", hint)
 
 
-def hold_the_same(names: Sequence[str]) -> bool:
-    """Whether files are byte for byte the same, or say the same axioms and assertions, and nothing of any is left out."""
+def kinds_of_the_same(names: Sequence[str]) -> dict[str, set[str]] | None:
+    """The names in what only some of the files annotate or declare, each with its kinds of property (object, data, or none).
+    None if the files differ in axioms or assertions, or anything of one is left out; empty if their bytes are the same."""
     sources = [source_of(name) for name in names]
     if not all(isinstance(source, FileSource) for source in sources):
-        return False
+        return None
     try:
         if len({source.read() for source in sources if isinstance(source, FileSource)}) == 1:
-            return True
+            return {}
         readings = [_read(name) for name in names]
     except InputError:
-        return False
+        return None
     first = _content(readings[0])
-    return first is not None and all(_content(reading) == first for reading in readings[1:])
+    if first is None or any(_content(reading) != first for reading in readings[1:]):
+        return None
+    stated, known = [_stated(name) for name in names], readings[0].tbox.signature
+    different = {
+        term for row in frozenset().union(*stated) - stated[0].intersection(*stated) for term in row if isinstance(term, str)
+    }
+    logical = ((OBJECT, known.object_properties), (DATA, known.data_properties))
+    return {iri: {kind for kind, properties in logical if iri in properties} for iri in different}
+
+
+def _stated(name: str) -> set[tuple[Term, ...]]:
+    """The triples of a document, and its axioms on annotation properties that are none."""
+    from shiq.rdf.load import load
+
+    loaded = load([name], "o", None, follow=False)
+    triples, terms = loaded.triples, loaded.triples.terms
+    rows = {tuple(terms[i] for i in row) for row in zip(triples.subject, triples.predicate, triples.object)}
+    return rows | {(keyword, *properties) for _, _, keyword, properties in loaded.of_annotations}
 
 
 def _read(name: str) -> Reading:
@@ -182,8 +215,6 @@ def _read(name: str) -> Reading:
 
 def _content(reading: Reading) -> tuple[object, ...] | None:
     """What a document says; None where something of it is left out. Its imports are among the leftovers."""
-    from shiq.verdict import blocks
-
     if any(blocks(leftover, UNMET) for leftover in reading.leftovers):
         return None
     left = Counter((leftover.kind, leftover.message, leftover.text) for leftover in reading.leftovers)

@@ -55,11 +55,11 @@ class AssumedKinds:
     kinds: Mapping[str, Collection[str]]
     leftover: Leftover
 
-    def leftovers(self, kinds: Kinds) -> Iterator[Leftover]:
-        """Tells the properties that are of a further kind, or of open kind where annotation properties were assumed."""
+    def leftovers(self, kinds: Kinds, either: Collection[str]) -> Iterator[Leftover]:
+        """Tells the properties that are of a further kind, or in ``either``, those of open kind, and assumed to be of none."""
         for iri in sorted(self.kinds):
             further = kinds.logical_kinds(iri).difference(self.kinds[iri])
-            if further or (iri in kinds.two and not self.kinds[iri]):
+            if further or (iri in either and not self.kinds[iri]):
                 what = " and ".join(f"{kind} property" for kind in sorted(further or (OBJECT, DATA)))
                 yield replace(self.leftover, message=f"<{iri}> is read as {what}, {self.leftover.message}")
 

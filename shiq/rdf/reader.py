@@ -178,7 +178,8 @@ class _Reader:
             from shiq.rdf.mapping import map_graph
 
             self.mapping = map_graph(graph, self.kinds, expressions, lambda name: name in self._typed(), whole=fixed is None)
-        loaded.leftovers += (leftover for assumed in loaded.assumed for leftover in assumed.leftovers(self.kinds))
+        either = {*self.kinds.two, *self.mapping.in_both_readings}
+        loaded.leftovers += (leftover for assumed in loaded.assumed for leftover in assumed.leftovers(self.kinds, either))
         self.kinds.reopen()
 
     def _imply(self) -> list[tuple[int, list[int]]]:
