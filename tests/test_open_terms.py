@@ -58,6 +58,42 @@ def test_foreign_terms_are_information(tmp_path: Path) -> None:
     assert result.evidence.ledger["leftover:foreign"] == 3
 
 
+SLIPS = {
+    ":tom <rdf:type> :Dog .": "http://www.w3.org/1999/02/22-rdf-syntax-ns#type",
+    ":Pup <rdfs:subClassOf> :Dog .": "http://www.w3.org/2000/01/rdf-schema#subClassOf",
+    ":likes a <owl:IrreflexiveProperty> .": "http://www.w3.org/2002/07/owl#IrreflexiveProperty",
+    ":Cat rdfs:subClassOf <owl:Nothing> .": "http://www.w3.org/2002/07/owl#Nothing",
+    ":tom a <o:Dog> .": "http://example.org/onto#Dog",
+    ":Cat rdfs:subClassOf <o:Dog> .": "http://example.org/onto#Dog",
+    ":tom a <ex:Bird> .": "",
+    "<> a owl:Ontology ; <owl:imports> <http://elsewhere.net/other> .": "http://www.w3.org/2002/07/owl#imports",
+    ":tom <http://www.w3.org/1999/02/22-rdf-syntax#type> :Dog .": "http://www.w3.org/1999/02/22-rdf-syntax-ns#type",
+    ":Pup <http://www.w3.org/2001/owl#subClassOf> :Dog .": "http://www.w3.org/2000/01/rdf-schema#subClassOf",
+    ":likes a <http://www.w3c.org/owl2#IrreflexiveProperty> .": "http://www.w3.org/2002/07/owl#IrreflexiveProperty",
+    ":Cat rdfs:subClassOf <http://www.w3.org/2002/owl#Nothing> .": "http://www.w3.org/2002/07/owl#Nothing",
+}
+
+
+@pytest.mark.parametrize("text", SLIPS)
+def test_unexpanded_prefixes_and_misspelt_namespaces_of_the_language_block(tmp_path: Path, text: str) -> None:
+    result = certified(tmp_path, CATS + ":tom a :Cat . " + text)
+    assert result.verdict is Verdict.UNDETERMINED
+    hints = [leftover.hint for leftover in result.evidence.leftovers if leftover.kind == "undeclared"]
+    assert any(SLIPS[text] in hint for hint in hints), hints
+
+
+def test_names_that_only_resemble_slips_are_information(tmp_path: Path) -> None:
+    names = (
+        "urn:isbn:3",
+        "tag:me@example.org,2020:pet",
+        "doi:10.1/x",
+        "http://purl.org/ontology/bibo/type",
+        "http://a.net/owl/part.owl#domain",
+    )
+    result = certified(tmp_path, CATS + ":tom a :Cat ; " + " ; ".join(f"<{name}> :tim" for name in names) + " .")
+    assert result.verdict is Verdict.CONSISTENT and result.evidence.ledger["leftover:foreign"] == len(names)
+
+
 def test_foreign_terms_can_be_asked_to_block(tmp_path: Path) -> None:
     result = checked(tmp_path, CATS, ":tom a :Cat , f:Pet . :tim a :Cat .", fail_on=["foreign"])
     assert result.verdict is Verdict.UNDETERMINED

@@ -77,7 +77,7 @@ class Bulk:
     data: Rows
     built_in: Rows  # assertions on top and bottom properties
     annotations: Flags  # rows that say nothing a model could see
-    understood: Flags  # rows that were read, whatever they say
+    understood: Flags  # rows whose property or class is known, here or in a language beside OWL
     leftovers: list[Leftover] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     ill_typed: list[int] = field(default_factory=list)  # data assertions that were set aside, see `shiq.rdf.ill_typed`
@@ -210,7 +210,7 @@ def resolve(
         (kept & ~types & literal).nonzero()[0],
         built_in.nonzero()[0],
         bucket == _ANNOTATED,
-        np.isin(bucket, (_ASSERTED, _ANNOTATED, _FOREIGN, _BESIDE)),
+        np.isin(bucket, (_ASSERTED, _ANNOTATED, _BESIDE)),
         ledger=Counter({name: int(n) for name, n in zip(_BUCKETS[1:], counts[1:]) if n}),
     )
     result.leftovers += _undeclared(triples, known, (bucket == _UNDECLARED).nonzero()[0], types)
@@ -285,7 +285,11 @@ def _documents(
     entity = _marked(triples, entities.difference(individuals))
     usual = _flags(triples, distinct(predicates[rows]), lambda term: bool(kind_of(str(term))))
     literal = np.frombuffer(bytes(triples.kinds), dtype=np.uint8)[values] == LITERAL
+    from shiq.rdf.namespaces import is_language_word
+
+    word = _flags(triples, distinct(predicates[rows]), lambda term: is_language_word(str(term)))
     found: Flags = _marked(triples, headers)[subjects] | (entity[subjects] & (literal | usual[predicates]))
+    found &= ~word[predicates]
     return found
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shiq.model import OWL, RDF, RDFS
+from shiq.model import OWL, RDF, RDFS, Literal
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.triples import LITERAL, Triples, column
 from shiq.rdf.vocabulary import FACETS, FILLERS, FIRST, NIL, OPERATORS, REST, TYPE
@@ -76,8 +76,19 @@ def is_part_of_statement(graph: VocabularyGraph, group: Sequence[int], used: Col
     ``used``: the nodes that these lead to. One with a type that axioms speak of, ``named`` in them, is none."""
     head = graph.subjects[group[0]]
     parts = _PARTS if head.startswith("_:") else _OF_LISTS
-    return (head in used or head == NIL) and all(
+    is_part = (head in used or head == NIL) and all(
         graph.predicates[i] in parts
         or (graph.predicates[i] == TYPE and (value := graph.objects[i]) in _TYPES_OF_PARTS and value not in named)
         for i in group
     )
+    return is_part and not has_ill_typed(graph, group)
+
+
+def has_ill_typed(graph: VocabularyGraph, group: Sequence[int]) -> bool:
+    """Whether a literal in ``group`` denotes nothing."""
+    literals = [value for i in group if isinstance(value := graph.objects[i], Literal)]
+    if not literals:
+        return False
+    from shiq.datatypes import DataTheory
+
+    return any(map(DataTheory().is_ill_typed, literals))

@@ -16,10 +16,24 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
+from shiq.rdf.vocabulary import ANNOTATIONS, DATATYPES, FACETS, KNOWN, NAMESPACES, PLAIN_CLASSES, PLAIN_PROPERTIES, local_name
+
 #: All OBO ontologies share this folder; the prefix before the number tells them apart.
 _OBO = "http://purl.obolibrary.org/obo/"
 #: Parts of a namespace that say nothing of which vocabulary it is.
 _IDLE = re.compile(r"^[a-z]+:/+(www\.)?|\.(owl|rdf|ttl|rdfs|n3)(?=$)|[#/:]+$")
+
+
+#: How IRIs begin that are no prefix and name.
+_SCHEMES = re.compile(
+    r"_:|[a-z][a-z0-9+.-]*:/|(urn|oid|uuid|lsid|ni|cid|mid|news):|tag:.*,|mailto:.*@|tel:[+\d]|doi:10|(info|hdl):.*/|ark:\d|"
+    r"data:.*,|did:.*:|file:",
+    re.IGNORECASE,
+)
+#: The last parts of namespaces that look like those of RDF, RDFS and OWL.
+_LIKE_LANGUAGE = re.compile(r"(\d+-)?(rdfs?|owl)\d*([-_]?(schema|syntax)[\w-]*)?")
+#: The words of axioms and declarations.
+_WORDS = {local_name(word).lower() for word in KNOWN - ANNOTATIONS - DATATYPES - FACETS - PLAIN_PROPERTIES - PLAIN_CLASSES}
 
 
 def namespace_of(iri: str) -> str:
@@ -28,6 +42,31 @@ def namespace_of(iri: str) -> str:
         return iri[: iri.rindex("_") + 1]
     end = iri.rfind("#")
     return iri[: 1 + (end if end >= 0 else iri.rfind("/") if "/" in iri else iri.rfind(":"))]
+
+
+def is_unexpanded(iri: str) -> bool:
+    """Whether ``iri`` has the form of ``prefix:name``, and of no IRI in use: a prefix that was not expanded.
+
+    >>> is_unexpanded("owl:Nothing"), is_unexpanded("urn:isbn:3"), is_unexpanded("http://example.org/Cat")
+    (True, False, False)
+    """
+    return ":" in iri and not _SCHEMES.match(iri)
+
+
+def is_language_word(iri: str) -> bool:
+    """Whether ``iri`` is a word of axioms in a namespace that is none of OWL, RDF and RDFS but looks like one, or behind a
+    prefix of theirs that was not expanded.
+
+    >>> is_language_word("http://www.w3.org/2001/owl#sameAs"), is_language_word("rdfs:domain")
+    (True, True)
+    >>> is_language_word("http://purl.org/dc/elements/1.1/type"), is_language_word("http://www.w3.org/2002/07/owl#sameAs")
+    (False, False)
+    """
+    space = namespace_of(iri).lower()
+    if iri[len(space) :].lower() not in _WORDS or iri.startswith(NAMESPACES):
+        return False
+    parts = re.split(r"[/#:]+", space.rstrip("/#:"))
+    return bool(_LIKE_LANGUAGE.fullmatch(parts[-1])) or ("www.w3.org" in parts and "ns" not in parts)
 
 
 class OwnNamespaces:
@@ -56,7 +95,9 @@ class OwnNamespaces:
     def is_foreign(self, iri: str) -> bool:
         """Whether ``iri`` lies neither in an own namespace nor in one that nearly is. A file's address is a name that was meant
         to be relative to another base, or was misspelt so that it has no scheme."""
-        return bool(namespace_of(iri)) and not iri.startswith("file:") and not self.nearest(iri)
+        if not namespace_of(iri) or iri.startswith("file:") or is_unexpanded(iri) or is_language_word(iri):
+            return False
+        return not self.nearest(iri)
 
     def _nearest(self, iri: str) -> str:
         """The own namespace that ``iri`` lies in, or that its namespace is nearly; "" if there is none."""

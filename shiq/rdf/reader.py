@@ -57,6 +57,12 @@ def read_ontology(
     reader.compare_copies()
     axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
+    if not known.named <= known.declared:
+        # Loaded where a name is not declared.
+        from shiq.rdf.undeclared import slip_problems
+
+        for problem in slip_problems(reader.graph, known):
+            reader.accounts.tell(problem)
     from shiq.profile import ON_NODES, split_axioms
 
     inside, reported = split_axioms(list(axioms), chains=chains, in_both_readings=reader.in_both_readings())
@@ -308,7 +314,7 @@ class _Reader:
         graph, groups = self.graph, [group for group in unattached(self.graph) if any(self.graph.copies[i] for i in group)]
         if not groups:
             return
-        from shiq.rdf.languages import is_part_of_statement, used_nodes
+        from shiq.rdf.languages import has_ill_typed, is_part_of_statement, used_nodes
 
         used = used_nodes(self.triples, graph, bulk.understood)
         named = {entity.iri for entity in entities((*axioms, *self.axioms()))}
@@ -320,6 +326,7 @@ class _Reader:
             if not is_part:
                 message, count = "triples of a class expression or list that no axiom uses", sum(graph.copies[i] for i in group)
                 hint = "" if kind == "without-effect" else "add the axiom that uses it, or delete it; is a predicate misspelt?"
+                hint = "correct the ill-typed literal in it" if has_ill_typed(graph, group) else hint
                 self.accounts.leave(kind, message, group[0], hint, count, 1, group)
 
 
