@@ -315,6 +315,12 @@ def test_unknown_words_where_no_axiom_can_be_meant_are_information(tmp_path: Pat
         ":Cat owl:isEquivalentTo :Dog .",
         ":Cat rdfs:description :Dog .",
         ":Cat rdfs:coment :Dog .",
+        *(f":a {word} :Dog ." for word in ("rdfs:is", "rdf:is", "owl:incompatible", "rdf:instance", "rdfs:individualOf")),
+        *(
+            f":Cat {word} 1 ."
+            for word in ("owl:not", "owl:atMost", "owl:exactly", "owl:upperBound", "owl:isFunctional", "rdfs:is")
+        ),
+        ":likes owl:irreflexive true .",
         ":q a owl:FunctionalPropety .",
         "rdf:Resource rdfs:subClassOf :Cat .",
         ":q a owl:DatatypeProperty ; rdfs:range xsd:dateTme .",

@@ -29,6 +29,11 @@ from shiq.rdf.vocabulary import (
 _BEFORE_LITERALS = FACETS | CARDINALITIES.keys() | {OWL + "hasValue", OWL + "hasSelf", OWL + "targetValue", FIRST}
 #: Words of which axioms are made, that a name or node may follow; predicates begin with a small letter.
 _BEFORE_NODES = {word for word in KNOWN - ANNOTATIONS - DATATYPES - FACETS - PLAIN_PROPERTIES if local_name(word)[0].islower()}
+#: Annotation properties that only document, and other words for such.
+_DOCUMENTING = ("label", "comment", "seealso", "isdefinedby", "versioninfo")
+_DOCUMENTING_LITERALS = frozenset(
+    ("about", "abstract", "definition", "description", "example", "name", "note", "remark", "summary", "title", "version")
+)
 _DECLARING = {"class": "class", **dict.fromkeys(("property", "objectproperty", "datatypeproperty", "dataproperty"), "property")}
 _ABOVE = (RDFS + "domain", RDFS + "range", RDFS + "subClassOf")
 
@@ -44,9 +49,12 @@ def is_idle(subject: str, predicate: str, value: Term, word: str) -> bool:
         return name in {local_name(iri).lower() for iri in ANNOTATIONS}
     if predicate != word or subject.startswith("_:"):
         return False
+    documents = max(SequenceMatcher(None, name, word).ratio() for word in _DOCUMENTING) >= 0.75
     if isinstance(value, Literal):
-        return not _is_near(name, _BEFORE_LITERALS, 0.6) and not _is_near(name, _BEFORE_NODES, 0.75)
-    return _is_near(name, ANNOTATIONS, 0.75) and not _is_near(name, _BEFORE_NODES | _BEFORE_LITERALS, 0.6)
+        if name in _DOCUMENTING_LITERALS:
+            return True
+        return documents and not _is_near(name, _BEFORE_LITERALS, 0.6) and not _is_near(name, _BEFORE_NODES, 0.75)
+    return documents and not _is_near(name, _BEFORE_NODES | _BEFORE_LITERALS, 0.6)
 
 
 def declared_kind(word: str) -> str:
