@@ -260,22 +260,29 @@ class _Gating:
     # --- what goes whatever else there is ----------------------------------------------------------
 
     def _take_broken(self) -> None:
-        for i, line in enumerate(self.batch.lines):
-            if line.problem:
-                self.taken[i] = SetAsideLine(line, f"not a triple: {line.problem}", kind="malformed")
+        lines = enumerate(self.batch.lines)
+        self._take({i: SetAsideLine(x, f"not a triple: {x.problem}", kind="malformed") for i, x in lines if x.problem})
+
+    def _take(self, out: Mapping[int, SetAsideLine]) -> None:
+        """Takes lines out; of a row of a table, if rows go whole, the others as well."""
+        self.taken = {**out, **self.taken}
+        if self.culprits.unit == "row" and out:
+            for i in self.batch.around(out, "row").difference(self.taken):
+                self.taken[i] = SetAsideLine(self.batch.lines[i], "goes with a culprit: the same row", kind="unit")
 
     def _take_not_understood(self, **settings: str) -> bool:
         """Takes the lines out that stand in the way of `consistent` as they are read, until none does; whether there were any.
         Whether a line is understood may depend on others."""
         begun = len(self.taken)
         while True:
-            before = len(self.taken)
+            before, out = len(self.taken), dict[int, SetAsideLine]()
             with self.batch.files(self.inside) as (files, told):
                 for leftover, places in self.left(files, progress=renaming(self.progress, told), **settings):
                     for place in places:
                         for i in self.batch.around(self.batch.at(replace(place, source=told(place.source)))):
                             why = SetAsideLine(self.batch.lines[i], told(leftover.message), (), leftover.kind, leftover.hint)
-                            self.taken.setdefault(i, why)
+                            out.setdefault(i, why)
+            self._take(out)
             if len(self.taken) == before:
                 return before > begun
 
@@ -285,10 +292,8 @@ class _Gating:
         for candidates in undecided_insertions(result):
             found = {i: why for stated, why in candidates for i in self.batch.stated(stated, inside) & inside}
             if found:
-                rows = (
-                    (i, SetAsideLine(self.batch.lines[i], f"not decided: {why}", (), "undecided")) for i, why in found.items()
-                )
-                self.taken.update(rows)
+                lines = self.batch.lines
+                self._take({i: SetAsideLine(lines[i], f"not decided: {why}", (), "undecided") for i, why in found.items()})
                 return True
         return False
 
