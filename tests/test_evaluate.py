@@ -714,7 +714,7 @@ def test_what_stands_in_the_way_of_a_run_is_printed(npd: Path, monkeypatch: pyte
     monkeypatch.setenv("SHIQ_GRAPHFRAMES_JAR", "/no/such.jar")
     found = evaluate(Settings("npd", data=npd, criteria=("definition7",), engines=("graphframes",), batches=("5 %",), slices=0))
     text = table(runs_of([found]), found["comparisons"])
-    assert "NPD, 5 % random: shiq definition7: as published, graphframes: crash: /no/such.jar: there is no such jar" in text
+    assert "NPD, 5 % random: shiq definition7, graphframes: crash: /no/such.jar: there is no such jar" in text
 
 
 def test_an_engine_that_is_not_installed_is_absent(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -203,11 +203,15 @@ def _remembering(self: Decider, tbox: ClausalTBox, modules: Sequence[Module], ti
     return [answer or _DECIDE(self, tbox, [module], timeout)[0] for answer, module in zip(told, modules)]
 
 
+def _keeping(self: EffortColumns, source: Any, target: Any, *, deeper: bool) -> None:
+    self._lengthen(1 + int(max(source.max(initial=-1), target.max(initial=-1))))
+
+
 _DECIDE = Decider.decide
 PLANTED: dict[str, tuple[object, str, Any]] = {
     "answers of a small budget are remembered in full": (Decider, "decide", _remembering),
     "what closed elements pull in is not closed (reference)": (Effort, "beyond", property(lambda self: replace(self, reach=0))),
-    "what closed elements pull in is not closed": (EffortColumns, "hand_on", lambda self, source, target: None),
+    "what closed elements pull in is not closed": (EffortColumns, "hand_on", _keeping),
     "closed elements have residuals": (EffortColumns, "reaches", lambda self, elements: elements < 0),
     "what is closed is forgotten": (EffortColumns, "raise_to", lambda self, elements, effort: None),
 }

@@ -227,7 +227,7 @@ def common(command: F) -> F:
                 type=READS,
                 metavar="FILE",
                 help="What the rows of tables (CSV, TSV, JSON lines, Parquet, Delta) mean: RML in Turtle, or YARRRML (.yml). "
-                "`shiq draft-mapping` begins one.",
+                "The command draft-mapping begins one.",
             ),
             click.option(
                 "--terms",

@@ -31,7 +31,7 @@ FORMATS = {
 def reading_standard_input(syntax: str | None) -> Iterator[None]:
     """Lets ``-`` stand for what standard input gives, in a temporary file, until the end. Raises: OperationalError."""
     if sys.stdin is None:
-        raise InputError("standard input is closed", "Give - something to read: `shiq … - < FILE`, or behind a pipe.")
+        raise InputError("standard input is closed", "Give - something to read, by a pipe or by < FILE.")
     with tempfile.TemporaryDirectory(prefix="shiq-") as folder:
         path = Path(folder, "stdin")
         with naming(path, "Make room there, or name another folder by TMPDIR."), path.open("wb") as file:

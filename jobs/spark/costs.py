@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from jobs.spark.session import is_connect
@@ -80,7 +81,11 @@ class TaggedJobs:
         ids = [store.job(job).stageIds() for job in jobs]
         stages = {found.apply(i) for found in ids for i in range(found.size())}
         sums = {"jobs": len(jobs), "tasks": 0, "shuffled_bytes": 0, "result_bytes": 0}
-        for stage in map(store.lastStageAttempt, stages):
+        for number in stages:
+            try:
+                stage = store.lastStageAttempt(number)
+            except Py4JError:  # Spark forgets stages when it has had very many
+                continue
             sums["tasks"] += stage.numCompleteTasks()
             sums["shuffled_bytes"] += stage.shuffleWriteBytes()
             sums["result_bytes"] += stage.resultSize()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from shiq.model import RDFS, Signature
@@ -226,7 +227,8 @@ def find_kinds(
         for iri in sorted(iri for iri in notes if kinds.logical_kinds(iri)):
             what = " and ".join(f"{kind} property" for kind in sorted(kinds.logical_kinds(iri)))
             message = f"<{iri}> is an annotation property, and axioms use it as {what}: it is read as the latter"
-            first = next(iter(declared.get(iri, {}).get(ANNOTATION, ())), -1)
+            mentions = (i for i, row in enumerate(zip(graph.subjects, graph.predicates, graph.objects)) if iri in row)
+            first = next(chain(declared.get(iri, {}).get(ANNOTATION, ()), mentions), -1)
             place = None if first >= 0 else next(((use.source, use.line) for use in uses if use.iri == iri), ("", 0))
             problems.append(Problem(first, "annotation-punning", message, "use two names", 1, iri, place))
     return kinds, problems

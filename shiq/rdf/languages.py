@@ -75,7 +75,8 @@ def is_part_of_statement(graph: VocabularyGraph, group: Sequence[int], used: Col
     """Whether ``group``, the triples of a list or class expression that no axiom uses, is a part of a statement that was read;
     ``used``: the nodes that these lead to. One with a type that axioms speak of, ``named`` in them, is none."""
     head = graph.subjects[group[0]]
-    parts = _PARTS if head.startswith("_:") else _OF_LISTS
+    # The empty list has no members: one that says so is no list.
+    parts = _PARTS if head.startswith("_:") else frozenset() if head == NIL else _OF_LISTS
     is_part = (head in used or head == NIL) and all(
         graph.predicates[i] in parts
         or (graph.predicates[i] == TYPE and (value := graph.objects[i]) in _TYPES_OF_PARTS and value not in named)

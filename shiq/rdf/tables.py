@@ -241,7 +241,7 @@ def check_columns(
         raise InputError(
             f"{name}: no column {missing[0]!r} (it has {', '.join(dict.fromkeys(columns))})",
             "A table of triples has the columns s, p, o (N-Triples terms as texts), and may have graph and key. Any other takes "
-            "--mapping FILE, which `shiq draft-mapping` begins.",
+            "--mapping FILE; the command draft-mapping writes a first one.",
         )
     twice = [column for column in wanted if list(columns).count(column) > 1]
     if twice and not several:
