@@ -135,8 +135,7 @@ class GraphFramesAddSet:
     @property
     def _named_rows(self) -> DataFrame:
         """`rows` with the terms of both nodes; a remedy is at the first of the terms of its element."""
-        terms = self.tables.terms
-        least = self.tables.named(terms, id="node").groupBy("id").agg(F.min("term").alias("term"))
+        terms, least = self.tables.terms, self.tables.least_terms
         rows = self.rows.filter(F.col("kind") != _REMEDY).join(terms, "node")
         placed = self.rows.filter(F.col("kind") == _REMEDY).join(least.withColumnsRenamed({"id": "node"}), "node")
         others = terms.withColumnsRenamed({"node": "other", "term": "other_term"})
@@ -166,7 +165,7 @@ class GraphFramesAddSet:
     def members(self) -> list[tuple[str, ...]]:
         """The individuals of each module."""
         found = self.elements_of(self.laid_out.members.select("component", "id"))
-        return sorted(tuple(individual for element in elements for individual in element) for elements in found.values())
+        return sorted(map(flat, found.values()))
 
     def elements_of(self, chosen: DataFrame) -> dict[int, tuple[tuple[str, ...], ...]]:
         """The elements of each component of ``chosen`` (component, id), in order, by the terms of their individuals."""
@@ -176,6 +175,11 @@ class GraphFramesAddSet:
         for row in rows.collect():
             found.setdefault(row.component, []).append(tuple(row.terms))
         return {component: tuple(sorted(elements)) for component, elements in found.items()}
+
+
+def flat(elements: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    """The individuals of ``elements``, in order."""
+    return tuple(individual for element in elements for individual in element)
 
 
 def _rows(rows: DataFrame, kind: str | Column, node: str, name: Column, other: Column | None = None, *texts: str) -> DataFrame:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.graphframes.messages import DataFrameCalls
+from jobs.graphframes.messages import DataFrameCalls, ends_of
 from shiq.errors import OperationalError
 
 
@@ -31,7 +31,7 @@ def certify_entered(start: DataFrame, entered: DataFrame, dealt: DataFrame, want
     """
     lost = wanted.join(dealt, ["subject", "role", "object"], "left_anti").select(F.lit(1))
     arcs = dealt.filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome")
-    ids = arcs.select(F.explode(F.array("src", "dst")).alias("id")).union(entered.select("id")).distinct()
+    ids = ends_of(arcs).union(entered.select("id")).distinct()
     vertices = ids.join(entered, "id", "left")
     to_src = F.when(F.contains("edge.outcome", F.lit("S")), F.col("dst.round"))
     to_dst = F.when(F.contains("edge.outcome", F.lit("D")), F.col("src.round"))
@@ -49,7 +49,7 @@ def certify_entered(start: DataFrame, entered: DataFrame, dealt: DataFrame, want
 def certify_components(edges: DataFrame, found: DataFrame) -> None:
     """Certify that ``found`` (id, component) names every end of ``edges`` (src, dst) once, by a vertex of its component, and that
     no edge joins two. That a component is one piece is seen where it is laid out (`jobs.graphframes.modules`)."""
-    ids = edges.select(F.explode(F.array("src", "dst")).alias("id")).distinct()
+    ids = ends_of(edges)
     named = found.groupBy("id").agg(F.count("*").alias("names"))
     owned = found.filter("id = component").select("component", F.lit(True).alias("owned"))
     known = ids.withColumn("known", F.lit(True)).join(named, "id", "full")

@@ -31,8 +31,8 @@ from abox_ops.published.columns import rules_of, told_nodes
 from jobs.checking.answer import refuted_result
 from jobs.checking.base import Explanation, Findings, OpenBase
 from jobs.checking.deciding import deadline_of, explaining_limit, has_disagreed, timed_batch, unmatched_deletions
-from jobs.checking.options import Clock, Options
-from jobs.graphframes.add_set import GraphFramesAddSet
+from jobs.checking.options import PUBLISHED, Clock, Options
+from jobs.graphframes.add_set import GraphFramesAddSet, flat
 from jobs.graphframes.core import running, session
 from jobs.graphframes.literals import WorkerRules, literals_in
 from jobs.graphframes.messages import graph_calls
@@ -44,7 +44,6 @@ from jobs.spark.deciding import DecidedShapes, collected, decide, drawn
 from jobs.spark.reasoners import Asking
 from jobs.spark.session import width_of
 from shiq.abox import ABox, abox_of, individuals_of
-from shiq.deadline import seconds_left
 from shiq.lazily import Lazily
 from shiq.model import Assertion, TBox
 from shiq.reasoner.protocol import Answer
@@ -53,8 +52,6 @@ from shiq.verdict import Leftover, Verdict
 from simplify import SimplifiedTBox
 
 V = TypeVar("V")
-
-CRITERION = "definition7"
 
 
 @dataclass(eq=False)
@@ -89,7 +86,7 @@ class GraphFramesKnowledgeBase:
     def simplified(self) -> SimplifiedTBox:
         return self.local.simplified
 
-    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = CRITERION) -> AddSet:
+    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = PUBLISHED) -> AddSet:
         """See `abox_ops.engine.KnowledgeBase.add_set`; on the driver."""
         return cast(AddSet, self.local.add_set(insertions, deletions, criterion))
 
@@ -112,7 +109,7 @@ class GraphFramesKnowledgeBase:
         after = self.local.without(deletions, insertions)
         whole = after.whole(insertions)
         simplified = after.calculi.simplified_with(whole)
-        calculus = after.calculi.of(simplified, CRITERION, whole.names)
+        calculus = after.calculi.of(simplified, PUBLISHED, whole.names)
         touched = touched_by(whole, after.roles)
         definitions = rules_of(after.index, simplified, touched)
         rules = WorkerRules(
@@ -144,7 +141,7 @@ class GraphFramesKnowledgeBase:
     def _found(
         self, base: OpenBase, insertions: ABox, deletions: ABox, options: Options, decider: Decider, clock: Clock
     ) -> Findings:
-        deadline, left, _ = deadline_of(options, clock.begun)
+        _, left, _ = deadline_of(options, clock.begun)
         clock.doing = "message rounds"
         add_set = self.graph_add_set(insertions, deletions, options.most_module, options.audit)
         clashing = add_set.entered.vertices.filter("clashes").count()
@@ -153,7 +150,7 @@ class GraphFramesKnowledgeBase:
         answers = _answers(add_set, options, left())
         clock.stage("deciding")
         if answers.drawn is not None:
-            examine(answers.drawn, decider, seconds_left(deadline))
+            examine(answers.drawn, decider, left())
         large = [row.size for row in add_set.laid_out.too_large.select("size").collect()]
         refuted = clashing + answers.modules.get(Verdict.INCONSISTENT.value, 0)
         explanation = Explanation(unexplained=refuted, complete=not refuted)
@@ -171,7 +168,7 @@ class GraphFramesKnowledgeBase:
             counts[Verdict.UNDETERMINED.value] = counts.get(Verdict.UNDETERMINED.value, 0) + len(large)
         modules = sum(counts.values())
         return Findings(
-            criterion=CRITERION,
+            criterion=PUBLISHED,
             add_set=add_set,
             modules=Lazily(clashing + modules, lambda: [*add_set.contradictory, *add_set.members()]),
             module_count=modules,
@@ -210,7 +207,7 @@ class GraphFramesKnowledgeBase:
         def answered(
             part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
         ) -> tuple[AddSet, Sequence[Answer]]:
-            found = self.local.add_set(part, deletions, CRITERION)
+            found = self.local.add_set(part, deletions, PUBLISHED)
             return cast(AddSet, found), asked(found.modules, lambda distinct: decider.decide(found.tbox, distinct, left()))
 
         add_set, answers = answered(part, lambda _: None)
@@ -266,17 +263,13 @@ def _undecided(add_set: GraphFramesAddSet, reasons: Mapping[str, str]) -> Iterat
     """The modules that were left undecided, with the reason of each shape."""
     for shape, reason in reasons.items():
         chosen = add_set.laid_out.those(frame(add_set.tables.spark, {"text": [shape]}))
-        yield from (UndecidedModule(_flat(elements), reason) for elements in add_set.elements_of(chosen).values())
-    large = {row.component: row.size for row in add_set.laid_out.too_large.collect()}
-    for component, size in large.items():
-        members = add_set.laid_out.members.filter(F.col("component") == component).select("component", "id")
-        reason = _too_large(size, add_set.most_module)
-        yield from (UndecidedModule(_flat(elements), reason) for elements in add_set.elements_of(members).values())
+        yield from (UndecidedModule(flat(elements), reason) for elements in add_set.elements_of(chosen).values())
+    laid_out = add_set.laid_out
+    sizes = {row.component: row.size for row in laid_out.too_large.collect()}
+    members = laid_out.members.join(laid_out.too_large, "component", "left_semi").select("component", "id") if sizes else None
+    for component, elements in add_set.elements_of(members).items() if members is not None else ():
+        yield UndecidedModule(flat(elements), _too_large(sizes[component], add_set.most_module))
 
 
 def _too_large(size: int, most: int) -> str:
     return f"a module of {size:,} assertions is larger than a task is given (--most-module {most:,})"
-
-
-def _flat(elements: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-    return tuple(individual for element in elements for individual in element)

@@ -66,8 +66,7 @@ def lay_out(tables: UnionTables, entered: EnteredTables, most: int, audit: float
     placed = files.write("placed", free.join(named, "id", "left").withColumn("component", F.coalesce("component", "id")))
     parts = files.write("parts", _parts(tables, entered, edges, placed.select("id", "component")))
     linked = parts.select("component").distinct()
-    names = tables.named(tables.terms, id="node").groupBy("id").agg(F.min("term").alias("term"))
-    inside = placed.join(linked, "component", "left_semi").join(names, "id")
+    inside = placed.join(linked, "component", "left_semi").join(tables.least_terms, "id")
     nodes = inside.select(
         "component",
         F.lit(_NODE).alias("kind"),

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from jobs.graphframes.certificate import certify_entered
 from jobs.graphframes.literals import arrow_column
+from jobs.graphframes.messages import ends_of
 from jobs.graphframes.tables import UnionTables, frame, union
 from shiq.columns.arrays import Ints
 
@@ -97,8 +98,7 @@ class _Rounds:
 
     def _met(self, frontier: DataFrame, edges: DataFrame) -> DataFrame:
         """(id): those that enter by a message from the ``frontier`` along ``edges``."""
-        ends = edges.select(F.explode(F.array("src", "dst")).alias("id")).distinct()
-        vertices = ends.join(frontier.select("id", F.lit(True).alias("sends")), "id", "left")
+        vertices = ends_of(edges).join(frontier.select("id", F.lit(True).alias("sends")), "id", "left")
         arcs = edges.filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome")
         to_src = F.when(F.col("dst.sends") & F.contains("edge.outcome", F.lit("S")), F.lit(True))
         to_dst = F.when(F.col("src.sends") & F.contains("edge.outcome", F.lit("D")), F.lit(True))
@@ -122,7 +122,7 @@ class _Rounds:
         tables = self.tables
         rows = tables.named(rows, src="subject", dst="object")
         rows = tables.old_named(rows, old_src="subject", old_dst="object")
-        now = _labels(self._asserted.join(_ids(rows, "src", "dst"), "id", "left_semi"), "label")
+        now = _labels(self._asserted.join(ends_of(rows), "id", "left_semi"), "label")
         before = self._before
         for end in ("src", "dst"):
             rows = rows.join(now.withColumnsRenamed({"id": end, "label": f"label_{end}"}), end, "left")
@@ -131,10 +131,6 @@ class _Rounds:
         olds = [F.coalesce(f"before_{end}", label) for end, label in zip(("src", "dst"), labels)]
         text = arrow_column(tables.rules.outcome, F.col("role"), *labels, F.col("inserted").cast("int"), *olds)
         return rows.select("subject", "object", "src", "dst", "role", text.alias("outcome"))
-
-
-def _ids(rows: DataFrame, *columns: str) -> DataFrame:
-    return rows.select(F.explode(F.array(*columns)).alias("id")).distinct()
 
 
 def _as_ids(tables: Iterable[DataFrame]) -> list[DataFrame]:

@@ -190,6 +190,11 @@ class UnionTables:
             return new.unionByName(frame(self.spark, {"node": base.nodes(), "term": base.terms}))
         return rows_of(self.spark, base.table("individuals"), ("node", "term")).unionByName(new)
 
+    @property
+    def least_terms(self) -> DataFrame:
+        """(id, term): the first of the terms of each element of A ∪ A⁺."""
+        return self.named(self.terms, id="node").groupBy("id").agg(F.min("term").alias("term"))
+
 
 def union(*tables: DataFrame | None) -> DataFrame:
     """The rows of all ``tables`` that are there."""
