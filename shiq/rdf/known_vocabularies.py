@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from shiq.amounts import count
+from shiq.built_in import without_built_in
 from shiq.functional import axiom_text
 from shiq.functional.reader import read_document
 from shiq.model import Axiom, DataProperty, DisjointUnion, InverseObjectProperties, ObjectProperty, Signature
@@ -63,6 +64,8 @@ def differences(table: VocabularyTable, source: str, here: Collection[Axiom], ki
         new = (x for x in axioms if _without_order(x) not in there)
         return sorted(axiom_text(x) for x in new if open_names.isdisjoint(e.iri for e in entities(x)))
 
+    # A table has no axioms that the top and bottom properties meet.
+    here = [plain for axiom in here for plain in without_built_in(axiom)]
     new, absent = comparable(here, known), comparable(known, here)
     terms = sorted(iri for iri in table.kinds if not kinds.is_entity(iri) and iri not in open_names)
     counts = ((new, "axiom", "here"), (absent, "axiom", "in the table"), (terms, "term", "in the table"))
