@@ -12,6 +12,8 @@ from abox_ops.patch import columns as patch_columns
 from abox_ops.patch import widening_columns
 from abox_ops.patch.effort import Effort
 from abox_ops.told.columns import RoundSizes
+from jobs.gate import hints
+from shiq.check import Session
 from shiq.model import (
     THING,
     Class,
@@ -29,6 +31,7 @@ from shiq.model import (
 )
 from shiq.signature import signature_of
 from tests.tools.floods import compare, search_floods
+from tests.tools.hint_floods import search_hint_floods
 from tests.tools.random_ontologies.recurring import RecurringWorld
 
 A, B, C, D = (Class(f"urn:{name}") for name in "ABCD")
@@ -100,3 +103,25 @@ def test_contradictory_elements_that_count_are_found(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(patch_columns, "FineCounts", lambda *arguments: made(*arguments[:5]))
     floods = compare(0, [fork(24), fork(48)], ("model",))
     assert {("leaves its neighbourhood (model)", "looked_at")} <= {(flood.rule, flood.count) for flood in floods or ()}
+
+
+@pytest.mark.parametrize("seed", [2, 6, 8])
+def test_no_hint_floods(seed: int) -> None:
+    """Spellings that are consistent, and in 6 all contradictory."""
+    assert search_hint_floods(seed, size=12) == []
+
+
+def test_hints_that_are_checked_one_by_one_with_the_whole_batch_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs.gate.mending.TOGETHER", 1)
+    monkeypatch.setattr(Session, "above", lambda *_, **__: None)
+    assert [flood.split(":")[0] for flood in search_hint_floods(8, size=12) or ()] == ["looked_at"]
+
+
+@pytest.mark.parametrize("reasoner", ["own", "hermit"])
+def test_hints_that_hermit_is_asked_about_are_found(monkeypatch: pytest.MonkeyPatch, reasoner: str) -> None:
+    settings = hints._settings
+    monkeypatch.setattr(hints, "_settings", lambda options: {**settings(options), "reasoner": reasoner})
+    for budget in ("ATTEMPT_STEPS", "ATTEMPT_STEPS_PER_NODE"):
+        monkeypatch.setattr(f"shiq.reasoner.own.{budget}", 0)
+    floods = search_hint_floods(19, size=12) or ()
+    assert any("HermiT is asked" in flood for flood in floods) == (reasoner == "hermit")
