@@ -8,7 +8,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from shiq.errors import NO_ROOM, OperationalError
 
@@ -43,13 +43,21 @@ def is_device(path: Path) -> bool:
 
 def replace_file(path: Path, data: bytes) -> None:
     """Puts ``data`` in the place of the file at ``path``, in one step, durably. Raises: OSError."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to be written, which takes the place of the one at ``path`` at the end, in one step, durably; a device is written
+    to. Raises: OSError."""
     if is_device(path):
         with open(path, "ab", buffering=0) as device:
-            device.write(data)
+            yield device
         return
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
             mask = os.umask(0)

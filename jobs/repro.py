@@ -24,7 +24,7 @@ from abox_ops.modules.audit import Disagreement
 from jobs.files import write_whole
 from shiq.check import Session, certify
 from shiq.clause import ClausalTBox
-from shiq.clause_axioms import clause_axioms, module_assertions
+from shiq.clause_axioms import clause_axioms, module_assertions, numbered_names
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.functional import ontology_text
 from shiq.rdf import read_ontology
@@ -72,7 +72,8 @@ def reproducer(
     tbox: ClausalTBox, module: Module, answers: Mapping[str, Answer], options: Mapping[str, Any] | None = None
 ) -> Reproducer:
     """What to pack of a module over ``tbox`` and of what was said of it."""
-    text = ontology_text(clause_axioms(tbox), module_assertions(tbox, module, _INDIVIDUAL)).replace(PREFIX, _RENAMED)
+    names = numbered_names(module, _INDIVIDUAL)
+    text = ontology_text(clause_axioms(tbox), module_assertions(tbox, module, names)).replace(PREFIX, _RENAMED)
     said = {name: (answer.verdict.value, answer.reason) for name, answer in answers.items()}
     return Reproducer(text, said, versions(), dict(options or {}))
 

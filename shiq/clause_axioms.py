@@ -82,12 +82,16 @@ def role_axioms(roles: RoleBox) -> Iterator[owl.Axiom]:
             yield owl.DisjointDataProperties((owl.DataProperty(p), owl.DataProperty(q)))
 
 
-def module_assertions(tbox: ClausalTBox, module: Module, prefix: str) -> list[owl.Assertion]:
-    """``module`` as assertions on the individuals ``prefix`` + "0", "1", …; each once.
+def numbered_names(module: Module, prefix: str) -> list[str]:
+    """Individuals ``prefix`` + "0", "1", … for the nodes of ``module``."""
+    return [f"{prefix}{i}" for i in range(len(module.positive))]
+
+
+def module_assertions(tbox: ClausalTBox, module: Module, names: Sequence[str]) -> list[owl.Assertion]:
+    """``module`` as assertions on individuals, the ``names`` of its nodes; each once.
 
     A node of which nothing is said is an instance of owl:Thing, so that it is there; i ≠ i makes it one of owl:Nothing.
     """
-    names = [f"{prefix}{i}" for i in range(len(module.positive))]
     assertions: list[owl.Assertion] = []
     for name, positive, negative in zip(names, module.positive, module.negative):
         assertions += [owl.ClassAssertion(atom_expression(tbox.atoms[bit]), name) for bit in bits(positive)]

@@ -25,7 +25,7 @@ _ESCAPED = re.compile("_x((?!d[89a-f][0-9a-f]{2}_)(?:10|[0-9a-f])?[0-9a-f]{0,4})
 
 def term(individual: str) -> str:
     """An individual as an N-Triples term: ``<IRI>``, or ``_:label`` with a label that is valid and stays distinct."""
-    return blank_term(individual) if individual.startswith("_:") else _iri(individual)
+    return blank_term(individual) if individual.startswith("_:") else iri_term(individual)
 
 
 def blank_term(individual: str) -> str:
@@ -50,7 +50,7 @@ def literal(value: owl.Literal) -> str:
     text = f'"{_IN_LITERALS.sub(lambda match: _SHORT.get(match[0]) or _code(match), value.lexical)}"'
     if value.language:
         return f"{text}@{value.language}"
-    return text if value.datatype == owl.XSD + "string" else f"{text}^^{_iri(value.datatype)}"
+    return text if value.datatype == owl.XSD + "string" else f"{text}^^{iri_term(value.datatype)}"
 
 
 def assertion_lines(assertion: owl.Assertion) -> tuple[str, ...]:
@@ -62,13 +62,13 @@ def assertion_lines(assertion: owl.Assertion) -> tuple[str, ...]:
     """
     match assertion:
         case owl.ClassAssertion(owl.Class(iri), individual):
-            return (f"{term(individual)} {_TYPE} {_iri(iri)} .",)
+            return (f"{term(individual)} {_TYPE} {iri_term(iri)} .",)
         case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(property), subject, object):
             return assertion_lines(owl.ObjectPropertyAssertion(property, object, subject))
         case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
-            return (f"{term(subject)} {_iri(iri)} {term(object)} .",)
+            return (f"{term(subject)} {iri_term(iri)} {term(object)} .",)
         case owl.DataPropertyAssertion(property, subject, value):
-            return (f"{term(subject)} {_iri(property.iri)} {literal(value)} .",)
+            return (f"{term(subject)} {iri_term(property.iri)} {literal(value)} .",)
         case owl.SameIndividual(first, second):
             return (f"{term(first)} <{owl.OWL}sameAs> {term(second)} .",)
         case owl.DifferentIndividuals(first, second):
@@ -76,15 +76,17 @@ def assertion_lines(assertion: owl.Assertion) -> tuple[str, ...]:
         case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(property), subject, object):
             return assertion_lines(owl.NegativeObjectPropertyAssertion(property, object, subject))
         case owl.NegativeObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
-            return _Graph().negative(subject, iri, "targetIndividual", term(object))
+            return TripleWriter().negative(subject, iri, "targetIndividual", term(object))
         case owl.NegativeDataPropertyAssertion(property, subject, value):
-            return _Graph().negative(subject, property.iri, "targetValue", literal(value))
+            return TripleWriter().negative(subject, property.iri, "targetValue", literal(value))
         case owl.ClassAssertion(expression, individual):
-            return _Graph().classified(individual, expression)
+            graph = TripleWriter()
+            return graph.related(term(individual), f"{owl.RDF}type", graph.expression(expression))
     raise TypeError(assertion)
 
 
-def _iri(iri: str) -> str:
+def iri_term(iri: str) -> str:
+    """``iri`` as an N-Triples term."""
     return f"<{_IN_IRIS.sub(_code, iri)}>"
 
 
@@ -92,9 +94,9 @@ def _code(match: re.Match[str]) -> str:
     return f"\\u{ord(match[0]):04X}"
 
 
-class _Graph:
-    """The triples of one assertion. Until `triples` names them after a hash of all lines, blank nodes are numbered behind a NUL,
-    which no term contains."""
+class TripleWriter:
+    """Writes the triples of one assertion or axiom. Until `triples` names them after a hash of all lines, blank nodes are
+    numbered behind a NUL, which no term contains."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -104,8 +106,9 @@ class _Graph:
         name = sha256("\n".join(self._lines).encode("utf-8", "surrogatepass")).hexdigest()[:24]
         return tuple(line.replace("\0", f"n{name}.") for line in self._lines)
 
-    def classified(self, individual: str, expression: owl.ClassExpression) -> tuple[str, ...]:
-        self._line(term(individual), _TYPE, self.expression(expression))
+    def related(self, subject: str, predicate: str, object: str) -> tuple[str, ...]:
+        """The triples so far and one of two nodes, by the IRI of a property, which comes first."""
+        self._line(subject, f"<{predicate}>", object)
         self._lines.insert(0, self._lines.pop())
         return self.triples()
 
@@ -113,7 +116,7 @@ class _Graph:
         self._node(
             ("type", f"<{owl.OWL}NegativePropertyAssertion>"),
             ("sourceIndividual", term(subject)),
-            ("assertionProperty", _iri(property)),
+            ("assertionProperty", iri_term(property)),
             (target, value),
         )
         return self.triples()
@@ -122,7 +125,7 @@ class _Graph:
         """The node of a class expression; its triples are added."""
         match expression:
             case owl.Class(iri):
-                return _iri(iri)
+                return iri_term(iri)
             case owl.ObjectIntersectionOf(operands):
                 return self._class("intersectionOf", self._list(map(self.expression, operands)))
             case owl.ObjectUnionOf(operands):
@@ -146,9 +149,9 @@ class _Graph:
             case owl.ObjectExactCardinality(n, property, filler):
                 return self._object_cardinality("", n, property, filler)
             case owl.DataSomeValuesFrom(data_property, range):
-                return self._restriction(data_property, ("someValuesFrom", self._range(range)))
+                return self._restriction(data_property, ("someValuesFrom", self.range(range)))
             case owl.DataAllValuesFrom(data_property, range):
-                return self._restriction(data_property, ("allValuesFrom", self._range(range)))
+                return self._restriction(data_property, ("allValuesFrom", self.range(range)))
             case owl.DataHasValue(data_property, value):
                 return self._restriction(data_property, ("hasValue", literal(value)))
             case owl.DataMinCardinality(n, data_property, range):
@@ -159,26 +162,27 @@ class _Graph:
                 return self._data_cardinality("", n, data_property, range)
         raise TypeError(expression)
 
-    def _range(self, range: owl.DataRange) -> str:
+    def range(self, range: owl.DataRange) -> str:
+        """The node of a data range; its triples are added."""
         match range:
             case owl.Datatype(iri):
-                return _iri(iri)
+                return iri_term(iri)
             case owl.DataIntersectionOf(operands):
-                return self._datatype("intersectionOf", self._list(map(self._range, operands)))
+                return self._datatype("intersectionOf", self._list(map(self.range, operands)))
             case owl.DataUnionOf(operands):
-                return self._datatype("unionOf", self._list(map(self._range, operands)))
+                return self._datatype("unionOf", self._list(map(self.range, operands)))
             case owl.DataComplementOf(operand):
-                return self._datatype("datatypeComplementOf", self._range(operand))
+                return self._datatype("datatypeComplementOf", self.range(operand))
             case owl.DataOneOf(literals):
                 return self._datatype("oneOf", self._list(map(literal, literals)))
             case owl.DatatypeRestriction(base, facets):
                 nodes = []
                 for facet, value in facets:
                     node = self._node()
-                    self._line(node, _iri(facet), literal(value))
+                    self._line(node, iri_term(facet), literal(value))
                     nodes.append(node)
                 return self._node(
-                    ("type", f"<{owl.RDFS}Datatype>"), ("onDatatype", _iri(base.iri)), ("withRestrictions", self._list(nodes))
+                    ("type", f"<{owl.RDFS}Datatype>"), ("onDatatype", iri_term(base.iri)), ("withRestrictions", self._list(nodes))
                 )
         raise TypeError(range)
 
@@ -188,12 +192,14 @@ class _Graph:
     def _datatype(self, predicate: str, object: str) -> str:
         return self._node(("type", f"<{owl.RDFS}Datatype>"), (predicate, object))
 
-    def _restriction(self, property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty, *rest: tuple[str, str]) -> str:
+    def property(self, property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty) -> str:
+        """The node of a property; the triple of an inverse is added."""
         if isinstance(property, owl.ObjectInverseOf):
-            on = self._node(("inverseOf", _iri(property.property.iri)))
-        else:
-            on = _iri(property.iri)
-        return self._node(("type", f"<{owl.OWL}Restriction>"), ("onProperty", on), *rest)
+            return self._node(("inverseOf", iri_term(property.property.iri)))
+        return iri_term(property.iri)
+
+    def _restriction(self, property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty, *rest: tuple[str, str]) -> str:
+        return self._node(("type", f"<{owl.OWL}Restriction>"), ("onProperty", self.property(property)), *rest)
 
     def _object_cardinality(
         self, bound: str, n: int, property: owl.ObjectProperty | owl.ObjectInverseOf, filler: owl.ClassExpression
@@ -202,7 +208,7 @@ class _Graph:
         return self._restriction(property, *_cardinality(bound, n, qualifier))
 
     def _data_cardinality(self, bound: str, n: int, property: owl.DataProperty, range: owl.DataRange) -> str:
-        qualifier = None if range == owl.TOP_DATATYPE else ("onDataRange", self._range(range))
+        qualifier = None if range == owl.TOP_DATATYPE else ("onDataRange", self.range(range))
         return self._restriction(property, *_cardinality(bound, n, qualifier))
 
     def _list(self, members: Iterable[str]) -> str:

@@ -148,7 +148,7 @@ class Result:
 
     ``a_add`` with the user's own TBox is not the question that was decided, so another reasoner may call the two consistent where
     the batch is not. What was decided is the simplified TBox, with names of its own, over the modules, which also hold what was
-    inferred from the assertions that were left out (THEORY, "The procedure" and "The add set").
+    inferred from the assertions that were left out (THEORY, "The procedure" and "The add set"). `shiq check --reduced` writes it.
     """
 
     verdict: Verdict

@@ -8,7 +8,7 @@ import pytest
 
 from shiq.bits import bits
 from shiq.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtMost
-from shiq.clause_axioms import clause_axiom, clause_axioms, module_assertions
+from shiq.clause_axioms import clause_axiom, clause_axioms, module_assertions, numbered_names
 from shiq.model import (
     NOTHING,
     THING,
@@ -134,7 +134,7 @@ def test_module() -> None:
         data=((0, F.iri, one),),
         negative_data=((1, G.iri, one),),
     )
-    assert module_assertions(tbox, module, "urn:m:") == [
+    assert module_assertions(tbox, module, numbered_names(module, "urn:m:")) == [
         ClassAssertion(A, "urn:m:0"),
         ClassAssertion(ObjectMinCardinality(2, R), "urn:m:0"),
         ClassAssertion(ObjectComplementOf(DataMaxCardinality(0, F, INTEGER)), "urn:m:0"),

@@ -62,6 +62,7 @@ ROOMS = (
     "jobs.repair",
     "jobs.spark",
     "jobs.graphframes",
+    "jobs.reduced",
     "jobs.progress",
     "jobs.lint",
     "jobs.steps",

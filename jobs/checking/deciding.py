@@ -28,6 +28,9 @@ from shiq.reasoner.protocol import Answer, Module, Sending
 from shiq.result import Result, UndecidedModule
 from shiq.verdict import Leftover, Verdict
 
+#: The reason of a result that is about the base alone.
+BASE_INCONSISTENT = "the base is inconsistent by itself"
+
 
 def check_batch(
     base: OpenBase | Result,
@@ -41,7 +44,7 @@ def check_batch(
 ) -> Result:
     """The check of a batch against an opened base; ``read``: the batch, where that was read before."""
     if isinstance(base, Result):
-        return replace(base, reason="the base is inconsistent by itself")
+        return replace(base, reason=BASE_INCONSISTENT)
     engine = base.knowledge_base
     if offers(engine, DistributedEngine):
         if read is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import shiq
-from jobs.checking.options import Options
+from jobs.checking.options import PUBLISHED, Options
 from jobs.commands.options import (
     KINDS_LISTED,
     common,
@@ -25,13 +25,22 @@ from jobs.commands.options import (
     module_option,
     snapshot_option,
 )
-from jobs.commands.places import INPUTS, READS, STORE, GuardedCommand
+from jobs.commands.places import INPUTS, READS, STORE, GuardedCommand, Writes
 from jobs.commands.running import Request, run_check
+from jobs.outputs import OutputKind
 from shiq.errors import StoreError, UsageError
 from shiq.sources import TABLE, source_of
+from shiq.verdict import EXIT_CODES, Verdict
 
 if TYPE_CHECKING:
     from shiq.rdf.changes import TableChanges
+
+
+def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
+    # Loaded where it is asked for.
+    from jobs.reduced import output_kind
+
+    return [(name, output_kind(name, parameters["engine"]))]
 
 
 @click.command(cls=GuardedCommand, epilog=KINDS_LISTED)
@@ -58,6 +67,13 @@ if TYPE_CHECKING:
 @click.option(
     "--verdict-only", is_flag=True, help="Stop where an inconsistency is certain: no conflicts, counts of what was seen."
 )
+@click.option(
+    "--reduced",
+    type=Writes(written=_reduced_place),
+    metavar="FILE",
+    help="With --criterion definition7: write what was decided, A_add with the simplified TBox, for a reasoner of your own: "
+    ".ofn, .nt, or a table of triples (.csv, .parquet, .delta). 3 if that is not the whole question.",
+)
 @snapshot_option
 @criterion_option
 @engine_option
@@ -81,6 +97,7 @@ def check(
     require_nonempty: bool,
     why_pulled: bool,
     verdict_only: bool,
+    reduced: str | None,
     snapshot: int | None,
     **options: Any,
 ) -> int:
@@ -114,40 +131,61 @@ def check(
         raise click.UsageError("--changes goes with --from-version or --after-version, where no --store remembers what it took.")
     if changes and (insertions or deletions):
         raise click.UsageError("--changes are the whole batch: leave --insert and --delete out.")
+    if reduced and options["criterion"] != PUBLISHED and options["engine"] != "graphframes":
+        raise click.UsageError(f"--reduced is what the published method decides: give --criterion {PUBLISHED} too.")
+    if reduced:
+        # Loaded where it is asked for.
+        from jobs.reduced import refuse_place
+
+        refuse_place(reduced, options["engine"])
 
     options |= {"require_nonempty": require_nonempty, "why_pulled": why_pulled, "verdict_only": verdict_only}
 
     inputs: dict[str, Any] = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox}
     inputs |= {"insertions": insertions, "deletions": deletions, "changes": changes, "mapping": options["mapping"]}
 
+    gaps: list[str] = []
+
     def run(settings: dict[str, Any]) -> shiq.Result:
         with ExitStack() as stack:
-            session = stack.enter_context(opened(store, snapshot)) if store else None
-            if not changes:
-                if session is None:
-                    return check_insertions(list(tbox), list(abox), list(insertions), list(deletions), **settings)
-                return session.check(list(insertions), list(deletions), commit=commit, **settings)
-            taken = session.taken if session else {}
-            batch = _changes(changes, from_version, after_version, to_version, settings, taken)
-            if batch is None:
-                on_spark = " --engine spark" if settings["engine"] == "spark" else ""
-                raise UsageError(
-                    f"{store} has taken no version of {changes} that it could go on from",
-                    "Say once where to begin, 0 for all of its rows: "
-                    f"shiq check{on_spark} --store {quote(str(store))} --changes {quote(changes)} --from-version 0 --commit",
-                )
-            inputs.update(from_version=str(batch.first), to_version=str(batch.last))
-            if session is None:
-                result = check_insertions(list(tbox), list(abox), [batch.insertions], [batch.deletions], **settings)
-            else:
-                batch.refuse_another(session.taken)
-                if not begun and session.taken != taken:
-                    raise StoreError(f"{store}: another writer took versions of a table meanwhile", "Run the same again.")
-                feed = {batch.feed: batch.number} if batch.feed else None
-                result = session.check([batch.insertions], [batch.deletions], commit=commit, taken=feed, **settings)
-            return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, str(batch))))
+            result = checked(settings, stack)
+            if not reduced:
+                return result
+            # Loaded where it is asked for.
+            from jobs.reduced import write_reduced
 
-    return run_check(run, options, Request("check", inputs))
+            gaps[:] = write_reduced(result, Path(reduced))
+            notes = [f"{reduced} is not the whole question: {'; '.join(gaps)}"] if gaps else []
+            return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *notes)))
+
+    def checked(settings: dict[str, Any], stack: ExitStack) -> shiq.Result:
+        session = stack.enter_context(opened(store, snapshot)) if store else None
+        if not changes:
+            if session is None:
+                return check_insertions(list(tbox), list(abox), list(insertions), list(deletions), **settings)
+            return session.check(list(insertions), list(deletions), commit=commit, **settings)
+        taken = session.taken if session else {}
+        batch = _changes(changes, from_version, after_version, to_version, settings, taken)
+        if batch is None:
+            on_spark = " --engine spark" if settings["engine"] == "spark" else ""
+            raise UsageError(
+                f"{store} has taken no version of {changes} that it could go on from",
+                "Say once where to begin, 0 for all of its rows: "
+                f"shiq check{on_spark} --store {quote(str(store))} --changes {quote(changes)} --from-version 0 --commit",
+            )
+        inputs.update(from_version=str(batch.first), to_version=str(batch.last))
+        if session is None:
+            result = check_insertions(list(tbox), list(abox), [batch.insertions], [batch.deletions], **settings)
+        else:
+            batch.refuse_another(session.taken)
+            if not begun and session.taken != taken:
+                raise StoreError(f"{store}: another writer took versions of a table meanwhile", "Run the same again.")
+            feed = {batch.feed: batch.number} if batch.feed else None
+            result = session.check([batch.insertions], [batch.deletions], commit=commit, taken=feed, **settings)
+        return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, str(batch))))
+
+    code = run_check(run, options, Request("check", inputs))
+    return EXIT_CODES[Verdict.UNDETERMINED] if gaps and code == 0 else code
 
 
 def _changes(

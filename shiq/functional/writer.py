@@ -52,7 +52,7 @@ def axiom_text(value: owl.Axiom | owl.Assertion | owl.ClassExpression | owl.Data
         elif isinstance(current, int):
             written.append(str(current))
         elif isinstance(current, owl.Literal):
-            written.append(_literal(current))
+            written.append(literal_text(current))
         else:
             written.append(f"{_keyword(current)}(")
             stack.append(_CLOSE)
@@ -74,9 +74,8 @@ def ontology_text(axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertio
     lines: list[str] = []
     for value in values:
         for part in parts(value):
-            declaration = _declaration(part)
-            if declaration:
-                declarations[declaration] = None
+            if declared := declared_term(part):
+                declarations[declaration_text(*declared)] = None
         lines += map(axiom_text, _plain(value))
     return "\n".join(["Ontology(", *declarations, *lines, ")", ""])
 
@@ -117,22 +116,29 @@ def _iri(iri: str) -> str:
     return f"<{iri}>"
 
 
-def _literal(value: owl.Literal) -> str:
+def literal_text(value: owl.Literal) -> str:
+    """A literal in functional-style syntax."""
     text = '"' + value.lexical.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if value.language and value.datatype == owl.RDF + "langString":
         return f"{text}@{value.language}"
     return text if value.datatype == owl.XSD + "string" else f"{text}^^{_iri(value.datatype)}"
 
 
-def _declaration(part: object) -> str:
-    """The declaration of an entity or a named individual; "" for anything else, and for what is built in."""
+def declared_term(part: object) -> tuple[str, str] | None:
+    """The kind and IRI by which ``part`` is declared: an entity, a named individual, the datatype of a literal. None for anything
+    else, and for what is built in."""
     if isinstance(part, _ENTITIES):
-        return "" if is_reserved(part.iri) else f"Declaration({type(part).__name__}({_iri(part.iri)}))"
+        return None if is_reserved(part.iri) else (type(part).__name__, part.iri)
     if isinstance(part, str) and not part.startswith("_:"):
-        return f"Declaration(NamedIndividual({_iri(part)}))"
+        return "NamedIndividual", part
     if isinstance(part, owl.Literal) and not is_reserved(part.datatype):
-        return f"Declaration(Datatype({_iri(part.datatype)}))"
-    return ""
+        return "Datatype", part.datatype
+    return None
+
+
+def declaration_text(kind: str, iri: str) -> str:
+    """The declaration of a term in functional-style syntax."""
+    return f"Declaration({kind}({_iri(iri)}))"
 
 
 M = TypeVar("M")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from shiq.clause import ClausalTBox
-from shiq.clause_axioms import clause_axioms, module_assertions
+from shiq.clause_axioms import clause_axioms, module_assertions, numbered_names
 from shiq.datatypes import DataTheory
 from shiq.model import Assertion, Axiom, DatatypeDefinition
 from shiq.model.axioms import READ_BY_FORM
@@ -314,7 +314,7 @@ def _prepared(tbox: ClausalTBox) -> _Prepared:
 
 
 def _question(tbox: ClausalTBox, theory: DataTheory, index: int, module: Module) -> _Question:
-    assertions = module_assertions(tbox, module, f"urn:shiq:m{index}:")
+    assertions = module_assertions(tbox, module, numbered_names(module, f"urn:shiq:m{index}:"))
     if module.data or module.negative_data:
         assertions = ill_typed_refuted(theory, assertions)
     return _Question(index, tuple(assertions))

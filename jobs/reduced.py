@@ -1,0 +1,324 @@
+"""The reduced ontology of a check: A_add with the simplified TBox, as a file for a reasoner of one's own (THEORY, "The
+procedure").
+
+It is what modules were decided with, so it is consistent if and only if A ∪ A⁺ is, where (T, A) is; elements that contradict by
+themselves are instances of owl:Nothing. Every name that is not of the user's begins with `FRESH`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from abox_ops.engine import AddSet
+from abox_ops.modules.named import NamedModules
+from jobs.checking.deciding import BASE_INCONSISTENT
+from jobs.files import naming, replacing
+from jobs.outputs import OutputKind
+from shiq import model as owl
+from shiq.axiom_triples import axiom_lines, declaration_line
+from shiq.clause import ClausalTBox
+from shiq.clause_axioms import clause_axioms, module_assertions, numbered_names
+from shiq.datatypes import DataTheory
+from shiq.errors import UsageError
+from shiq.functional.writer import axiom_text, declaration_text, declared_term, literal_text
+from shiq.model.axioms import READ_BY_FORM
+from shiq.ntriples import assertion_lines, blank_term
+from shiq.offers import offers
+from shiq.reasoner.proxied import ill_typed_refuted
+from shiq.reasoner.sending import BLANK, sendable
+from shiq.reasoner.structure import rewritten
+from shiq.result import Result
+from shiq.roles import RoleBox
+from shiq.signature import parts
+from shiq.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, UNREAD, Verdict, blocks
+
+#: What every name begins with that the user's ontology does not have.
+FRESH = "urn:shiq:reduced:"
+#: The endings of file names, and whether such a file is a table of triples.
+ENDINGS = {".ofn": False, ".nt": False, ".csv": True, ".parquet": True, ".delta": True}
+IRI = FRESH + "ontology"
+
+_OURS = "urn:shiq:"
+_ROWS = 50_000
+V = TypeVar("V", owl.Axiom, owl.Assertion)
+
+
+@dataclass(frozen=True)
+class AboutIndividuals:
+    """Some assertions, and the individuals that are mentioned here first."""
+
+    assertions: Sequence[owl.Assertion]
+    individuals: Sequence[str]
+
+
+@runtime_checkable
+class FarAddSet(Protocol):
+    """An add set whose assertions executors write."""
+
+    tbox: ClausalTBox
+
+    def reduced_sample(self) -> Sequence[owl.Assertion]:
+        """Assertions in which every property and datatype occurs that the reduced ontology's have."""
+
+    def reduced_lines(self, write: Callable[[AboutIndividuals], list[str]]) -> Any:
+        """A DataFrame of the lines (line) that ``write`` makes of the reduced ontology's assertions."""
+
+    def running(self) -> AbstractContextManager[None]:
+        """The settings under which its jobs run."""
+
+
+@dataclass(frozen=True)
+class ReducedWriter:
+    """Writes axioms and assertions as lines of functional syntax, or else of N-Triples. ``puns``: IRIs of object properties that
+    are data properties too, which have another name then."""
+
+    tbox: ClausalTBox
+    puns: frozenset[str]
+    is_functional: bool
+
+    def head(self, note: str, axioms: Sequence[owl.Axiom], terms: Iterable[tuple[str, str]]) -> Iterator[str]:
+        """The lines before the assertions."""
+        declared = sorted((kind, self._name(kind, iri)) for kind, iri in terms)
+        comment = owl.DataPropertyAssertion(owl.DataProperty(owl.RDFS + "comment"), IRI, owl.Literal(note))
+        if self.is_functional:
+            # In front of it no comment may stand, for readers that are older than the recommendation.
+            yield f"Ontology(<{IRI}> Annotation(<{owl.RDFS}comment> {literal_text(comment.literal)})"
+            yield from (renamed_text(declaration_text(*term)) for term in declared)
+        else:
+            yield from (*assertion_lines(comment), f"<{IRI}> <{owl.RDF}type> <{owl.OWL}Ontology> .")
+            yield from (renamed_text(declaration_line(*term)) for term in declared)
+        for axiom in map(self._unpunned, axioms):
+            yield from self._texts(axiom, axiom_lines)
+
+    def lines(self, part: AboutIndividuals) -> list[str]:
+        """The lines of assertions, and of the declarations of their individuals."""
+        declaration = declaration_text if self.is_functional else declaration_line
+        found = [renamed_text(declaration("NamedIndividual", individual)) for individual in part.individuals]
+        refuted = ill_typed_refuted(self._theory, part.assertions)
+        for assertion in map(self._unpunned, sendable((), refuted)[1]):
+            found += self._texts(assertion, assertion_lines)
+        return found
+
+    @cached_property
+    def _theory(self) -> DataTheory:
+        return DataTheory(self.tbox.definitions, self.tbox.roles)
+
+    def _texts(self, value: V, triples: Callable[[V], tuple[str, ...]]) -> list[str]:
+        if not self.is_functional:
+            return list(map(renamed_text, triples(value)))
+        text = axiom_text(value)
+        # Of a text with literals names alone are to change.
+        return [axiom_text(rewritten(value, _renamed_part))] if '"' in text and _OURS in text else [renamed_text(text)]
+
+    def _unpunned(self, value: V) -> V:
+        if not self.puns:
+            return value
+
+        def change(part: object) -> object | None:
+            pun = isinstance(part, owl.DataProperty) and part.iri in self.puns
+            return owl.DataProperty(self._name("DataProperty", part.iri)) if pun else None  # type: ignore[attr-defined]
+
+        return rewritten(value, change)
+
+    def _name(self, kind: str, iri: str) -> str:
+        return f"{_OURS}data:{iri}" if kind == "DataProperty" and iri in self.puns else iri
+
+
+def renamed_text(text: str) -> str:
+    """``text`` with our own names as a reduced ontology has them, but for what stands behind a quotation mark."""
+    names, quote, rest = text.partition('"')
+    return names.replace(f"<{_OURS}", f"<{FRESH}") + quote + rest
+
+
+def _renamed_part(part: object) -> object | None:
+    if isinstance(part, owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype) and part.iri.startswith(_OURS):
+        return type(part)(FRESH + part.iri.removeprefix(_OURS))
+    if isinstance(part, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion) and part.subject.startswith(_OURS):
+        property = rewritten(part.property, _renamed_part)
+        return type(part)(property, FRESH + part.subject.removeprefix(_OURS), part.literal)
+    return None
+
+
+def named_node(individual: str) -> str:
+    """An individual as a reduced ontology names it: OWL 2 DL says less of blank nodes than of names."""
+    return BLANK + blank_term(individual)[2:] if individual.startswith("_:") else individual
+
+
+# --- the assertions of an engine of this process ----------------------------------------------------
+
+
+def _assertions(add_set: AddSet) -> Iterator[AboutIndividuals]:
+    for members in add_set.contradictory:
+        names = [*map(named_node, members)]
+        yield AboutIndividuals([owl.ClassAssertion(owl.NOTHING, names[0]), *_same(names)], names)
+    for named in add_set.modules:
+        elements = [[*map(named_node, members)] for members in named.elements]
+        assertions = module_assertions(add_set.tbox, named.module, [names[0] for names in elements])
+        yield AboutIndividuals([*assertions, *chain(*map(_same, elements))], [*chain(*elements)])
+
+
+def _same(names: Sequence[str]) -> Iterator[owl.Assertion]:
+    return (owl.SameIndividual(names[0], other) for other in names[1:])
+
+
+def _sample(add_set: AddSet) -> Iterator[owl.Assertion]:
+    for module in NamedModules.of(add_set.modules).distinct:
+        if module.edges or module.negative_edges or module.data or module.negative_data:
+            yield from module_assertions(add_set.tbox, module, numbered_names(module, _OURS))
+
+
+# --- what the file is worth -------------------------------------------------------------------------
+
+
+def gaps_of(result: Result) -> list[str]:
+    """Why the reduced ontology of ``result`` is not the whole question; empty where it is."""
+    evidence, found = result.evidence, []
+    if not offers(result.a_add, _OfAddSet):
+        return [result.reason or "the check was not ended"]
+    if result.reason == BASE_INCONSISTENT:
+        found.append(result.reason)
+    elif evidence.certificate.get("verdict") != Verdict.CONSISTENT.value:
+        found.append("the base is not certified consistent")
+    kinds: dict[str, int] = {}
+    for leftover in evidence.leftovers:
+        is_open = blocks(leftover, evidence.allowed, evidence.fail_on)
+        if is_open or leftover.kind in LEAVING_OUT | UNREAD | {UNKNOWN_DATATYPE}:
+            kinds[leftover.kind] = kinds.get(leftover.kind, 0) + leftover.number
+    found += (f"{count:,} × {kind}" for kind, count in sorted(kinds.items()))
+    decided = evidence.decided
+    if any(name.startswith("whole ") for name in decided):
+        found.append("HermiT was asked about more than is in here")
+    refuted = decided.get("contradictory", 0) + decided.get(Verdict.INCONSISTENT.value, 0)
+    if refuted and result.verdict is not Verdict.INCONSISTENT:
+        found.append(result.reason)
+    return found
+
+
+@runtime_checkable
+class _OfAddSet(Protocol):
+    add_set: AddSet | FarAddSet
+
+
+def _note(gaps: Sequence[str]) -> str:
+    if gaps:
+        return f"NOT THE WHOLE QUESTION of a check by shiq: {' '.join('; '.join(gaps).split())}"
+    return "Reduced ontology of a check by shiq: as the base by itself is consistent, this is if and only if base and batch are."
+
+
+# --- files ------------------------------------------------------------------------------------------
+
+
+def ending_of(name: str) -> str:
+    """The ending that says how a reduced ontology is written. Raises: UsageError."""
+    ending = Path(name).suffix
+    if ending not in ENDINGS:
+        raise UsageError(f"{name}: a reduced ontology is written as {', '.join(ENDINGS)}", "Give it a name that ends so.")
+    return ending
+
+
+def output_kind(name: str, engine: str) -> OutputKind:
+    """What is made under ``name``: executors write tables as folders."""
+    ending = Path(name).suffix
+    is_folder = ending == ".delta" or (ENDINGS.get(ending, False) and engine == "graphframes")
+    return OutputKind.OWN if is_folder else OutputKind.FILE
+
+
+def refuse_place(name: str, engine: str) -> None:
+    """Refuse a name under which nothing can be written, or where a table is, which is not replaced. Raises: UsageError."""
+    ending_of(name)
+    if output_kind(name, engine) is OutputKind.OWN and Path(name).exists():
+        raise UsageError(f"{name} is there already, and is not replaced", "Name a folder that is not there yet.")
+
+
+def write_reduced(result: Result, target: Path) -> list[str]:
+    """Write the reduced ontology of ``result`` to ``target``, in the form that its name says; why it is not the whole question.
+
+    A file is replaced in one step. Raises: UsageError, OperationalError.
+    """
+    ending, gaps = ending_of(target.name), gaps_of(result)
+    add_set = result.a_add.add_set if offers(result.a_add, _OfAddSet) else None
+    far = add_set if offers(add_set, FarAddSet) else None
+    tbox = ClausalTBox((), RoleBox()) if add_set is None else add_set.tbox
+    with naming(target), nullcontext() if far is None else far.running():
+        axioms, _ = sendable((a for a in clause_axioms(tbox) if a != READ_BY_FORM), ())
+        sample: Iterable[owl.Assertion] = ()
+        if add_set is not None:
+            sample = _sample(add_set) if far is None else far.reduced_sample()  # type: ignore[arg-type]
+        terms = _terms(tbox, chain(axioms, sample))
+        roles, properties = ({iri for kind, iri in terms if kind == which} for which in ("ObjectProperty", "DataProperty"))
+        writer = ReducedWriter(tbox, frozenset(roles & properties), ending == ".ofn")
+        head = writer.head(_note(gaps), axioms, terms)
+        try:
+            if far is not None:
+                _write_far(target, ending, head, far.reduced_lines(writer.lines))
+            else:
+                parts_ = () if add_set is None else _assertions(add_set)  # type: ignore[arg-type]
+                _write_here(target, ending, chain(head, chain.from_iterable(map(writer.lines, parts_))))
+        except ValueError as error:
+            raise UsageError(f"{target}: {error}", "Name a file that ends with .nt, which has escapes for it.") from error
+    return gaps
+
+
+def _terms(tbox: ClausalTBox, values: Iterable[object]) -> set[tuple[str, str]]:
+    """What is to be declared, named individuals apart."""
+    atoms = map(owl.Class, (atom for atom in tbox.atoms if isinstance(atom, str)))
+    found = {declared_term(part) for value in chain(values, atoms) for part in parts(value)}
+    return {term for term in found if term is not None and term[0] != "NamedIndividual"}
+
+
+def _write_here(target: Path, ending: str, lines: Iterator[str]) -> None:
+    if not ENDINGS[ending]:
+        with replacing(target) as file:
+            for line in chain(lines, [")"] if ending == ".ofn" else []):
+                file.write(f"{line}\n".encode("utf-8", "backslashreplace"))
+        return
+    # Loaded where a table is written.
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    schema = pa.schema([(name, pa.string()) for name in ("s", "p", "o")])
+    batches = (pa.RecordBatch.from_arrays([*map(pa.array, zip(*rows))], schema=schema) for rows in _rows(lines))
+    if ending == ".delta":
+        from deltalake import write_deltalake
+
+        write_deltalake(str(target.absolute()), pa.RecordBatchReader.from_batches(schema, batches), mode="error")
+        return
+    from pyarrow.csv import CSVWriter  # type: ignore[import-untyped]
+    from pyarrow.parquet import ParquetWriter  # type: ignore[import-untyped]
+
+    with replacing(target) as file, (CSVWriter if ending == ".csv" else ParquetWriter)(file, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch) if ending == ".parquet" else writer.write(batch)
+
+
+def _rows(lines: Iterator[str]) -> Iterator[list[list[str]]]:
+    """The terms of ``lines``, in lots."""
+    texts = (line.encode("utf-8", "backslashreplace").decode().removesuffix(" .") for line in lines)
+    while rows := [text.split(" ", 2) for text in islice(texts, _ROWS)]:
+        yield rows
+
+
+def _write_far(target: Path, ending: str, head: Iterator[str], lines: Any) -> None:
+    """Write a table by executors; a text as what they make comes in, partition by partition."""
+    if not ENDINGS[ending]:
+        _write_here(target, ending, chain(head, (row.line for row in lines.toLocalIterator())))
+        return
+    from pyspark.sql import functions as F
+
+    spark, place = lines.sparkSession, str(target.absolute())
+    terms = F.split("line", " ", 3)
+    rows = spark.createDataFrame([(line,) for line in head], "line string").unionByName(lines)
+    rows = rows.select(terms[0].alias("s"), terms[1].alias("p"), F.regexp_replace(terms[2], r" \.$", "").alias("o"))
+    if ending == ".csv":
+        rows.write.csv(place, header=True)
+        return
+    rows.write.parquet(place)
+    if ending == ".delta":
+        from deltalake import convert_to_deltalake
+
+        convert_to_deltalake(place)
