@@ -65,6 +65,16 @@ def test_a_closed_standard_input_is_an_error(files: Path, monkeypatch: pytest.Mo
     assert done.returncode == 4 and "standard input is closed" in done.stderr, done.stderr
 
 
+def test_an_empty_standard_input_is_an_error_and_an_empty_file_is_none(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given(monkeypatch, "")
+    done = shiq("check", "--store", "kg", "--insert", "-", *OWN, cwd=files)
+    assert done.returncode == 4 and "standard input ended without a byte" in done.stderr, done.stderr
+    write(files, "none.nt", "")
+    assert shiq("check", "--store", "kg", "--insert", "none.nt", *OWN, cwd=files).returncode == 0
+    given(monkeypatch, "# nothing tonight\n")
+    assert shiq("check", "--store", "kg", "--insert", "-", *OWN, cwd=files).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("syntax", "text"),
     [("turtle", TBOX), ("functional", "Ontology(DisjointClasses(<urn:t#Cat> <urn:t#Dog>))"), ("trig", TBOX)],

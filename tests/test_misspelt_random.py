@@ -15,7 +15,7 @@ import pytest
 
 from shiq.check import certify
 from shiq.rdf import read_ontology
-from shiq.rdf.namespaces import OwnNamespaces, namespace_of
+from shiq.rdf.namespaces import OwnNamespaces, SlipFinder, is_slip_of, namespace_of
 from shiq.verdict import Verdict
 
 SPACES = (
@@ -80,6 +80,17 @@ def test_terms_of_other_vocabularies_stay_foreign() -> None:
         own = OwnNamespaces({space + word for word in WORDS})
         wrong = {namespace_of(iri) for iri in others if not own.is_foreign(iri)} - {space}
         assert not {wrongly for wrongly in wrong if "obo" not in wrongly}, space
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_slips_are_found_among_the_names_that_share_a_piece_as_among_all(seed: int) -> None:
+    dice = random.Random(seed)
+    for _ in range(150):
+        names = sorted({dice.choice(WORDS) + dice.choice(["", *WORDS, *LETTERS]) for _ in range(8)})
+        wrong = edited(dice, dice.choice(names))
+        wrong = edited(dice, wrong) if wrong and dice.random() < 0.5 else wrong
+        expected = min((name for name in names if is_slip_of(wrong, name)), default="")
+        assert SlipFinder(names).nearest(wrong) == expected, (wrong, names)
 
 
 # --- documents -----------------------------------------------------------------------------------

@@ -82,6 +82,41 @@ def test_unexpanded_prefixes_and_misspelt_namespaces_of_the_language_block(tmp_p
     assert any(SLIPS[text] in hint for hint in hints), hints
 
 
+@pytest.mark.parametrize(
+    ("axiom", "meant"),
+    [
+        (":Pup rdfs:subClassOf :Dogg .", "onto#Dog"),
+        (":Dgoo rdfs:subClassOf :Cat . :Doog rdfs:subClassOf :Cat .", "onto#Dog"),
+        (":Pup rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :liks ; owl:someValuesFrom :Cat ] .", "onto#likes"),
+        (":fond rdfs:subPropertyOf :Likes .", "onto#likes"),
+        (":Cat rdfs:subClassOf foaf:Persn .", "foaf/0.1/Person"),
+        (":fond rdfs:subPropertyOf foaf:knos .", "foaf/0.1/knows"),
+    ],
+)
+def test_slips_of_declared_names_and_of_known_terms_block_in_axioms(tmp_path: Path, axiom: str, meant: str) -> None:
+    text = f"@prefix foaf: <http://xmlns.com/foaf/0.1/> .\n{CATS}:Pup a owl:Class . {axiom} :tom a :Cat ."
+    result = certified(tmp_path, text)
+    assert result.verdict is Verdict.UNDETERMINED
+    (told,) = [x for x in result.evidence.leftovers if x.kind == "undeclared"]
+    assert f"{meant}>" in told.hint and told.line == 6
+    assert certified(tmp_path, text, allow=["undeclared"]).verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize(
+    "axiom",
+    [
+        ':Pup rdfs:subClassOf :Dogg . :Dogg rdfs:label "a made-up dog" .',  # it is described
+        ":likes rdfs:domain :Dog , :Dogg .",  # they are told apart
+        ":Dog1 a owl:Class . :Pup rdfs:subClassOf :Dog2 .",  # by number
+        ":Pup rdfs:subClassOf :Likes , :Car , :Bird .",  # of another kind, or not near
+        ":fond rdfs:subPropertyOf foaf:knows .",
+    ],
+)
+def test_undeclared_names_that_are_no_slips_do_not_block_in_axioms(tmp_path: Path, axiom: str) -> None:
+    text = f"@prefix foaf: <http://xmlns.com/foaf/0.1/> .\n{CATS}:Pup a owl:Class . {axiom} :tom a :Cat ."
+    assert certified(tmp_path, text).verdict is Verdict.CONSISTENT
+
+
 def test_names_that_only_resemble_slips_are_information(tmp_path: Path) -> None:
     names = (
         "urn:isbn:3",

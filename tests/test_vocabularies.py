@@ -90,6 +90,16 @@ def test_own_axioms_on_an_imported_term_of_open_kind_count_in_both_readings(tmp_
     assert certified(tmp_path, text + f":tom a :Dog ; dcterms:creator {value} .").verdict is Verdict.CONSISTENT
 
 
+@pytest.mark.parametrize(
+    "more", ["", "<http://purl.org/dc/terms/> , ", "<http://www.w3.org/ns/prov#> , <http://purl.org/dc/terms/> , "]
+)
+def test_a_kind_that_one_table_has_settles_what_another_leaves_open(tmp_path: Path, more: str) -> None:
+    text = IMPORT.replace("<http://www.w3.org/2004/02/skos/core>", f"{more}<http://www.w3.org/ns/dcat>") + ":tom a :Cat ; "
+    assert certified(tmp_path, text + 'dcterms:relation "a text" .').verdict is Verdict.UNDETERMINED
+    assert certified(tmp_path, text + "dcterms:relation :tim .").verdict is Verdict.CONSISTENT
+    assert certified(tmp_path, text + 'dcterms:date "2026" .').verdict is Verdict.CONSISTENT
+
+
 def test_a_term_of_a_table_at_an_axiom_annotates_it(tmp_path: Path) -> None:
     result = certified(tmp_path, "[] a owl:AllDisjointClasses ; owl:members ( :Cat :Dog :Bird ) ; dcterms:source 'a book' .")
     assert result.verdict is Verdict.CONSISTENT and result.evidence.ledger["annotation"] == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from shiq.amounts import count
 from shiq.built_in import without_built_in
@@ -29,7 +30,7 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
     add_assertions((StatedValue(assertion, name) for _, assertion in document.assertions), loaded)
     names = {kind: frozenset(iri for iri, of in table.kinds.items() if of == kind) for kind in {*table.kinds.values()}}
     either, none = names.get("property", frozenset()), frozenset[str]()
-    loaded.signature |= document.signature | Signature(
+    brought = document.signature | Signature(
         names.get("class", none),
         names.get("object", none) | either,
         names.get("data", none) | either,
@@ -37,7 +38,10 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
         names.get("datatype", none),
         frozenset(table.kinds),
     )
-    loaded.both |= document.signature.open_properties | (document.signature.classes & document.signature.datatypes)
+    before = loaded.signature
+    loaded.signature = _settle(before | brought, before, brought.open_properties)
+    loaded.signature = _settle(loaded.signature, document.signature, before.open_properties & loaded.both, either)
+    loaded.both |= brought.open_properties | (document.signature.classes & document.signature.datatypes)
     assumed: dict[str, list[str]] = {iri: [] for iri in table.of_annotations}
     for kind, of_kind in ((OBJECT, document.signature.object_properties), (DATA, document.signature.data_properties)):
         for iri in of_kind:
@@ -49,6 +53,14 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
     message = f"{table.label}: from shiq's table, {len(table.axioms):,} axioms"
     loaded.leftovers.append(Leftover("vocabulary", message, name))
     loaded.imports += ((iri, Leftover("missing-import", f"<{iri}> is imported, but not read", name)) for iri in table.imports)
+
+
+def _settle(united: Signature, by: Signature, left_open: Collection[str], either: Collection[str] = ()) -> Signature:
+    """``united`` with the kind alone that ``by`` has, of each property that is ``left_open`` elsewhere, and not among ``either``
+    where it is left open as well."""
+    objects = (by.object_properties - by.data_properties).intersection(left_open).difference(either)
+    values = (by.data_properties - by.object_properties).intersection(left_open).difference(either)
+    return replace(united, object_properties=united.object_properties - values, data_properties=united.data_properties - objects)
 
 
 def differences(table: VocabularyTable, source: str, here: Collection[Axiom], kinds: Kinds) -> Iterator[Leftover]:

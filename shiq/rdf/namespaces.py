@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from shiq.rdf.vocabulary import ANNOTATIONS, DATATYPES, FACETS, KNOWN, NAMESPACES, PLAIN_CLASSES, PLAIN_PROPERTIES, local_name
 
@@ -67,6 +68,51 @@ def is_language_word(iri: str) -> bool:
         return False
     parts = re.split(r"[/#:]+", space.rstrip("/#:"))
     return bool(_LIKE_LANGUAGE.fullmatch(parts[-1])) or ("www.w3.org" in parts and "ns" not in parts)
+
+
+def is_slip_of(name: str, other: str) -> bool:
+    """Whether a local name is so near to ``other`` that it probably is a slip of it: it differs in case alone, in one letter, in
+    two that are swapped, or, of long names, in two letters that neither has at its end in addition. Numbers tell names apart.
+
+    >>> is_slip_of("Dogg", "Dog"), is_slip_of("Persno", "Person"), is_slip_of("Cat", "Car"), is_slip_of("Level1", "Level2")
+    (True, True, False, False)
+    """
+    one, two = name.lower(), other.lower()
+    if name == other or (one != two and re.sub(r"\d", "", one) == re.sub(r"\d", "", two)):
+        return False
+    shorter = min(len(one), len(two))
+    distance = _distance(one, two)
+    if distance == 2 and len(one) == len(two):
+        first = next(i for i, (a, b) in enumerate(zip(one, two)) if a != b)
+        distance -= one[first : first + 2] == two[first : first + 2][::-1]
+    if distance <= 1:
+        return shorter > (4 if len(one) == len(two) and distance else 2)
+    return distance == 2 and shorter >= 8 and one not in two and two not in one
+
+
+class SlipFinder:
+    """Finds the name that another probably is a slip of (`is_slip_of`), among the local ``names`` of a namespace. At most two
+    letters differ, so that one of the three pieces of a name is whole in its slip: only names that share one are compared."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names: dict[tuple[int, int, str], list[str]] = {}
+        for name in sorted(names):
+            for start, end in _thirds(len(name)):
+                self._names.setdefault((len(name), start, name[start:end].lower()), []).append(name)
+
+    def nearest(self, name: str) -> str:
+        """The first name that ``name`` is a slip of; "" if there is none."""
+        text, found = name.lower(), set[str]()
+        for length in range(max(len(text) - 2, 1), len(text) + 3):
+            for start, end in _thirds(length):
+                for shift in range(-min(2, start), 3):
+                    found.update(self._names.get((length, start, text[start + shift : end + shift]), ()))
+        return min((other for other in found if is_slip_of(name, other)), default="")
+
+
+def _thirds(length: int) -> list[tuple[int, int]]:
+    cuts = [length * i // 3 for i in range(4)]
+    return list(pairwise(cuts))
 
 
 class OwnNamespaces:

@@ -61,7 +61,7 @@ def read_ontology(
         # Loaded where a name is not declared.
         from shiq.rdf.undeclared import slip_problems
 
-        for problem in slip_problems(reader.graph, known):
+        for problem in slip_problems(reader.graph, loaded.triples, known, vocabulary):
             reader.accounts.tell(problem)
     from shiq.profile import ON_NODES, split_axioms
 

@@ -1,42 +1,82 @@
 """Names in axioms that nothing declares and that look like a slip (THEORY, "Foreign terms").
 
 >>> from shiq.model import Signature
->>> known = Signature(classes=frozenset(["urn:x:Cat", "owl:Nothing"]), declared=frozenset(["urn:x:Cat"]))
->>> [iri for iri, _, _ in slips(known)]
-['owl:Nothing']
+>>> declared = frozenset(["urn:x:Cat", "urn:x:Person"])
+>>> known = Signature(classes=declared | {"owl:Nothing", "urn:x:Persn"}, declared=declared)
+>>> [(iri, near) for iri, _, near in slips(known)]
+[('owl:Nothing', 'http://www.w3.org/2002/07/owl#Nothing'), ('urn:x:Persn', 'urn:x:Person')]
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from shiq.model import Signature
+from shiq.rdf.bulk import is_structural
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.kinds import Problem
-from shiq.rdf.namespaces import is_language_word, is_unexpanded, namespace_of
+from shiq.rdf.namespaces import SlipFinder, is_language_word, is_unexpanded, namespace_of
+from shiq.rdf.triples import Triples, column
 from shiq.rdf.vocabulary import NearMisses, is_reserved, known_word
+from shiq.vocabularies import VocabularyChoice
 
 
-def slips(known: Signature) -> Iterator[tuple[str, str, str]]:
-    """(name, what it is, the name that was probably meant) for each name of an axiom in ``known`` that is a prefix which was
-    not expanded, or a word of OWL in a namespace that only looks like its own."""
+def slips(known: Signature, vocabulary: VocabularyChoice | None = None) -> Iterator[tuple[str, str, str]]:
+    """(name, what it is, the name that was probably meant) for each undeclared name of an axiom in ``known`` that is a prefix
+    which was not expanded, a word of OWL in a namespace that only looks like its own, or nearly a declared name or a term of a
+    known vocabulary, of the same kind and namespace. ``vocabulary``: which tables count, None for all."""
     spaces = set(map(namespace_of, known.declared))
+    tables = (vocabulary or VocabularyChoice()).kinds_in
     properties = known.object_properties | known.data_properties
     for what, names in (("class", known.classes), ("property", properties), ("datatype", known.datatypes)):
-        near = NearMisses(names & known.declared)
+        declared = names & known.declared
+        near = NearMisses(declared)
+        finders: dict[str, tuple[set[str], SlipFinder]] = {}
         for iri in sorted(names - known.declared):
             if is_reserved(iri):
                 continue
+            space = namespace_of(iri)
             if is_language_word(iri):
                 yield iri, what, known_word(iri)
-            elif spaces and is_unexpanded(iri) and namespace_of(iri) not in spaces:
+                continue
+            if spaces and is_unexpanded(iri) and space not in spaces:
                 yield iri, what, near.nearest(iri)
+                continue
+            if space not in finders:
+                terms = {term for term, kind in tables(space).items() if (what == "property") == (kind in _PROPERTIES)}
+                local = {name[len(space) :] for name in {*terms, *declared} if namespace_of(name) == space}
+                finders[space] = terms, SlipFinder(local)
+            terms, finder = finders[space]
+            if iri not in terms and (meant := finder.nearest(iri[len(space) :])):
+                yield iri, what, space + meant
 
 
-def slip_problems(graph: VocabularyGraph, known: Signature) -> Iterator[Problem]:
-    """What is to be told of `slips`, at the first triple of ``graph`` that has the name."""
-    for iri, what, nearest in slips(known):
+_PROPERTIES = ("object", "data", "annotation", "property")
+
+
+def slip_problems(
+    graph: VocabularyGraph, triples: Triples, known: Signature, vocabulary: VocabularyChoice | None = None
+) -> Iterator[Problem]:
+    """What is to be told of `slips`, at the first triple of ``graph`` that has the name. A name that only is near another is no
+    slip where ``triples`` say of it what no axiom does, as by a label, or where both names stand beside each other."""
+    for iri, what, nearest in slips(known, vocabulary):
+        if namespace_of(nearest) == namespace_of(iri) and (_is_described(triples, iri) or _are_beside(graph, iri, nearest)):
+            continue
         index = next((i for i, pair in enumerate(zip(graph.subjects, graph.objects)) if iri in pair), -1)
         place = None if index >= 0 else ("", 0)
         hint = f"did you mean <{nearest}>?" if nearest else "write the name in full, or declare its prefix"
         yield Problem(index, "undeclared", f"nothing declares the {what} <{iri}> of an axiom", hint, 1, iri, place)
+
+
+def _is_described(triples: Triples, iri: str) -> bool:
+    """Whether a triple says something of ``iri`` that is no axiom: by a property that is no word of axioms."""
+    rows = np.flatnonzero(column(triples.subject) == triples.ids.get(iri, -1)).tolist()
+    return any(not is_structural(str(triples.terms[triples.predicate[row]])) for row in rows)
+
+
+def _are_beside(graph: VocabularyGraph, first: str, second: str) -> bool:
+    """Whether one subject has both names as values of one property: their author tells them apart."""
+    rows = zip(graph.subjects, graph.predicates, graph.objects)
+    return any(value == first and second in graph.values(subject, predicate) for subject, predicate, value in rows)

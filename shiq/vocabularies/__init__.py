@@ -116,6 +116,11 @@ class VocabularyChoice:
         """As the function of that name; "" where no table counts."""
         return kind_of(iri) if self.is_any else ""
 
+    def kinds_in(self, namespace: str) -> Mapping[str, str]:
+        """The kinds of the terms that a table has in a namespace; none where no table counts."""
+        name = _NAMESPACES.get(namespace) if self.is_any else None
+        return table(name).kinds if name else {}
+
     def answering(self, imported: str) -> VocabularyTable | None:
         """As the function of that name; None where no table counts."""
         return answering(imported) if self.is_any else None
