@@ -53,7 +53,7 @@ class Finding:
 def examine(*, heap: str = "1g", spark: bool = False, master: str | None = None) -> Iterator[Finding]:
     """Every finding, as it is made. ``spark``: starts a Spark session too, at ``master``. Nothing here raises."""
     parts: list[Callable[[], Iterator[Finding]]] = [_python, _packages, _own, _java, lambda: _hermit(heap), _peers]
-    parts += [_graphframes, _spark_classes, *([lambda: _spark(master)] if spark else []), _temporary_folder]
+    parts += [_graphframes, *([lambda: _spark(master)] if spark else []), _temporary_folder]
     for part in parts:
         try:
             yield from part()
@@ -198,18 +198,6 @@ def _graphframes() -> Iterator[Finding]:
         yield Finding("GraphFrames' core", OK, jar)
     else:
         yield Finding("GraphFrames' core", WARN, f"SHIQ_GRAPHFRAMES_JAR={jar} is no file", "Name the jar, or unset the variable.")
-
-
-def _spark_classes() -> Iterator[Finding]:
-    if importlib.util.find_spec("pyspark") is None:
-        return
-    from jobs.spark.archive import archive
-
-    found = archive()
-    if found is not None:
-        yield Finding("Spark's classes", OK, f"archived in {found}")
-    else:
-        yield Finding("Spark's classes", OK, "not archived; `shiq doctor --share-classes` has Spark start in half the CPU time")
 
 
 def _spark(master: str | None) -> Iterator[Finding]:

@@ -31,8 +31,7 @@ class NotConsistent(Exception):
 class Statistics:
     """``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``: elements that entered untouched;
     ``modules``, ``shapes``: how many, and how many different ones; ``reasoner_calls``: shapes that a reasoner was asked about;
-    ``seconds``: wall time by stage; ``spark``: what the check cost there: jobs, tasks, bytes shuffled and sent to the driver,
-    rounds, groups at first and at last, rows read of the store, and how often workers had kept what tasks asked for;
+    ``seconds``: wall time by stage; ``spark``: what the check cost there: jobs, tasks, bytes shuffled and sent to the driver;
     ``widening``, under the criterion `model`: rounds of asking, questions about modules that were widened, the elements in these,
     and how many elements the bound on both closed (`abox_ops.patch.effort`); empty where nothing was widened."""
 

@@ -12,10 +12,11 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from shiq.abox import ABox
@@ -29,7 +30,11 @@ from shiq.reading import Reading
 from shiq.remote.place import is_address
 
 if TYPE_CHECKING:
+    from shiq.rdf.parts import ParsedPart
     from shiq.rml.tables import TableMapping
+
+#: Gives the parts of a source, in order, as they were parsed away from this process.
+Parts: TypeAlias = "Callable[[], Iterable[ParsedPart]]"
 
 HEAD_BYTES = 1 << 16
 #: What the name of a table begins with that a session of Spark's knows.
@@ -42,7 +47,7 @@ _standard_input: FileSource | None = None
 @dataclass(frozen=True)
 class FileSource:
     """A file whose format is known. ``name`` is the path as the caller wrote it, ``iri`` the base for relative references;
-    ``most``: how many bytes it may have, unpacked (0: any number)."""
+    ``most``: how many bytes it may have, unpacked (0: any number); ``parts``: its lines, where these are parsed elsewhere."""
 
     name: str
     path: Path
@@ -51,6 +56,7 @@ class FileSource:
     content: bytes | None = None  # of what cannot be read twice, such as a pipe
     most: int = 0
     address: str = ""  # of what the path is a copy of
+    parts: Parts | None = None
 
     @property
     def compressed(self) -> bool:
@@ -108,7 +114,7 @@ class TableKind(Enum):
 class TableSource:
     """A table of triples with the columns s, p, o [, graph, key]: a path, or a value in memory. ``taken``: which version of it
     this is, for evidence. ``mapping``: what its rows say, where they are no triples; ``bare``: terms may stand without the marks
-    of N-Triples."""
+    of N-Triples; ``parts``: its rows, where these are parsed elsewhere."""
 
     name: str
     kind: TableKind
@@ -116,6 +122,7 @@ class TableSource:
     taken: str = ""
     mapping: TableMapping | None = None
     bare: bool = False
+    parts: Parts | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -155,7 +162,7 @@ def source_of(value: object) -> Source:
     Raises: InputError, naming the file, for one that is missing, unreadable or in no format we read; UsageError for a value
     that is no source at all.
     """
-    if isinstance(value, TableSource):
+    if isinstance(value, TableSource | FileSource):
         return value
     if isinstance(value, (str, os.PathLike)):
         name = os.fsdecode(os.fspath(value))

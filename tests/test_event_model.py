@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
-from jobs.spark.event_model import StageTasks, fitted, logged_run, modelled
-from jobs.spark.events import main, run_of
 from shiq.errors import InputError, UsageError
+from tests.tools.event_model import StageTasks, fitted, logged_run, modelled
+from tests.tools.spark_events import main, run_of
 
 
 def log_of(stages: Sequence[Sequence[float]], cores: int, *, before: float = 0, between: float = 0, warm: float = 0) -> list[Any]:

@@ -60,21 +60,17 @@ def test_implied_identities_are_told_with_their_reasons(kg: Path, case: str, eng
 @pytest.mark.slow
 @pytest.mark.spark
 def test_spark_tells_the_same_identities(kg: Path, spark: SparkSession) -> None:
-    """All cases in one batch, group by group; and with a deletion, as one group."""
+    """All cases in one batch; and with a deletion."""
     batch, gone = kg.parent / "b.nt", kg.parent / "d.nt"
     cases = [case for name, case in CASES.items() if name != "at most two is open"]
     batch.write_text("".join(f"{line}\n" for lines, *_ in cases for line in lines))
     gone.write_text(f"{BASE[0]}\n")
     asked = ["gate", "-s", kg, "-i", batch, "--reasoner", "own", "-q", "--json", "-"]
-    spark.conf.set("spark.shiq.range", "1")
-    try:
-        for more, count in (["--criterion", "clausal"], 4), (["--criterion", "model"], 4), (["--delete", gone], 3):
-            found = [json.loads(run(*asked, *more, "--engine", engine).output)["identities"] for engine in ("local", "spark")]
-            assert found[0] == found[1] and len(found[0]) == count
-        blocked = json.loads(run(*asked, "--identities", "block", "--engine", "spark").output)
-        assert blocked["decision"] == "refused" and "become equal" in blocked["reason"]
-    finally:
-        spark.conf.unset("spark.shiq.range")
+    for more, count in (["--criterion", "clausal"], 4), (["--criterion", "model"], 4), (["--delete", gone], 3):
+        found = [json.loads(run(*asked, *more, "--engine", engine).output)["identities"] for engine in ("local", "spark")]
+        assert found[0] == found[1] and len(found[0]) == count
+    blocked = json.loads(run(*asked, "--identities", "block", "--engine", "spark").output)
+    assert blocked["decision"] == "refused" and "become equal" in blocked["reason"]
 
 
 def test_what_makes_individuals_equal_can_be_set_aside(kg: Path) -> None:

@@ -13,11 +13,11 @@ import pytest
 
 from jobs.evaluation.lubm.generate import generate
 from jobs.nightly import arguments
-from jobs.spark.events import TaskCost, costs, table, total
 from shiq.check import check_insertions, index, open_store
 from shiq.errors import InputError
 from shiq.result import Result
 from tests.command_line import shiq
+from tests.tools.spark_events import TaskCost, costs, table, total
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -118,7 +118,7 @@ def test_67_lost_executors_and_duplicate_tasks_change_nothing(lubm: Path, tmp_pa
         for turn, killed in (("first", False), ("twice", False), ("killed", True)):
             file = tmp_path / f"{turn}.json"
             given = ["--store", str(lubm / "kg"), "--insert", str(lubm / "insert.nt"), "--json", str(file), "-q"]
-            settings = {"spark.shiq.range": "4096", **(TWICE if turn == "twice" else {})}
+            settings = {"spark.sql.files.maxPartitionBytes": "100000", **(TWICE if turn == "twice" else {})}
             job = sc.nightly(made, given, settings, turn)
             if killed:
                 sc.wait_for_stage(made, job, turn)
@@ -143,7 +143,7 @@ def test_spark_says_what_local_says(lubm: Path, spark: object) -> None:
 @pytest.mark.spark
 def test_a_base_that_is_no_store(tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """And what is in conflict is found in its files, whichever task has read it."""
-    monkeypatch.setattr("jobs.spark.reading.LEAST_BYTES", 60)
+    monkeypatch.setattr("jobs.spark.reading.PART_BYTES", 60)
     base, batch, tbox = tmp_path / "base.nt", tmp_path / "batch.nt", tmp_path / "tbox.ofn"
     tbox.write_text("Ontology(DisjointClasses(<urn:Cat> <urn:Dog>))")
     kind = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"

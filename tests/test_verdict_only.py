@@ -122,9 +122,9 @@ def test_what_is_said_of_it(criterion: str, engine: str, tmp_path: Path) -> None
     assert any("verdict only" in note for note in stopped["evidence"]["notes"])  # type: ignore[index]
 
 
-def test_spark_does_not_stop_early() -> None:
+def test_graphframes_does_not_stop_early() -> None:
     with pytest.raises(UsageError, match="side by side"):
-        check_insertions("t.ttl", None, "batch.nt", engine="spark", verdict_only=True)
+        check_insertions("t.ttl", None, "batch.nt", engine="graphframes", verdict_only=True)
 
 
 def test_nothing_is_decided_where_told_literals_contradict(decider: Decider) -> None:

@@ -92,10 +92,11 @@ class Decider:
     def attempt_once(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
         """As `attempt`, of modules as they stand, and not remembered: what comes once only need not be put in order."""
         self.asked += len(modules)
-        return list(self._own_reasoner.attempt(tbox, modules, timeout))
+        return list(self.own_reasoner.attempt(tbox, modules, timeout))
 
     @property
-    def _own_reasoner(self) -> OwnReasoner:
+    def own_reasoner(self) -> OwnReasoner:
+        """What small budgets are given to."""
         if self._own is None:
             from shiq.reasoner.own import OwnReasoner
 
@@ -112,13 +113,13 @@ class Decider:
         modules = [shapes.ordered(module)[0] for module in asked.values()]
         told: list[Answer] = []
         for start in range(0, len(modules), self.BATCH):
-            told += self._own_reasoner.attempt(tbox, modules[start : start + self.BATCH], seconds_left(deadline))
+            told += self.own_reasoner.attempt(tbox, modules[start : start + self.BATCH], seconds_left(deadline))
             if self.progress:
                 self.progress("deciding shapes", len(told), len(modules))
         found = dict(zip(asked, told))
         self.asked += len(asked)
         if self.audit is not None:
-            drawn = [(m, found[key], self._own_reasoner.name) for key, m in zip(asked, modules) if self.audit.is_drawn(key)]
+            drawn = [(m, found[key], self.own_reasoner.name) for key, m in zip(asked, modules) if self.audit.is_drawn(key)]
             self.audit.examine(tbox, drawn, seconds_left(deadline))
         over = is_past(deadline)
         self.attempts[id(tbox)].update((k, a) for k, a in found.items() if not over or a.verdict is not Verdict.UNDETERMINED)

@@ -12,7 +12,7 @@ from abox_ops.modules.named import NamedModules
 from abox_ops.patch.effort import MOST_ELEMENTS, MOST_QUESTIONS
 from jobs.checking.base import AddSetSize, Findings, OpenBase, Telling
 from jobs.checking.inputs import OUTSIDE, is_outside, is_read_by_form
-from jobs.checking.options import ASK, ELSEWHERE, Clock, Options
+from jobs.checking.options import ASK, ELSEWHERE, FAR_WORK, FRAMES, Clock, Options, load
 from shiq.amounts import count
 from shiq.errors import UsageError, at_store
 from shiq.model import Assertion
@@ -63,7 +63,7 @@ def result_of(
     return Result(
         verdict,
         reason,
-        a_add=_Kept(add_set),
+        a_add=_Kept(add_set, options.engine),
         modules=found.modules,
         conflicts=conflicts,
         more_conflicts=found.unexplained,
@@ -302,8 +302,8 @@ def _name_vocabularies(conflicts: tuple[Conflict, ...], leftovers: Iterable[Left
 class _Kept(Sequence[Assertion]):
     """A_add, written out when it is looked at."""
 
-    def __init__(self, add_set: AddSetSize) -> None:
-        self.add_set = add_set
+    def __init__(self, add_set: AddSetSize, engine: str) -> None:
+        self.add_set, self._engine = add_set, engine
         self._items: list[Assertion] | None = None
 
     def _all(self) -> list[Assertion]:
@@ -325,6 +325,8 @@ class _Kept(Sequence[Assertion]):
     def frame(self) -> Any:
         """The same as a Spark DataFrame (s, p, o: N-Triples terms); engine ``spark`` only."""
         make = getattr(self.add_set, "frame", None)
+        if make is None and self._engine in FAR_WORK:
+            return load(FRAMES)(self)
         if make is None:
             raise UsageError("only the engine spark gives DataFrames", 'Check with engine="spark".')
         return make()

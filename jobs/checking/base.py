@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -72,7 +73,8 @@ class AddSetSize(Protocol):
 class InputBatch:
     """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions stand, and ``deleted_at`` its
     deletions; ``left_at``: where what was not interpreted of its insertions stands; ``unsaid``: what is deleted of what A
-    leaves out; ``left_out``: each line, triple or assertion that is left out, as it stands."""
+    leaves out; ``left_out``: each line, triple or assertion that is left out, as it stands; ``far``: what is done of the check
+    away from this process."""
 
     insertions: ABox
     deletions: ABox
@@ -83,6 +85,7 @@ class InputBatch:
     left_at: LeftAt = nothing_left
     unsaid: frozenset[Assertion] = frozenset()
     left_out: Sequence[Iterable[Leftover]] = ()
+    far: FarWork | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +132,23 @@ class Explanation:
     ended: bool = True
     broken_off: bool = False
     notes: tuple[str, ...] = ()
+
+
+class FarWork(Protocol):
+    """Work of one check that is done away from this process, where its engine has that: reading the batch, and deciding shapes
+    where these are many or hard."""
+
+    def sources(self, given: Sequence[object]) -> list[object]:
+        """``given``, to be read there as far as that can be. Raises: InputError."""
+
+    def deciding(self, decider: Decider) -> AbstractContextManager[None]:
+        """What ``decider`` is asked within may be asked there."""
+
+    def run(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
+        """A name for the check of this batch, by its content."""
+
+    def cost(self) -> Mapping[str, int]:
+        """What was done there so far (`shiq.result.Statistics`)."""
 
 
 @runtime_checkable

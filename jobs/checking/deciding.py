@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -125,7 +126,8 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
         stage("deciding")
         return add_set, answers
 
-    add_set, answers = answered(insertions, clock.stage)
+    with batch.far.deciding(decider) if batch.far else nullcontext():
+        add_set, answers = answered(insertions, clock.stage)
     modules = add_set.modules
     groups = inconsistent_groups(add_set, answers)
     calls = decider.asked - before
@@ -162,6 +164,8 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
         sent=sent_since(decider, sent),
         notes=(*notes, *([_STOPPED] if groups and options.verdict_only else explanation.notes)),
         ended=explanation.ended,
+        run=batch.far.run(insertions, deletions, options.criterion) if batch.far else "",
+        cost=batch.far.cost() if batch.far else {},
         undetermined=tuple(
             UndecidedModule(individuals_in(modules[k]), answers[k].reason)
             for k in positions(answers, lambda answer: answer.verdict is Verdict.UNDETERMINED)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from jobs.checking.base import InputBatch, OpenBase
-from jobs.checking.options import ASK, NTRIPLES_TERMS, SPARK_TABLES, Options, load
+from jobs.checking.base import FarWork, InputBatch, OpenBase
+from jobs.checking.options import ASK, FAR_WORK, NTRIPLES_TERMS, SPARK_TABLES, Options, load
 from shiq.abox import ABox, abox_of
 from shiq.errors import InputError, UsageError
 from shiq.left_out import Spool, of_data
@@ -148,8 +148,10 @@ def assertions_of(
 def read_batch(base: OpenBase, insertions: object, deletions: object, options: Options) -> InputBatch:
     """A batch read for ``base``. Raises: InputError, OperationalError."""
     reading = Reading(tbox=base.tbox, ontologies=base.ontologies, leftovers=base.leftovers)
-    added = assertions_of(sources_of(insertions), reading, options, f"i{base.scope}")
-    removed = told_by_label(assertions_of(sources_of(deletions), reading, options, f"d{base.scope}"), f"d{base.scope}")
+    far: FarWork | None = load(FAR_WORK[options.engine])(base, options) if options.engine in FAR_WORK else None
+    coming, going = (far.sources(sources_of(given)) if far else sources_of(given) for given in (insertions, deletions))
+    added = assertions_of(coming, reading, options, f"i{base.scope}")
+    removed = told_by_label(assertions_of(going, reading, options, f"d{base.scope}"), f"d{base.scope}")
     ledger = Counter(added.ledger) + Counter(removed.ledger)
     refuse_nothing(ledger, options)
     abox, aside = well_typed(added.abox, options)
@@ -165,6 +167,7 @@ def read_batch(base: OpenBase, insertions: object, deletions: object, options: O
         added.left_at,
         unsaid & held,
         (added.left_out, (replace(x, message=f"a deletion: {x.message}") for x in removed.left_out), aside),
+        far,
     )
 
 

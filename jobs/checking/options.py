@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 #: The engines by name.
 ENGINES = ("local", "memory", "spark", "graphframes")
 _FAR: Mapping[str, str] = {
-    "spark": "jobs.spark.engine:SparkKnowledgeBase",
     "graphframes": "jobs.graphframes.engine:GraphFramesKnowledgeBase",
 }
 
@@ -44,6 +43,9 @@ AUTO = "auto"
 #: Engines that build stores by themselves, away from this process.
 BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 
+#: Engines that are `local`, with reading and hard shapes away from this process: what makes a `jobs.checking.base.FarWork`.
+FAR_WORK: Mapping[str, str] = {"spark": "jobs.spark.engine:SparkWork"}
+
 #: What becomes of what lies outside SHIQ(D) and within reach of the data: HermiT is asked about the whole, or it stays open.
 ASK = "ask"
 OUTSIDE = (ASK, "undetermined")
@@ -54,6 +56,9 @@ TERMS = (NTRIPLES_TERMS, "auto")
 
 #: How `index` takes the place of a store whatever the verdict is.
 ALWAYS = "always"
+
+#: What makes a DataFrame of assertions.
+FRAMES = "jobs.spark.engine:frame_of"
 
 #: What finds the tables that only Spark can read.
 SPARK_TABLES = "jobs.spark.lake:spark_tables"
@@ -127,9 +132,9 @@ class Options:
                 f"the engine graphframes runs the published method, criterion {PUBLISHED}, and not {self.criterion}",
                 f"Use --engine spark for {self.criterion}, or leave --criterion out.",
             )
-        if self.why_pulled and (self.engine != "local" or self.criterion not in (AUTO, MODEL, "clausal")):
+        if self.why_pulled and (self.engine not in ("local", *FAR_WORK) or self.criterion not in (AUTO, MODEL, "clausal")):
             raise UsageError(
-                "what pulls individuals in is told by the engine local, for the criteria model and clausal",
+                "what pulls individuals in is told by the engines local and spark, for the criteria model and clausal",
                 "Leave the engine and the criterion as they are.",
             )
         if self.verdict_only and self.engine in ELSEWHERE:
@@ -213,7 +218,7 @@ def load(target: str) -> Any:
 
 def engine_named(name: str) -> Any:
     """The knowledge bases of an engine of `ENGINES`; nothing of the other ones is loaded."""
-    if name == "local":
+    if name == "local" or name in FAR_WORK:
         from abox_ops.local import LocalKnowledgeBase
 
         return LocalKnowledgeBase

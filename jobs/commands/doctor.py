@@ -13,22 +13,11 @@ from jobs.commands.running import write_json
 @click.option("--spark", is_flag=True, help="Start a Spark session too; takes some seconds.")
 @master_option
 @click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for HermiT's JVM, as 512m or 4g.")
-@click.option(
-    "--share-classes",
-    is_flag=True,
-    help="Keep Spark's classes as Java holds them in memory (170 MB in ~/.cache/shiq; a minute, once for each Spark and Java), "
-    "so that Spark starts sooner.",
-)
 @click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout.")
-def doctor(spark: bool, master: str | None, heap: str, share_classes: bool, json_file: str | None) -> int:
+def doctor(spark: bool, master: str | None, heap: str, json_file: str | None) -> int:
     """What works on this machine, and what to do about the rest. Exits with 4 if something that every check needs does not."""
     from jobs.doctor import FAIL, examine, to_dict
 
-    if share_classes:
-        from jobs.commands.training import make
-
-        click.echo("making an archive of Spark's classes", err=True)
-        make()
     findings = []
     for finding in examine(heap=heap, spark=spark, master=master):
         findings.append(finding)

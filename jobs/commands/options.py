@@ -283,8 +283,8 @@ engine_option = click.option(
     type=Nearest(list(ENGINES)),
     default=Options.engine,
     show_default=True,
-    help="Who computes what to look at: local (columns, for real data), memory (dictionaries, the reference), spark (in tasks), "
-    "or graphframes (the published method on tables, for a night that no machine holds).",
+    help="Who computes what to look at: local (columns, for real data), memory (dictionaries, the reference), spark (local, with "
+    "tasks that read), or graphframes (the published method on tables, for a night that no machine holds).",
 )
 lineage_option = click.option(
     "--lineage",

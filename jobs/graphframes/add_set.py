@@ -18,7 +18,7 @@ from jobs.graphframes.literals import WorkerRules, label_of
 from jobs.graphframes.modules import ModuleTables, lay_out
 from jobs.graphframes.procedure import EnteredTables
 from jobs.graphframes.tables import UnionTables, frame, union
-from jobs.spark.kernel import SHAPE
+from jobs.spark.deciding import SHAPE
 from shiq import model as owl
 from shiq.clause import ClausalTBox
 from shiq.columns.arrays import Ints

@@ -23,8 +23,8 @@ from jobs.graphframes.literals import WorkerRules, label_of
 from jobs.graphframes.procedure import EnteredTables
 from jobs.graphframes.tables import UnionTables, union
 from jobs.spark.auditing import is_drawn
+from jobs.spark.deciding import DRAWN, SHAPE, shape_name
 from jobs.spark.imports import spare_imports
-from jobs.spark.kernel import DRAWN, SHAPE, shape_name
 from jobs.spark.worker import kept
 from shiq.columns.arrays import NONE, Ints, unique
 from shiq.model import Literal

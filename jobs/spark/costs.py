@@ -67,8 +67,11 @@ class TaggedJobs:
             self._stack.callback(context.removeJobTag, tag)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stack.close()
+        # Nobody waits any more for what runs when the time of a check is over, or somebody has interrupted it.
+        if kind is not None and not issubclass(kind, Exception) and not is_connect(self.spark):
+            self.spark.sparkContext.cancelJobsWithTag(self.own)
 
     def cost(self) -> Mapping[str, int]:
         """How many jobs and tasks there were, and bytes: shuffled, and sent to the driver; nothing where Spark does not tell."""

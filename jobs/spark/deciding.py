@@ -5,44 +5,47 @@ from __future__ import annotations
 import json
 import pickle
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 from typing import cast
 
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as pc  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from abox_ops.modules.shapes import Shape
+from jobs.checking.options import Options
 from jobs.spark.auditing import DrawnShapes
-from jobs.spark.kernel import DRAWN, SHAPE
 from jobs.spark.reasoners import Asking, reasoner_of
+from jobs.spark.session import width_of
 from jobs.spark.worker import kept
 from shiq.clause import ClausalTBox
 from shiq.deadline import seconds_left
-from shiq.reasoner.protocol import Answer
+from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner
 from shiq.verdict import Verdict
 
-DDL = "shape string, modules bigint, verdict string, reason string, used string"
-_SCHEMA = pa.schema(
-    [("shape", pa.string()), ("modules", pa.int64()), ("verdict", pa.string()), ("reason", pa.string()), ("used", pa.string())]
-)
-#: More consistent shapes than this are decided again where they are needed.
-MOST_REMEMBERED = 200_000
+DDL = "shape string, modules bigint, verdict string, reason string, used string, near string, by string"
+_COLUMNS = ("shape", "modules", "verdict", "reason", "used", "near", "by")
+_SCHEMA = pa.schema([(name, pa.int64() if name == "modules" else pa.string()) for name in _COLUMNS])
+#: What a row of records is about: a module of some shape; one that is drawn for an audit.
+SHAPE, DRAWN = "shape", "drawn"
+#: Shapes of one question that are tried on the driver, with a small budget; and how many have to be open for them to go out.
+MOST_HERE, LEAST_OUT = 2_000, 2
 
 
 @dataclass(frozen=True)
 class DecidedShapes:
     """``modules`` and ``shapes`` by verdict; ``undecided``: the reason by shape; ``inconsistent``: the answers by shape;
-    ``consistent``: shapes that are known to be, where they are needed for explaining; ``drawn``: shapes for an audit."""
+    ``drawn``: shapes for an audit."""
 
     modules: dict[str, int]
     shapes: dict[str, int]
     undecided: dict[str, str]
     inconsistent: dict[str, Answer]
-    consistent: frozenset[str] = frozenset()
     drawn: DrawnShapes | None = None
 
     @property
@@ -62,19 +65,6 @@ def decide(records: DataFrame, clauses: bytes, asking: Asking, tasks: int) -> Da
     return shapes.repartition(tasks, "shape").mapInArrow(partial(_decide, clauses, asking), DDL)
 
 
-def answered(records: DataFrame) -> DataFrame:
-    """The same where the groups have decided their modules themselves (criterion `model`)."""
-    body = F.col("body").cast("string")
-    told = records.where(F.col("what") == SHAPE).select(
-        F.col("text").alias("shape"),
-        F.col("count").alias("modules"),
-        *(F.get_json_object(body, f"$.{name}").alias(name) for name in ("verdict", "reason", "used")),
-    )
-    return told.groupBy("shape", "verdict").agg(
-        F.sum("modules").alias("modules"), F.min("reason").alias("reason"), F.min("used").alias("used")
-    )
-
-
 def collected(answers: DataFrame) -> DecidedShapes:
     """What the driver has to know of the answers."""
     sums = answers.groupBy("verdict").agg(F.sum("modules").alias("modules"), F.count("*").alias("shapes")).collect()
@@ -92,38 +82,14 @@ def collected(answers: DataFrame) -> DecidedShapes:
     )
 
 
-def decided_at_once(records: pa.Table, clauses: bytes) -> DecidedShapes:
-    """The same of the ``records`` of one task, with all that may be asked for later: the consistent shapes, and those that are
-    drawn, over the pickled ``clauses``."""
-    shapes = records.filter(pc.equal(records["what"], SHAPE)).select(["text", "count", "body"]).to_pylist()
-    modules, counts = Counter[str](), Counter[str]()
-    told = {row["text"]: json.loads(row["body"]) for row in shapes}
-    for row in shapes:
-        verdict = told[row["text"]]["verdict"]
-        modules[verdict] += row["count"]
-        counts[verdict] += 1
-
-    def those(verdict: Verdict) -> dict[str, dict[str, str]]:
-        return {shape: said for shape, said in told.items() if said["verdict"] == verdict.value}
-
-    undecided = {shape: said["reason"] for shape, said in those(Verdict.UNDETERMINED).items()}
-    inconsistent = {shape: _refuted(said["reason"], said["used"]) for shape, said in those(Verdict.INCONSISTENT).items()}
-    rows = records.filter(pc.equal(records["what"], DRAWN)).sort_by("text").select(["text", "body"]).to_pylist()
-    asked = tuple((pickle.loads(row["body"]), told[row["text"]]["verdict"]) for row in rows)
-    known = frozenset(those(Verdict.CONSISTENT))
-    drawn_ = DrawnShapes(pickle.loads(clauses), asked) if clauses else None
-    return DecidedShapes(dict(modules), dict(counts), undecided, inconsistent, known, drawn_)
+def shape_name(shape: Shape) -> str:
+    """A digest that two shapes share only if they are equal."""
+    return blake2b(repr(shape).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
 def _refuted(reason: str, used: str) -> Answer:
     clauses = json.loads(used)
     return Answer(Verdict.INCONSISTENT, reason, None if clauses is None else frozenset(clauses))
-
-
-def consistent_shapes(answers: DataFrame) -> frozenset[str]:
-    """The names of the consistent shapes, `MOST_REMEMBERED` at most."""
-    known = answers.where(F.col("verdict") == Verdict.CONSISTENT.value).select("shape")
-    return frozenset(row.shape for row in known.limit(MOST_REMEMBERED).collect())
 
 
 def drawn(records: DataFrame, clauses: bytes, answers: DataFrame) -> DrawnShapes:
@@ -151,5 +117,81 @@ def _decide(clauses: bytes, asking: Asking, batches: Iterator[pa.RecordBatch]) -
             [answer.verdict.value for answer in answers],
             [answer.reason for answer in answers],
             [json.dumps(None if answer.used is None else sorted(answer.used)) for answer in answers],
+            [json.dumps(answer.near) for answer in answers],
+            names_by(reasoner, len(modules)),
         ]
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=_SCHEMA)
+
+
+# --- questions of the driver --------------------------------------------------------------------------
+
+
+class FarReasoner:
+    """Decides on the driver what a small budget suffices for, and in executors what that leaves open, where that is more than
+    one module, and what comes beyond `MOST_HERE`. ``here``: the reasoner of the driver, for all else."""
+
+    def __init__(
+        self,
+        here: Reasoner,
+        own: OwnReasoner,
+        options: Options,
+        session: Callable[[], SparkSession],
+        within: Callable[[str], AbstractContextManager[None]],
+    ) -> None:
+        self.name = here.name
+        self.by: Sequence[str] = ()
+        self._here, self._own, self._options, self._session, self._within = here, own, options, session, within
+
+    def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+        """See `shiq.reasoner.protocol.Reasoner`."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        # Whoever names another reasoner wants its answers.
+        tried = modules[:MOST_HERE] if self.name in ("auto", self._own.name) else ()
+        answers = [*self._own.attempt(tbox, tried, timeout), *[_OPEN] * (len(modules) - len(tried))]
+        by = [self._own.name] * len(modules)
+        asked = [i for i, answer in enumerate(answers) if answer.verdict is Verdict.UNDETERMINED]
+        if asked:
+            decide = self._far if len(asked) >= LEAST_OUT else self._decide_here
+            for i, (answer, name) in zip(asked, decide(tbox, [modules[i] for i in asked], seconds_left(deadline))):
+                answers[i], by[i] = answer, name
+        self.by = tuple(by)
+        return answers
+
+    def _decide_here(self, tbox: ClausalTBox, modules: Sequence[Module], seconds: float | None) -> list[tuple[Answer, str]]:
+        answers = self._here.decide(tbox, modules, seconds)
+        return [*zip(answers, names_by(self._here, len(modules)))]
+
+    def close(self) -> None:
+        """See `shiq.reasoner.protocol.Reasoner`."""
+        self._here.close()
+
+    def _far(self, tbox: ClausalTBox, modules: Sequence[Module], seconds: float | None) -> list[tuple[Answer, str]]:
+        """The answers of executors, and who gave each."""
+        asking = Asking(self._options.reasoner, self._options.heap, seconds)
+        rows = pa.table(
+            {
+                "shape": [str(i) for i in range(len(modules))],
+                "modules": pa.array([1] * len(modules), pa.int64()),
+                "body": [pickle.dumps(module) for module in modules],
+            }
+        )
+        with self._within("deciding shapes"):
+            spark = self._session()
+            spread = spark.createDataFrame(rows).repartition(min(len(modules), width_of(spark)))
+            told = spread.mapInArrow(partial(_decide, pickle.dumps(tbox), asking), DDL).toArrow().to_pylist()
+        found = {int(row["shape"]): row for row in told}
+        return [(_answer(found[i]), found[i]["by"]) for i in range(len(modules))]
+
+
+def names_by(reasoner: Reasoner, count: int) -> list[str]:
+    """Who gave each of the ``count`` answers of the last call."""
+    return [*reasoner.by] if isinstance(reasoner, Deciding) else [reasoner.name] * count
+
+
+_OPEN = Answer(Verdict.UNDETERMINED)
+
+
+def _answer(row: Mapping[str, str]) -> Answer:
+    used = json.loads(row["used"])
+    near = tuple(json.loads(row["near"]))
+    return Answer(Verdict(row["verdict"]), row["reason"], None if used is None else frozenset(used), near)

@@ -1,156 +1,167 @@
-"""Reading a batch on Spark: files of lines and tables of files by ranges (`shiq.rdf.ranges`), DataFrames by their partitions.
+"""Reading a batch on Spark: files of lines by Spark's own reader, tables of files by ranges (`shiq.rdf.ranges`), DataFrames by
+their partitions. Tasks parse, and the driver puts the parts together (`shiq.rdf.parts`), so that what follows is as with any
+engine: assertions, ledger, leftovers, places.
 
-Every other format, and whatever cannot be judged range by range (`shiq.rdf.judging`), is read by the driver as the other engines
-read it. The result is the same: assertions, ledger, leftovers with file and line.
+Every other format is read by the driver. Parts come to it as a stream, one partition after the other, when all are parsed. A file
+counts as read where the parts have as many bytes as the driver saw.
 """
 
 from __future__ import annotations
 
-import base64
+import io
 import pickle
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, fields, replace
 from functools import partial, reduce
-from itertools import groupby
+from pathlib import Path
+from typing import TypeAlias
+from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame, SparkSession
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.checking.inputs import told_by_label, without_ill_typed
-from jobs.spark import rows as rows_
-from jobs.spark.rows import ASSERTIONS, DDL, Origins
-from jobs.spark.session import width_of
-from jobs.spark.worker import StoreKey
-from shiq.abox import ABox
-from shiq.catalog import Catalog
+from jobs.spark.imports import spare_imports
+from jobs.spark.session import is_connect, width_of
 from shiq.errors import InputError
-from shiq.model import TBox
-from shiq.rdf import read_assertions
-from shiq.rdf.accounts import capped
-from shiq.rdf.assertion_rows import assertion_rows
-from shiq.rdf.bulk import distinct
-from shiq.rdf.judging import (
-    Judging,
-    RangeReport,
-    entities_of,
-    first_lines,
-    judge,
-    located,
-    merged,
-    refuse_no_triples,
-    rejects_of,
-    survey,
-)
-from shiq.rdf.ranges import ByteRange, ParsedRange, Range, byte_ranges, is_cut, table_ranges
+from shiq.formats import Format
+from shiq.rdf.lines import read_lines
+from shiq.rdf.parts import ParsedPart, part_of
+from shiq.rdf.ranges import ParsedRange, Range, byte_ranges, is_cut, table_ranges
 from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import check_columns, read_rows
-from shiq.rdf.triples import column
-from shiq.reading import Places, Reading, nowhere
+from shiq.remote.place import is_address
 from shiq.sources import FileSource, TableKind, TableSource, source_of
-from shiq.verdict import Leftover
 
-#: Bytes of N-Triples for one task, unless the files are so small that every core gets a part.
-SPLIT_BYTES = 16 << 20
-#: Less than this is not worth a task.
+#: Bytes of lines that make one part.
+PART_BYTES = 16 << 20
+#: Rows of a table that make one part.
+PART_ROWS = 1 << 17
+#: A part by the number of its source, where in that it begins, and which one it is of those that begin there.
+DDL = "source bigint, at bigint, number bigint, bytes bigint, body binary"
+_SCHEMA = pa.schema([*((name, pa.int64()) for name in ("source", "at", "number", "bytes")), ("body", pa.binary())])
+#: Lines of fewer bytes are one partition.
 LEAST_BYTES = 1 << 20
-#: Rows of a table for one task.
-SPLIT_ROWS = 1 << 17
-#: The kind of a row that is no assertion: what a task tells, in ``o``.
-REPORT = "report"
+#: Characters that Hadoop takes for a pattern, or for the end of a scheme, and how names begin that Spark passes over.
+_PATTERN, _HIDDEN = re.compile(r"[{}\[\]*?\\:]"), ("_", ".")
+_MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8, which Spark's reader drops
 
-
-@dataclass(frozen=True)
-class BatchRows:
-    """Assertions as rows of `jobs.spark.rows.SCHEMA`, held by Spark; the ``names`` of classes, object and data properties in
-    them; ``others``: those of kind `OTHER`; how much was read of the store to look terms up; ``places``: of what the driver
-    read; ``origins``: of what tasks did; ``count`` rows."""
-
-    frame: DataFrame
-    leftovers: tuple[Leftover, ...]
-    ledger: Counter[str]
-    names: tuple[set[str], set[str], set[str]]
-    others: ABox
-    rows: int = 0
-    held: tuple[DataFrame, ...] = ()
-    places: Places = nowhere
-    origins: Origins = field(default_factory=dict)
-    count: int = 0
-
-    @property
-    def is_empty(self) -> bool:
-        return not any(self.names) and not len(self.others)
-
-    def release(self) -> None:
-        for frame in self.held:
-            frame.unpersist()
-
-
-def read_batch(
-    spark: SparkSession,
-    sources: Sequence[object],
-    tbox: TBox,
-    store: StoreKey,
-    *,
-    scope: str,
-    aside: bool,
-    by_label: bool = False,
-    catalog: Catalog | None = None,
-    ontologies: Collection[str] = (),
-) -> BatchRows:
-    """Reads ``sources``. ``scope`` begins the names of blank nodes, unless they go ``by_label`` (`told_by_label`); ``aside``:
-    ill-typed data assertions are set aside; ``catalog``, ``ontologies``: see `shiq.rdf.read_assertions`.
-
-    Raises: InputError, UsageError.
-    """
-    parts = _parts(spark, sources, scope)
-    if not parts.driver:
-        judging = Judging(tbox.signature, asked=entities_of(tbox.signature), aside=aside, by_label=by_label)
-        found = _parallel(spark, parts, judging, store)
-        if found is not None:
-            return found
-    reading = read_assertions(sources, tbox.signature, axioms=tbox.axioms, scope=scope, catalog=catalog, ontologies=ontologies)
-    return _by_driver(spark, told_by_label(reading, scope) if by_label else reading, store, aside)
-
-
-# --- what the sources are -------------------------------------------------------------------------
+Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 
 @dataclass
-class _Parts:
-    """What parallel reading is made of, by number: ranges, and frames with scope and name of each; the ``leftovers`` that are
-    known before; whether the ``driver`` has to read everything."""
+class SparkReading:
+    """The sources of a batch, those that tasks can parse with their `parts`. All are parsed when the first one is asked for,
+    in jobs that are started ``within`` something."""
 
-    ranges: dict[int, Range] = field(default_factory=dict)
-    frames: dict[int, tuple[str, str, DataFrame]] = field(default_factory=dict)
-    leftovers: list[Leftover] = field(default_factory=list)
-    driver: bool = False
+    spark: SparkSession
+    within: Callable[[str], AbstractContextManager[None]]
+    _frames: list[DataFrame] = field(default_factory=list)
+    _lines: dict[str, tuple[int, str, bool]] = field(default_factory=dict)
+    _bytes: dict[int, tuple[str, int]] = field(default_factory=dict)
+    _ranges: list[tuple[int, int, Range]] = field(default_factory=list)
+    _parts: dict[int, list[tuple[int, int, bytes]]] | None = None
 
-    def add(self, ranges: Sequence[Range]) -> None:
-        self.ranges.update(enumerate(ranges, len(self.ranges) + len(self.frames)))
+    def sources(self, given: Sequence[object]) -> list[object]:
+        """``given``, read on Spark where that can be. Raises: InputError."""
+        return [self._source(value, number) for number, value in enumerate(given)]
 
-
-def _parts(spark: SparkSession, sources: Sequence[object], scope: str) -> _Parts:
-    """Raises: InputError for a table without s, p, o, or that is none."""
-    parts = _Parts()
-    cores = width_of(spark)
-    for i, source in enumerate(sources):
-        own = f"{scope}{i}"
-        known = source_of(source)
+    def _source(self, value: object, number: int) -> object:
+        known = source_of(value)
+        parts = partial(self.parts, number)
         if isinstance(known, TableSource) and known.kind is TableKind.SPARK and known.is_plain:
-            parts.frames[len(parts.ranges) + len(parts.frames)] = own, known.name, triples_of(known)
-        elif not is_cut(known):
-            parts.driver = True
-        elif isinstance(known, TableSource):
-            tables, passed_over = table_ranges(known, own, SPLIT_ROWS)
-            parts.add(tables)
-            parts.leftovers += passed_over
-        elif isinstance(known, FileSource):
-            size = known.path.stat().st_size
-            parts.add(byte_ranges(known, own, max(LEAST_BYTES, min(SPLIT_BYTES, -(-size // cores)))))
-    return parts
+            task = partial(read_frame, number=number, source=known.name)
+            self._frames.append(triples_of(known).mapInArrow(task, DDL))
+            return replace(known, parts=parts)
+        if not is_cut(known) or not self._is_shared(known):
+            return value
+        if isinstance(known, TableSource):
+            ranges, _ = table_ranges(known, "", PART_ROWS)
+            self._ranges += ((number, i, part) for i, part in enumerate(ranges))
+            return replace(known, parts=parts)
+        assert isinstance(known, FileSource)
+        path = str(known.path.absolute())
+        if is_read_by_spark(known) and path not in self._lines:
+            self._lines[path] = number, known.name, known.format is Format.NQUADS
+            self._bytes[number] = known.name, _bytes_expected(known.path)
+        else:
+            self._ranges += ((number, i, part) for i, part in enumerate(byte_ranges(known, "", PART_BYTES)))
+        return replace(known, parts=parts)
+
+    def _is_shared(self, source: object) -> bool:
+        """Whether executors can be expected to see ``source``: not where it is a temporary file of this machine."""
+        if not isinstance(source, FileSource) or is_connect(self.spark):
+            return True
+        is_here = str(self.spark.sparkContext.master).startswith("local")
+        return is_here or Path(tempfile.gettempdir()) not in source.path.absolute().parents or is_address(source.name)
+
+    # --- on the driver -----------------------------------------------------------------------------
+
+    def parts(self, number: int) -> Iterator[ParsedPart]:
+        """The parts of the source of that number, in order; to be asked for once."""
+        if self._parts is None:
+            with self.within("reading the batch"):
+                self._parts = self._read()
+        for _, _, body in sorted(self._parts.pop(number, ())):
+            yield part_in(body)
+
+    def _read(self) -> dict[int, list[tuple[int, int, bytes]]]:
+        """The parts by source. Raises: InputError where one lacks something."""
+        whole = reduce(DataFrame.unionAll, [*self._frames_of_lines(), *self._frames_of_ranges(), *self._frames])
+        found: dict[int, list[tuple[int, int, bytes]]] = defaultdict(list)
+        seen: dict[int, int] = defaultdict(int)
+        with self._streamed(whole) as rows:
+            for row in rows:
+                found[row.source].append((row.at, row.number, bytes(row.body)))
+                seen[row.source] += row.bytes
+        for number, (name, size) in self._bytes.items():
+            if seen[number] != size:
+                raise InputError(
+                    f"{name}: executors see {seen[number]:,} bytes of its lines, the driver {size:,}",
+                    "Put it where driver and executors share files, and do not write to it meanwhile.",
+                )
+        asked = {(number, at) for number, at, _ in self._ranges}
+        told = {(number, at) for number, some in found.items() for at, _, _ in some}
+        assert asked <= told, "each range tells"
+        return found
+
+    def _frames_of_lines(self) -> list[DataFrame]:
+        if not self._lines:
+            return []
+        reader = (
+            self.spark.read.option("lineSep", "\n").option("ignoreCorruptFiles", "false").option("ignoreMissingFiles", "false")
+        )
+        lines = reader.text([f"file://{path}" for path in self._lines])
+        columns = "value", "_metadata.file_path", "_metadata.file_block_start"
+        return [lines.select(*columns).mapInArrow(partial(_parse_lines, self._lines), DDL)]
+
+    def _frames_of_ranges(self) -> list[DataFrame]:
+        count = len(self._ranges)
+        if not count:
+            return []
+        rows = self.spark.range(0, count, 1, min(count, max(width_of(self.spark), count // 8)))
+        return [rows.mapInArrow(partial(_parse_ranges, self._ranges), DDL)]
+
+    @contextmanager
+    def _streamed(self, frame: DataFrame) -> Iterator[Iterator[Row]]:
+        """The rows of ``frame``, one partition after the other. Where these are several, all tasks have run by then."""
+        size = sum(size for _, size in self._bytes.values())
+        if not self._frames and not self._ranges and size < LEAST_BYTES:
+            yield frame.toLocalIterator()
+            return
+        frame = frame.persist()
+        try:
+            frame.select("source").toArrow()
+            yield frame.toLocalIterator(prefetchPartitions=True)
+        finally:
+            frame.unpersist()
 
 
 def triples_of(source: TableSource) -> DataFrame:
@@ -160,178 +171,119 @@ def triples_of(source: TableSource) -> DataFrame:
     return frame.select(*((F.col(c) if c in frame.columns else F.lit(None)).cast("string").alias(c) for c in COLUMNS))
 
 
+def is_read_by_spark(source: FileSource) -> bool:
+    """Whether Spark's reader of lines gives all lines of ``source``: not where it passes names over, takes them for patterns, or
+    unpacks without the bounds that shiq has."""
+    path = source.path.absolute()
+    is_plain = not _PATTERN.search(str(path)) and not path.name.startswith(_HIDDEN)
+    return is_plain and not source.compressed and not is_address(source.name) and path.stat().st_size > len(_MARK)
+
+
+def _bytes_expected(path: Path) -> int:
+    """The bytes of the lines of a file, each with its end."""
+    with path.open("rb") as file:
+        marked = file.read(len(_MARK)) == _MARK
+        size = file.seek(-1, io.SEEK_END) + 1
+        return size + (file.read(1) != b"\n") - marked * len(_MARK)
+
+
 # --- in tasks -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Told:
-    """What a task tells of what it read: the names of classes, object and data properties, how much it read of the store, and how
-    many assertions it gives."""
+def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -> Batches:
+    """The parts of lines, each with the file and the block of it where Spark's reader found it."""
+    spare_imports()
+    block: tuple[str, int] | None = None
+    texts: list[bytes] = []
+    number = lines = size = 0
 
-    report: RangeReport
-    names: tuple[list[str], ...] = ((), (), ())  # type: ignore[assignment]
-    rows: int = 0
-    count: int = 0
+    def parsed() -> pa.RecordBatch:
+        assert block is not None
+        source, name, quads = files[unquote(urlsplit(block[0]).path)]
+        found = ParsedRange.of(name)
+        try:
+            read_lines(io.BytesIO(b"\n".join(texts)), found.triples, "", found.rejects, quads=quads, part=True)
+            part = part_of(replace(found, lines=lines))
+        except InputError as error:
+            part = ParsedPart(error=(error.message, error.remedy))
+        return row_of(source, block[1], number, part, size)
 
-
-def read_range(number: int, part: Range, judging: Judging, store: StoreKey) -> Iterator[pa.RecordBatch]:
-    """The rows of a range, and what is told of it."""
-    report = RangeReport(part.source, part.scope, number)
-    try:
-        parsed = part.parse()
-    except InputError as error:
-        report.error = error.message, error.remedy
-        yield _message(_Told(report))
-        return
-    yield from _rows(parsed, report, judging, store)
-
-
-def read_frame(
-    batches: Iterator[pa.RecordBatch], number: int, scope: str, judging: Judging, store: StoreKey, source: str = "DataFrame"
-) -> Iterator[pa.RecordBatch]:
-    """The same of rows of a DataFrame ``source``, with the columns `COLUMNS`; where they stand in it cannot be said."""
     for batch in batches:
-        parsed = ParsedRange.of(source)
-        read_rows([values.to_pylist() for values in batch.columns], 0, parsed.triples, scope, parsed.rejects)
-        yield from _rows(parsed, RangeReport(parsed.rejects.source, scope, number), judging, store, has_lines=False)
+        for path, at, values in _runs(batch):
+            if (path, at) != block or size >= PART_BYTES:
+                if texts:
+                    yield parsed()
+                number = number + 1 if (path, at) == block else 0
+                block, texts, lines, size = (path, at), [], 0, 0
+            texts.append(_joined(values))
+            lines += len(values)
+            size += len(texts[-1]) + 1
+    if texts:
+        yield parsed()
 
 
-def _rows(
-    parsed: ParsedRange, report: RangeReport, judging: Judging, store: StoreKey, *, has_lines: bool = True
-) -> Iterator[pa.RecordBatch]:
-    told = _Told(report)
-    survey(parsed, judging, report)
-    if report.needs_whole:
-        yield _message(replace(told, report=replace(report, rare=report.rare[:1])))
+def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str, int, pa.Array]]:
+    """The rows of ``batch`` by file and block."""
+    if not batch.num_rows:
         return
-    bulk = judge(parsed, judging, report)
-    keys = {parsed.triples.line[row]: key for row, key in parsed.triples.keys.items()}
-    report.leftovers = [_keyed(leftover, keys.get(leftover.line, "")) for leftover in report.leftovers]
-    rows = assertion_rows(parsed, bulk)
-    rows = rows.append_column("split", pa.array([report.number] * len(rows), pa.int64()))
-    if not has_lines:
-        report.leftovers, report.rejects = ([replace(x, line=0) for x in some] for some in (report.leftovers, report.rejects))
-        rows = rows.set_column(rows.column_names.index("line"), "line", pa.array([0] * len(rows), pa.int64()))
-    found, read = rows_.numbered(rows, store)
-    yield from found.to_batches()
-    triples = parsed.triples
-    used = column(triples.object)[bulk.classes], *(column(triples.predicate)[some] for some in (bulk.roles, bulk.data))
-    names = [[str(triples.terms[i]) for i in distinct(ids)] for ids in used]
-    yield _message(replace(told, names=tuple(names), rows=read, count=len(found)))
+    paths, starts = batch.column(1).dictionary_encode(), batch.column(2).to_numpy()
+    names = paths.indices.to_numpy()
+    ends = [*(np.flatnonzero((names[1:] != names[:-1]) | (starts[1:] != starts[:-1])) + 1).tolist(), batch.num_rows]
+    for begin, end in zip([0, *ends], ends):
+        yield paths.dictionary[int(names[begin])].as_py(), int(starts[begin]), batch.column(0).slice(begin, end - begin)
 
 
-def _keyed(leftover: Leftover, key: str) -> Leftover:
-    return replace(leftover, hint="; ".join(x for x in (leftover.hint, f"row key {key}") if x)) if key else leftover
+def _joined(lines: pa.Array) -> bytes:
+    """``lines``, which need not be UTF-8, with the newlines between them."""
+    texts = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines.cast(pa.binary()))
+    joined: bytes = pc.binary_join(texts, b"\n")[0].as_py()
+    return joined
 
 
-def _message(told: _Told) -> pa.RecordBatch:
-    text = base64.b64encode(pickle.dumps(told)).decode()
-    return rows_.batch_of({"kind": [REPORT], "o": [text], "split": [told.report.number]}, 1)
-
-
-def told_in(rows: pa.Table) -> list[_Told]:
-    """What the tasks told that gave ``rows``, in the order of what they read."""
-    texts = rows.filter(pc.equal(rows["kind"], REPORT))["o"].to_pylist()
-    return sorted((pickle.loads(base64.b64decode(text)) for text in texts), key=lambda told: told.report.number)
-
-
-# --- in parallel ----------------------------------------------------------------------------------
-
-
-def _parallel(spark: SparkSession, parts: _Parts, judging: Judging, store: StoreKey) -> BatchRows | None:
-    """The batch, or None where it has to be read as a whole."""
-    frames = []
-    if count := len(parts.ranges):
-        task = partial(_range_task, list(parts.ranges.items()), judging, store)
-        frames.append(spark.range(0, count, 1, count).mapInArrow(task, DDL))
-    for number, (scope, name, frame) in parts.frames.items():
-        own = partial(read_frame, number=number, scope=scope, judging=judging, store=store, source=name)
-        frames.append(frame.mapInArrow(own, DDL))
-    whole = reduce(DataFrame.unionAll, frames) if frames else spark.createDataFrame([], DDL)
-    whole = whole.persist()
-    found = None
-    try:
-        found = _joined(whole, parts, told_in(whole.where(F.col("kind") == REPORT).toArrow()))
-    finally:
-        if found is None:
-            whole.unpersist()
-    return found
-
-
-def _range_task(
-    ranges: Sequence[tuple[int, Range]], judging: Judging, store: StoreKey, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
+def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) -> Batches:
+    """The part of each range, by its place among ``ranges``."""
+    spare_imports()
     for batch in batches:
         for i in batch.column(0).to_pylist():
-            number, part = ranges[i]
-            yield from read_range(number, part, judging, store)
+            source, at, asked = ranges[i]
+            try:
+                part = part_of(asked.parse())
+            except InputError as error:
+                part = ParsedPart(error=(error.message, error.remedy))
+            yield row_of(source, at, 0, part)
 
 
-def _joined(whole: DataFrame, parts: _Parts, told: Sequence[_Told]) -> BatchRows | None:
-    reports = [x.report for x in told]
-    for report in reports:
-        if report.error is not None:
-            raise InputError(*report.error)
-    if any(report.needs_whole for report in reports):
-        return None
-    assert [x.number for x in reports if x.number in parts.ranges] == list(parts.ranges), "each range tells once"
-    origins = {x.number: (x.source, first) for x, first in zip(reports, first_lines(reports))}
-    leftovers, ledger = account(parts.ranges, reports)
-    names = tuple(set[str]().union(*(x.names[kind] for x in told)) for kind in range(3))
-    return BatchRows(
-        whole.where(F.col("kind").isin(*ASSERTIONS)),
-        tuple(capped([*leftovers, *parts.leftovers])),
-        ledger,
-        (names[0], names[1], names[2]),
-        ABox(),
-        sum(x.rows for x in told),
-        (whole,),
-        origins=origins,
-        count=sum(x.count for x in told),
-    )
-
-
-def account(ranges: dict[int, Range], reports: Sequence[RangeReport]) -> tuple[list[Leftover], Counter[str]]:
-    """Leftovers and ledger of everything that was read in tasks, which come in the order of their numbers.
-
-    Raises: InputError for a file of which no line looks like a triple."""
-    leftovers: list[Leftover] = []
-    ledger: Counter[str] = Counter()
-    reports = located(reports)
-    for _, some in groupby(reports, key=lambda report: report.scope):
-        own = list(some)
-        if isinstance(ranges.get(own[0].number), ByteRange):
-            refuse_no_triples(own)
-        shown, total = rejects_of(own)
-        leftovers += shown
-        ledger["leftover:malformed"] += total
-    for report in reports:
-        ledger.update(report.ledger)
-    return [*leftovers, *merged(reports)], +ledger
-
-
-# --- by the driver --------------------------------------------------------------------------------
-
-
-def _by_driver(spark: SparkSession, reading: Reading, store: StoreKey, aside: bool) -> BatchRows:
-    """The batch as the other engines read it."""
-    abox, set_aside = without_ill_typed(reading.abox) if aside else (reading.abox, ())
-    leftovers, ledger = (*reading.leftovers, *set_aside), Counter(reading.ledger)
-    return replace(rows_of_abox(spark, abox, store), leftovers=leftovers, ledger=ledger, places=reading.places)
-
-
-def rows_of_abox(spark: SparkSession, abox: ABox, store: StoreKey) -> BatchRows:
-    """An ABox as rows; terms are looked up in tasks."""
-    table = rows_.rows_of(abox)
-    frame = spark.createDataFrame(table) if table.num_rows else spark.createDataFrame([], DDL)
-    count = max(1, min(width_of(spark), -(-table.num_rows // 10_000)))
-    spread = frame.repartition(count, "s") if count > 1 else frame.coalesce(1)
-    frame = spread.mapInArrow(partial(_look_up, store), DDL).persist()
-    others = ABox(individuals=abox.individuals, same=abox.same, different=abox.different, complex=abox.complex)
-    names = (set(abox.classes), set(abox.object_properties), set(abox.data_properties))
-    return BatchRows(frame, (), Counter(), names, others, held=(frame,), count=table.num_rows)
-
-
-def _look_up(store: StoreKey, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def read_frame(batches: Batches, number: int, source: str) -> Batches:
+    """The parts of the rows of a DataFrame with the columns `COLUMNS`; where they stand in it cannot be said."""
+    spare_imports()
+    context = TaskContext.get()
+    at = 0 if context is None else context.partitionId()
+    found, i = ParsedRange.of(source), 0
     for batch in batches:
-        yield from rows_.numbered(pa.Table.from_batches([batch]), store)[0].to_batches()
+        read_rows([values.to_pylist() for values in batch.columns], 0, found.triples, "", found.rejects)
+        if len(found.triples) + found.rejects.total >= PART_ROWS:
+            yield row_of(number, at, i, _without_lines(part_of(found)))
+            found, i = ParsedRange.of(source), i + 1
+    yield row_of(number, at, i, _without_lines(part_of(found)))
+
+
+def _without_lines(part: ParsedPart) -> ParsedPart:
+    *terms, lines, graphs = part.columns
+    rejected = [(message, 0, text, hint) for message, _, text, hint in part.rejected]
+    return replace(part, columns=(*terms, bytes(len(lines)), graphs), rejected=rejected)
+
+
+def row_of(source: int, at: int, number: int, part: ParsedPart, size: int = 0) -> pa.RecordBatch:
+    """``part`` as the row of `DDL` that a task gives; ``size``: the bytes of its lines."""
+    columns = [pa.array([value], pa.int64()) for value in (source, at, number, size)]
+    return pa.RecordBatch.from_arrays([*columns, pa.array([bytes_of(part)], pa.binary())], schema=_SCHEMA)
+
+
+def bytes_of(part: ParsedPart) -> bytes:
+    """What `part_in` reads."""
+    return pickle.dumps([getattr(part, name.name) for name in fields(part)], pickle.HIGHEST_PROTOCOL)
+
+
+def part_in(body: bytes) -> ParsedPart:
+    """The part that `bytes_of` wrote, in a task of this run."""
+    return ParsedPart(*pickle.loads(body))

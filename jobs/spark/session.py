@@ -25,7 +25,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import shiq
-from jobs.spark.archive import java_options
 from shiq.errors import OperationalError, UsageError
 from shiq.extras import missing_package
 from shiq.remote.place import Place
@@ -68,8 +67,8 @@ def spark_session(
 
     ``master`` and ``settings`` count only where one is started; a Connect server takes ``settings`` or has them. Its workers
     run this interpreter, unless the user has named one. ``brief``: it is for one check, index or stream that ends, so its JVM on
-    this machine is not to optimise. Neither that nor the archive of `jobs.spark.archive` counts where the user has said how JVMs
-    start. Raises `OperationalError` where none can be started, or a server lacks one of ``settings``.
+    this machine is not to optimise, unless the user has said how JVMs start. Raises `OperationalError` where none can be started,
+    or a server lacks one of ``settings``.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -86,8 +85,8 @@ def spark_session(
         master = master or "local[*]"
         builder = builder.master(master)
         quick = {}
-        if master.startswith("local") and not _java_options_are_said(settings or {}):
-            quick = {"spark.driver.extraJavaOptions": " ".join([*(_BRIEF if brief else ()), *java_options()])}
+        if brief and master.startswith("local") and not _java_options_are_said(settings or {}):
+            quick = {"spark.driver.extraJavaOptions": " ".join(_BRIEF)}
         for key, value in {**_DEFAULTS, **quick, **(settings or {})}.items():
             builder = builder.config(key, value)
     try:
@@ -203,7 +202,7 @@ def _version_told(session: SparkSession) -> str:
 
         for _ in batches:
             try:
-                import jobs.spark.kernel  # noqa: F401 - whether it can be imported is what is asked
+                import jobs.spark.deciding  # noqa: F401 - whether it can be imported is what is asked
                 import shiq
 
                 text = str(shiq.__version__)

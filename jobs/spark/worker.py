@@ -1,23 +1,20 @@
-"""What a Python worker of Spark keeps from one task to the next: the opened store, its index, reasoners."""
+"""What a Python worker of Spark keeps from one task to the next: reasoners, clauses, what it has opened."""
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from jobs.spark.imports import spare_imports
-from jobs.store import Store
 from jobs.store.manifest import Manifest
-from shiq.remote.place import place_of
 
 V = TypeVar("V")
 
 #: How many values of each kind a worker keeps.
 KEPT = 2
 _kept: dict[str, OrderedDict[Hashable, Any]] = {}
-_asked: Counter[bool] = Counter()
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,6 @@ def kept(kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], No
     """The value of ``kind`` for ``key``, made where this worker has none; the least recently used ones are dropped."""
     spare_imports()
     values = _kept.setdefault(kind, OrderedDict())
-    _asked[key in values] += 1
     if key not in values:
         while len(values) >= KEPT:
             drop(values.popitem(last=False)[1])
@@ -46,13 +42,3 @@ def kept(kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], No
     values.move_to_end(key)
     found: V = values[key]
     return found
-
-
-def cache_counts() -> Counter[bool]:
-    """How often what was asked for was kept (True), and how often it had to be made, in this worker so far."""
-    return _asked.copy()
-
-
-def opened_store(key: StoreKey) -> Store:
-    """The snapshot, opened once per worker."""
-    return kept("store", key.identity, lambda: Store(place_of(key.path), key.manifest))

@@ -86,7 +86,13 @@ def read_lines(
         number += count
         if progress is not None:
             progress(rejects.source, len(triples) - begun)
-    if not part and rejects.total and rejects.unsure == rejects.total and len(triples) == begun:
+    if not part and len(triples) == begun:
+        refuse_no_line(rejects, quads)
+
+
+def refuse_no_line(rejects: Rejects, quads: bool) -> None:
+    """Raises: InputError for a source without triples, of which no line even looks like one."""
+    if rejects.total and rejects.unsure == rejects.total:
         syntax = "N-Quads" if quads else "N-Triples"
         raise InputError(
             f"{rejects.source} is not {syntax}: no line of it is a triple ({rejects.shown[0].message})",

@@ -17,7 +17,7 @@ from shiq.formats import AXIOM_FORMATS, LINE_FORMATS, Format
 from shiq.labelling import PROPERTIES
 from shiq.rdf.bulk import is_structural
 from shiq.rdf.kinds import DATA, OBJECT, Kinds, Use
-from shiq.rdf.lines import read_lines
+from shiq.rdf.lines import read_lines, refuse_no_line
 from shiq.rdf.places import plain_triple
 from shiq.rdf.surroundings import UNMET, UnmetImport, bare, document_iris
 from shiq.rdf.triples import Rejects, Triples, numbered_labels, triple_text, written_labels
@@ -189,7 +189,14 @@ def _triples(
     source: FileSource, triples: Triples, scope: str, rejects: Rejects, progress: Progress | None, catalog: Catalog | None = None
 ) -> None:
     # What reads the other formats is loaded where a source is in one: most batches are lines.
-    if source.format in LINE_FORMATS:
+    if source.parts is not None:
+        from shiq.rdf.parts import read_parts
+
+        begun = len(triples)
+        read_parts(source.parts(), triples, scope, rejects, progress)
+        if len(triples) == begun:
+            refuse_no_line(rejects, source.format is Format.NQUADS)
+    elif source.format in LINE_FORMATS:
         with source.open() as stream:
             read_lines(stream, triples, scope, rejects, progress, quads=source.format is Format.NQUADS)
     elif source.format in (Format.TURTLE, Format.TRIG):

@@ -45,6 +45,11 @@ def read_table(
         return read_mapped(source, triples, scope, rejects, progress)
     begun = len(triples)
     files, passed_over = table_files(source)
+    if source.parts is not None:
+        from shiq.rdf.parts import read_parts
+
+        read_parts(source.parts(), triples, scope, rejects, progress)
+        return passed_over
     for numbers, rows in table_rows(source, files, COLUMNS, rejects):
         read_rows(bare_rows(rows) if source.bare else rows, 0, triples, scope, rejects, numbers)
         if progress is not None:

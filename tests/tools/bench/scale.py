@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from jobs.evaluation.evaluate.process import own_path
-from jobs.spark.event_model import LoggedRun, fitted, modelled
-from jobs.spark.events import run_of
 from tests.tools.bench.data import DATA_SEED, held_out
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
 from tests.tools.bench.watch import Watched, watched
+from tests.tools.event_model import LoggedRun, fitted, modelled
+from tests.tools.spark_events import run_of
 
 LITTLE, LARGE = 10, 100
 FEW, MANY = 1_000, 100_000

@@ -1,31 +1,26 @@
 """What a Spark job read, shuffled and wrote, from its event log.
 
-``python -m jobs.spark.events LOG…`` sums up logs (files, or folders of them) side by side.
-``python -m jobs.spark.events --compare KG:BATCH KG:BATCH…`` checks each batch against its store in a session of its own and shows
-what that cost, side by side: with batches of one size and stores of different sizes, nothing may grow with the store.
-``python -m jobs.spark.events --model CORES LOG…`` says how long each application would take on so many cores, by
-`jobs.spark.event_model`; with ``--fit SIZE``, and arguments SIZE=LOG, also that of another size, by a line through those given.
+``python -m tests.tools.spark_events LOG…`` sums up logs (files, or folders of them) side by side.
+``python -m tests.tools.spark_events --model CORES LOG…`` says how long each application would take on so many cores, by
+`tests.tools.event_model`; with ``--fit SIZE``, and arguments SIZE=LOG, also that of another size, by a line through those given.
 
-Spark counts what it reads itself (the batch) and what it shuffles. What tasks read of a store goes through pyarrow, which Spark
-does not see; the tasks count it, in rows, and the check's figures sum it up.
+Spark counts what it reads itself (lines, tables of its own) and what it shuffles. Packed files, Parquet and Delta go through
+Python, which Spark does not see.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import click
 
-from jobs.spark.event_model import LoggedRun, fitted, logged_run, modelled
 from shiq.errors import InputError, ShiqError, UsageError
+from tests.tools.event_model import LoggedRun, fitted, logged_run, modelled
 
 
 @dataclass(frozen=True)
@@ -120,53 +115,6 @@ def _task(event: Mapping[str, Any]) -> TaskCost:
 # --- side by side ---------------------------------------------------------------------------------
 
 
-def compared(pairs: Sequence[tuple[Path, Path]], master: str) -> dict[str, dict[str, object]]:
-    """What checking each (store, batch) cost, by the store's name: the answer, what tasks read of the store, the log's sums.
-
-    Each check has a process and a session of its own, so that nothing is warm.
-    """
-    found: dict[str, dict[str, object]] = {}
-    for store, batch in pairs:
-        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-            found[store.name] = pool.submit(checked, store, batch, master).result()
-    return found
-
-
-def checked(store: Path, batch: Path, master: str) -> dict[str, object]:
-    """What one check cost. Raises: InputError where a session is active already."""
-    from jobs.spark.engine import SparkKnowledgeBase
-    from jobs.spark.session import spark_session, stop
-    from shiq.check import open_store
-
-    with tempfile.TemporaryDirectory(prefix="shiq-events-") as log:
-        logging = {
-            "spark.eventLog.enabled": "true",
-            "spark.eventLog.dir": log,
-            "spark.eventLog.rolling.enabled": "false",
-            "spark.eventLog.compress": "false",
-        }
-        session, started = spark_session(master=master, settings=logging)
-        if not started:
-            raise InputError("a Spark session is active", "Compare in a process of its own.")
-        try:
-            with open_store(store) as opened:
-                result = opened.check(str(batch), engine="spark", max_conflicts=0)
-                base = opened.knowledge_base("spark")
-                assert isinstance(base, SparkKnowledgeBase) and base.figures is not None
-                figures = asdict(base.figures)
-        finally:
-            stop(session)
-        sums = asdict(total(Path(log)))
-    return {
-        "verdict": result.verdict.value,
-        "base assertions": result.statistics.assertions,
-        "insertions": result.statistics.insertions,
-        "|A_add|": result.statistics.add_set,
-        "modules": result.statistics.modules,
-        **{name.replace("_", " "): value for name, value in {**figures, **sums}.items()},
-    }
-
-
 def table(columns: Mapping[str, Mapping[str, object]]) -> str:
     """Columns side by side, as text."""
     names = list(dict.fromkeys(name for column in columns.values() for name in column))
@@ -233,15 +181,10 @@ def _sized(argument: str) -> tuple[float, Path]:
 
 @click.command(help=__doc__)
 @click.argument("what", nargs=-1, required=True)
-@click.option("--compare", is_flag=True, help="The arguments are KG:BATCH pairs, to be checked.")
 @click.option("--model", "cores", type=click.IntRange(1), metavar="CORES", help="Say how long on so many cores.")
 @click.option("--fit", "size", type=float, metavar="SIZE", help="With --model: of another size; arguments are SIZE=LOG.")
-@click.option("--master", default="local[2]", show_default=True)
-def main(what: tuple[str, ...], compare: bool, cores: int | None, size: float | None, master: str) -> None:
-    if compare:
-        pairs = [(Path(kg), Path(batch)) for kg, _, batch in (pair.partition(":") for pair in what)]
-        click.echo(table(compared(pairs, master)))
-    elif cores is not None:
+def main(what: tuple[str, ...], cores: int | None, size: float | None) -> None:
+    if cores is not None:
         sized = [(0.0, Path(log)) for log in what] if size is None else [_sized(argument) for argument in what]
         runs = [(at, run_of(log)) for at, log in sized]
         click.echo(table({name: model(run, cores) for name, (_, run) in zip(what, runs)}))
