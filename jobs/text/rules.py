@@ -44,4 +44,5 @@ def evaluated_text(result: StreamEvaluation, *, verbose: bool = False) -> str:
     ]
     spent = seconds_text(figures["seconds"])
     left = leftovers_text(result.leftovers, (), verbose=verbose)
-    return "\n".join([*left, f"{', '.join(told)}; {count(figures['shards'], 'shard')}; {spent}"])
+    undefined = [f"note: {said}" for said in figures.get("undefined", ())]
+    return "\n".join([*left, *undefined, f"{', '.join(told)}; {count(figures['shards'], 'shard')}; {spent}"])

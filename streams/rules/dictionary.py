@@ -139,6 +139,9 @@ def decoded(values: Sequence[Value | None], codes: Ints) -> list[Any]:
 
 def calculate(operator: str, left: Ints, right: Ints) -> tuple[Ints, Flags | None]:
     """left operator right, and which have a value (None: all), for integers. Raises: IntegerOverflow."""
+    if operator == "\\":
+        has_value = right != 0
+        return np.fmod(left, np.where(has_value, right, 1)), None if has_value.all() else has_value
     if operator == "/":
         has_value = right != 0
         divisor = np.where(has_value, right, 1)

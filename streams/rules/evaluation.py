@@ -134,6 +134,7 @@ class Engine:
             view.settle()
         self._moved.clear()
         self._collect()
+        rows = self.checked.given(rows)
         for name, given in rows.items():
             self._give(self.predicate(name), given)
         for name, predicate in self.predicates.items():

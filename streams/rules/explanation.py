@@ -14,8 +14,19 @@ from streams.rules.problems import Position
 from streams.rules.program import Program
 from streams.rules.reference import Binding, Model, Reference, _Step
 from streams.rules.safety import global_names
-from streams.rules.syntax import Aggregate, Atom, ComparisonLiteral, Constant, External, Literal, StreamRule, Term
-from streams.rules.values import Row, atom_text
+from streams.rules.syntax import (
+    Aggregate,
+    Atom,
+    ComparisonLiteral,
+    Constant,
+    External,
+    Literal,
+    StreamRule,
+    Term,
+    WindowedLiteral,
+    is_own,
+)
+from streams.rules.values import Row
 
 
 @dataclass(frozen=True)
@@ -110,7 +121,7 @@ class Explaining(Reference):
         def remember(rule: StreamRule, row: Row, binding: Binding) -> None:
             self.origins.setdefault((rule.head.predicate, row), (len(self.origins), rule, binding))
 
-        self.given = {predicate: set(found) for predicate, found in rows.items()}
+        self.given = {predicate: set(found) for predicate, found in self.program.given(rows).items()}
         self.model = super().step(t, rows, remember)
         return self.model
 
@@ -121,16 +132,18 @@ class Explaining(Reference):
         return self._because(program, predicate, row)
 
     def _because(self, program: Program, predicate: str, row: Row) -> Because:
-        text = atom_text(predicate.rpartition("/")[0], row)
+        name, _, arity = predicate.rpartition("/")
+        text = str(Atom(name, tuple(map(Constant, row))))
         if row in self.given.get(predicate, ()):
             return Because(text, self.when, "input")
-        fact = program.read_as.facts.get(predicate, {}).get(row)
+        fact = program.read_as.facts.get(f"{name.partition('#')[0]}/{arity}", {}).get(row)
         if fact is not None:
             return Because(text, self.when, "fact", fact[0].place(fact[1]))
         number, rule, binding = self.origins[predicate, row]
         step = _Step(self, self.when, {name: set(rows) for name, rows in (self.model.whole if self.model else {}).items()})
-        body = tuple(self._reason(program, step, rule, literal, binding, number) for literal in rule.body)
-        shown = {name: str(value) for name, value in sorted(binding.items()) if not name.startswith("_")}
+        told = [literal for literal in rule.body if not (isinstance(literal, WindowedLiteral) and ".." in literal.atom.name)]
+        body = tuple(self._reason(program, step, rule, literal, binding, number) for literal in told)
+        shown = {name: str(value) for name, value in sorted(binding.items()) if name[0] != "_" and is_own(name)}
         return Because(text, self.when, "rule", rule.position, str(rule), shown, body)
 
     def _reason(

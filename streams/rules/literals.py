@@ -24,6 +24,8 @@ from streams.rules.tokens import HASH, INTEGER, NAME, RuleToken, TokenFault
 
 RELATIONS: Final = {"=": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _FLIPPED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+#: Signs behind a name that is a term of a comparison, and no atom.
+_GOES_ON: Final = frozenset({*RELATIONS, "+", "-", "*", "/", "\\", ".."})
 _FUNCTIONS: Final = ("#count", "#sum", "#min", "#max")
 
 
@@ -51,6 +53,10 @@ class Literals(Terms):
             found.append(self.literal())
         return tuple(found)
 
+    def interval_literals(self) -> list[WindowedLiteral]:
+        """Literals that bind the variables of `intervals`: each is about the facts of its interval."""
+        return [WindowedLiteral(Atom(str(interval), (interval,), interval.position)) for interval in self.intervals]
+
     def literal(self) -> Literal:
         begun = self.peek()
         negated = self.accept("not")
@@ -60,20 +66,20 @@ class Literals(Terms):
             return self._external(negated)
         if self.peek().kind == HASH:
             return self._aggregate(negated, None, begun)
-        if self.sees("-") and self.peek(1).kind == NAME and self.peek(2).text not in (*RELATIONS, "+", "-", "*", "/"):
+        if self.sees("-") and self.peek(1).kind == NAME and self.peek(2).text not in _GOES_ON:
             raise TokenFault(self.peek(), "strong negation is not supported; use a predicate of its own, or not")
         if self.sees("{") or (self.peek().kind == INTEGER and self.peek(1).text == "{"):
             raise TokenFault(self.peek(), "choice and cardinality atoms are not supported; count with #count")
-        if self.peek().kind == NAME and self.peek(1).text not in (*RELATIONS, "+", "*", "/", "-"):
+        if self.peek().kind == NAME and self.peek(1).text not in _GOES_ON:
             return self._windowed(negated, begun)
-        left = self.term()
+        left = self.term_or_interval()
         token = self.peek()
         if token.text not in RELATIONS:
             raise TokenFault(token, f"expected a comparison (= != < <= > >=), found {token}")
         relation = RELATIONS[self.take().text]
         if self.peek().kind == HASH:
             return self._aggregate(negated, (_FLIPPED[relation], left), begun)
-        right = self.term()
+        right = self.term_or_interval()
         if self.peek().text in RELATIONS:
             raise TokenFault(self.peek(), "a comparison has two sides; write two comparisons")
         return ComparisonLiteral(left, relation, right, negated, self.text.place(begun.offset))
@@ -140,6 +146,7 @@ class Literals(Terms):
         return Aggregate(token.text[1:], tuple(elements), tuple(guards), negated, self.text.place(begun.offset))
 
     def _element(self) -> AggregateElement:
+        outer, self.intervals = self.intervals, []
         terms = self.terms(":", ";", "}")
         if not terms:
             raise TokenFault(self.peek(), f"expected a term, found {self.peek()}")
@@ -152,4 +159,6 @@ class Literals(Terms):
             if isinstance(literal, WindowedLiteral) and literal.window is not None:
                 raise TokenFault(token, "an aggregate has no streaming literals with windows; give it a rule of its own")
             inner.append(literal)
+        inner += self.interval_literals()
+        self.intervals = outer
         return AggregateElement(terms, tuple(inner))

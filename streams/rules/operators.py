@@ -173,7 +173,10 @@ class StepContext:
         if isinstance(term, Constant):
             return np.full(bindings.count, self.dictionary.code(term.value), np.int64), None
         if isinstance(term, Now):
-            return np.full(bindings.count, self.budget.now, np.int64), None
+            now = term.at(self.budget.now)
+            if isinstance(now, int):
+                return np.full(bindings.count, now, np.int64), None
+            return np.zeros(bindings.count, np.int64), np.zeros(bindings.count, np.bool_)
         sides, valid = [], None
         for side in (term.left, term.right):
             codes, has = self.value(side, bindings)

@@ -8,8 +8,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +20,14 @@ from streams.front.event import UNITS
 from streams.rules.functions import Functions, read_functions
 from streams.rules.key import ProgramKey, find_key
 from streams.rules.model import Model
-from streams.rules.problems import ProgramError, ProgramProblem
+from streams.rules.problems import Position, ProgramError, ProgramProblem
 from streams.rules.reader import ParsedProgram as Read
-from streams.rules.reader import read_program
+from streams.rules.reader import read_programs
+from streams.rules.rewriting import project, separate
 from streams.rules.safety import ordered
 from streams.rules.splitting import Splitting, split
 from streams.rules.stratification import strata
-from streams.rules.syntax import Aggregate, CheckedProgram, External, Literal, WindowedLiteral, windowed
+from streams.rules.syntax import Aggregate, CheckedProgram, External, Literal, WindowedLiteral, is_own, windowed
 
 if TYPE_CHECKING:
     from streams.rules.session import RuleSession
@@ -71,9 +73,7 @@ class Program:
     def _of(cls, texts: Iterable[tuple[str, str]], functions: Functions, unit: str, at_most_binds: bool) -> Program:
         if unit not in UNITS:
             raise UsageError(f"unknown unit {unit!r}", f"The units are {', '.join(UNITS)}.")
-        found = Read()
-        for text, file in texts:
-            read_program(text, file, unit, found)
+        found = read_programs(texts, unit)
         return cls(checked(found, functions, at_most_binds), functions, unit, found)
 
     @cached_property
@@ -85,6 +85,22 @@ class Program:
     def horizon(self) -> int:
         """How many units of time back the program looks at most."""
         return max(self.checked.horizons.values(), default=0)
+
+    def undefined(self, brought: Set[str]) -> list[str]:
+        """A sentence for each predicate of a body that neither rules, facts nor the input that was ``brought`` have atoms of."""
+        heads = {rule.head.predicate for rule in self.checked.rules}
+        known = {*heads, *self.checked.facts, *brought, *(mapped.predicate for mapped in self.checked.mapped)}
+        missing: dict[str, Position] = {}
+        for rule in self.checked.rules:
+            for literal, _ in windowed(rule.body):
+                if literal.atom.predicate not in known and is_own(literal.atom.predicate):
+                    missing.setdefault(literal.atom.predicate, literal.position)
+        found = []
+        for predicate, position in missing.items():
+            near = get_close_matches(predicate, sorted(filter(is_own, known)), 1, 0.75)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            found.append(f"{position}: nothing defines {predicate}, and no input brought it{hint}")
+        return found
 
     @cached_property
     def splitting(self) -> Splitting:
@@ -127,8 +143,17 @@ class Program:
 def checked(found: Read, functions: Mapping[str, Any], at_most_binds: bool = False) -> CheckedProgram:
     """What was read, as safe and stratified rules. Raises: ProgramError with every fault."""
     problems = list(found.problems)
-    rules = tuple(ordered(rule, at_most_binds, problems) for rule in found.rules)
-    layers = strata(rules, problems)
+    rules = tuple(ordered(rule, at_most_binds, problems) for rule in project(found.rules, at_most_binds, problems))
+    cycles: list[ProgramProblem] = []
+    layers = strata(rules, cycles)
+    parts: Mapping[str, Sequence[str]] = {}
+    if cycles:
+        separated, left = separate(rules), list[ProgramProblem]()
+        layers = strata(separated.rules, left)
+        if left:
+            problems += cycles
+        else:
+            rules, parts = tuple(separated.rules), separated.parts
     horizons: dict[str, int] = {}
     for rule in rules:
         for literal in _externals(rule.body):
@@ -142,8 +167,10 @@ def checked(found: Read, functions: Mapping[str, Any], at_most_binds: bool = Fal
     if problems:
         raise ProgramError(problems)
     facts = {predicate: list(rows) for predicate, rows in found.facts.items()}
+    facts |= {part: facts[name] for name, those in parts.items() if name in facts for part in those}
     shown = None if found.shown is None else frozenset(found.shown)
-    return CheckedProgram(rules, facts, layers, horizons, shown, tuple(mapped for mapped, _ in found.mapped.values()))
+    mapped = tuple(one for one, _ in found.mapped.values())
+    return CheckedProgram(rules, facts, layers, horizons, shown, mapped, parts)
 
 
 def _externals(body: Iterable[Literal]) -> Iterator[External]:

@@ -8,12 +8,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
+from math import prod
 from typing import Final
 
+from streams.rules.constants import constant_definition, read_constants
 from streams.rules.literals import RELATIONS, Literals
 from streams.rules.problems import Position, ProgramProblem
-from streams.rules.syntax import Constant, Literal, PredicateMapping, StreamRule
+from streams.rules.syntax import Atom, Constant, Literal, PredicateMapping, StreamRule, windowed
+from streams.rules.terms import MOST_IN_INTERVAL
 from streams.rules.tokens import END, HASH, INTEGER, IRI, NAME, PUNCTUATION, WRONG, RuleToken, Text, TokenFault, numbered
 from streams.rules.values import Row, Value
 
@@ -22,24 +27,33 @@ _CONSTANT: Final = r"(?:-?[0-9]{1,18}|[a-z][A-Za-z0-9_]*)"
 _FACT: Final = re.compile(
     rf"\s*(?!not\s*\()([a-z][A-Za-z0-9_]*)\(\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)\s*\)\s*\.(?!\.)", re.ASCII
 )
-_DIRECTIVES: Final = "#temp, #trigger_frequency, #show, #rdf"
+_DIRECTIVES: Final = "#temp, #trigger_frequency, #show, #rdf, #const"
 
 
 @dataclass
 class ParsedProgram:
-    """What was read. ``facts``: rows by predicate, with their places; ``shown``: None where nothing is said of it."""
+    """What was read. ``facts``: rows by predicate, with their places; ``shown``: None where nothing is said of it;
+    ``constants``: the values of names, by ``#const``, with their places."""
 
     rules: list[StreamRule] = field(default_factory=list)
     facts: dict[str, dict[Row, tuple[Text, int]]] = field(default_factory=dict)
     shown: set[str] | None = None
     mapped: dict[str, tuple[PredicateMapping, Position]] = field(default_factory=dict)
+    constants: dict[str, tuple[Value, Position]] = field(default_factory=dict)
     problems: list[ProgramProblem] = field(default_factory=list)
 
 
-def read_program(text: str, file: str = "program", unit: str = "sec", into: ParsedProgram | None = None) -> ParsedProgram:
-    """The program that ``text`` holds, with its faults, added to ``into``."""
-    found = into if into is not None else ParsedProgram()
-    _Reader(numbered(text, file), unit, found).read()
+def read_program(text: str, file: str = "program", unit: str = "sec") -> ParsedProgram:
+    """The program that ``text`` holds, with its faults."""
+    return read_programs([(text, file)], unit)
+
+
+def read_programs(texts: Iterable[tuple[str, str]], unit: str) -> ParsedProgram:
+    """The program that several texts, each with the name of its file, hold together, with their faults."""
+    found, parts = ParsedProgram(), [numbered(text, file) for text, file in texts]
+    found.constants = read_constants(parts, unit)
+    for text in parts:
+        _Reader(text, unit, found).read()
     return found
 
 
@@ -47,7 +61,7 @@ class _Reader(Literals):
     """Reads statements."""
 
     def __init__(self, text: Text, unit: str, program: ParsedProgram) -> None:
-        super().__init__(text, unit, program.problems)
+        super().__init__(text, unit, program.problems, {name: value for name, (value, _) in program.constants.items()})
         self.program = program
 
     def read(self) -> None:
@@ -67,6 +81,8 @@ class _Reader(Literals):
         while (found := _FACT.match(source, self.lexer.at)) is not None:
             name, arguments = found.groups()
             row = tuple(map(_plain, arguments.split(",")))
+            if self.constants:
+                row = tuple(self.constants.get(value, value) if isinstance(value, str) else value for value in row)
             facts.setdefault(f"{name}/{len(row)}", {}).setdefault(row, (self.text, found.start(1)))
             self.lexer.at = found.end()
 
@@ -100,6 +116,8 @@ class _Reader(Literals):
             self._show()
         elif begun.text == "#rdf":
             self._rdf()
+        elif begun.text == "#const":
+            self._const()
         elif begun.kind == HASH and begun.text not in ("#temp", "#trigger_frequency"):
             raise TokenFault(begun, f"{begun} is not supported; the directives are {_DIRECTIVES}")
         else:
@@ -127,6 +145,16 @@ class _Reader(Literals):
             wanted = "',' or '.'" if body else "':-' or '.'"
             raise TokenFault(self.peek(), f"expected {wanted}, found {self.peek()}", ".")
         self.take()
+        if self.intervals and not body:
+            self._facts(head, begun, temporary or frequency is not None)
+            return
+        body += tuple(self.interval_literals())
+        for literal, _ in windowed(body):
+            if ".." in literal.atom.name:
+                low, high = map(int, literal.atom.name.split(".."))
+                if literal.atom.predicate not in self.program.facts:
+                    rows: Iterable[Row] = ((number,) for number in range(low, high + 1))
+                    self.program.facts[literal.atom.predicate] = dict.fromkeys(rows, (self.text, begun.offset))
         row = tuple(argument.value for argument in head.arguments if isinstance(argument, Constant))
         if body or temporary or frequency is not None or len(row) < len(head.arguments):
             number = len(self.program.rules)
@@ -134,6 +162,36 @@ class _Reader(Literals):
             self.program.rules.append(StreamRule(head, body, temporary, frequency, number, place))
         else:
             self.program.facts.setdefault(head.predicate, {}).setdefault(row, (self.text, begun.offset))
+
+    def _facts(self, head: Atom, begun: RuleToken, is_special: bool) -> None:
+        """Add the facts that a fact with intervals stands for."""
+        columns: list[Sequence[Value]] = []
+        for argument in head.arguments:
+            if argument in self.intervals:
+                low, high = map(int, str(argument).split(".."))
+                columns.append(range(low, high + 1))
+            elif isinstance(argument, Constant):
+                columns.append((argument.value,))
+        if is_special or len(columns) < len(head.arguments):
+            raise TokenFault(begun, "an interval stands in a fact of constants, or in a rule; give this one a body")
+        if prod(map(len, columns)) > MOST_IN_INTERVAL:
+            raise TokenFault(begun, f"the intervals of a fact stand for no more than {MOST_IN_INTERVAL:,} facts")
+        rows = self.program.facts.setdefault(head.predicate, {})
+        for row in product(*columns):
+            rows.setdefault(row, (self.text, begun.offset))
+
+    def _const(self) -> None:
+        name, value = constant_definition(self)
+        self.expect(".", "'.'")
+        if not isinstance(value, Constant) or value.value in self.program.constants.keys() - {*self.constants}:
+            raise TokenFault(name, f"#const {name.text}: its value is no constant")
+        known = self.program.constants.get(name.text)
+        if known is None:
+            raise TokenFault(name, f"#const {name.text} is defined by itself")
+        if known[1] != self.text.place(name.offset):
+            raise TokenFault(
+                name, f"#const {name.text} is defined twice, before in {known[1].file}, line {known[1].line}; keep one"
+            )
 
     def _frequency(self, token: RuleToken) -> int:
         self.expect("(", "'('")

@@ -75,7 +75,7 @@ class Reference:
         """R(P, Σ) at ``t``, and the persistent part for later points. ``heard``: called with each new atom, in an order in which
         bodies are before heads."""
         self.first = t if self.first is None else self.first
-        given: Point = {predicate: set(rows_of(found)) for predicate, found in rows.items()}
+        given: Point = {predicate: set(rows_of(found)) for predicate, found in self.program.given(rows).items()}
         for predicate, facts in self.program.facts.items():
             given.setdefault(predicate, set()).update(facts)
         now: Point = {predicate: set(found) for predicate, found in given.items()}
@@ -175,7 +175,7 @@ class _Step:
         if isinstance(term, Variable):
             return binding[term.name]
         if isinstance(term, Now):
-            return self.t
+            return term.at(self.t)
         left, right = self.value(term.left, binding), self.value(term.right, binding)
         return None if left is None or right is None else arithmetic(term.operator, left, right)
 

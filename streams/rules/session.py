@@ -61,6 +61,8 @@ class RuleSession:
     options: EvaluationOptions = field(default_factory=EvaluationOptions)
     rejects: RejectLog = field(default_factory=RejectLog)
     closed: int | None = None
+    #: The predicates that input has had atoms of.
+    brought: set[str] = field(default_factory=set)
     points: int = 0
     atoms: int = 0
 
@@ -151,7 +153,9 @@ class RuleSession:
         else:
             times = sorted(t for t in self._open if t < before)
         for t in times:
-            point = self.evaluator.step(t, self._open.pop(t, {}))
+            rows = self._open.pop(t, {})
+            self.brought.update(rows)
+            point = self.evaluator.step(t, rows)
             self.closed = t
             self.points += 1
             yield Model(point, self.program.checked.shown)
@@ -161,7 +165,8 @@ class RuleSession:
     def state(self) -> bytes:
         """All that later models depend on."""
         points = {t: {name: rows_of(rows) for name, rows in point.items()} for t, point in self._open.items()}
-        told = {"newest": self.clock.newest, "closed": self.closed, "points": self.points, "atoms": self.atoms}
+        told: dict[str, Any] = {"newest": self.clock.newest, "closed": self.closed, "points": self.points, "atoms": self.atoms}
+        told |= {"brought": sorted(self.brought)}
         return json.dumps({**told, "open": points, "rejects": self.rejects.state()}).encode() + b"\n" + self.evaluator.state()
 
     def put_back(self, state: bytes) -> None:
@@ -171,6 +176,8 @@ class RuleSession:
             found = json.loads(told)
             self.clock.newest, self.closed = found["newest"], found["closed"]
             self.points, self.atoms = found["points"], found["atoms"]
+            # Checkpoints of versions that did not note them have none.
+            self.brought = set(found.get("brought", ()))
             self.rejects.restore(found["rejects"])
             self._open = {
                 int(t): {name: [tuple(row) for row in rows] for name, rows in point.items()} for t, point in found["open"].items()

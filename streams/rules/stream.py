@@ -162,6 +162,7 @@ class RuleStream:
             "unwritable": rejects.counts[UNWRITABLE],
             "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
             "peak_mb": peak_mb(),
+            "undefined": self.session.program.undefined(self.session.brought),
             "shards": self.shards,
             "key": None if key.key is None else dict(key.key),
         }

@@ -1,45 +1,20 @@
 """Programs as values: terms, atoms, windows, literals, rules, each with the place where it was read.
 
 Source: SPEC 004, section 1. The text of each is what `str` gives.
-
-**The interface to the engine.** `CheckedProgram` is safe, stratified, and has its units converted. An `Evaluator` is
-built from it as ``Engine(checked, functions, complete_windows=False, most_atoms=MOST_DERIVED)`` and called point by point:
-
-* ``step(t, rows)``: t is greater than that of the step before. Points between the two exist, are empty (facts do not hold there
-  either) and count in windows. The first step's t is t0. ``rows`` has the point's input by predicate (``"p/2"``), as a list of
-  rows, or as a tuple of equally long numpy columns (int64, or objects); the same row may come twice. It gives a `PointModel`.
-* A rule (`StreamRule`) without a body holds as a fact does, where its ``frequency`` lets it; facts proper are in
-  ``CheckedProgram.facts`` and are `plain`: never temporary. ``frequency`` f: the rule is applied
-  only where t - t0 is a multiple of f.
-* ``strata``: components of rules in an order that satisfies all arcs; each is evaluated to its least fixpoint before the next.
-  Non-harmless literals are about lower strata only. ``recursive`` where rules of the stratum use what it defines.
-* `WindowedLiteral` is every streaming literal. ``window`` None: the degenerate form, this point only. ``operator`` is "at least"
-  (also for ``in``), "always", "count", "at most"; ``count`` the counting term (None for always). Let m and N be as in section 2:
-  at least c: m ≥ c; always: m = N > 0 (with ``complete_windows``: N = |D|); count c: m = c; at most c: m ≤ c.
-  ``negated`` is the opposite of each, in the order of terms (`values.order`) where c is no integer. A positive at least or count
-  with a c that is no integer ≥ 1 is false. A counting variable of a positive count that nothing else binds is bound to m ≥ 1.
-  ``binds`` (only at most, option at_most_binds): it ranges over the atoms with m ≥ 1, and binds its variables.
-* `Aggregate`: ``guards`` are read "value relation term". The body of an element has degenerate literals, comparisons, externals.
-* ``persistent`` part: input, facts, and heads of instances of rules that are not ``temporary``, on the final stream; it is what
-  later windows see. `CheckedProgram.horizons` has for each predicate the largest offset that any window asks for.
-* Each variable has one name; ``_`` has become ``_1``, ``_2``, … in each rule. ``body`` of a rule is in an order in which every
-  literal is bound when it is reached, from left to right (`safety`); the engine may plan anew.
-* Arithmetic without a value (division by zero, no integers): no instance. Overflow, a function that fails, more atoms derived
-  at a point than ``most_atoms``: `problems.EvaluationError` with the rule. Functions are called by `functions.call`, once for
-  each distinct arguments and point.
-* ``state()``: bytes, JSON or Arrow, never pickle; ``restore(state)`` puts an evaluator of the same program where that one was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from streams.rules.problems import Position
-from streams.rules.values import Row, Value
+from streams.rules.values import Row, Value, date_part
 
 _NOWHERE: Final = Position()
+#: What is asked of the date of a point; Monday is weekday 1.
+NOW_PARTS: Final = tuple(f"@now.{part}" for part in ("year", "month", "day", "hour", "minute", "second", "weekday"))
 
 
 # --- terms -----------------------------------------------------------------------------------------
@@ -58,7 +33,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable; ``_`` is numbered."""
+    """A variable; ``_`` is numbered; that of an interval is called ``1..3#0``."""
 
     name: str
     position: Position = field(default=_NOWHERE, compare=False, repr=False)
@@ -68,22 +43,28 @@ class Variable:
         return self.name.startswith("_")
 
     def __str__(self) -> str:
-        return "_" if self.is_anonymous else self.name
+        return "_" if self.is_anonymous else self.name.partition("#")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """``@now``, the time of the point."""
+    """``@now``, the time of the point; ``@now.hour``: a ``part`` of its date, in UTC. ``unit``: microseconds of a time unit."""
 
+    part: str = ""
+    unit: int = 1
     position: Position = field(default=_NOWHERE, compare=False, repr=False)
 
+    def at(self, t: int) -> int | None:
+        """The value at the time ``t``; None for a part where no calendar has the date."""
+        return date_part(t * self.unit, self.part) if self.part else t
+
     def __str__(self) -> str:
-        return "@now"
+        return f"@now.{self.part}" if self.part else "@now"
 
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """left operator right, with + - * /; ``-term`` is 0 - term."""
+    """left operator right, with + - * / \\; ``-term`` is 0 - term."""
 
     operator: str
     left: Term
@@ -137,7 +118,12 @@ class Atom:
         return f"{self.name}/{len(self.arguments)}"
 
     def __str__(self) -> str:
-        return f"{self.name}({','.join(map(str, self.arguments))})" if self.arguments else self.name
+        name, _, kept = self.name.partition("#")
+        arguments = [str(argument) for argument in self.arguments]
+        if "_" in kept:
+            left = iter(arguments)
+            arguments = ["_" if skipped == "_" else next(left) for skipped in kept]
+        return f"{name}({','.join(arguments)})" if arguments else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +227,17 @@ class External:
         return f"{'not ' if self.negated else ''}&{self.function}({inputs};{outputs})"
 
 
+def is_own(predicate: str) -> bool:
+    """Whether a program can name ``predicate``: it is not about an interval, a projection or a part (`rewriting`)."""
+    return "#" not in predicate and ".." not in predicate
+
+
+def _body_text(body: Iterable[Literal], between: str) -> str:
+    """Literals as they were written: an interval stands where its variable does."""
+    shown = (literal for literal in body if not (isinstance(literal, WindowedLiteral) and ".." in literal.atom.name))
+    return between.join(map(str, shown))
+
+
 @dataclass(frozen=True, slots=True)
 class AggregateElement:
     """terms : body, of an aggregate."""
@@ -249,8 +246,8 @@ class AggregateElement:
     body: tuple[WindowedLiteral | ComparisonLiteral | External, ...] = ()
 
     def __str__(self) -> str:
-        terms = ",".join(map(str, self.terms))
-        return f"{terms}:{','.join(map(str, self.body))}" if self.body else terms
+        terms, body = ",".join(map(str, self.terms)), _body_text(self.body, ",")
+        return f"{terms}:{body}" if body else terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +287,8 @@ class StreamRule:
         before = "#temp " if self.temporary else ""
         if self.frequency is not None:
             before += f"#trigger_frequency({self.frequency}) "
-        return f"{before}{self.head}{' :- ' + ', '.join(map(str, self.body)) if self.body else ''}."
+        body = _body_text(self.body, ", ")
+        return f"{before}{self.head}{' :- ' + body if body else ''}."
 
 
 @dataclass(frozen=True)
@@ -316,7 +314,8 @@ class Stratum:
 
 @dataclass(frozen=True)
 class CheckedProgram:
-    """A program that was checked: see the head of this file. ``shown``: the predicates of #show, None where there is none."""
+    """A program that was checked: see the head of this file. ``shown``: the predicates of #show, None where there is none.
+    ``parts``: predicates that hold all input of another one, by that one."""
 
     rules: tuple[StreamRule, ...]
     facts: Mapping[str, Sequence[Row]]
@@ -324,6 +323,13 @@ class CheckedProgram:
     horizons: Mapping[str, int]
     shown: frozenset[str] | None = None
     mapped: tuple[PredicateMapping, ...] = ()
+    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def given(self, rows: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The input of a point, for the parts of predicates too."""
+        if not self.parts:
+            return rows
+        return {**rows, **{part: rows[name] for name, parts in self.parts.items() if name in rows for part in parts}}
 
     @property
     def derived(self) -> frozenset[str]:

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from streams.front.event import UNITS
 from streams.rules.problems import ProgramProblem
-from streams.rules.syntax import Arithmetic, Constant, Now, Term, Variable, Window, window
+from streams.rules.syntax import NOW_PARTS, Arithmetic, Constant, Now, Term, Variable, Window, window
 from streams.rules.tokens import AT, INTEGER, IRI, NAME, PUNCTUATION, STRING, VARIABLE, Cursor, RuleToken, Text, TokenFault
-from streams.rules.values import LIMIT, IntegerOverflow, arithmetic
+from streams.rules.values import LIMIT, IntegerOverflow, Value, arithmetic
 
 #: Terms have no more operators and parentheses.
 _MOST_OPERATORS: Final = 100
 #: Windows reach no farther back, in timeline units.
 _FARTHEST: Final = 1 << 40
+#: Intervals have no more numbers.
+MOST_IN_INTERVAL: Final = 1_000_000
 
 
 class Terms(Cursor):
     """Reads terms and windows from the tokens of one text."""
 
-    def __init__(self, text: Text, unit: str, problems: list[ProgramProblem]) -> None:
+    def __init__(self, text: Text, unit: str, problems: list[ProgramProblem], constants: Mapping[str, Value]) -> None:
+        """``constants``: the values of names, by ``#const``."""
         super().__init__(text, problems)
         self.unit = unit
+        self.constants = constants
+        #: Variables that stand for the intervals of the statement or aggregate element.
+        self.intervals: list[Variable] = []
         self._operators = self._anonymous = 0
 
     def begin_rule(self) -> None:
         self._anonymous = 0
+        self.intervals = []
 
     def term(self) -> Term:
         self._operators = 0
@@ -44,7 +52,7 @@ class Terms(Cursor):
 
     def _product(self) -> Term:
         found = self._factor()
-        while self.sees("*") or self.sees("/"):
+        while self.sees("*") or self.sees("/") or self.sees("\\"):
             found = self._combined(self.take(), found, self._factor())
         return found
 
@@ -69,13 +77,14 @@ class Terms(Cursor):
         if token.kind == NAME:
             if self.sees("("):
                 raise TokenFault(token, f"function symbols are not supported: {token}; use more arguments")
-            return Constant(token.text, place)
+            return Constant(self.constants.get(token.text, token.text), place)
         if token.kind in (STRING, IRI):
             return Constant(token.text, place)
         if token.kind == AT:
-            if token.text != "@now":
-                raise TokenFault(token, f"{token} is no term; the only one of its kind is @now")
-            return Now(place)
+            word, _, part = token.text.partition(".")
+            if word != "@now":
+                raise TokenFault(token, f"{token} is no term; those of its kind are @now, {', '.join(NOW_PARTS)}")
+            return Now(part, UNITS[self.unit], place)
         if token.text in ("(", "-") and token.kind == PUNCTUATION:
             self._operator(token)
             if token.text == "-":
@@ -95,15 +104,31 @@ class Terms(Cursor):
         self._anonymous += 1
         return f"_{self._anonymous}"
 
+    def term_or_interval(self) -> Term:
+        """A term, or low..high: then a variable, which `intervals` has too."""
+        token = self.peek()
+        low = self.term()
+        if not self.accept(".."):
+            return low
+        high = self.term()
+        bounds = [end.value for end in (low, high) if isinstance(end, Constant) and not isinstance(end.value, str)]
+        if len(bounds) < 2:
+            raise TokenFault(
+                token, "the bounds of an interval are integers or names of #const; compare a variable with <= and >="
+            )
+        if bounds[1] - bounds[0] >= MOST_IN_INTERVAL:
+            raise TokenFault(token, f"an interval has no more than {MOST_IN_INTERVAL:,} numbers")
+        interval = Variable(f"{bounds[0]}..{bounds[1]}#{len(self.intervals)}", self.text.place(token.offset))
+        self.intervals.append(interval)
+        return interval
+
     def terms(self, *ends: str) -> tuple[Term, ...]:
         """Terms with commas between, up to one of ``ends``, which stays."""
         found: list[Term] = []
         if any(map(self.sees, ends)):
             return ()
         while True:
-            found.append(self.term())
-            if self.sees(".."):
-                raise TokenFault(self.peek(), "intervals are not supported; write a fact for each number")
+            found.append(self.term_or_interval())
             if any(map(self.sees, ends)):
                 return tuple(found)
             if self.sees(";"):
@@ -132,9 +157,16 @@ class Terms(Cursor):
 
     def _offset(self) -> int:
         token = self.take()
+        return self._bounded(token, self._natural(token, "an offset, a natural number"))
+
+    def _natural(self, token: RuleToken, what: str) -> int:
+        """The number that a token is or is the name of."""
+        named = self.constants.get(token.text) if token.kind == NAME else None
+        if isinstance(named, int) and named >= 0:
+            return named
         if token.kind != INTEGER:
-            raise TokenFault(token, f"expected an offset, a natural number, found {token}")
-        return self._bounded(token, _integer(token))
+            raise TokenFault(token, f"expected {what}, found {token}")
+        return _integer(token)
 
     def _bounded(self, token: RuleToken, number: int) -> int:
         if number > _FARTHEST:
@@ -144,9 +176,7 @@ class Terms(Cursor):
     def duration(self, end: str) -> tuple[int, str]:
         """An integer with or without a unit, up to ``end``, which stays: in timeline units, and as written."""
         token = self.take()
-        if token.kind != INTEGER:
-            raise TokenFault(token, f"expected a natural number, found {token}")
-        number = _integer(token)
+        number = self._natural(token, "a natural number")
         if self.sees(end):
             return self._bounded(token, number), str(number)
         unit = self.take()

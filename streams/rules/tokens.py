@@ -13,15 +13,15 @@ INTEGER, NAME, VARIABLE, STRING, IRI, AT, HASH, PUNCTUATION, WRONG, END = (
     "integer", "name", "variable", "string", "IRI", "@", "#", "punctuation", "wrong", "end"
 )  # fmt: skip
 _WORDS: Final = r"""
-    (?P<blank>(?:\s|%[^\n]*)+)
+    (?P<blank>(?:\s|%\*(?:[^*]|\*(?!%))*\*%|%(?!\*)[^\n]*)+)
   | (?P<integer>[0-9]+(?![A-Za-z_]))
   | (?P<name>[a-z][A-Za-z0-9_]*)
   | (?P<variable>[A-Z][A-Za-z0-9_]*|_(?![A-Za-z0-9_]))
   | (?P<string>"(?:[^"\\\n]|\\["\\n])*")
-  | (?P<at>@[a-z]*)
+  | (?P<at>@now\.(?:year|month|day|hour|minute|second|weekday)(?![A-Za-z0-9_(])|@[a-z]*)
   | (?P<hash>\#[a-z_]*)
 """
-_PUNCTUATION: Final = r"(?P<punctuation>:-|:~|<=|>=|<>|!=|\.\.|[-+*/=<>,.;:|(){}\[\]&?])"
+_PUNCTUATION: Final = r"(?P<punctuation>:-|:~|<=|>=|<>|!=|\.\.|[-+*/=<>,.;:|(){}\[\]&?\\])"
 #: `<` begins an IRI only where no comparison can stand: not behind an operand.
 _IRI: Final = r"""(?P<iri><[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*>)"""
 _PLAIN: Final = re.compile(f"{_WORDS} | {_PUNCTUATION}", re.VERBOSE | re.ASCII)
@@ -90,6 +90,8 @@ class Lexer:
             else:
                 said = 'this string has no end in its line; close it with "'
             self.at = max(self.at, source.find("\n", offset) if "\n" in source[offset:] else len(source))
+        elif first == "%":
+            self.at, said = len(source), "this comment has no end; close it with *%"
         elif first.isascii() and (first.isalnum() or first == "_"):
             word = re.compile(r"\w+", re.ASCII).match(source, offset)
             self.at = word.end() if word else offset + 1

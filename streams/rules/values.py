@@ -10,6 +10,7 @@ constants are equal values, and what is written out needs no work. Source: SPEC 
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 Value: TypeAlias = int | str
@@ -80,21 +81,37 @@ def compare(left: Value, relation: str, right: Value) -> bool:
 
 
 def arithmetic(operator: str, left: Value, right: Value) -> int | None:
-    """left operator right; None where it has no value: not of integers, or a division by zero. Raises: IntegerOverflow.
+    r"""left operator right; None where it has no value: not of integers, or a division by zero. Raises: IntegerOverflow.
 
-    >>> arithmetic("/", -7, 2), arithmetic("/", 7, 0), arithmetic("+", 1, "a")
-    (-3, None, None)
+    >>> arithmetic("/", -7, 2), arithmetic("\\", -7, 2), arithmetic("/", 7, 0), arithmetic("+", 1, "a")
+    (-3, -1, None, None)
     """
     if isinstance(left, str) or isinstance(right, str):
         return None
-    if operator == "/":
+    if operator in ("/", "\\"):
         if right == 0:
             return None
-        found = abs(left) // abs(right)
-        found = found if (left < 0) == (right < 0) else -found
+        quotient = abs(left) // abs(right)
+        quotient = quotient if (left < 0) == (right < 0) else -quotient
+        found = quotient if operator == "/" else left - quotient * right
     else:
         found = left + right if operator == "+" else left - right if operator == "-" else left * right
     return in_range(found)
+
+
+def date_part(microseconds: int, part: str) -> int | None:
+    """A part of a date in UTC, by the time since 1970: year, month, day, hour, minute, second or weekday (Monday is 1).
+
+    None where no calendar has the date.
+
+    >>> date_part(90_061_000_000, "hour"), date_part(0, "weekday"), date_part(-1, "year"), date_part(1 << 63, "year")
+    (1, 4, 1969, None)
+    """
+    try:
+        date = datetime(1970, 1, 1) + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return None
+    return date.isoweekday() if part == "weekday" else int(getattr(date, part))
 
 
 def in_range(number: int) -> int:

@@ -31,6 +31,7 @@ from streams.rules.fixpoint import Recursion
 from streams.rules.problems import EvaluationError
 from streams.rules.reference import Reference
 from streams.rules.session import EvaluationOptions, RuleSession, evaluator_of
+from streams.rules.syntax import is_own
 from streams.rules.values import Row, atom_text
 from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
 
@@ -137,7 +138,7 @@ def _texts(program: Program, point: dict[str, set[Row]]) -> list[str]:
     return sorted(
         atom_text(predicate.rpartition("/")[0], row)
         for predicate, rows in point.items()
-        if shown is None or predicate in shown
+        if (is_own(predicate) if shown is None else predicate in shown)
         for row in rows
     )
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -30,6 +31,8 @@ from streams.rules.syntax import (
 from streams.rules.values import Row, content, string
 
 Point = dict[str, set[Row]]
+#: Signs of predicates that programs cannot name, as clingo can.
+_WORDS = {"#": "HASH", "..": "TO", ",": "AND", "-": "MINUS"}
 
 
 def run(
@@ -87,12 +90,12 @@ class _Step:
 
     def _term(self, term: Term) -> str:
         if isinstance(term, Now):
-            return str(self.t)
+            return str(term.at(self.t))
         if isinstance(term, Arithmetic):
             left, right = self._term(term.left), self._term(term.right)
             # clingo's division is not ours for negative numbers.
             return f"@divided({left},{right})" if term.operator == "/" else f"({left}{term.operator}{right})"
-        return f"V{term.name}" if isinstance(term, Variable) else str(term)
+        return f"V{re.sub(r'[^A-Za-z0-9]', '_', term.name)}" if isinstance(term, Variable) else str(term)
 
     def _literal(self, literal: Literal) -> list[str]:
         if isinstance(literal, WindowedLiteral):
@@ -161,6 +164,8 @@ class _Step:
 
 def _named(kind: str, predicate: str, arguments: Iterable[str]) -> str:
     name, arity = predicate.rsplit("/", 1)
+    for sign, word in _WORDS.items():
+        name = name.replace(sign, word)
     inner = ",".join(arguments)
     return f"{kind}_{name}_{arity}({inner})" if inner else f"{kind}_{name}_{arity}"
 
@@ -223,6 +228,8 @@ def _solved(text: str, functions: Mapping[str, Any], program: CheckedProgram) ->
                 kind, _, rest = symbol.name.partition("_")
                 if kind in found:
                     name, _, arity = rest.rpartition("_")
+                    for sign, word in _WORDS.items():
+                        name = name.replace(word, sign)
                     row = tuple(_value(argument) for argument in symbol.arguments)
                     found[kind].setdefault(f"{name}/{arity}", set()).add(row)
     assert models == 1, f"{models} models"

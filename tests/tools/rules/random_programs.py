@@ -18,6 +18,7 @@ _WORDS = """
 not-count set-window unit past-window comparison equation not-comparison + - * / negative-term #count #sum #min #max two-elements
 two-guards left-guard not-aggregate global-variable external external-tuple external-test not-external @now _ fact recursion
 window-recursion string #show complete-windows on-input at-most-binds zero-arity repeated-variable head-arithmetic key
+\\ projected interval #const @now-part local-strata comment
 """
 #: What `Case.used` may hold, each in a tenth of all programs at least.
 CONSTRUCTS = tuple(_WORDS.split())
@@ -82,6 +83,15 @@ class _Generator:
             self.used.add("fact")
             rules.append(f"{self.atom('p', [self.constant() for _ in range(self.derived['p'][0])])}.")
         if self._chance(0.15):
+            self.used.add("local-strata")
+            rules += ["z(X,C) :- i(X) count C in [2].", "h(X) :- z(X,C), C>0.", "z(X,0) :- j(X,Y), not h(X)."]
+            self.inputs["z"] = 2
+        if "#const" in self.used:
+            rules.append("#const n = 2.")
+        if self._chance(0.15):
+            self.used.add("comment")
+            rules.append("%* p(1) :-\n i(1). *%")
+        if self._chance(0.15):
             self.used.add("#show")
             rules += [f"#show {name}/{arity}." for name, (arity, _) in self.derived.items() if self._chance(0.6)] or ["#show i/1"]
         options: dict[str, Any] = {"timeline": "on-input" if self._chance(0.3) else "dense"}
@@ -99,8 +109,8 @@ class _Generator:
         for _ in range(self._number(3, 9)):
             atoms: list[str] = []
             for _ in range(self._number(1, 7)):
-                name = self.random.choice("iiijjjklp")
-                arity = INPUTS.get(name, self.derived.get(name, (0, 0))[0])
+                name = self.random.choice("iiijjjklpz" if "z" in self.inputs else "iiijjjklp")
+                arity = self.inputs.get(name, INPUTS.get(name, self.derived.get(name, (0, 0))[0]))
                 atoms.append(self.atom(name, [self.constant() for _ in range(arity)]))
             found.append((t, atoms))
             t += self.random.choice((1, 1, 1, 2, 3))
@@ -161,10 +171,15 @@ class _Generator:
 
     def term(self) -> str:
         """A term all of whose variables are bound."""
-        return self.random.choice(self.bound) if self.bound and self._chance(0.7) else self.constant()
+        if self.bound and self._chance(0.7):
+            return self.random.choice(self.bound)
+        if self._chance(0.15):
+            self.used.add("#const")
+            return "n"
+        return self.constant()
 
     def expression(self, variable: str) -> str:
-        operator = self.random.choice("+-*/")
+        operator = self.random.choice("+-*/\\")
         self.used.add(operator)
         if self._chance(0.15):
             self.used.add("negative-term")
@@ -234,13 +249,21 @@ class _Generator:
         return self.atom(name, self.arguments(name, arity, binding))
 
     def negative(self) -> list[str]:
-        atom = self.lower()
+        atom = self.projected() if self._chance(0.2) else self.lower()
         way = self.random.choice(("not", "not", "not-in", "not-at-least", "not-always", "not-count"))
         self.used.add(way)
         if way == "not":
             return [f"not {atom}"]
         operator = {"not-in": "", "not-at-least": f"at least {self.counting()} ", "not-always": "always "}
         return [f"not {atom} {operator.get(way, f'count {self.counting()} ')}in {self.window()}"]
+
+    def projected(self) -> str:
+        """An atom with _, of an input predicate."""
+        self.used.add("projected")
+        name = self.random.choice("ijl" if not self.keyed else "j")
+        found = self.arguments(name, INPUTS[name], False)
+        found[-1] = "_"
+        return self.atom(name, found)
 
     def counting(self) -> str:
         return self.random.choice(self.bound) if self.bound and self._chance(0.3) else str(self._number(1, 3))
@@ -264,7 +287,8 @@ class _Generator:
         self.used.add("at-most")
         if self.binds and self._chance(0.6):
             return [f"{self.lower(True)} at most {self.random.choice(('1', '2', *self.bound))} in {self.window()}"]
-        return [f"{self.lower()} at most {self.random.choice(('0', '1', '2', self.counting()))} in {self.window()}"]
+        atom = self.projected() if self._chance(0.2) and not self.binds else self.lower()
+        return [f"{atom} at most {self.random.choice(('0', '1', '2', self.counting()))} in {self.window()}"]
 
     def comparison(self) -> list[str]:
         if self._chance(0.4) and self.bound:
@@ -274,6 +298,13 @@ class _Generator:
             self.bound.append(variable)
             sides = f"{variable}={expression}" if self._chance(0.5) else f"{expression}={variable}"
             return [sides, f"{variable}<7", f"{variable}>-7"]
+        if self._chance(0.15):
+            self.used.add("interval")
+            variable = self.new()
+            self.bound.append(variable)
+            bound = self.random.choice("123n")
+            self.used |= {"#const"} if bound == "n" else set()
+            return [f"{variable}=0..{bound}"]
         self.used.add("comparison")
         negation = "not " if self._chance(0.3) else ""
         self.used |= {"not-comparison"} if negation else set()
@@ -282,6 +313,9 @@ class _Generator:
 
     def now(self) -> list[str]:
         self.used.add("@now")
+        if self._chance(0.3):
+            self.used.add("@now-part")
+            return [f"@now.second {self.random.choice(('>', '<=', '!='))} {self._number(2, 8)}"]
         if self._chance(0.5):
             return [f"@now {self.random.choice(('>', '<=', '!='))} {self._number(2, 8)}"]
         variable = self.new()
