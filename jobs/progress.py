@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import TextIO
-
-from jobs.checking.options import Progress
 
 #: Seconds between plain lines of one stage.
 QUIET = 5.0
@@ -104,8 +101,3 @@ class ProgressLine:
 def _amount(done: int, total: int) -> str:
     share = f" ({100 * min(done, total) // total} %)" if total else ""
     return f" {done:,}/{total:,}{share}" if total else f" {done:,}" if done else ""
-
-
-def renaming(progress: Progress | None, told: Callable[[str], str]) -> Progress | None:
-    """``progress`` in the names that the user knows, which ``told`` puts for those of copies."""
-    return None if progress is None else lambda stage, done, total: progress(told(stage), done, total)

@@ -6,6 +6,7 @@ import errno
 import itertools
 import os
 import random
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -193,14 +194,17 @@ def test_a_full_disk_is_told_by_name(store: Path, tmp_path: Path, full: str, mon
     assert not (tmp_path / "good.nt").exists()
 
 
-def test_no_room_for_what_a_check_reads(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def write(file: Path, data: bytes) -> int:
+def test_what_a_check_reads_needs_no_room(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", write)
-    (tmp_path / "b.nt").write_text("no triple\n")
-    with open_store(store) as session, pytest.raises(OperationalError, match=r"cannot be written .*\n.*TMPDIR"):
-        gate(session, [str(tmp_path / "b.nt")], mode="split")
+    (tmp_path / "b.nt").write_text(f"no triple\n{a('new', 'Cat')}\n")
+    for name in ("write_bytes", "write_text"):
+        monkeypatch.setattr(Path, name, write)
+    monkeypatch.setattr(tempfile, "mkdtemp", write)
+    with open_store(store) as session:
+        gated = gate(session, [str(tmp_path / "b.nt")], mode="split")
+    assert gated.decision == "split" and [x.line.number for x in gated.set_aside] == [1]
 
 
 # --- what is not understood, or not decided ---------------------------------------------------------

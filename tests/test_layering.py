@@ -70,6 +70,7 @@ ROOMS = (
     "jobs.doctor",
     "jobs.reports",
     "jobs.gate",
+    "shiq.spark",
     "jobs.streaming",
     "jobs.evaluation",
     "jobs.text",
@@ -95,7 +96,7 @@ BY_NAME = {
 
 # Third-party modules, and the only places that may import them.
 ONLY_IN = {
-    "pyspark": ("jobs",),
+    "pyspark": ("jobs", "shiq.spark"),
     "graphframes": ("jobs",),
     "deltalake": ("shiq.rdf.tables", "shiq.rdf.changes", "jobs", "streams.front", "streams.enrichment.entries_table"),
     "confluent_kafka": ("streams.front.kafka",),

@@ -96,7 +96,6 @@ class Session:
         options: Options | None = None,
         commit: bool = False,
         before_commit: Approval | None = None,
-        named: Callable[[str], str] = str,
         taken: Mapping[str, int] | None = None,
         **settings: Any,
     ) -> Result:
@@ -104,8 +103,7 @@ class Session:
         (`Result.snapshot`); settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
         CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
         ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop;
-        ``named``: what the caller calls a source, where that is another name; ``taken``: see `taken`, told with the
-        commit, which never takes a number back.
+        ``taken``: see `taken`, told with the commit, which never takes a number back.
 
         Raises `StoreError` if another process commits while this check, which is to commit, is at work (nothing is lost: check
         again), if the session is closed, or if it was opened on a snapshot by its number and is to commit.
@@ -140,7 +138,7 @@ class Session:
         if not commit or result.verdict is not Verdict.CONSISTENT:
             return result
         asides = before_commit(result) if before_commit else ()
-        return result if asides is None else self._commit(read[0], result, options, clock, asides, named, taken or {})
+        return result if asides is None else self._commit(read[0], result, options, clock, asides, taken or {})
 
     def above(self, accepted: Result, **settings: Any) -> CheckAbove | None:
         """A check of insertions on top of the batch that ``accepted`` found consistent here, whether it was committed or not; see
@@ -156,16 +154,13 @@ class Session:
         options: Options,
         clock: Clock,
         asides: Collection[Aside],
-        named: Callable[[str], str],
         taken: Mapping[str, int],
     ) -> Result:
         # Loaded where a batch is committed.
         from jobs.checking.certifying import certificate_of
 
         store = load(STORE)
-        left_out = Spool(
-            replace(x, source=named(x.source), message=named(x.message)) for x in of_data(chain.from_iterable(batch.left_out))
-        )
+        left_out = Spool(of_data(chain.from_iterable(batch.left_out)))
         opened, self._opened = self._store, None
         self._forget()
         try:

@@ -8,7 +8,7 @@ from contextlib import closing
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -42,12 +42,16 @@ from jobs.gate import (
 )
 from jobs.gate import gate as run
 from jobs.gate.lines import bare_name
+from jobs.gate.side_names import is_delta_side, is_table_side, place_of_side
 from jobs.known import read_known
 from jobs.outputs import OutputKind
 from jobs.progress import ProgressLine
 from jobs.text.gates import gated_text, headline
 from shiq.errors import UsageError
 from shiq.stages import report_stages_to
+
+if TYPE_CHECKING:
+    from shiq.check import Session
 
 
 def _limit(context: click.Context, parameter: click.Parameter, value: str | None) -> QuarantineLimit | None:
@@ -59,6 +63,10 @@ def _side(beside: str = "") -> Writes:
     """Where one side of a batch is written: a file, or a folder of a file for each of several; and one ``beside`` it."""
 
     def written(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
+        if is_table_side(name):
+            place = place_of_side(name)
+            is_file = place == name and not is_delta_side(name)
+            return [(place, OutputKind.FILE if is_file else OutputKind.OWN)] if place else []
         batch = parameters["insertions"]
         files = [f"{Path(name)}/{i}-{bare_name(file)}" for i, file in enumerate(batch)] if len(batch) > 1 else []
         own = (name, OutputKind.FOLDER if files else OutputKind.FILE)
@@ -78,7 +86,8 @@ def _side(beside: str = "") -> Writes:
     type=INPUTS,
     required=True,
     help="File of insertions; repeatable. N-Triples and N-Quads come out line by line as they stand; Turtle, TriG, RDF/XML and "
-    "JSON-LD and tables (with --engine spark table:NAME too, or by --mapping) come out as N-Quads.",
+    "JSON-LD as N-Quads; tables (with --engine spark table:NAME too, or by --mapping) as N-Quads, or row by row where the sides "
+    "are tables.",
 )
 @click.option("--delete", "-d", "deletions", multiple=True, type=INPUTS, help="File of deletions, which come first; repeatable.")
 @click.option(
@@ -91,10 +100,8 @@ def _side(beside: str = "") -> Writes:
 @click.option(
     "--unit",
     type=Nearest(UNITS),
-    default="triple",
-    show_default=True,
     help="What is set aside with a culprit: it alone, its row of a table, all insertions with its subject, all of its named "
-    "graph, or its file.",
+    "graph, or its file.  [default: triple; row where the sides are tables]",
 )
 @click.option(
     "--aside",
@@ -103,12 +110,19 @@ def _side(beside: str = "") -> Writes:
     show_default=True,
     help="What to set aside of conflicts: all insertions of each, or a smallest set of lines that breaks every one (least).",
 )
-@click.option("--accepted", type=_side(), metavar="FILE", help="Write the accepted lines there.")
+@click.option(
+    "--accepted",
+    type=_side(),
+    metavar="FILE",
+    help="Write the accepted lines there. Where the batch is one table: its rows, to a table (.delta, .parquet, .csv, .tsv; with "
+    "--engine spark .delta, table:NAME). Delta and Iceberg tables are added to, once for each run.",
+)
 @click.option(
     "--quarantine",
     type=_side(WHY),
     metavar="FILE",
-    help="Write the lines set aside there, and why in FILE.why.json. --mode split needs it, except with --dry-run.",
+    help="Write the lines set aside there, and why in FILE.why.json; or the rows to a table, with the columns reason, cause, "
+    "conflict, axioms and hint. --mode split needs it, except with --dry-run.",
 )
 @click.option(
     "--max-quarantine",
@@ -195,21 +209,20 @@ def gate(
         "quarantine": str(quarantine or ""),
         "max_quarantine": str(options["max_quarantine"] or ""),
     }
+    good, bad = (str(side) if side else None for side in (accepted, quarantine))
+    has_tables = _has_tables(good, bad, tolerated, options)
+    inputs["unit"] = options["unit"] = options["unit"] or ("row" if has_tables and options["mapping"] else "triple")
     sides, asked = Sides(accepted, quarantine, tolerated), Request("gate", inputs)
     progress, stop = ProgressLine(level(quiet, verbose)), StopSignal()
     with opened(store) as session, closing(progress), closing(stop), report_stages_to(progress):
         labels = session.labels
         early = Announcement(lambda document: so_far(document, asked, labels), progress, stop, is_printed=json_file != "-")
-        gated = run(
-            session,
-            insertions,
-            deletions,
-            policy=said,
-            deliver=partial(write_sides, sides=sides),
-            announce=early,
-            progress=progress,
-            **options,
-        )
+        settings = {**options, "policy": said, "progress": progress}
+        if not has_tables:
+            gated = run(session, insertions, deletions, deliver=partial(write_sides, sides=sides), announce=early, **settings)
+        else:
+            gate_rows = _gate_rows_on_spark if options["engine"] == "spark" else _gate_rows
+            gated = gate_rows(session, insertions, deletions, good, bad, **settings)
     if early.is_made and not gated.dry_run:
         write_reasons(gated, sides)
     if json_file != "-":
@@ -217,6 +230,54 @@ def gate(
         click.echo(text.partition("\n")[2] if early.is_made else text)
     answer(gated.to_dict, asked, labels)
     return gated.exit_code
+
+
+def _has_tables(accepted: str | None, quarantine: str | None, tolerated: Path | None, options: Mapping[str, Any]) -> bool:
+    """Whether the sides are tables. Raises: UsageError where they cannot be."""
+    tables = [name is not None and is_table_side(name) for name in (accepted, quarantine)]
+    if not any(tables):
+        return False
+    if any(name is not None and not table for name, table in zip((accepted, quarantine), tables)) or tolerated:
+        raise UsageError(
+            "--accepted and --quarantine are both tables, or both files, and --tolerated goes with files",
+            "Name both .delta (or .parquet, .csv, table:NAME), or both .nq; tolerated rows go to the quarantine.",
+        )
+    if options["mapping"] and options["unit"] not in (None, "row"):
+        raise UsageError("a row that a mapping reads goes to one side as a whole", "Leave --unit out, or say --unit row.")
+    return True
+
+
+def _gate_rows(
+    session: Session,
+    insertions: tuple[str, ...],
+    deletions: tuple[str, ...],
+    accepted: str | None,
+    quarantine: str | None,
+    **settings: Any,
+) -> GateAnswer:
+    """Gate one table, and write its rows on this machine."""
+    from jobs.checking.inputs import input_sources
+    from jobs.checking.options import settings_of
+    from jobs.gate.table_sides import table_sides
+
+    options = Options(**settings_of({key: value for key, value in settings.items() if key in Options.__dataclass_fields__}))
+    tables = input_sources(list(insertions), options)
+    sides = table_sides(tables, accepted, quarantine, session.path)
+    return run(session, [sides.source.source], deletions, deliver=sides.write, hints_first=True, **settings)
+
+
+def _gate_rows_on_spark(
+    session: Session,
+    insertions: tuple[str, ...],
+    deletions: tuple[str, ...],
+    accepted: str | None,
+    quarantine: str | None,
+    **settings: Any,
+) -> GateAnswer:
+    """Gate one table of Spark's, whose rows executors write."""
+    from jobs.gate.frame_sides import gate_tables
+
+    return gate_tables(session, insertions, deletions, accepted, quarantine, **settings)
 
 
 class Announcement:

@@ -1,30 +1,28 @@
-"""The batch of a gate: its lines, which of them say an assertion, and the part that is left as files for a check."""
+"""The batch of a gate: its lines, which of them say an assertion, and the part that is left as sources for a check."""
 
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from jobs.files import naming
 from jobs.gate.blocks import LineBlocks, is_structure
 from jobs.gate.lines import Line, Triple, bare_name, file_of, is_plain, key_of, said_by, spaced_text
 from shiq.conflict import Conflict
+from shiq.formats import Format
 from shiq.reading import Place
 from shiq.result import Result
+from shiq.sources import FileSource
 
 #: The N-Triples lines of one assertion; those of several hang together by nodes that are named after a hash of them.
 Stated: TypeAlias = tuple[str, ...]
 #: What is set aside together with a culprit: the triple alone, its row of a table, all triples with its subject, its named graph,
 #: or its document.
 UNITS: Final = ("triple", "row", "subject", "graph", "document")
-_ELSEWHERE: Final = "Make room there, or name another folder by TMPDIR."
 _HASHED: Final = re.compile(r"_:n([0-9a-f]{24})\.\d+(?= )")
 
 
@@ -93,12 +91,14 @@ class GateBatch:
         return len({self._blocks.first(i) for i in lines if self.lines[i].triple or self.lines[i].problem})
 
     def around(self, lines: Iterable[int], unit: str = "triple") -> frozenset[int]:
-        """``lines``, with what stays together with them, and what is of the same ``unit``."""
+        """``lines``, with what stays together with them, and what is of the same ``unit``. Of a row that goes along, another row
+        may say a triple again, and stays: it says nothing else that is wrong."""
         found = self._blocks.around(lines)
         if unit == "triple":
             return found
         units = {self._unit(self.lines[i], unit) for i in found}
-        return self._blocks.around(found.union(i for i, x in enumerate(self.lines) if x.triple and self._unit(x, unit) in units))
+        found = found.union(i for i, x in enumerate(self.lines) if x.triple and self._unit(x, unit) in units)
+        return found if unit == "row" else self._blocks.around(found)
 
     def _unit(self, line: Line, unit: str) -> object:
         if unit == "graph":
@@ -146,46 +146,23 @@ class GateBatch:
     def _lines_at(self, source: str, number: int) -> list[Line]:
         return [self.lines[i] for i in self._by_place.get((source, number), ())]
 
-    # --- files for a check -------------------------------------------------------------------------
+    # --- sources for a check -----------------------------------------------------------------------
 
-    @contextmanager
-    def files(self, inside: Collection[int], more: Sequence[Line] = ()) -> Iterator[tuple[list[str], Callable[[str], str]]]:
-        """The lines at the places ``inside`` as files, and what puts the names of the batch for theirs into a text; ``more``:
-        lines that stand below. A batch of lines of which none is out, and that all readers count alike, is read where it is.
-
-        Raises: OperationalError where no file can be written.
-        """
+    def sources(self, inside: Collection[int], more: Sequence[Line] = ()) -> list[str | FileSource]:
+        """The lines at the places ``inside`` as sources with the names of the files; ``more``: lines that stand below. A batch of
+        lines of which none is out, and that all readers count alike, is read where it is; else from memory."""
         if len(inside) == len(self.lines) and not more and self._is_plain:
-            yield list(self.names), lambda text: text
-            return
-        with naming(Path(tempfile.gettempdir()), _ELSEWHERE):
-            made = tempfile.TemporaryDirectory(prefix="shiq-gate-")
-        with made as folder:
-            files: list[str] = []
-            for i, name in enumerate(self.names):
-                file = Path(folder) / f"{i}-{bare_name(name)}"
-                last = max((line.number for line in self.lines if line.file == i), default=0) + 1
-                below = [replace(line, number=last + n) for n, line in enumerate(x for x in more if x.file == i)]
-                kept = [self.lines[k] for k in sorted(inside) if self.lines[k].file == i]
-                with naming(file, _ELSEWHERE):
-                    file.write_bytes(b"".join(spaced_text((*kept, *below))))
-                files.append(str(file))
-            told = dict(zip(files, self.names))
-            pattern = re.compile("|".join(map(re.escape, files)))
-            yield files, lambda text: pattern.sub(lambda match: told[match[0]], text)
+            return list(self.names)
+        found: list[str | FileSource] = []
+        for i, name in enumerate(self.names):
+            last = max((line.number for line in self.lines if line.file == i), default=0) + 1
+            below = [replace(line, number=last + n) for n, line in enumerate(x for x in more if x.file == i)]
+            kept = [self.lines[k] for k in sorted(inside) if self.lines[k].file == i]
+            syntax = Format.NTRIPLES if Path(bare_name(name)).suffix in (".nt", ".ntriples") else Format.NQUADS
+            found.append(FileSource(name, Path(name), syntax, content=b"".join(spaced_text((*kept, *below)))))
+        return found
 
 
 def _named(file: int, term: str) -> object:
     """What tells a term from those of other files."""
     return (file, term) if term.startswith("_:") else term
-
-
-def renamed(result: Result, told: Callable[[str], str]) -> Result:
-    """``result`` with the names that the caller knows, instead of those of files that were made for the check."""
-    leftovers = tuple(replace(x, source=told(x.source), message=told(x.message)) for x in result.evidence.leftovers)
-    conflicts = tuple(
-        replace(c, places=tuple(tuple(replace(p, source=told(p.source)) for p in places) for places in c.places))
-        for c in result.conflicts
-    )
-    evidence = replace(result.evidence, leftovers=leftovers)
-    return replace(result, reason=told(result.reason), conflicts=conflicts, evidence=evidence)

@@ -87,12 +87,12 @@ class Culprits:
 
     def _price(self, assertion: Stated, judged: Judgement) -> frozenset[int]:
         """The lines that go so that ``assertion`` is not said any more."""
-        return self.batch.around(self._lines[assertion], self.unit if judged.blocks else "triple")
+        return self.batch.around(self._lines[assertion], self.unit if judged.blocks or self.unit == "row" else "triple")
 
     def _set_aside(self, prices: list[dict[Stated, frozenset[int]]], chosen: Collection[int]) -> None:
         out: dict[int, list[int]] = {}
         beside: dict[int, list[int]] = {}
-        goes_with: set[int] = set()
+        goes_with, beside_with = set[int](), set[int]()
         self.asides = {}
         for n, of_conflict in enumerate(prices):
             for assertion, price in of_conflict.items():
@@ -100,7 +100,8 @@ class Culprits:
                     continue
                 for line in self._lines[assertion]:
                     (out if self.judgements[n].blocks else beside).setdefault(line, []).append(n)
-                goes_with |= price - self._lines[assertion]
+                along = goes_with if self.judgements[n].blocks else beside_with
+                along |= price - self._lines[assertion]
         lines = self.batch.lines
         self.out = {i: SetAsideLine(lines[i], "takes part in a contradiction", tuple(n), "conflict") for i, n in out.items()}
         reason = f"goes with a culprit: the same {self.unit}"
@@ -110,6 +111,9 @@ class Culprits:
             for i, n in beside.items()
             if i not in self.out
         }
+        reason = f"goes with what is tolerated: the same {self.unit}"
+        for i in beside_with - self.out.keys() - self.beside.keys():
+            self.beside[i] = SetAsideLine(lines[i], reason, kind="unit")
         for n, of_conflict in enumerate(prices):
             for assertion in of_conflict:
                 if self._lines[assertion] & self.beside.keys() and assertion not in self.asides:

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from jobs.checking.inputs import input_sources, noted
-from jobs.checking.options import EXPLAIN_SECONDS, Options, Progress, settings_of
-from jobs.gate.batch import UNITS, GateBatch, assertions_in, renamed
+from jobs.checking.options import EXPLAIN_SECONDS, Options, settings_of
+from jobs.gate.batch import UNITS, GateBatch, assertions_in
 from jobs.gate.culprits import ALL, LEAST, Culprits
 from jobs.gate.disputes import disputes
 from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
@@ -30,7 +30,6 @@ from jobs.gate.identities import EqualIndividuals, identities_of
 from jobs.gate.lines import Line, read_lines, said_by
 from jobs.gate.quarantine_limit import QuarantineLimit, parse_limit
 from jobs.gate.waivers import Policy
-from jobs.progress import renaming
 from jobs.repair.undecided import undecided_insertions
 from shiq.amounts import count
 from shiq.aside import Aside
@@ -52,8 +51,8 @@ Deliver: TypeAlias = Callable[[GateAnswer], None]
 
 def gate(
     session: Session,
-    insertions: Sequence[str],
-    deletions: Sequence[str] = (),
+    insertions: Sequence[str | TableSource],
+    deletions: Sequence[str | TableSource] = (),
     *,
     mode: str = "reject",
     unit: str = "triple",
@@ -67,17 +66,19 @@ def gate(
     deliver: Deliver | None = None,
     announce: Deliver | None = None,
     explain_seconds: float | None = EXPLAIN_SECONDS,
+    taken: Mapping[str, int] | None = None,
+    hints_first: bool = False,
     **settings: Any,
 ) -> GateAnswer:
     """Accepts the batch of ``insertions`` (files that `read_lines` knows; with the engine spark tables, which are read once) and
     ``deletions``; with ``mode`` ``split`` the part of the insertions that is left when what was not understood or not decided is
     set aside, and of conflicts what ``aside`` says, each line with its ``unit``. ``commit``: what is accepted goes into the
     store, and what is tolerated into its ledger; ``deliver`` is called once before that, to write what was decided down.
-    ``dry_run``: neither. Settings as in `check_insertions`.
+    ``dry_run``: neither. ``taken``: see `Session.check`. Settings as in `check_insertions`.
 
     Last, other spellings are looked for of lines that were set aside, for ``explain_seconds`` (None: as long as it takes).
     Where there is something to look for, ``announce`` is called before with the answer, which stands from then on: Ctrl-C ends
-    the search, not the call.
+    the search, not the call. ``hints_first``: they are looked for before ``deliver`` is called.
 
     Refused as a whole where a check stays undetermined by what is not in the batch, where a contradiction has no line of the
     batch to blame, with ``mode`` ``reject``, where no line is left to accept, and where more would be set aside than
@@ -99,33 +100,43 @@ def gate(
     # Which lines go must not hang on time: every conflict is explained, however long it takes.
     asked_for = {**settings, "explain_seconds": None}
     coming, going = (
-        [source if isinstance(source, TableSource) else str(source) for source in input_sources(list(names), options)]
-        for names in (insertions, deletions)
+        [source if isinstance(source, TableSource) else str(source) for source in input_sources(list(given), options)]
+        for given in (insertions, deletions)
     )
+    called = [source.name if isinstance(source, TableSource) else source for source in insertions]
     lines = [line for i, source in enumerate(coming) for line in read_lines(source, i)]
     if require_nonempty:
-        _require_triples(insertions, lines)
+        _require_triples(called, lines)
     policy = policy or Policy()
     asked = repr((session.identity, mode, unit, aside, identities, policy.digest, [*map(_digest, going)], limit))
     run = hashlib.sha256(asked.encode())
     for line in lines:
         run.update(b"%d %d " % (line.file, line.number) + line.raw)
-    batch = GateBatch(insertions, lines)
+    batch = GateBatch(called, lines)
     culprits = Culprits(batch, policy, unit, aside)
     left = partial(session.left, **asked_for)
 
-    def check(files: Sequence[str], **more: Any) -> Result:
-        return noted(session.check(files, going, **{**asked_for, **more}), coming)
+    def check(files: Sequence[object], **more: Any) -> Result:
+        return noted(session.check(files, going, taken=taken, **{**asked_for, **more}), coming)
 
     name = run.hexdigest()[:16]
     mark = partial(expecting_hints, options=options)
     gating = _Gating(batch, culprits, check, left, options.timeout, mode, identities, name, dry_run, mark, limit)
-    gating.progress = options.progress
     if session.asides:
         rows = [row for row in session.asides if row.alone != session.tbox_hash]
         gating.against = partial(disputes, session.tbox, ledger=rows, reasoner=settings.get("reasoner", "auto"))
         gating.know(session.asides, session.tbox_hash)
-    return with_hints(gating.decide(commit and not dry_run, deliver), session, batch, going, options, announce)
+
+    def hinted(answer: GateAnswer) -> GateAnswer:
+        return with_hints(answer, session, batch, going, options, announce)
+
+    def deliver_hinted(answer: GateAnswer) -> GateAnswer:
+        found = hinted(answer) if hints_first else answer
+        if deliver:
+            deliver(found)
+        return found
+
+    return hinted(gating.decide(commit and not dry_run, None if dry_run else deliver_hinted))
 
 
 def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
@@ -166,7 +177,6 @@ class _Gating:
     identities: tuple[EqualIndividuals, ...] | None = None
     first: Result | None = None
     rounds: int = 0
-    progress: Progress | None = None
 
     @property
     def outside(self) -> Mapping[int, SetAsideLine]:
@@ -196,9 +206,12 @@ class _Gating:
             said_before = held.get(line.triple) if line.triple else None
             if said_before and said_before.alone == tbox_hash:
                 self.known[i] = SetAsideLine(line, "known: it contradicts the ontology by itself", kind="known")
+        if self.culprits.unit == "row" and self.known:
+            for i in self.batch.around(self.known, "row").difference(self.known):
+                self.known[i] = SetAsideLine(self.batch.lines[i], "goes with what is known: the same row", kind="unit")
 
-    def decide(self, commit: bool, deliver: Deliver | None) -> GateAnswer:
-        """Rounds of checks, until what is left is consistent or the batch is refused."""
+    def decide(self, commit: bool, deliver: Callable[[GateAnswer], GateAnswer] | None) -> GateAnswer:
+        """Rounds of checks, until what is left is consistent or the batch is refused. ``deliver`` gives what it delivered."""
         if self.mode == "split":
             self._take_broken()
             self._take_not_understood()
@@ -208,26 +221,18 @@ class _Gating:
             answer = None if self._blocked(result) else self._settled(result)
             if answer is None or answer.decision == REFUSED:
                 return None
-            delivered.append(answer)
-            if deliver:
-                deliver(answer)
+            delivered.append(deliver(answer) if deliver else answer)
             return list(self.culprits.asides.values())
 
         while True:
             self.rounds += 1
-            with self.batch.files(self.inside) as (files, told):
-                result = renamed(
-                    self.check(files, commit=commit, before_commit=approve, named=told, progress=renaming(self.progress, told)),
-                    told,
-                )
+            result = self.check(self.batch.sources(self.inside), commit=commit, before_commit=approve)
             self.first = self.first or result
             if delivered:
                 return replace(delivered[0], result=self.batch.with_rows(result))
             gated = self._round(result)
             if gated:
-                if deliver and not self.dry_run:
-                    deliver(gated)
-                return gated
+                return deliver(gated) if deliver else gated
 
     def _round(self, result: Result) -> GateAnswer | None:
         """What is decided after a check; None if it takes another one."""
@@ -276,12 +281,11 @@ class _Gating:
         begun = len(self.taken)
         while True:
             before, out = len(self.taken), dict[int, SetAsideLine]()
-            with self.batch.files(self.inside) as (files, told):
-                for leftover, places in self.left(files, progress=renaming(self.progress, told), **settings):
-                    for place in places:
-                        for i in self.batch.around(self.batch.at(replace(place, source=told(place.source)))):
-                            why = SetAsideLine(self.batch.lines[i], told(leftover.message), (), leftover.kind, leftover.hint)
-                            out.setdefault(i, why)
+            for leftover, places in self.left(self.batch.sources(self.inside), **settings):
+                for place in places:
+                    for i in self.batch.around(self.batch.at(place)):
+                        why = SetAsideLine(self.batch.lines[i], leftover.message, (), leftover.kind, leftover.hint)
+                        out.setdefault(i, why)
             self._take(out)
             if len(self.taken) == before:
                 return before > begun

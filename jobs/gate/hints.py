@@ -90,11 +90,9 @@ class _Trials:
         others = dict.fromkeys(other for x, _ in pairs for other in self._others(x))
         lines = [*others, *(line for _, line in pairs)]
         if self._check is not None:
-            with self._batch.files((), lines) as (files, _):
-                return self._is_yes(self._check(files, seconds_left(self._deadline)))
-        with self._batch.files(self._accepted, lines) as (files, _):
-            timeout = seconds_left(self._deadline)
-            return self._is_yes(self._session.check(files, self._deletions, **self._settings, timeout=timeout))
+            return self._is_yes(self._check(self._batch.sources((), lines), seconds_left(self._deadline)))
+        sources, timeout = self._batch.sources(self._accepted, lines), seconds_left(self._deadline)
+        return self._is_yes(self._session.check(sources, self._deletions, **self._settings, timeout=timeout))
 
     def _others(self, row: SetAsideLine) -> Iterable[Line]:
         return (line for n in row.conflicts for line in self._lines_of[n] if line is not row.line)

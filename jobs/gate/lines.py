@@ -41,7 +41,8 @@ class Line:
     """A line of a batch: ``raw`` as it stands in the file, end of line included; ``triple``: None for a comment or a blank line;
     ``graph``: the name of its graph, "" for the default graph; ``problem``: why it is no triple. A bare carriage
     return ends a line, as N-Triples has it, and counts as one. ``row``, ``column``: where a mapping read it in a table, whose
-    rows are several lines each; else 0 and "". Each line is itself alone."""
+    rows are several lines each; else 0 and "". ``unordered``: its row in a table whose rows have no order, as that was read. Each
+    line is itself alone."""
 
     file: int
     number: int
@@ -51,6 +52,12 @@ class Line:
     problem: str = ""
     row: int = 0
     column: str = ""
+    unordered: int = 0
+
+    @property
+    def table_row(self) -> int:
+        """The row of the table that it was read from, as that counts its rows."""
+        return self.unordered or self.at
 
     @property
     def at(self) -> int:
@@ -245,7 +252,8 @@ def _of_table(source: str | TableSource, file: int) -> list[Line]:
         ordered = enumerate(sorted(rows, key=lambda x: x.line), 1)
         return [replace(_row(file, x, renamed), number=i, row=x.line, column=_column(x)) for i, x in ordered]
     if isinstance(source, TableSource) and source.kind in (TableKind.SPARK, TableKind.ARROW):
-        rows = [replace(x, line=i) for i, x in enumerate(sorted(rows, key=_text_and_key), 1)]
+        ordered = enumerate(sorted(rows, key=_text_and_key), 1)
+        return [replace(_row(file, x, renamed), number=i, unordered=x.line) for i, x in ordered]
     return [_row(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)]
 
 

@@ -37,8 +37,8 @@ class RoundFiles:
         return self.spark.read.schema(rows.schema).parquet(path)
 
 
-def round_files(spark: SparkSession) -> RoundFiles:
-    """Files for one run: below Spark's checkpoint folder, or on this machine where Spark runs on it alone.
+def round_files(spark: SparkSession, what: str = "the rounds of the engine 'graphframes'") -> RoundFiles:
+    """Files for one run, which hold ``what``: below Spark's checkpoint folder, or on this machine where Spark runs on it alone.
 
     Raises: OperationalError where the executors of a cluster have no folder in common.
     """
@@ -46,7 +46,7 @@ def round_files(spark: SparkSession) -> RoundFiles:
     shared = context.getCheckpointDir() or spark.conf.get("spark.checkpoint.dir", None)
     if shared is None and not (context.master or "").startswith("local"):
         raise OperationalError(
-            "the rounds of the engine 'graphframes' need a folder that all executors share",
+            f"{what} need a folder that all executors share",
             "Set spark.checkpoint.dir to one, as hdfs:///tmp/shiq or a folder on NFS.",
         )
     return RoundFiles(spark, f"{shared or tempfile.gettempdir()}/shiq-rounds-{uuid.uuid4().hex}")

@@ -104,7 +104,7 @@ class KnownTable:
         """The present version of the table that ``source`` names, `table:` and all. Raises: what Spark does."""
         name = source.removeprefix(TABLE)
         now = session.table(name)
-        format, version = _present(session, name)
+        format, version = present_version(session, name)
         known = cls(name, now, format)
         if version is None:
             return known
@@ -127,7 +127,7 @@ class KnownTable:
         return f"{'Delta version' if self.format == 'delta' else 'Iceberg snapshot'} {self.version}"
 
 
-def _present(session: SparkSession, name: str) -> tuple[str, int | None]:
+def present_version(session: SparkSession, name: str) -> tuple[str, int | None]:
     """The format of a table, and its newest version."""
     told = {row[0]: str(row[1]) for row in session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()}
     match told.get("Provider", "").lower():

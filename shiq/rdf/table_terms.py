@@ -54,7 +54,7 @@ def _text(value: Any) -> str | None:
     return None if isinstance(value, float) and isnan(value) else str(value)  # pandas has NaN for nothing
 
 
-_RESOURCE = re.compile(r"(?:<|_:)\S+")
+_RESOURCE = re.compile(r"<\S+>|_:\S+")
 _LITERAL = re.compile(r'"[^"\\\n\r]*(?:\\.[^"\\\n\r]*)*"(?:\^\^<\S*>|@\S+)?')
 
 

@@ -253,6 +253,13 @@ def check_columns(
         raise InputError(f"{name}: the column {twice[0]!r} is there twice", "Rename one of them.")
 
 
+class EveryColumn(frozenset[str]):
+    """The columns that are wanted where all are: it has every name."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
 def table_files(source: TableSource, wanted: Collection[str] = COLUMNS) -> tuple[list[TableFile], tuple[Leftover, ...]]:
     """The files of a table that is a path, and the leftover for those of its folder that are not read; nothing for one in memory.
     ``wanted``: the columns that folders may stand for.

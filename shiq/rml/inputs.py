@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from shiq.errors import UsageError
 from shiq.rdf.table_terms import COLUMNS
-from shiq.rdf.tables import table_files
+from shiq.rdf.tables import EveryColumn, table_files
 from shiq.rdf.text_tables import json_records, read_header
 from shiq.rdf.triples import Rejects
 from shiq.rml.compiled import parse_record
@@ -100,7 +100,7 @@ def columns_of(table: TableSource) -> list[str] | None:
             from shiq.rdf.tables import opened
 
             names: list[str] = []
-            for file in table_files(table, _Every())[0]:
+            for file in table_files(table, EveryColumn())[0]:
                 with opened(file) as parquet:
                     names += (*parquet.schema_arrow.names, *file.values)
             return list(dict.fromkeys(names))
@@ -117,13 +117,6 @@ def columns_of(table: TableSource) -> list[str] | None:
             import pyarrow as pa  # type: ignore[import-untyped]
 
             return list(pa.table(value).schema.names)
-
-
-class _Every(frozenset[str]):
-    """Has every name."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
 
 
 def _logical_source(table: TableSource, mapping: str | Path, every: Mapping[str, TriplesMap]) -> str | None:
