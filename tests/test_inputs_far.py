@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from shiq import check_insertions
+from shiq.check import certify
 from shiq.errors import InputError
 from shiq.model import RDF
 from shiq.rdf import read_ontology
@@ -24,6 +25,7 @@ from shiq.sources import TableSource, source_of
 from shiq.verdict import Verdict
 from tests.command_line import shiq
 from tests.rdf_helpers import PREFIXES, write
+from tests.test_mapped_tables import ONTOLOGY, RML, YARRRML
 
 TYPE = f"<{RDF}type>"
 OWN = ("-q", "--reasoner", "own")
@@ -219,6 +221,44 @@ def test_an_address_stands_for_one_content_within_a_command(far: Bucket) -> None
             local_copy(far / "bad.nt")
     assert local_copy(far / "bad.nt").read_text() == GOOD
     assert inputs._moment is None
+
+
+def test_a_gate_reads_far_inputs_at_one_moment(far: Bucket, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is committed is what was read first, or nothing."""
+    from jobs.gate import decide, gate
+    from shiq.check import open_store
+
+    read = decide.read_lines
+
+    def changing(*given: object) -> object:
+        found = read(*given)  # type: ignore[arg-type]
+        obstore.put(far._objects, "bad.nt", GOOD.encode())
+        return found
+
+    monkeypatch.setattr(decide, "read_lines", changing)
+    with open_store(files / "kg") as session, pytest.raises(InputError, match="was changed while it was read"):
+        gate(session, [far / "bad.nt"], commit=True)
+
+
+@pytest.mark.parametrize("name", ["m.yml", "m.ttl"])
+def test_a_mapping_and_what_it_joins_with_lie_far_away(far: Bucket, tmp_path: Path, name: str) -> None:
+    mapped = {"m.yml": YARRRML, "m.ttl": RML, "onto.ttl": ONTOLOGY, "machines.csv": "id,name,limit\nm1,Press,1\n"}
+    for each, text in {**mapped, "sensors.csv": "id,machine\ns1,m1\nm1,m1\n"}.items():
+        obstore.put(far._objects, f"plant/{each}", text.encode())
+    (tmp_path / "sensors.csv").write_text("id,machine\ns1,m1\nm1,m1\n")
+    for sensors in (far / "plant/sensors.csv", tmp_path / "sensors.csv"):
+        found = certify([far / "plant/onto.ttl", sensors], mapping=far / f"plant/{name}", reasoner="own")
+        assert found.verdict is Verdict.INCONSISTENT and "urn:t#on" in str(found.conflicts)
+    obstore.put(
+        far._objects,
+        f"plant/broken-{name}",
+        mapped[name].replace('machine"', 'mashine"').replace("$(machine)", "$(mashine)").encode(),
+    )
+    done = shiq("certify", far / "plant/onto.ttl", far / "plant/sensors.csv", "--mapping", far / f"plant/broken-{name}", *OWN)
+    assert done.returncode == 2 and f"{far / f'plant/broken-{name}'}, line " in done.stderr, done.stderr
+    obstore.delete(far._objects, "plant/machines.csv")
+    done = shiq("certify", far / "plant/onto.ttl", far / "plant/sensors.csv", "--mapping", far / f"plant/{name}", *OWN)
+    assert done.returncode == 4 and f"{far / 'plant/machines.csv'} does not exist" in done.stderr, done.stderr
 
 
 def test_a_far_catalog_file_stays_in_its_folder(far: Bucket) -> None:

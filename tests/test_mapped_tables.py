@@ -574,6 +574,46 @@ def test_the_gate_sets_rows_aside_with_their_columns(folder: Path, unit: str) ->
     assert json.loads((folder / "bad.why.json").read_text())["set_aside"] == document["set_aside"]
 
 
+def test_the_gate_tells_rows_without_a_partner_and_broken_ones_of_the_other_table(folder: Path) -> None:
+    (folder / "plain.csv").write_text("id,name,limit\nm1,Press,1\n")
+    called = shiq("index", "-t", "onto.ttl", "-s", "kg", "plain.csv", "--mapping", "m.yml", "-q", cwd=folder)
+    assert called.returncode == 0, called
+    (folder / "sensors.csv").write_text("id,machine\ns1,m1\ns2,m9\ns3,m4\n")
+    (folder / "machines.csv").write_text("id,name,limit\nm1,Press,1\nm4\n")  # beside the mapping, and no input
+    call = (
+        "gate",
+        "-s",
+        "kg",
+        "-i",
+        "sensors.csv",
+        "--mapping",
+        "m.yml",
+        "--mode",
+        "split",
+        "--json",
+        "j.json",
+        "-q",
+        "--commit",
+    )
+    sides = ("--quarantine", "bad.csv", "--accepted", "good.csv")
+    called = shiq(*call, *sides, "--fail-on", "no-partner", cwd=folder)
+    document = json.loads((folder / "j.json").read_text())
+    assert called.returncode == 3 and "without a partner" in document["reason"], called
+    with open_store(folder / "kg") as session:
+        before = len(session)
+    called = shiq(*call, *sides, cwd=folder)
+    document = json.loads((folder / "j.json").read_text())
+    assert called.returncode == 5, called
+    (alone,) = (x for x in document["result"]["evidence"]["leftovers"] if x["kind"] == "no-partner")
+    assert (alone["line"], alone["count"]) == (3, 2)
+    # The broken row is the third of the other table; the third row here stays.
+    (broken,) = document["set_aside"]
+    assert "machines.csv:3: " in broken["reason"]
+    assert len((folder / "good.csv").read_text().splitlines()) == 4 and "machines.csv:3" in (folder / "bad.csv").read_text()
+    with open_store(folder / "kg") as session:
+        assert len(session) == before + 3 + 1
+
+
 def test_bare_terms_of_a_table_of_triples(folder: Path) -> None:
     (folder / "t.csv").write_text(
         "s,p,o\nurn:d:a,http://www.w3.org/1999/02/22-rdf-syntax-ns#type,urn:t#Machine\nurn:d:a,urn:t#name,a name: of two\n"

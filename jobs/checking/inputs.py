@@ -21,7 +21,7 @@ from shiq.rdf.vocabulary import VALUE_LINK
 from shiq.reading import Place, Reading, nothing_left, nowhere
 from shiq.remote.place import is_address
 from shiq.sources import TableSource
-from shiq.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, Leftover, blocks
+from shiq.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, Leftover, Verdict, blocks
 
 if TYPE_CHECKING:
     from shiq.catalog import Catalog
@@ -75,6 +75,18 @@ def noted(result: Result, *sources: Iterable[object]) -> Result:
     """``result``, with which versions of tables were taken."""
     taken = tuple(s.taken for some in sources for s in some if isinstance(s, TableSource) and s.taken)
     return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *taken))) if taken else result
+
+
+def told_beside(result: Result, told: Sequence[Leftover], options: Options) -> Result:
+    """``result`` with what was ``told`` of the batch before it was checked; what of that stands in the way leaves it open."""
+    if not told:
+        return result
+    marked = options.known.marked(told)
+    result = replace(result, evidence=replace(result.evidence, leftovers=(*marked, *result.evidence.leftovers)))
+    first = next((x for x in marked if blocks(x, options.allow, options.fail_on)), None)
+    if first is None or result.verdict is not Verdict.CONSISTENT:
+        return result
+    return replace(result, verdict=Verdict.UNDETERMINED, reason=f"{first.source}: {first.message}")
 
 
 def ontology_of(sources: list[object], options: Options, *, closed: bool = False) -> Reading:

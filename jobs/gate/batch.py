@@ -104,7 +104,7 @@ class GateBatch:
         if unit == "graph":
             return (line.file, line.graph) if line.graph.startswith("_:") else line.graph
         if unit == "row":
-            return line.file, line.at
+            return line.file, line.table_row if line.row else -line.number
         if unit == "document" or not line.triple:
             return line.file
         return (line.file, line.triple[0]) if line.triple[0].startswith("_:") else line.triple[0]

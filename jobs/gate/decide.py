@@ -16,18 +16,18 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from jobs.checking.inputs import input_sources, noted
+from jobs.checking.inputs import input_sources, noted, told_beside
 from jobs.checking.options import EXPLAIN_SECONDS, Options, settings_of
+from jobs.checking.session import Approval
 from jobs.gate.batch import UNITS, GateBatch, assertions_in
 from jobs.gate.culprits import ALL, LEAST, Culprits
 from jobs.gate.disputes import disputes
 from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
 from jobs.gate.hints import expecting_hints, with_hints
 from jobs.gate.identities import EqualIndividuals, identities_of
-from jobs.gate.lines import Line, read_lines, said_by
+from jobs.gate.lines import Line, digest_of, read_lines, said_by
 from jobs.gate.quarantine_limit import QuarantineLimit, parse_limit
 from jobs.gate.waivers import Policy
 from jobs.repair.undecided import undecided_insertions
@@ -38,6 +38,7 @@ from shiq.conflict import Conflict
 from shiq.errors import InputError, UsageError
 from shiq.explanation import told_apart
 from shiq.reading import Place
+from shiq.remote.inputs import at_one_moment
 from shiq.result import Result
 from shiq.sources import TableSource
 from shiq.verdict import Leftover, Verdict
@@ -49,6 +50,7 @@ IDENTITIES: Final = ("allow", "warn", "block")
 Deliver: TypeAlias = Callable[[GateAnswer], None]
 
 
+@at_one_moment()
 def gate(
     session: Session,
     insertions: Sequence[str | TableSource],
@@ -74,7 +76,7 @@ def gate(
     ``deletions``; with ``mode`` ``split`` the part of the insertions that is left when what was not understood or not decided is
     set aside, and of conflicts what ``aside`` says, each line with its ``unit``. ``commit``: what is accepted goes into the
     store, and what is tolerated into its ledger; ``deliver`` is called once before that, to write what was decided down.
-    ``dry_run``: neither. ``taken``: see `Session.check`. Settings as in `check_insertions`.
+    ``dry_run``: neither. ``taken``: see `Session.check`. What is far away is read at one moment. Settings: `check_insertions`.
 
     Last, other spellings are looked for of lines that were set aside, for ``explain_seconds`` (None: as long as it takes).
     Where there is something to look for, ``announce`` is called before with the answer, which stands from then on: Ctrl-C ends
@@ -104,11 +106,12 @@ def gate(
         for given in (insertions, deletions)
     )
     called = [source.name if isinstance(source, TableSource) else source for source in insertions]
-    lines = [line for i, source in enumerate(coming) for line in read_lines(source, i)]
+    read = [read_lines(source, i) for i, source in enumerate(coming)]
+    lines, told = [line for some, _ in read for line in some], [x for _, beside in read for x in beside]
     if require_nonempty:
         _require_triples(called, lines)
     policy = policy or Policy()
-    asked = repr((session.identity, mode, unit, aside, identities, policy.digest, [*map(_digest, going)], limit))
+    asked = repr((session.identity, mode, unit, aside, identities, policy.digest, [*map(digest_of, going)], limit))
     run = hashlib.sha256(asked.encode())
     for line in lines:
         run.update(b"%d %d " % (line.file, line.number) + line.raw)
@@ -116,8 +119,12 @@ def gate(
     culprits = Culprits(batch, policy, unit, aside)
     left = partial(session.left, **asked_for)
 
-    def check(files: Sequence[object], **more: Any) -> Result:
-        return noted(session.check(files, going, taken=taken, **{**asked_for, **more}), coming)
+    def check(files: Sequence[object], before_commit: Approval, **more: Any) -> Result:
+        def approve(result: Result) -> Collection[Aside] | None:
+            return before_commit(told_beside(result, told, options))
+
+        result = session.check(files, going, before_commit=approve, taken=taken, **{**asked_for, **more})
+        return told_beside(noted(result, coming), told, options)
 
     name = run.hexdigest()[:16]
     mark = partial(expecting_hints, options=options)
@@ -144,15 +151,6 @@ def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
     for i, name in enumerate(names):
         if i not in full:
             raise InputError(f"{name}: has no triple", "Was it delivered whole? Leave --require-nonempty out if that is meant.")
-
-
-def _digest(source: str | TableSource) -> str:
-    try:
-        if isinstance(source, TableSource) or Path(source).is_dir():
-            return hashlib.sha256(b"".join(sorted(line.raw for line in read_lines(source)))).hexdigest()
-        return hashlib.sha256(Path(source).read_bytes()).hexdigest()
-    except OSError as error:
-        raise InputError(f"{source}: {error.strerror}", "Name a file that can be read.") from error
 
 
 @dataclass
@@ -218,7 +216,8 @@ class _Gating:
         delivered: list[GateAnswer] = []
 
         def approve(result: Result) -> Collection[Aside] | None:
-            answer = None if self._blocked(result) else self._settled(result)
+            is_open = result.verdict is not Verdict.CONSISTENT
+            answer = None if is_open or self._blocked(result) else self._settled(result)
             if answer is None or answer.decision == REFUSED:
                 return None
             delivered.append(deliver(answer) if deliver else answer)

@@ -6,6 +6,7 @@ their triples become N-Quads lines here, with blank nodes named in the order in 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -25,6 +26,8 @@ from shiq.verdict import Leftover
 #: What a line says: (subject, predicate, object) in one spelling.
 Triple: TypeAlias = tuple[str, str, str]
 
+#: The row of what is none of its table: a broken row of a table that it is joined with.
+NO_ROW: Final = -1
 _PACKED: Final = re.compile(r"\.(?:gz|bz2|xz|zst)\Z", re.IGNORECASE)
 _LINE_FORMATS: Final = {
     ".nt": ox.RdfFormat.N_TRIPLES,
@@ -41,8 +44,8 @@ class Line:
     """A line of a batch: ``raw`` as it stands in the file, end of line included; ``triple``: None for a comment or a blank line;
     ``graph``: the name of its graph, "" for the default graph; ``problem``: why it is no triple. A bare carriage
     return ends a line, as N-Triples has it, and counts as one. ``row``, ``column``: where a mapping read it in a table, whose
-    rows are several lines each; else 0 and "". ``unordered``: its row in a table whose rows have no order, as that was read. Each
-    line is itself alone."""
+    rows are several lines each; else 0 and "". ``unordered``: its row in a table whose rows have no order, as that was read;
+    `NO_ROW` where it is none of its table. Each line is itself alone."""
 
     file: int
     number: int
@@ -70,12 +73,27 @@ class Line:
         return self.raw.decode("utf-8", "replace").rstrip("\r\n")
 
 
-def read_lines(source: str | TableSource, file: int = 0) -> list[Line]:
-    """The lines of the file or table ``source``. Raises: UsageError for a syntax that is not known by the name, InputError for a
-    file that cannot be read, or is not one line for each triple and broken."""
+def read_lines(source: str | TableSource, file: int = 0) -> tuple[list[Line], tuple[Leftover, ...]]:
+    """The lines of the file or table ``source``, and what is told of it beside them, as rows without a partner.
+
+    Raises: UsageError for a syntax that is not known by the name, InputError for a file that cannot be read, or is not one line
+    for each triple and broken."""
     if isinstance(source, TableSource) or table_kind(source) or text_table_kind(source):
         return _of_table(source, file)
-    name = source
+    return _of_file(source, file), ()
+
+
+def digest_of(source: str | TableSource) -> str:
+    """A hash of the content of a file or table, whatever the order of a table's rows. Raises: InputError."""
+    try:
+        if isinstance(source, TableSource) or Path(source).is_dir():
+            return hashlib.sha256(b"".join(sorted(line.raw for line in read_lines(source)[0]))).hexdigest()
+        return hashlib.sha256(Path(source).read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"{source}: {error.strerror}", "Name a file that can be read.") from error
+
+
+def _of_file(name: str, file: int) -> list[Line]:
     suffix = _suffix(name)
     if suffix in _LINE_FORMATS:
         syntax = _LINE_FORMATS[suffix]
@@ -238,23 +256,29 @@ def _of_document(name: str, file: int) -> list[Line]:
     return [_stated(file, number, x, renamed) for number, x in enumerate(statements, 1)]
 
 
-def _of_table(source: str | TableSource, file: int) -> list[Line]:
+def _of_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple[Leftover, ...]]:
     """The rows of a table, broken ones as lines that are no triple. Tables of a session of Spark's have no order: their rows are
-    numbered in that of their texts."""
+    numbered in that of their texts. Broken rows of a table that this one is joined with stand at none of its rows."""
     statements, broken = read_statements(source)
-    rows: list[Statement | Leftover] = [*statements, *(x for x in broken if x.kind == "malformed")]  # others are no rows
+    told = tuple(x for x in broken if x.kind != "malformed")
+    rows: list[Statement | Leftover] = [*statements, *(x for x in broken if x.kind == "malformed")]
     for x in rows:
         if isinstance(x, Leftover) and not x.line:
             raise InputError(f"{x.source}: {x.message}", "Is it a table of triples? Its columns s, p, o hold N-Triples terms.")
     renamed = _numbering()
     if isinstance(source, TableSource) and source.mapping is not None:
         # A row is several lines, each with a number of its own.
-        ordered = enumerate(sorted(rows, key=lambda x: x.line), 1)
-        return [replace(_row(file, x, renamed), number=i, row=x.line, column=_column(x)) for i, x in ordered]
+        joined = [x for x in rows if isinstance(x, Leftover) and x.source != source.name]
+        own = sorted((x for x in rows if not isinstance(x, Leftover) or x.source == source.name), key=lambda x: x.line)
+        lines = [replace(_row(file, x, renamed), number=i, row=x.line, column=_column(x)) for i, x in enumerate(own, 1)]
+        for i, x in enumerate(joined, len(lines) + 1):
+            line = _row(file, x, renamed)
+            lines.append(replace(line, number=i, problem=f"{x.source}:{x.line}: {line.problem}", unordered=NO_ROW))
+        return lines, told
     if isinstance(source, TableSource) and source.kind in (TableKind.SPARK, TableKind.ARROW):
         ordered = enumerate(sorted(rows, key=_text_and_key), 1)
-        return [replace(_row(file, x, renamed), number=i, unordered=x.line) for i, x in ordered]
-    return [_row(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)]
+        return [replace(_row(file, x, renamed), number=i, unordered=x.line) for i, x in ordered], told
+    return [_row(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)], told
 
 
 def _text_and_key(x: Statement | Leftover) -> tuple[str, str]:

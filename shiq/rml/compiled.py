@@ -219,7 +219,7 @@ def _rows(record: Any, iterator: Path_) -> list[Any]:
 
 def rows_of(source: LogicalSource) -> Iterator[Any]:
     """The rows of a file. Raises: InputError."""
-    path = source.folder / source.name
+    path = source.path
     if not path.is_file():
         raise InputError(f"{path} does not exist", "The mapping names it; or is it the stream? Say --stream NAME.")
     try:

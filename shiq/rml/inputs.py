@@ -146,8 +146,10 @@ def _logical_source(table: TableSource, mapping: str | Path, every: Mapping[str,
 
 
 def _is_same(table: TableSource, source: LogicalSource) -> bool:
-    if table.name == source.name:
+    if table.name in (source.name, source.place):
         return True
+    if isinstance(source.folder, str):
+        return False
     return isinstance(table.value, Path) and table.value.absolute() == source.path.absolute()
 
 
@@ -168,10 +170,11 @@ def _joined_tables(mapping: str | Path, every: Mapping[str, TriplesMap]) -> dict
     """The files beside the mapping that joins need, unless an input stands for them."""
     found = {}
     for name, source in {m.source.name: m.source for m in every.values()}.items():
-        path = str(source.path)
-        kind = None if source.form == "sql" else table_kind(path) or text_table_kind(path)
-        if kind is not None and _is_joined(name, every):
-            found[name] = TableSource(path, kind, source.path)
+        if source.form == "sql" or not _is_joined(name, every):
+            continue
+        kind = table_kind(source.place) or text_table_kind(source.place)
+        if kind is not None:
+            found[name] = TableSource(source.place, kind, source.path)
     return found
 
 

@@ -5,24 +5,38 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from shiq.remote.place import is_address
+from shiq.sources import path_of
+
 #: A path into a record: names, places, and None for all members.
 Path_ = tuple[str | int | None, ...]
 
 
 @dataclass(frozen=True)
 class LogicalSource:
-    """``name``: a path, or the name of the stream; ``query``: of a database."""
+    """``name``: a path, or the name of the stream; ``query``: of a database; ``folder``: in which relative paths begin, a path or
+    the address of a place far away."""
 
     name: str
     form: str
     iterator: Path_ = ()
     query: str = ""
-    folder: Path = Path()
+    folder: Path | str = Path()
+
+    @property
+    def place(self) -> str:
+        """The path or address of the file, unless an input stands for it."""
+        return f"{self.folder}/{self.name}" if isinstance(self.folder, str) else str(self.folder / self.name)
 
     @property
     def path(self) -> Path:
-        """Where the file lies, unless an input stands for it."""
-        return self.folder / self.name
+        """Where the file lies; of one far away, a copy. Raises: InputError."""
+        return path_of(self.place) if isinstance(self.folder, str) else self.folder / self.name
+
+
+def folder_of(mapping: str) -> Path | str:
+    """The folder in which relative paths of the file ``mapping`` begin."""
+    return mapping.rpartition("/")[0] if is_address(mapping) else Path(mapping).absolute().parent
 
 
 @dataclass(frozen=True)

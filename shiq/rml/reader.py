@@ -15,7 +15,7 @@ from shiq import model as owl
 from shiq.errors import UsageError
 from shiq.ntriples import literal as literal_text
 from shiq.rdf.load import load
-from shiq.rml.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap
+from shiq.rml.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap, folder_of
 
 _SPACES: Final = (
     "http://www.w3.org/ns/r2rml#",
@@ -49,7 +49,7 @@ def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
         # Loaded where a mapping is YARRRML.
         from shiq.rml.yarrrml import read_yarrrml
 
-        return read_yarrrml(Path(path))
+        return read_yarrrml(str(path))
     loaded = load([path], "m", None)
     if broken := next((x for x in loaded.leftovers if x.kind == "malformed"), None):
         raise UsageError(f"{path}, line {broken.line}: {broken.message}", "Mend the mapping; no data was read.")
@@ -60,7 +60,7 @@ def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
         node = str(triples.terms[s])
         graph.setdefault(node, {}).setdefault(str(triples.terms[p]), []).append(triples.terms[o])
         lines.setdefault(node, line)
-    reader = _Reader(graph, Path(path), lines)
+    reader = _Reader(graph, str(path), lines)
     names = [node for node, said in graph.items() if _is_triples_map(said)]
     if not names:
         raise UsageError(f"{path} has no triples map", "A mapping has rml:logicalSource and rr:subjectMap.")
@@ -86,7 +86,7 @@ def _local(iri: str) -> str:
 class _Reader:
     """Reads the nodes of a mapping. ``lines``: at which line each node begins; ``at``: the line of the node that is read."""
 
-    def __init__(self, graph: Mapping[str, Mapping[str, list[Any]]], path: Path, lines: Mapping[str, int]) -> None:
+    def __init__(self, graph: Mapping[str, Mapping[str, list[Any]]], path: str, lines: Mapping[str, int]) -> None:
         self.graph, self.path, self.form, self.lines, self.at = graph, path, "json", lines, 0
         self.reached: set[str] = set()
 
@@ -143,7 +143,7 @@ class _Reader:
 
     def _source(self, node: Any) -> LogicalSource:
         said = self._node(node, "logical source")
-        source, folder = self._one(said, "source", "a logical source"), self.path.absolute().parent
+        source, folder = self._one(said, "source", "a logical source"), folder_of(self.path)
         given = str(self._one(said, "referenceFormulation", "a logical source") or "")
         form = _FORMULATIONS.get(_local(given))
         query = self._one(said, "query", "a logical source")

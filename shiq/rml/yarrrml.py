@@ -10,16 +10,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import product
-from pathlib import Path
 from typing import Any, Final
 
 from shiq import model as owl
 from shiq.errors import InputError, UsageError
 from shiq.extras import missing_package
 from shiq.ntriples import literal as literal_text
-from shiq.rml.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap
+from shiq.rml.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap, folder_of
 from shiq.rml.reader import path_of
 from shiq.rml.tokens import is_resource
+from shiq.sources import path_of as file_of
 
 #: Long and short names of what each kind of node may say.
 
@@ -48,7 +48,7 @@ _SCHEMES: Final = frozenset(("urn", "mailto", "tel", "sip"))
 _EQUAL: Final = re.compile(r"equal\(\s*str1\s*=\s*(\$\(.*?\))\s*,\s*str2\s*=\s*(\$\(.*?\))\s*\)")
 
 
-def read_yarrrml(path: Path) -> dict[str, TriplesMap]:
+def read_yarrrml(path: str) -> dict[str, TriplesMap]:
     """The triples maps of a file, by name. Raises: InputError; UsageError for what is not known here, or says too little;
     OperationalError where no parser of YAML is installed."""
     try:
@@ -56,7 +56,7 @@ def read_yarrrml(path: Path) -> dict[str, TriplesMap]:
     except ImportError as error:
         raise missing_package(error) or error from error
     try:
-        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        root = yaml.compose(file_of(path).read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         at = f", line {mark.line + 1}" if mark else ""
@@ -69,7 +69,7 @@ def read_yarrrml(path: Path) -> dict[str, TriplesMap]:
 class _Reader:
     """Reads the nodes of a mapping; a node is what the parser of YAML makes."""
 
-    def __init__(self, path: Path, root: Any) -> None:
+    def __init__(self, path: str, root: Any) -> None:
         self.path, self.form = path, "csv"
         self.top = self._members(root, _TOP, "a mapping")
         self.prefixes: dict[str, str] = _PREFIXES | {
@@ -176,7 +176,7 @@ class _Reader:
             raise self._refuse(at, f"the reference formulation {form!r} is not known here; csv and jsonpath are")
         self.form = _FORMS[form.lower()]
         steps = self._path(iterator, at) if iterator and self.form == "json" else ()
-        return LogicalSource(access, self.form, steps, "", self.path.absolute().parent)
+        return LogicalSource(access, self.form, steps, "", folder_of(self.path))
 
     def _all_pairs(self, node: Any) -> Iterator[tuple[TermMap, TermMap | MappingJoin]]:
         for pair in self._items(node) if node is not None else ():

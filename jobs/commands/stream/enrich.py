@@ -24,7 +24,7 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
     from shiq.rml.reader import read_mapping
 
     try:
-        files = {(each.source.folder / each.source.name).resolve() for each in read_mapping(mapping).values()}
+        files = {each.source.path.resolve() for each in read_mapping(mapping).values()}
     except ShiqError:
         files = set()  # what is wrong with it is told by the command itself
     return lambda path: path.resolve() in files
