@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,10 @@ from tests.object_store import bucket, s3_server  # noqa: F401
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Commands and workers that tests start find their modules compiled: without that each takes nearly twice as long.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "data" / "cases"
@@ -71,15 +76,26 @@ def no_optimising_of_java() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def warm_jvm() -> Iterator[None]:
-    """HermiT's JVM stays from one test of a file to the next."""
-    from shiq.reasoner.jvm import release_jvm, shared_jvm
+#: HermiT's JVM has it as a user for as long as tests go on.
+_KEEPER = ModuleType("keeper")
 
-    user = ModuleType("user")
-    shared_jvm(user, "1g")
-    yield
-    release_jvm(user)
+
+@pytest.fixture(autouse=True)
+def one_jvm(request: pytest.FixtureRequest) -> None:
+    """HermiT's JVM stays from one test to the next: it takes a second to start, and more until it is quick. It does not in tests
+    of the fixture ``cold_jvm``, nor before a test has asked it."""
+    if request.node.get_closest_marker("jvm") and "cold_jvm" not in request.fixturenames:
+        from shiq.reasoner import jvm
+
+        jvm._users.add(_KEEPER)
+
+
+@pytest.fixture(scope="module")
+def cold_jvm() -> None:
+    """HermiT's JVM ends with its last user, as it does in commands."""
+    from shiq.reasoner.jvm import release_jvm
+
+    release_jvm(_KEEPER)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -120,10 +121,12 @@ NAMING = {"that ", "of ", "for "}
 
 def advice(text: str) -> Iterator[tuple[int, str]]:
     """The commands that strings of a module name, with their lines; docstrings are for those who read the code."""
-    tree = ast.parse(text)
-    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    parts |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    if not re.search("[`'\"]shiq ", text):
+        return
+    nodes = list(ast.walk(ast.parse(text)))
+    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    parts |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if id(node) in parts:
             continue
         if isinstance(node, ast.JoinedStr):
@@ -135,6 +138,7 @@ def advice(text: str) -> Iterator[tuple[int, str]]:
         yield from ((node.lineno, found[3]) for found in COMMAND.finditer(said) if found[1] not in NAMING)
 
 
+@cache
 def advised() -> dict[str, str]:
     """Every command that a message of the program advises, with a place where it stands."""
     files = (path for package in ("shiq", "simplify", "abox_ops", "jobs", "streams") for path in (ROOT / package).rglob("*.py"))

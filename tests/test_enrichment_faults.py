@@ -44,7 +44,6 @@ def _is_a(one: str, name: str) -> str:
 
 
 @pytest.mark.jvm
-@pytest.mark.usefixtures("warm_jvm")
 def test_a_jvm_that_dies_in_a_miss_leaves_it_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.ofn").write_text(NOMINAL)
     with open_enricher(tmp_path / "t.ofn", None) as enricher:

@@ -40,7 +40,6 @@ def test_cached_answers_are_the_obvious_ones_in_any_order() -> None:
 
 @pytest.mark.slow
 @pytest.mark.jvm
-@pytest.mark.usefixtures("warm_jvm")
 def test_so_they_are_by_hermit_beyond_what_we_decide() -> None:
     met = Counter[str]()
     for seed in range(9):
@@ -172,7 +171,6 @@ def test_planted_faults_are_seen(
 
 
 @pytest.mark.jvm
-@pytest.mark.usefixtures("warm_jvm")
 def test_nominals_of_the_ontology_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
     case = _case("SubClassOf(ObjectIntersectionOf(:A ObjectOneOf(:n)) :B)", "ClassAssertion(:A :x)", "ClassAssertion(:A :n)")
     assert "urn:t#n" in case.knowledge.fixed

@@ -240,18 +240,18 @@ def _outside_differences(seeds: range) -> Iterator[int]:
 
 
 @pytest.mark.jvm
-def test_random_events_of_owl_2_as_by_denying_each_class(warm_jvm: None) -> None:
+def test_random_events_of_owl_2_as_by_denying_each_class() -> None:
     assert not list(_outside_differences(range(6)))
 
 
 @pytest.mark.slow
 @pytest.mark.jvm
-def test_many_random_events_of_owl_2_as_by_denying_each_class(warm_jvm: None) -> None:
+def test_many_random_events_of_owl_2_as_by_denying_each_class() -> None:
     assert not list(_outside_differences(range(100, 2_100)))
 
 
 @pytest.mark.jvm
-def test_the_comparison_beyond_shiq_sees_a_planted_bug(warm_jvm: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_comparison_beyond_shiq_sees_a_planted_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     # Denials that cannot be together are taken for entailed, each of them.
     def unhalved(self: _Settling, denied: Sequence[Denied]) -> list[Denied]:
         return [] if self._is_possible([a for each in denied for a in each]) else list(denied)

@@ -108,19 +108,19 @@ def _differences(seeds: range) -> Iterator[int]:
 
 
 @pytest.mark.jvm
-def test_random_chains_and_loops_as_hermit_says(warm_jvm: None) -> None:
+def test_random_chains_and_loops_as_hermit_says() -> None:
     assert not list(_differences(range(16)))
 
 
 @pytest.mark.slow
 @pytest.mark.jvm
-def test_many_random_chains_and_loops_as_hermit_says(warm_jvm: None) -> None:
+def test_many_random_chains_and_loops_as_hermit_says() -> None:
     assert not list(_differences(range(10_000, 20_000)))
 
 
 @pytest.mark.jvm
 @pytest.mark.parametrize(("bug", "first"), [("no local clauses", 0), ("no told loops", 84)])
-def test_the_comparison_sees_naive_readings(bug: str, first: int, warm_jvm: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_comparison_sees_naive_readings(bug: str, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if bug == "no local clauses":
         monkeypatch.setattr(chains, "contract_loops", lambda inclusions, context: inclusions)
     else:

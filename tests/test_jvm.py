@@ -20,7 +20,7 @@ from shiq.reasoner import gateway
 from shiq.reasoner import jvm as jvm_module
 from shiq.reasoner.jvm import JavaException, Jvm, JvmDied, JvmExpired, find_jars, find_java, release_jvm, shared_jvm
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("cold_jvm")]
 
 
 @pytest.fixture(scope="module")

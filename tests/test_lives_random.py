@@ -24,7 +24,7 @@ from shiq.reasoner.hermit import HermitReasoner
 from shiq.role_words import Irregular
 from tests.outside_random import random_life
 
-pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("warm_jvm")]
+pytestmark = pytest.mark.jvm
 
 #: How many lives there are; 200 were once, with `SHIQ_LIVES=200`.
 LIVES = int(os.environ.get("SHIQ_LIVES", "12"))

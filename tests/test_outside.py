@@ -18,7 +18,7 @@ from shiq.model import Axiom
 from simplify import locality
 from simplify.locality import Reach
 
-pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("warm_jvm")]
+pytestmark = pytest.mark.jvm
 
 HEAD = "Prefix(:=<urn:x#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Prefix(owl:=<http://www.w3.org/2002/07/owl#>)\nOntology(\n"
 

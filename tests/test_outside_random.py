@@ -16,7 +16,7 @@ from shiq.reasoner.hermit import HermitReasoner
 from simplify.locality import names_of, reached
 from tests.outside_random import random_owl
 
-pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("warm_jvm")]
+pytestmark = pytest.mark.jvm
 
 #: How many are decided; 500 were once, with `SHIQ_OUTSIDE_SEEDS=500`.
 SEEDS = int(os.environ.get("SHIQ_OUTSIDE_SEEDS", "30"))

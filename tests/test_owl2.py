@@ -76,7 +76,6 @@ def test_outside_the_construct_is_named_where_nobody_is_asked(data_path: Path, s
 
 
 @pytest.mark.jvm
-@pytest.mark.usefixtures("warm_jvm")
 def test_of_all_owl_2_dl_nearly_all_are_decided_and_none_wrong(data_path: Path) -> None:
     """Those outside SHIQ(D) too, which HermiT is asked about as a whole."""
     index = json.loads((data_path / "owl2tests" / "index.json").read_text())

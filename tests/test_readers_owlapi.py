@@ -35,7 +35,7 @@ class _User:
 @pytest.fixture(scope="module")
 def jvm() -> Iterator[Any]:
     user = _User()
-    yield shared_jvm(user, "512m")
+    yield shared_jvm(user, "1g")
     release_jvm(user)
 
 
