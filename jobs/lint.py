@@ -109,7 +109,7 @@ def lint(
         if progress is not None:
             progress(f"reading {source}", done, 0)
 
-    read = read_ontology(list(ontology), progress=reading, catalog=imported_from, vocabulary=tables)
+    read = read_ontology(list(ontology), progress=reading, catalog=imported_from, vocabulary=tables, doubt=True)
     ledger, leftovers = Counter(read.ledger), [*read.leftovers, *empty_tbox(read)]
     assertions, of_data = len(read.abox), None
     if data:

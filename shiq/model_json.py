@@ -33,7 +33,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, frozenset):
         return ["set", *sorted(map(encode, value))]
     fields = _FIELDS[type(value)]
-    if isinstance(value, model.Signature) and not value.declared:
+    if (isinstance(value, model.Signature) and not value.declared) or (isinstance(value, model.TBox) and not value.doubtful):
         fields = fields[:-1]  # as stores have it that were written without it
     return [type(value).__name__, *(encode(getattr(value, name)) for name in fields)]
 

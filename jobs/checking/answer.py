@@ -45,7 +45,7 @@ def result_of(
 ) -> Result:
     """The result of a batch: of what was ``found``, with the ``ledger`` and ``leftovers`` of reading it; ``refutes``: see
     `jobs.checking.open_kinds.keep_settled`."""
-    if found.refuted and base.tbox.signature.open_properties:
+    if found.refuted and base.tbox.has_readings:
         from jobs.checking.open_kinds import keep_settled
 
         found = keep_settled(found, base.tbox, refutes)

@@ -305,6 +305,7 @@ def read_again(store: Any, tbox: list[object], options: Options) -> StoreContent
         scope=f"t{store.snapshot}x",
         catalog=catalog_of(options),
         vocabulary=tables_of(options),
+        doubt=True,
     )
     if empty_tbox(ontology) and "empty-tbox" not in options.allow:
         raise InputError(

@@ -80,7 +80,7 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
     insertions, deletions = batch.insertions, batch.deletions
     before, sent = decider.asked, sent_by(decider)
     options, notes = resolved(options, base.knowledge_base, deletions)
-    if base.tbox.signature.open_properties:
+    if base.tbox.has_readings:
         # A contradiction counts once it is explained: it may rest on reading a property in both ways.
         options = replace(options, verdict_only=False, max_conflicts=options.max_conflicts or 1)
         options = replace(options, explain_seconds=EXPLAIN_SECONDS if options.explain_seconds == 0 else options.explain_seconds)
@@ -212,7 +212,7 @@ def _refutes(decider: Decider, seconds: float | None, tbox: TBox, assertions: Se
 def _announce(base: OpenBase, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock) -> None:
     """Tells that the batch is inconsistent for certain, to whoever asked to hear it at once. Not where the contradiction may rest
     on reading a property in both ways."""
-    if base.tbox.signature.open_properties:
+    if base.tbox.has_readings:
         return
     clock.certain = refuted_result(base, ledger, leftovers, options, clock)
     if options.certain is not None:

@@ -89,10 +89,17 @@ def told_beside(result: Result, told: Sequence[Leftover], options: Options) -> R
     return replace(result, verdict=Verdict.UNDETERMINED, reason=f"{first.source}: {first.message}")
 
 
-def ontology_of(sources: list[object], options: Options, *, closed: bool = False) -> Reading:
-    """``sources`` read as an ontology; ``closed``: no data comes later. Raises: InputError, OperationalError."""
+def ontology_of(sources: list[object], options: Options, *, closed: bool = False, doubt: bool = True) -> Reading:
+    """``sources`` read as an ontology; ``closed``: no data comes later; ``doubt``: see `read_ontology`.
+
+    Raises: InputError, OperationalError."""
     reading = read_ontology(
-        sources, progress=on_reading(options), catalog=catalog_of(options), closed=closed, vocabulary=tables_of(options)
+        sources,
+        progress=on_reading(options),
+        catalog=catalog_of(options),
+        closed=closed,
+        vocabulary=tables_of(options),
+        doubt=doubt,
     )
     return replace(reading, places=nowhere, left_at=nothing_left, left_out=())
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from abox_ops.conflicts.raw_conflict import RawConflict
 from jobs.checking.base import Findings
+from shiq.functional import axiom_text
 from shiq.model import (
     Assertion,
     DataProperty,
@@ -78,11 +79,34 @@ def is_refuted_in_each_reading(conflict: RawConflict, names: Collection[str], tb
     return True
 
 
+def _without_doubt(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
+    """``found`` with the conflicts that need nothing that is in doubt; without any, the contradiction counts as undecided."""
+    certain = replace(tbox, axioms=tuple(axiom for axiom in tbox.axioms if axiom not in tbox.doubtful), doubtful=frozenset())
+
+    def is_certain(conflict: RawConflict) -> bool:
+        assertions = (*conflict.base, *conflict.insertions)
+        if tbox.doubtful.isdisjoint((*conflict.axioms, *assertions)):
+            return True
+        return refutes is not None and refutes(certain, [a for a in assertions if a not in tbox.doubtful])
+
+    kept = [conflict for conflict in found.conflicts if is_certain(conflict)]
+    if kept:
+        return replace(found, conflicts=kept, complete=found.complete and len(kept) == len(found.conflicts))
+    needed = next((v for c in found.conflicts for v in (*c.axioms, *c.base) if v in tbox.doubtful), None)
+    first = f", as {axiom_text(needed)}" if needed is not None else ""
+    reason = f"there is a contradiction if the ontology means what is in doubt{first}: see the leftovers of the kind in-doubt"
+    return replace(found, refuted=0, conflicts=(), unexplained=0, complete=False, undecided=(*found.undecided, reason))
+
+
 def keep_settled(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
     """``found`` with the conflicts that hold in every reading of ``tbox``; without any, the contradiction counts as undecided.
 
     refutes: asked about single readings; without it, only what the assertions of a conflict settle counts.
     """
+    if not found.refuted or not tbox.has_readings:
+        return found
+    if tbox.doubtful:
+        found = _without_doubt(found, tbox, refutes)
     open_names = tbox.signature.open_properties
     if not found.refuted or not open_names:
         return found

@@ -155,7 +155,7 @@ class GraphFramesKnowledgeBase:
         refuted = clashing + answers.modules.get(Verdict.INCONSISTENT.value, 0)
         explanation = Explanation(unexplained=refuted, complete=not refuted)
         if refuted and not has_disagreed(decider):
-            if options.certain is not None:
+            if options.certain is not None and not base.tbox.has_readings:
                 options.certain(refuted_result(base, {}, (), options, clock))
             if options.max_conflicts and options.explain_seconds != 0:
                 clock.doing = "explaining"

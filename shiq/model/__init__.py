@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from shiq.model.assertions import *  # noqa: F403
+from shiq.model.assertions import Assertion
 from shiq.model.axioms import *  # noqa: F403
 from shiq.model.axioms import Axiom
 from shiq.model.expressions import *  # noqa: F403
@@ -56,7 +57,17 @@ class Signature:
 
 @dataclass(frozen=True)
 class TBox:
-    """Axioms in the order read, without duplicates, and the vocabulary they are about."""
+    """Axioms in the order read, without duplicates, and the vocabulary they are about.
+
+    doubtful: axioms, and assertions of the same sources, that only some readings of the ontology have (THEORY, "Axioms in
+    doubt"). Of axioms outside SHIQ(D) they are not among ``axioms``.
+    """
 
     axioms: tuple[Axiom, ...] = ()
     signature: Signature = field(default_factory=Signature)
+    doubtful: frozenset[Axiom | Assertion] = frozenset()
+
+    @property
+    def has_readings(self) -> bool:
+        """Whether a contradiction may be one of some readings of the ontology alone."""
+        return bool(self.doubtful or self.signature.open_properties)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Files that a message names one by one.
 _SHOWN = 3
+#: Files of one ontology that are read, where they do not hold the same.
+MOST_CANDIDATES = 4
 
 
 class ImportQueue:
@@ -34,8 +36,10 @@ class ImportQueue:
 
     ``read``: the files that were read; ``given``: IRIs of ontologies that need not be read, beside those of the sources."""
 
-    def __init__(self, loaded: LoadedSources, catalog: Catalog | None, read: set[Path], given: Collection[str]) -> None:
-        self._loaded, self._catalog, self._read = loaded, catalog, read
+    def __init__(
+        self, loaded: LoadedSources, catalog: Catalog | None, read: set[Path], given: Collection[str], *, doubt: bool = False
+    ) -> None:
+        self._loaded, self._catalog, self._read, self._doubt = loaded, catalog, read, doubt
         self._given = {*map(bare, given), *map(bare, loaded.ontologies), *LANGUAGE_DOCUMENTS}
         self._asked: set[str] = set()
         self._several: dict[str, list[Path]] = {}
@@ -47,7 +51,7 @@ class ImportQueue:
         taken in where no file answers."""
         self._check_last()
         while True:
-            found = self._single() or self._same()
+            found = self._single() or self._same() or self._each()
             if found is not None:
                 return found
             if not self._take_tables():
@@ -99,6 +103,26 @@ class ImportQueue:
                 self._assume(iri, paths, kinds)
                 return self._headed(iri, paths[0])
             self._different.add(iri)
+        return None
+
+    def _each(self) -> FileSource | None:
+        """The next file of an import that several files answer, where these do not hold the same: what only some hold is in
+        doubt. None where nothing in doubt is read."""
+        for iri in sorted(self._different) if self._doubt else ():
+            paths = self._several[iri]
+            if iri not in self._loaded.candidates:
+                # Loaded where something is in doubt.
+                from shiq.rdf.doubt import candidates_of
+
+                shown, hint = self._shown(iri, paths)
+                message = f"<{iri}> is imported, but {len(paths)} files say that they are it, and do not hold the same: {shown}"
+                leftover, names = Leftover("ambiguous-import", message, hint=hint), self._names(paths)
+                few = len(paths) <= MOST_CANDIDATES
+                self._loaded.candidates[iri] = candidates_of(names, leftover, [_read(name) for name in names] if few else ())
+            if self._loaded.candidates[iri] is not None:
+                path = next((path for path in paths if path.resolve() not in self._read), None)
+                if path is not None:
+                    return self._source(iri, path)
         return None
 
     def _assume(self, iri: str, paths: Sequence[Path], kinds: Mapping[str, Collection[str]]) -> None:

@@ -29,6 +29,7 @@ from shiq.verdict import IN_DATA, Leftover
 if TYPE_CHECKING:
     from shiq.catalog import Catalog
     from shiq.functional.document import Document
+    from shiq.rdf.doubt import Candidates
     from shiq.rdf.imports import ImportQueue
     from shiq.rdf.objects import RewrittenLiterals
     from shiq.vocabularies import VocabularyChoice
@@ -73,6 +74,7 @@ class LoadedSources:
     ``assumed``: kinds that properties must not exceed; ``of_tables``: axioms of known vocabularies; ``both``: names that these
     have as two kinds, since nothing says which;
     ``vocabulary``: which tables count, None for all; ``documents``: the ontology IRIs of each source;
+    ``candidates``: files of one ontology that do not hold the same, None where they are not read;
     ``unmet``: what a catalog says of imports that it does not meet, by their IRIs without an empty fragment."""
 
     triples: Triples = field(default_factory=Triples)
@@ -96,6 +98,7 @@ class LoadedSources:
     both: set[str] = field(default_factory=set)
     vocabulary: VocabularyChoice | None = None
     documents: dict[str, set[str]] = field(default_factory=dict)
+    candidates: dict[str, Candidates | None] = field(default_factory=dict)
 
 
 def load(
@@ -107,10 +110,12 @@ def load(
     *,
     follow: bool = True,
     vocabulary: VocabularyChoice | None = None,
+    doubt: bool = False,
 ) -> LoadedSources:
     """Reads ``sources``, and what they import as far as the ``catalog`` has it; blank nodes of the i-th become
     ``_:{scope}{i}.label``. ``given``: IRIs of ontologies that need not be read. Without ``follow`` no import is
-    read. ``vocabulary``: which tables of known vocabularies count, None for all.
+    read. ``vocabulary``: which tables of known vocabularies count, None for all. ``doubt``: whether all files of one ontology are
+    read that do not hold the same.
 
     Raises: InputError, UsageError.
     """
@@ -129,7 +134,7 @@ def load(
             # Loaded where something is imported.
             from shiq.rdf.imports import ImportQueue
 
-            imports = imports or ImportQueue(loaded, catalog, read, given)
+            imports = imports or ImportQueue(loaded, catalog, read, given, doubt=doubt)
             found = imports.next()
             if found is None:
                 return loaded

@@ -42,6 +42,7 @@ def read_ontology(
     closed: bool = False,
     chains: bool = True,
     vocabulary: VocabularyChoice | None = None,
+    doubt: bool = False,
 ) -> Reading:
     """The TBox axioms and the assertions in ``sources``, which are read together: declarations of one serve the others.
 
@@ -49,11 +50,12 @@ def read_ontology(
     i-th source become ``_:{scope}{i}.label``. What is imported is read too, where the ``catalog`` has it. ``closed``: that is all
     there is, so that what is said of a name that nothing uses is ``without-effect``. ``chains``: see `split_axioms`.
     ``vocabulary``: which tables of known vocabularies count, and whose axioms do as if imported; None for what is imported.
+    ``doubt``: whether axioms in doubt are taken in, as `TBox.doubtful`, which a check knows what to make of.
 
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
-    loaded = load(sources, scope, progress, catalog, vocabulary=vocabulary)
-    reader = _Reader(loaded, closed=closed)
+    loaded = load(sources, scope, progress, catalog, vocabulary=vocabulary, doubt=doubt)
+    reader = _Reader(loaded, closed=closed, doubt=doubt)
     reader.compare_copies()
     axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
@@ -72,7 +74,16 @@ def read_ontology(
         known |= signature_of_values(inside)
     findings = _findings(reported)
     reader.accounts.settle(loaded.axioms, reader.mapping.axioms, "axiom", findings)
-    reading = reader.finish(owl.TBox(tuple(dict.fromkeys(inside)), known), known, inside)
+    tbox = owl.TBox(tuple(dict.fromkeys(inside)), known)
+    candidates = [found for found in loaded.candidates.values() if found is not None]
+    if reader.around.doubtful or candidates:
+        # Loaded where something is in doubt.
+        from shiq.rdf.doubt import tell_candidates, with_doubt
+
+        certain = dict.fromkeys(reader.axioms({name for found in candidates for name in found.names}, of_doubt=False))
+        tbox = with_doubt(tbox, axioms, certain, split_axioms(list(certain), chains=chains)[0], candidates)
+        reader.accounts.leftovers += tell_candidates(candidates, known, loaded)
+    reading = reader.finish(tbox, known, inside)
     return replace(reading, labels=labelled([*loaded.labels, *_labels(loaded.triples)], known))
 
 
@@ -149,7 +160,13 @@ class _Reader:
     ``fixed``: for data, the vocabulary of the TBox."""
 
     def __init__(
-        self, loaded: LoadedSources, ontologies: Iterable[str] = (), *, fixed: owl.Signature | None = None, closed: bool = False
+        self,
+        loaded: LoadedSources,
+        ontologies: Iterable[str] = (),
+        *,
+        fixed: owl.Signature | None = None,
+        closed: bool = False,
+        doubt: bool = False,
     ) -> None:
         self.loaded = loaded
         self.closed = closed
@@ -157,7 +174,7 @@ class _Reader:
         self.read = len(triples)
         self.graph = graph = build_graph(triples, graph_rows(triples).tolist())
         self._individuals: set[str] | None = None
-        self.around = survey(graph, triples)
+        self.around = survey(graph, triples, loaded.signature.declared if doubt else None)
         self.reified = self._imply()
         base = loaded.signature if fixed is None else fixed | loaded.signature
         self.kinds, problems = find_kinds(graph, base, fixed, loaded.uses, loaded.vocabulary)
@@ -227,9 +244,14 @@ class _Reader:
                 here.update(value for value, name in placed if name == source)
                 self.accounts.leftovers += differences(table, source, here, self.kinds)
 
-    def axioms(self) -> list[owl.Axiom]:
-        """Every axiom, as often as it was read."""
-        return [*(item.value for item in self.loaded.axioms), *(item.value for item in self.mapping.axioms)]
+    def axioms(self, without: Collection[str] = (), *, of_doubt: bool = True) -> list[owl.Axiom]:
+        """Every axiom, as often as it was read, but for those of the sources ``without``, and those of misspelt words where
+        ``of_doubt`` is false."""
+        stated = (item.value for item in self.loaded.axioms if item.source not in without)
+        mapped = (item for item in self.mapping.axioms if of_doubt or item.main not in self.around.doubtful)
+        if without:
+            mapped = (item for item in mapped if self.triples.place(self.graph.rows[item.main])[0] not in without)
+        return [*stated, *(item.value for item in mapped)]
 
     def finish(self, tbox: owl.TBox, known: owl.Signature, axioms: Sequence[owl.Axiom]) -> Reading:
         """The reading, with ``known`` as the vocabulary that data may use."""

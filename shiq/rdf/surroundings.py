@@ -38,18 +38,21 @@ _PARTS = ("annotatedSource", "annotatedProperty", "annotatedTarget")
 @dataclass
 class Surroundings:
     """``headers``: names of ontologies; ``nodes``: axioms that are nodes themselves, so that what else is said of them annotates
-    the axiom; ``implied``: triples that a reified axiom stands for, and the triples that say so."""
+    the axiom; ``implied``: triples that a reified axiom stands for, and the triples that say so; ``doubtful``: triples that a
+    misspelt word stands for."""
 
     headers: set[str] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
     implied: list[tuple[str, str, Term, list[int]]] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
+    doubtful: set[int] = field(default_factory=set)
 
 
-def survey(graph: VocabularyGraph, triples: Triples) -> Surroundings:
-    """Accounts for headers, reified axioms, rules and unknown words; imports are left to `check_imports`."""
+def survey(graph: VocabularyGraph, triples: Triples, declared: Collection[str] | None = None) -> Surroundings:
+    """Accounts for headers, reified axioms, rules and unknown words; imports are left to `check_imports`. ``declared``: names
+    that are declared elsewhere, where what a misspelt word means is to be read too, in doubt."""
     found = Surroundings()
-    _misspelt(graph, triples, found)
+    _misspelt(graph, triples, found, declared)
     for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
         if graph.bucket[i] or predicate != TYPE:
             continue
@@ -65,17 +68,30 @@ def survey(graph: VocabularyGraph, triples: Triples) -> Surroundings:
     return found
 
 
-def _misspelt(graph: VocabularyGraph, triples: Triples, found: Surroundings) -> None:
+def _misspelt(graph: VocabularyGraph, triples: Triples, found: Surroundings, declared: Collection[str] | None) -> None:
     by_word: dict[tuple[str, str], list[int]] = defaultdict(list)
+    meant: list[tuple[int, tuple[str, str, Term]]] = []
     for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
         for term in (subject, predicate, value):
             if is_misspelt(word := term.datatype if isinstance(term, Literal) else term):
                 if predicate not in BEFORE_RANGES or not is_unknown_datatype(word):
-                    by_word[word, _kind(subject, predicate, value, word)].append(i)
+                    kind = _kind(subject, predicate, value, word)
+                    if kind == "unknown-vocabulary" and declared is not None:
+                        # Loaded where a word is unknown.
+                        from shiq.rdf.doubt import IN_DOUBT, meant_triple
+
+                        if triple := meant_triple(graph, subject, predicate, value, word, declared):
+                            kind = IN_DOUBT
+                            meant.append((i, triple))
+                    by_word[word, kind].append(i)
                 break
     for (word, kind), indexes in by_word.items():
         count = graph.assign(indexes, f"leftover:{kind}")
         found.leftovers.append(unknown_word(word, triples, [graph.rows[i] for i in indexes], count, kind))
+    for i, triple in meant:
+        index = graph.add(*triple, graph.rows[i], 0)
+        if not graph.copies[index]:
+            found.doubtful.add(index)
 
 
 def _kind(subject: str, predicate: str, value: Term, word: str) -> str:
@@ -88,7 +104,10 @@ def _kind(subject: str, predicate: str, value: Term, word: str) -> str:
 def unknown_word(word: str, triples: Triples, rows: Sequence[int], count: int, kind: str = "unknown-vocabulary") -> Leftover:
     near = nearest_known(word)
     hint = f"did you mean {near}?" if near else "use a name in a namespace of your own"
-    return triples.leftover(kind, f"there is no {shown(word)}", rows[0], hint=hint, count=count, rows=rows)
+    message = f"there is no {shown(word)}" + (
+        "" if kind != "in-doubt" else ": consistent holds with and without what it may mean"
+    )
+    return triples.leftover(kind, message, rows[0], hint=hint, count=count, rows=rows)
 
 
 def _reified(graph: VocabularyGraph, triples: Triples, main: int, found: Surroundings) -> None:

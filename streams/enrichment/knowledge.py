@@ -18,6 +18,7 @@ from jobs.checking.session import Session
 from shiq import model as owl
 from shiq.abox import ABox, abox_of, individuals_of
 from shiq.catalog import Catalogs
+from shiq.errors import InputError
 from shiq.functional.writer import axiom_text
 from shiq.ntriples import assertion_lines
 from shiq.reading import Reading
@@ -130,10 +131,17 @@ def knowledge_of(tbox: object, static: object, allow: Iterable[str] = (), catalo
     options = Options(allow=allowed, catalog=catalog)
     if isinstance(static, Session):
         base = static._base(options)
-        ontology = Reading(tbox=static.tbox, ontologies=base.ontologies) if tbox is None else ontology_of([tbox], options)
+        if tbox is None and static.tbox.doubtful:
+            raise InputError(
+                "the ontology of the store has axioms in doubt, of which it is not certain what follows",
+                "`shiq status` names them: correct the ontology, and certify the store with it.",
+            )
+        ontology = (
+            Reading(tbox=static.tbox, ontologies=base.ontologies) if tbox is None else ontology_of([tbox], options, doubt=False)
+        )
         given = Reading(abox=abox_of(base.assertions() if base.assertions else ()), leftovers=base.leftovers)
     else:
-        ontology = ontology_of(sources_of(tbox), options) if tbox is not None else Reading()
+        ontology = ontology_of(sources_of(tbox), options, doubt=False) if tbox is not None else Reading()
         given = assertions_of(sources_of(static), ontology, options, "a")
     leftovers = (*ontology.leftovers, *given.leftovers)
     said = dict.fromkeys(value for x in leftovers if x.kind == "outside-shiq" for value in x.said)
