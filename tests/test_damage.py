@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import shiq
-from test_store import as_format_2, as_format_3, chain
+from test_store import chain
 
 from jobs.store import open_store as opened
 from jobs.store.lookup import MappedFile, lookup_path, mapped
 from jobs.store.manifest import MANIFEST, read_manifest
-from jobs.store.read import undigested
 from jobs.store.schema import write_part
 from jobs.store.upkeep import compact
 from jobs.store.verify import verified
@@ -115,7 +114,7 @@ def flip_and_check(kept: Path, path: Path, flips: int, seed: int) -> None:
     for file in sorted(path.rglob("*")):
         if file.is_file() and file.stat().st_size:
             kinds.setdefault(file.relative_to(path).parts[0], []).append(file)
-    assert {MANIFEST, "documents", "lookup", "tables", "removed", "snapshots", "lock"} <= set(kinds)
+    assert {MANIFEST, "documents", "lookup", "tables", "snapshots", "lock"} <= set(kinds)
     for turn in range(flips):
         file = dice.choice(kinds[dice.choice(sorted(kinds))])
         bit = dice.randrange(8 * file.stat().st_size)
@@ -151,7 +150,7 @@ def written(tmp_path: Path, dice: np.random.Generator) -> tuple[MappedFile, Path
         keys = keys + (1 << 40)
     columns: Columns = {"node": keys, "class": dice.integers(0, 9, rows)}
     file = write_part(tmp_path, "class_assertions", "part.parquet", columns)
-    return mapped(tmp_path, file, "node"), tmp_path / lookup_path(file), columns, lambda: mapped(tmp_path, file, "node")
+    return mapped(tmp_path, file, "node"), tmp_path / lookup_path(file.path), columns, lambda: mapped(tmp_path, file, "node")
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -196,7 +195,7 @@ def test_texts_come_as_they_were_written_or_not(tmp_path: Path, seed: int) -> No
     store = index(TBOX, animals(900), tmp_path / "kg", reasoner="own") and opened(tmp_path / "kg")
     file = store.manifest.tables["individuals"].files[0]
     rows = store.table("individuals").all()
-    terms, path, refused = rows["term"].to_pylist(), tmp_path / "kg" / lookup_path(file), 0
+    terms, path, refused = rows["term"].to_pylist(), tmp_path / "kg" / lookup_path(file.path), 0
     texts = mapped(tmp_path / "kg", file, "node").lain["term"]
     for turn in range(80):
         some = np.sort(dice.choice(len(terms), 1 + turn % 6, replace=False))
@@ -233,7 +232,7 @@ def test_every_damaged_file_is_named(kept: Path, tmp_path: Path) -> None:
     told = shiq("status", "--store", path, "--verify")
     assert told.returncode == 0 and "are as they were written" in told.stdout
     manifest = read_manifest(path)
-    some = [manifest.tables["half_edges"].files[0].path, lookup_path(manifest.tables["names"].files[0])]
+    some = [manifest.tables["half_edges"].files[0].path, lookup_path(manifest.tables["names"].files[0].path)]
     some += [manifest.documents["tbox"].path, manifest.before.path if manifest.before else ""]
     for name in some:
         damage(path / name)
@@ -251,12 +250,12 @@ def test_compaction_mends_a_file_by_its_copy(kept: Path, tmp_path: Path, which: 
     path = tmp_path / "kg"
     shutil.copytree(kept, path)
     expected = answers(path)
-    for table in read_manifest(path).tables.values():
-        for file in table.files:
-            if which == "look-up missing":
-                (path / lookup_path(file)).unlink()
-            else:
-                damage(path / (file.path if which == "table" else lookup_path(file)))
+    names = {file.path for table in read_manifest(path).tables.values() for file in table.all_files}
+    for name in names:
+        if which == "look-up missing":
+            (path / lookup_path(name)).unlink()
+        else:
+            damage(path / (name if which == "table" else lookup_path(name)))
     with pytest.raises(StoreError):
         verified(path)
     compact(path)
@@ -268,45 +267,12 @@ def test_compaction_makes_nothing_of_what_is_damaged_twice(kept: Path, tmp_path:
     path = tmp_path / "kg"
     shutil.copytree(kept, path)
     file = read_manifest(path).tables["half_edges"].files[0]
-    for name in (file.path, lookup_path(file)):
+    for name in (file.path, lookup_path(file.path)):
         damage(path / name)
     before = (path / MANIFEST).read_bytes()
     with pytest.raises(StoreError, match="is damaged"):
         compact(path)
     assert (path / MANIFEST).read_bytes() == before
-
-
-# --- stores of older formats --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("older", [as_format_2, as_format_3])
-def test_an_older_store_opens_and_compaction_gives_it_digests(tmp_path: Path, older: Callable[[Path], None]) -> None:
-    path = tmp_path / "kg"
-    index(TBOX, animals(20), path, reasoner="own")
-    expected = answers(path)
-    older(path)
-    assert answers(path) == expected
-    told = shiq("status", "--store", path, "--verify")
-    assert told.returncode == 0 and "without digests" in told.stdout
-    compact(path)
-    assert undigested(read_manifest(path)) == 0
-    assert answers(path) == expected
-    assert "without digests" not in shiq("status", "--store", path).stdout
-
-
-def test_of_an_older_store_compaction_takes_nothing_for_granted(tmp_path: Path) -> None:
-    path = tmp_path / "kg"
-    index(TBOX, animals(20), path, reasoner="own")
-    as_format_3(path)
-    file = read_manifest(path).tables["half_edges"].files[0]
-    with opened(path) as store:
-        cell = store.table("half_edges").all()["neighbour"].astype(np.int32).tobytes()
-    lookup = path / lookup_path(file)
-    data = bytearray(lookup.read_bytes())
-    data[data.index(cell)] ^= 1
-    lookup.write_bytes(data)
-    with pytest.raises(StoreError, match="one of the two is wrong"):
-        compact(path)
 
 
 def test_a_chain_longer_than_a_block_says_what_it_said(tmp_path: Path) -> None:

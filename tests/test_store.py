@@ -10,26 +10,26 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from jobs.store import Certificate, Store, blocks, open_store, tbox_hash
+from jobs.store import Certificate, Store, open_store, tbox_hash
 from jobs.store import read as reading
 from jobs.store import write as writing
 from jobs.store.files import DataFile
 from jobs.store.lock import writing as holding_the_lock
 from jobs.store.lookup import lookup_path
-from jobs.store.manifest import LOOKUPS, MANIFEST, read_manifest
+from jobs.store.manifest import LOOKUPS, MANIFEST, TableVersion, read_manifest, write_manifest
 from jobs.store.numbering import BLOCK, GAP, local_rank, spread
 from jobs.store.schema import ALWAYS, ROW_GROUP
 from jobs.store.upkeep import build as building
 from jobs.store.upkeep import certify, commit, compact, tables, write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of
-from shiq.columns.rows import term_hash
+from shiq.columns.rows import term_key
 from shiq.errors import StoreError
 from shiq.model import (
     XSD,
@@ -130,30 +130,19 @@ def chain(length: int) -> ABox:
     return builder.build()
 
 
-def as_format_2(path: Path) -> None:
-    """Makes the store at ``path`` one of format 2, which had no look-up files."""
+def without_look_ups(path: Path) -> None:
+    """Makes the store at ``path`` one as object stores have: without look-up files."""
     shutil.rmtree(path / LOOKUPS)
-    manifest = json.loads((path / MANIFEST).read_text())
-    for table in manifest["tables"].values():
-        for file in table["files"]:
-            for name in ("lookup", "lookup_digest", "sha256"):
-                del file[name]
-    (path / MANIFEST).write_text(json.dumps({**manifest, "version": 2}))
+    manifest = read_manifest(path)
 
+    def without(file: DataFile) -> DataFile:
+        return replace(file, lookup=0, lookup_digest="")
 
-def as_format_3(path: Path) -> None:
-    """Makes the store at ``path`` one of format 3, which had no digests but of documents."""
-    manifest = json.loads((path / MANIFEST).read_text())
-    for table in manifest["tables"].values():
-        for file in table["files"]:
-            lookup = path / lookup_path(DataFile(file["path"], 0))
-            count = -(-file["lookup"] // (blocks.BLOCK + 4))
-            lookup.write_bytes(lookup.read_bytes()[: -4 * count])
-            file["lookup"] -= 4 * count
-            for name in ("lookup_digest", "sha256"):
-                del file[name]
-    del manifest["sha256"]
-    (path / MANIFEST).write_text(json.dumps({**manifest, "version": 3}))
+    tables = {
+        name: replace(table, files=tuple(map(without, table.files)), removed=table.removed and without(table.removed))
+        for name, table in manifest.tables.items()
+    }
+    write_manifest(path, replace(manifest, tables=tables))
 
 
 def test_a_look_up_reads_the_rows_that_it_finds(tmp_path: Path) -> None:
@@ -165,42 +154,58 @@ def test_a_look_up_reads_the_rows_that_it_finds(tmp_path: Path) -> None:
     assert (store.reads.row_groups, store.reads.rows) == (0, store.reads.found) and store.reads.rows < 20
 
 
-def test_a_store_of_format_2_is_read_by_row_groups(tmp_path: Path) -> None:
+def test_a_store_without_look_up_files_is_read_by_row_groups(tmp_path: Path) -> None:
     write_store(tmp_path / "kg", TEXT, chain(60_000)).close()
-    as_format_2(tmp_path / "kg")
+    without_look_ups(tmp_path / "kg")
     store = open_store(tmp_path / "kg")
     edges = store.table("half_edges")
     nodes = store.nodes_of(["urn:i10", "urn:i30000", "urn:unknown"])
     assert nodes[2] == -1 and store.terms_of(nodes[:2]) == ["urn:i10", "urn:i30000"]
-    store.reads.row_groups = store.reads.rows = 0
+    store.reads.row_groups = 0
     rows = edges.rows_of(nodes[:2])
     assert sorted(store.terms_of(rows["neighbour"])) == ["urn:i11", "urn:i29999", "urn:i30001", "urn:i9"]
-    assert 0 < store.reads.row_groups <= 4 and store.reads.rows <= 4 * ROW_GROUP < len(edges)
     before = store.reads.row_groups
+    assert 0 < before <= 4 and before * ROW_GROUP < len(edges)
     edges.rows_of(nodes[:2])
     assert store.reads.row_groups == before, "a decoded row group is kept"
 
 
-def test_a_store_of_format_2_takes_batches_and_becomes_one_of_format_3(tmp_path: Path) -> None:
-    abox = chain(500)
-    write_store(tmp_path / "kg", TEXT, abox).close()
-    as_format_2(tmp_path / "kg")
-    store = open_store(tmp_path / "kg")
-    new, gone = ClassAssertion(Class("urn:A"), "urn:new"), ClassAssertion(Class("urn:A"), "urn:i7")
-    store = commit(tmp_path / "kg", abox_of([new]), abox_of([gone]), checked=store.identity)
-    expected = ({*abox} - {gone}) | {new}
-    assert set(store.export()) == expected
-    assert {file.lookup > 0 for file in store.manifest.tables["individuals"].files} == {True, False}
-    store = compact(tmp_path / "kg")
-    assert set(store.export()) == expected
-    assert all(file.lookup for table in store.manifest.tables.values() for file in table.files)
+def test_the_tables_of_a_commit_share_a_file(tmp_path: Path) -> None:
+    """At most twelve files come with a commit, and readers of Parquet find the rows of a table in the one that is shared."""
+    plain = TBox((SubClassOf(Class("urn:A"), Class("urn:B")),), TEXT.signature)
+    store = write_store(tmp_path / "kg", plain, chain(30))
+    for turn in range(3):
+        before = {*(tmp_path / "kg").rglob("*")}
+        now, new = set(store.export()), [*chain(turn + 2), ClassAssertion(Class("urn:A"), f"urn:new{turn}")]
+        new += [
+            DataPropertyAssertion(F, f"urn:new{turn}", Literal("x")),
+            SameIndividual("urn:i1", "urn:new0"),
+        ]
+        gone = sorted(now, key=repr)[:: turn + 3]
+        store = commit(tmp_path / "kg", abox_of(new), abox_of(gone), checked=store.identity)
+        assert set(store.export()) == (now - set(gone)) | set(new)
+        came = [path for path in {*(tmp_path / "kg").rglob("*")} - before if path.is_file()]
+        assert len(came) <= 12
+    shared = {file.path for table in store.manifest.tables.values() for file in table.all_files if file.is_shared}
+    assert 1 < len(shared) <= 3
+    for name, table in store.manifest.tables.items():
+        last = [file for file in table.files if file.is_shared][-1:]
+        for file in last:
+            rows = pq.read_table(tmp_path / "kg" / file.path, filters=[("table", "==", name), ("removed", "==", False)])
+            found = store.table_of(name, TableVersion((file,))).all()
+            assert {column: rows[column].to_pylist() for column in found} == {
+                c: v.tolist() if isinstance(v, np.ndarray) else v.to_pylist() for c, v in found.items()
+            }
+    without_look_ups(tmp_path / "kg")
+    assert set(open_store(tmp_path / "kg").export()) == set(store.export())
+    assert set(compact(tmp_path / "kg").export()) == set(store.export())
 
 
-@pytest.mark.parametrize("format", [2, 3])
-def test_rows_of_equals_a_scan(tmp_path: Path, format: int) -> None:
+@pytest.mark.parametrize("looked_up", [False, True])
+def test_rows_of_equals_a_scan(tmp_path: Path, looked_up: bool) -> None:
     write_store(tmp_path / "kg", TEXT, chain(20_000)).close()
-    if format == 2:
-        as_format_2(tmp_path / "kg")
+    if not looked_up:
+        without_look_ups(tmp_path / "kg")
     store = open_store(tmp_path / "kg")
     rng = np.random.default_rng(1)
     for name in ("half_edges", "class_assertions", "data_assertions", "individuals"):
@@ -214,17 +219,17 @@ def test_rows_of_equals_a_scan(tmp_path: Path, format: int) -> None:
                 assert found[column].tolist() == kept.tolist() if isinstance(values, np.ndarray) else found[column].equals(kept)
 
 
-def test_tables_are_plain_delta_tables_in_small_sorted_row_groups(tmp_path: Path) -> None:
-    from deltalake import DeltaTable
-
-    write_store(tmp_path / "kg", TEXT, chain(40_000))
-    manifest = read_manifest(tmp_path / "kg")
-    assert set(manifest.tables) == set(ALWAYS)
-    for name, version in manifest.tables.items():
-        table = DeltaTable(str(tmp_path / "kg" / "tables" / name), version=version.version)
-        assert table.protocol().min_reader_version == 1, "Spark reads it without features"
-        assert sorted(Path(uri).name for uri in table.file_uris()) == sorted(Path(file.path).name for file in version.files)
-    edges = pq.ParquetFile(tmp_path / "kg" / manifest.tables["half_edges"].files[0].path).metadata
+def test_the_manifest_names_all_rows_that_are_valid(tmp_path: Path) -> None:
+    """Delta logs in a store showed rows that were deleted: now there are none, and Parquet less what is removed is A."""
+    first = write_store(tmp_path / "kg", TEXT, chain(40_000))
+    assert set(first.manifest.tables) == set(ALWAYS)
+    gone = [ClassAssertion(Class("urn:A"), f"urn:i{i}") for i in range(100)]
+    second = commit(tmp_path / "kg", abox_of([]), abox_of(gone), checked=first.identity)
+    table = second.manifest.tables["class_assertions"]
+    assert table.removed is not None and table.removed.rows == 100 and len(second.table("class_assertions")) == 39_900
+    assert sum(pq.ParquetFile(tmp_path / "kg" / file.path).metadata.num_rows for file in table.files) == 40_000
+    assert not list((tmp_path / "kg").rglob("_delta_log"))
+    edges = pq.ParquetFile(tmp_path / "kg" / first.manifest.tables["half_edges"].files[0].path).metadata
     assert edges.num_row_groups == -(-80_000 // ROW_GROUP)
     lows = [edges.row_group(i).column(0).statistics.min for i in range(edges.num_row_groups)]
     assert lows == sorted(lows)
@@ -232,7 +237,7 @@ def test_tables_are_plain_delta_tables_in_small_sorted_row_groups(tmp_path: Path
 
 def test_terms_with_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (reading, tables):
-        monkeypatch.setattr(module, "term_hash", lambda terms: term_hash([""] * len(list(terms))))
+        monkeypatch.setattr(module, "term_key", lambda terms: term_key([""] * len(list(terms))))
     store = write_store(tmp_path / "kg", TEXT, abox_of([ClassAssertion(Class("urn:A"), f"urn:{i}") for i in range(5)]))
     nodes = store.nodes_of([f"urn:{i}" for i in range(6)])
     assert nodes[5] == -1 and store.terms_of(nodes[:5]) == [f"urn:{i}" for i in range(5)]
@@ -322,7 +327,7 @@ def test_a_damaged_store_is_refused(tmp_path: Path, change: str) -> None:
     write_store(path, TEXT, chain(5))
     manifest = read_manifest(path)
     edges, document = manifest.tables["half_edges"].files[0], path / manifest.documents["tbox"].path
-    table = path / (lookup_path(edges) if "lookup" in change else edges.path)
+    table = path / (lookup_path(edges.path) if "lookup" in change else edges.path)
     if "drop" in change:
         table.unlink()
     elif "truncate" in change:
@@ -374,27 +379,26 @@ class Crash(BaseException):
     """Stands for a kill: nothing may handle it."""
 
 
-def steps(monkeypatch: pytest.MonkeyPatch, crash_at: int) -> Iterator[None]:
-    """Crashes before the ``crash_at``-th step that changes something on disk."""
-    taken = 0
+def steps(monkeypatch: pytest.MonkeyPatch, crash_at: int) -> list[str]:
+    """Crashes before the ``crash_at``-th step that changes something on disk, or comes after all of them; gives those taken."""
+    taken: list[str] = []
     for module, name in (
         (building, "write_table"),
         (writing, "write_document"),
         (writing, "write_manifest"),
         (os, "replace"),
-        (writing, "delta_files"),
+        (writing, "open_store"),
     ):
         real = getattr(module, name)
 
-        def step(*args: object, real: object = real, **kwargs: object) -> object:
-            nonlocal taken
-            taken += 1
-            if taken == crash_at:
+        def step(*args: object, real: object = real, name: str = name, **kwargs: object) -> object:
+            taken.append(name)
+            if len(taken) == crash_at:
                 raise Crash
             return real(*args, **kwargs)  # type: ignore[operator]
 
         monkeypatch.setattr(module, name, step)
-    yield
+    return taken
 
 
 def content(store: Store) -> tuple[int, set[Assertion], TBox, bool]:
@@ -405,25 +409,24 @@ def content(store: Store) -> tuple[int, set[Assertion], TBox, bool]:
 def test_a_crash_at_any_step_leaves_old_or_new(tmp_path: Path, every: int) -> None:
     old, new = abox_of(random_assertions(1)), abox_of(random_assertions(2))
     before = content(write_store(tmp_path / "old", TEXT, old, certificate=certificate()))
+    with pytest.MonkeyPatch.context() as patch:
+        taken = steps(patch, 0)
+        write_store(tmp_path / "kg", TBox(), new)
+    assert len(taken) > len(ALWAYS) and taken[-1] == "open_store"
     seen = set()
-    for crash_at in range(1, 150, every):
+    for crash_at in {*range(1, len(taken), every), len(taken)}:
         path = tmp_path / f"kg{crash_at}"
         shutil.copytree(tmp_path / "old", path)
-        with pytest.MonkeyPatch.context() as patch:
-            next(steps(patch, crash_at))
-            try:
-                write_store(path, TBox(), new)
-            except Crash:
-                pass
-            else:
-                break
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(Crash):
+            steps(patch, crash_at)
+            write_store(path, TBox(), new)
         after = content(open_store(path))
         assert after in (before, (2, set(new), TBox(), False))
         seen.add(after[0])
         if crash_at % 7 in (0, 1):
             write_store(path, TBox(), new)
             assert content(open_store(path))[1:] == (set(new), TBox(), False), "the next writer cleans up"
-    assert seen == {1, 2} and crash_at > len(ALWAYS)
+    assert seen == {1, 2}
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(12, marks=pytest.mark.slow)])

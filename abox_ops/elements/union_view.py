@@ -14,7 +14,7 @@ from abox_ops.labels.numbered import Bools
 from shiq import model as owl
 from shiq.abox import ABox
 from shiq.columns.arrays import NONE, ArrayTable, Columns, Ints, array_table, contained, positions, unique
-from shiq.columns.rows import ROW_COLUMNS, SAME, Names, abox_rows, complex_rows, literal_hash, mentioned, positions_of
+from shiq.columns.rows import ROW_COLUMNS, SAME, Names, abox_rows, complex_rows, literal_key, mentioned, positions_of
 from shiq.columns.strings import are_strings
 
 V = TypeVar("V")
@@ -120,7 +120,7 @@ def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
         position = rows["literal"] - FRESH
         used = unique(position[contained([rows[k] for k in keys], [theirs[k][candidates] for k in keys])])
         hashes = np.zeros(len(batch.literals), np.int64)
-        hashes[used] = literal_hash(batch.literals[i] for i in used.tolist())
+        hashes[used] = literal_key(batch.literals[i] for i in used.tolist())
         near = contained([theirs[k][candidates] for k in (*keys, "hash")], [rows["node"], rows["property"], hashes[position]])
         candidates = candidates[near]
     ours: Ints = rows["literal"]

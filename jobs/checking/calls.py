@@ -24,6 +24,7 @@ from jobs.checking.inputs import (
 )
 from jobs.checking.options import BUILDERS, STORE, Clock, Options, load, settings_of, takes_settings
 from jobs.checking.session import Session
+from shiq.errors import UsageError
 from shiq.result import Result
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def index(
     *,
     repair: Repair | None = None,
     replace_store: bool | str = False,
+    from_store: str | Path | None = None,
     **settings: Any,
 ) -> Result:
     """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
@@ -167,8 +169,19 @@ def index(
 
     ``replace_store``: what becomes of a store that is there already. False: `UsageError`, as without --replace; True: it is
     replaced by a base that is consistent, or undetermined where the old one was not consistent, and else stays as it was, with a
-    note in the result; "always": it is replaced. Settings as in `check_insertions`."""
-    from jobs.checking.certifying import BaseQuestion, certificate_of, index_far, prepare_and_certify, reading_in_time
+    note in the result; "always": it is replaced.
+
+    ``from_store``: another store, of any format, whose T and A are taken, with what is set aside or left out there and the
+    versions of tables that it has taken; ``tbox`` and ``abox`` are None then. Settings as in `check_insertions`."""
+    from jobs.checking.certifying import (
+        BaseQuestion,
+        StoredBase,
+        certificate_of,
+        index_far,
+        prepare_and_certify,
+        reading_in_time,
+        stored_base,
+    )
 
     options, keeper = Options(**settings_of(settings)), load(STORE)
     path = keeper.place_of(store)
@@ -177,27 +190,36 @@ def index(
     from shiq.rdf.changes import feeds_of
 
     sources = input_sources(abox, options, builds=options.engine in BUILDERS)
+    if from_store is not None and (options.engine in BUILDERS or sources_of(tbox) or sources):
+        raise UsageError("the new store is made of another store and of nothing else", "Name neither ontology, data nor engine.")
     if options.engine in BUILDERS:
         taken = feeds_of(sources_of(abox))
         return noted(index_far(tbox, sources, path, options, repair, taken, place), sources)
 
     def indexed(options: Options, clock: Clock, asked: Decider) -> Result:
         with reading_in_time(options, clock):
-            taken = feeds_of(sources_of(abox))
-            ontology = ontology_of(sources_of(tbox), options)
-            given = assertions_of(sources, ontology, options, "a", keeps_left_out=True)
+            if from_store is None:
+                old = StoredBase(taken=feeds_of(sources_of(abox)))
+                ontology = ontology_of(sources_of(tbox), options)
+                given = assertions_of(sources, ontology, options, "a", keeps_left_out=True)
+                ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology)))
+            else:
+                with keeper.open_store(keeper.place_of(from_store), older=True) as opened:
+                    old, (ontology, given) = stored_base(opened)
+                options = replace(options, range_size=options.range_size or old.range_size)
             clock.stage("reading")
             given_abox, aside = well_typed(given.abox, options)
-            of_tbox, of_data = (*ontology.leftovers, *empty_tbox(ontology)), (*given.leftovers, *aside)
+            of_tbox, of_data = ontology.leftovers, (*given.leftovers, *aside)
             ledger = Counter(ontology.ledger) + Counter(given.ledger)
-            asides: tuple[Aside, ...] = ()
+            asides: tuple[Aside, ...] = old.asides
             if repair:
                 clock.doing = "setting conflicts aside"
-                given_abox, asides = repair(ontology, given_abox, asked)
+                given_abox, more = repair(ontology, given_abox, asked)
+                asides += more
                 clock.stage("setting conflicts aside")
         from shiq.aside import told_aside
 
-        told = (*of_tbox, *of_data, *told_aside(asides, path))
+        told = (*agreed(of_tbox, old.certificate), *agreed(of_data, old.certificate), *told_aside(asides, path))
         prepared, result = prepare_and_certify(BaseQuestion(ontology, given_abox, told, ledger, options, asked, clock))
         if refusal := place.refusal(result.verdict):
             return with_note(result, refusal)
@@ -213,8 +235,9 @@ def index(
             left_out=chain(given.left_out, aside),
             labels=ontology.labels,
             prepared=prepared,
-            taken=taken,
+            taken=old.taken,
             place=place,
+            read_properties=old.read_properties,
             progress=options.progress,
         )
         clock.stage("writing the store")

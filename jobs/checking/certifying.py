@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -295,6 +295,32 @@ def own_reading(store: Any) -> StoreContent:
     abox = load(STORE).stored_abox(store)
     ontology = Reading(tbox=store.tbox, leftovers=store.tbox_leftovers, ontologies=store.ontologies, labels=store.term_labels)
     return StoreContent(ontology, Reading(abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}))
+
+
+@dataclass(frozen=True)
+class StoredBase:
+    """What a store hands on to one that is made of it beside T and A.
+
+    taken: the numbers of the last batches, by feed.
+    asides: what belongs to the data and contradicts.
+    certificate: by which leftovers were agreed.
+    read_properties: the properties that the data was read for.
+    range_size: the individuals of a range.
+    """
+
+    taken: Mapping[str, int]
+    asides: tuple[Aside, ...] = ()
+    certificate: Mapping[str, Any] = field(default_factory=dict)
+    read_properties: frozenset[str] | None = None
+    range_size: int | None = None
+
+
+def stored_base(store: Any) -> tuple[StoredBase, tuple[Reading, Reading]]:
+    """What an open store, of any version, hands on to another one; and its T and A."""
+    held, manifest = own_reading(store), store.manifest
+    certificate = store.certificate.to_dict() if store.certificate else {}
+    old = StoredBase(manifest.taken, store.asides, certificate, store.read_properties, manifest.range_size)
+    return old, (held.ontology, replace(held.data, left_out=store.left_out(unasked=False)))
 
 
 def read_again(store: Any, tbox: list[object], options: Options) -> StoreContent:

@@ -10,7 +10,7 @@ import click
 
 from jobs.checking.options import ALWAYS, BUILDERS
 from jobs.commands.options import Nearest, common, explain_option, lineage_option, master_option
-from jobs.commands.places import INPUTS, GuardedCommand, Writes, file_beside
+from jobs.commands.places import INPUTS, STORE, GuardedCommand, Writes, file_beside
 from jobs.commands.running import Request, run_check
 from jobs.files import WHY
 from jobs.outputs import OutputKind
@@ -30,7 +30,14 @@ CHECKED = "checked"
 
 
 @click.command(cls=_IndexCommand)
-@click.option("--tbox", "-t", multiple=True, type=INPUTS, required=True, help="Ontology file; repeatable.")
+@click.option("--tbox", "-t", multiple=True, type=INPUTS, help="Ontology file; repeatable.")
+@click.option(
+    "--from-store",
+    type=STORE,
+    metavar="OLD",
+    help="Take TBox and ABox of another store, which stays as it is, with what is set aside or left out there: the way from a "
+    "store of an older format to one of this.",
+)
 @click.option(
     "--store",
     "-s",
@@ -76,13 +83,20 @@ CHECKED = "checked"
 @lineage_option
 @common
 def index(
-    tbox: tuple[str, ...], store: str, abox: tuple[str, ...], replacing: str | None, known_file: Path | None, **options: Any
+    tbox: tuple[str, ...],
+    from_store: str | None,
+    store: str,
+    abox: tuple[str, ...],
+    replacing: str | None,
+    known_file: Path | None,
+    **options: Any,
 ) -> int:
     """Build a store from a TBox and an ABox, and certify it. Exits as certify does.
 
     \b
     shiq index --tbox onto.owl --store kg/ data.nt.gz
     shiq index --tbox onto.owl --store kg/ --replace data.nt.gz
+    shiq index --from-store old/ --store kg/
 
     A first index makes its store whatever the verdict is. One that is there stays, unless --replace is given (exit 2).
     """
@@ -90,10 +104,22 @@ def index(
     from jobs.store.replacing import claim_place
     from shiq.check import index as build
 
+    if not tbox and from_store is None:
+        raise click.UsageError("No ontology: give --tbox FILE, or --from-store OLD.")
     replace_store: bool | str = ALWAYS if replacing == ALWAYS else replacing is not None
     claim_place(place_of(store), replace_store)  # before reports of an earlier run go
-    run = partial(build, replace_store=replace_store)
-    asked = Request("index", {"store": store, "tbox": tbox, "abox": abox, "replace": replacing, "mapping": options["mapping"]})
+    run = partial(build, replace_store=replace_store, from_store=from_store)
+    asked = Request(
+        "index",
+        {
+            "store": store,
+            "tbox": tbox,
+            "abox": abox,
+            "from_store": from_store,
+            "replace": replacing,
+            "mapping": options["mapping"],
+        },
+    )
     if known_file is None:
         return run_check(lambda settings: run(list(tbox), list(abox), store, **settings), options, asked)
     from jobs.repair.known_conflicts import Repairing

@@ -42,7 +42,7 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
     from shiq.ntriples import assertion_lines
     from shiq.rdf.values_as_nodes import is_on_nodes
 
-    with opened(place_of(store), snapshot) as kept:
+    with opened(place_of(store), snapshot, older=True) as kept:
         if aside:
             for text in map(left_out_text, kept.left_out()):
                 click.echo(text, nl=False)

@@ -51,9 +51,10 @@ def rows_of(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFr
         return frame(spark, concatenate(parts, dict.fromkeys(columns, NONE)))
     identity = table.identity if table.version.removed else ()
     wanted = dict.fromkeys((*columns, *identity))
-    rows = spark.read.parquet(*table.paths).select(
-        *(F.col(f"`{name}`").cast("string" if name in _TEXTS else "bigint").alias(name) for name in wanted)
-    )
+    read = [(table.paths(shared=False), "true"), (table.paths(shared=True), f"`table` = '{table.name}' AND NOT `removed`")]
+    casts = [F.col(f"`{name}`").cast("string" if name in _TEXTS else "bigint").alias(name) for name in wanted]
+    frames = (spark.read.parquet(*paths).where(counts).select(*casts) for paths, counts in read if paths)
+    rows = reduce(DataFrame.unionByName, frames)
     if identity:
         rows = rows.join(F.broadcast(frame(spark, table.removed)), list(identity), "left_anti")
     return rows.select(*columns)

@@ -1,4 +1,4 @@
-"""The store: a certified-consistent ABox on disk, as sorted Delta tables beside its TBox.
+"""The store: a certified-consistent ABox on disk, as sorted Parquet tables beside its TBox.
 
 How one is built and grown is `jobs.store.upkeep`.
 """

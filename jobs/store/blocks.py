@@ -21,12 +21,10 @@ BLOCK, _SHIFT = 4096, 12
 _WIDTH = 4
 
 
-def seal(path: Path) -> str:
-    """Puts the digests of its blocks behind the content of the file at ``path``; gives their own digest."""
-    with path.open("r+b") as file:
-        digests = b"".join(_crc(part) for part in iter(lambda: file.read(BLOCK), b""))
-        file.write(digests)
-    return _crc(digests).hex()
+def digests_of(content: memoryview) -> tuple[bytes, str]:
+    """The digests of the blocks of ``content``, which are written behind it, and their own digest."""
+    digests = b"".join(_crc(content[start : start + BLOCK]) for start in range(0, len(content), BLOCK))
+    return digests, _crc(digests).hex()
 
 
 def _crc(data: bytes | memoryview) -> bytes:

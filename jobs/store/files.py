@@ -7,12 +7,14 @@ import hashlib
 import json
 import os
 import uuid
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from shiq.errors import BUILD_ANEW, StoreError
+from shiq.remote.place import BLOCK as DIGESTED
 from shiq.remote.place import Place, file_at
 
 #: What to do where a file of a store cannot be read.
@@ -30,11 +32,21 @@ COPIED = (
 )
 
 
+#: The folder of files that tables share.
+SHARED = "tables/commit"
+
+
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file of a snapshot, by its path within the store. ``lookup``: the bytes of its look-up file, 0 where it has none, and
-    ``lookup_digest`` the digest of the digests of its blocks (`jobs.store.blocks`); "" for what was written without. ``low`` and
-    ``high``: the first and the last key of a file of a table; None where it has no rows, or was written without."""
+    """A file of a snapshot, or the rows of one table in a file that several tables share.
+
+    path: within the store.
+    bytes, sha256: of the file. In a place that is no folder also ``digests``, the CRC-32 of each `DIGESTED` bytes of it.
+    start, rows: the first row, and how many there are.
+    low, high: the first key and the last; None where there are no rows, or the file was written without.
+    lookup: bytes of its look-up file, or of its part of a shared one, which begins at ``lookup_at``; 0 where it has none.
+    lookup_digest: of the digests of the blocks of these (`jobs.store.blocks`).
+    """
 
     path: str
     bytes: int
@@ -44,6 +56,14 @@ class DataFile:
     lookup_digest: str = ""
     low: int | None = None
     high: int | None = None
+    start: int = 0
+    lookup_at: int = 0
+    digests: str = ""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether tables share it."""
+        return self.path.startswith(f"{SHARED}/")
 
 
 def is_store(folder: Path) -> bool:
@@ -107,8 +127,8 @@ def placed(store: Place, name: str, temporary: Path | None = None, *, durable: b
 
 def described(store: Place, name: str, rows: int = 0) -> DataFile:
     """The file ``name`` of the store as a manifest names it."""
-    size, digest = _digest(file_at(store, name))
-    return DataFile(name, size, rows, digest)
+    size, digest, digests = _digest(file_at(store, name))
+    return DataFile(name, size, rows, digest, digests="" if isinstance(store, Path) else digests)
 
 
 def write_json(store: Place, folder: str, name: str, value: object) -> DataFile:
@@ -137,7 +157,7 @@ def verify(store: Place, file: DataFile) -> None:
     """Raises: StoreError unless ``file`` is as it was written, as far as that is known."""
     try:
         path = file_at(store, file.path)
-        size, digest = _digest(path) if file.sha256 else (path.stat().st_size, "")
+        size, digest, _ = _digest(path) if file.sha256 else (path.stat().st_size, "", "")
     except OSError as error:
         raise unreadable(store, file, error) from error
     if (size, digest) != (file.bytes, file.sha256):
@@ -161,13 +181,20 @@ def damaged(path: Path, what: str = "it is not as it was written", store: Place 
     return StoreError(f"{path}: the file is damaged ({what})", DAMAGED, root)
 
 
-def _digest(path: Path) -> tuple[int, str]:
-    size, found = 0, hashlib.sha256()
+def _digest(path: Path) -> tuple[int, str, str]:
+    """The bytes of a file, its digest, and those of its parts."""
+    size, found, digests = 0, hashlib.sha256(), list[str]()
     with path.open("rb") as source:
-        while part := source.read(1 << 20):
+        while part := source.read(DIGESTED):
             size += len(part)
             found.update(part)
-    return size, found.hexdigest()
+            digests.append(part_digest(part))
+    return size, found.hexdigest(), "".join(digests)
+
+
+def part_digest(part: bytes) -> str:
+    """The digest of a part of a file, in eight letters."""
+    return f"{zlib.crc32(part):08x}"
 
 
 def sync_directory(directory: Path) -> None:

@@ -9,15 +9,15 @@ stand the digests of its blocks (`jobs.store.blocks`).
 from __future__ import annotations
 
 import mmap
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.store.blocks import Blocks, seal
+from jobs.store.blocks import Blocks, digests_of
 from jobs.store.files import MOVED, DataFile, damaged, placed
 from jobs.store.manifest import LOOKUPS
 from shiq.columns.arrays import Column, Columns, Ints, arrow_ints, ranges, runs, stored_ints, take
@@ -27,27 +27,55 @@ from shiq.remote.place import Place, file_at
 _HALF = np.iinfo(np.int32)
 #: Up to so many rows are verified one by one: arrays of them cost more.
 _FEW = 4
+#: What is mapped begins at a multiple of so many bytes.
+_PAGE = mmap.ALLOCATIONGRANULARITY
 #: Bytes at the end of an Arrow file that say how long its footer is.
 _TAIL = 10
 
 
-def lookup_path(file: DataFile) -> str:
-    """Where the look-up file of a data ``file`` lies, within the store."""
-    folder, _, name = file.path.rpartition("/")
+def lookup_path(path: str) -> str:
+    """Where the look-up file of the data file at ``path`` lies, within the store."""
+    folder, _, name = path.rpartition("/")
     return f"{LOOKUPS}/{folder.rpartition('/')[2]}/{name}.arrow"
 
 
-def write_lookup(store: Place, file: DataFile, columns: Mapping[str, Column]) -> tuple[int, str]:
-    """Writes the look-up file of ``file``, whose rows are ``columns``, durably; gives its size in bytes and the digest of the
-    digests of its blocks."""
-    name = lookup_path(file)
+@dataclass(frozen=True, eq=False)
+class LookupPart:
+    """The rows of one data file as a look-up file holds them, and the digests of their blocks, which have a ``digest``."""
+
+    content: memoryview
+    digests: bytes
+    digest: str
+
+    @property
+    def size(self) -> int:
+        return len(self.content) + len(self.digests)
+
+
+def lookup_part(columns: Mapping[str, Column]) -> LookupPart:
+    """The rows of ``columns`` for a look-up file."""
     batch = pa.RecordBatch.from_arrays([_plain(column) for column in columns.values()], names=list(columns))
-    with placed(store, name) as temporary:
-        with pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, batch.schema) as writer:
-            writer.write_batch(batch)
-        digest = seal(temporary)
-        size = temporary.stat().st_size
-    return size, digest
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_file(out, batch.schema) as writer:
+        writer.write_batch(batch)
+    content = memoryview(out.getvalue())
+    return LookupPart(content, *digests_of(content))
+
+
+def begin_of(end: int) -> int:
+    """Where the next part of a look-up file begins after one that ends at ``end``: what is mapped begins with a page."""
+    return -(-end // _PAGE) * _PAGE
+
+
+def write_lookups(store: Place, path: str, parts: Sequence[LookupPart]) -> None:
+    """Write the look-up file of the data file at ``path``, durably, of ``parts`` one behind the other (`begin_of`)."""
+    end = 0
+    with placed(store, lookup_path(path)) as temporary, temporary.open("wb") as file:
+        for part in parts:
+            file.seek(begin_of(end))
+            file.write(part.content)
+            file.write(part.digests)
+            end = file.tell()
 
 
 def _plain(column: Column) -> pa.Array:
@@ -85,13 +113,13 @@ class _Lain:
 
 @dataclass(frozen=True, eq=False)
 class MappedFile:
-    """A look-up file, mapped into memory; ``columns`` as they lie there: integers of 32 or 64 bits, long texts. ``blocks``: by
-    which it is verified, None where it was written without digests; ``lain``: where each column lies."""
+    """The rows of one data file in a look-up file, mapped into memory; ``columns`` as they lie there: integers of 32 or 64 bits,
+    long texts. ``blocks``: by which they are verified; ``lain``: where each column lies."""
 
     key: str
     columns: Mapping[str, Any]
-    blocks: Blocks | None = None
-    lain: Mapping[str, _Lain] = field(default_factory=dict)
+    blocks: Blocks
+    lain: Mapping[str, _Lain]
 
     @property
     def keys(self) -> npt.NDArray[Any]:
@@ -101,10 +129,9 @@ class MappedFile:
     def __len__(self) -> int:
         return len(self.keys)
 
-    @property
-    def last_key(self) -> int:
-        """The greatest key, in a file that has rows."""
-        return int(self.keys[-1])
+    def places(self, keys: Ints) -> Ints:
+        """How many rows come before each of ``keys``."""
+        return np.searchsorted(self.keys, keys)
 
     def rows_of(self, wanted: Ints) -> Columns:
         """The rows whose key is among ``wanted`` (ascending, distinct), sorted by key."""
@@ -123,8 +150,7 @@ class MappedFile:
 
     def between(self, low: int, high: int) -> Columns:
         """The rows with low ≤ key < high, of a file that is verified whole."""
-        if self.blocks is not None:
-            self.blocks.all()
+        self.blocks.all()
         return self.part(int(self.keys.searchsorted(low)), int(self.keys.searchsorted(high)))
 
     def part(self, start: int, stop: int) -> Columns:
@@ -144,7 +170,7 @@ class MappedFile:
     def _verify_runs(self, sought: npt.NDArray[Any], low: Ints, high: Ints) -> None:
         """Verifies that the search did not go astray in a damaged block: what stands on either side of a run bounds it, keys were
         written in order."""
-        if self.blocks is None or self.blocks.is_whole:
+        if self.blocks.is_whole:
             return
         if len(sought) <= _FEW:
             if not all(map(self._is_run, sought.tolist(), low.tolist(), high.tolist())):
@@ -163,7 +189,6 @@ class MappedFile:
 
     def _is_run(self, sought: int, low: int, high: int) -> bool:
         """Whether the rows from ``low`` on, before ``high``, are those of the key ``sought``, by keys that are verified."""
-        assert self.blocks is not None
         keys, key, count = self.keys, self.lain[self.key], len(self)
         if not 0 <= low <= high <= count:
             return False
@@ -176,12 +201,11 @@ class MappedFile:
         return bool(is_bounded and (low == high or (keys[low] == sought and keys[high - 1] == sought)))
 
     def _astray(self) -> None:
-        assert self.blocks is not None
         self.blocks.all()
         raise damaged(self.blocks.path, "its rows are not in the order of their keys")
 
     def _at(self, rows: Ints) -> Columns:
-        if self.blocks is not None and not self.blocks.is_whole and len(rows):
+        if not self.blocks.is_whole and len(rows):
             self._verify(self.blocks, rows)
         found = {name: take(column, rows) for name, column in self.columns.items()}
         return {n: column.astype(np.int64) if isinstance(column, np.ndarray) else column for n, column in found.items()}
@@ -200,29 +224,27 @@ class MappedFile:
 
 
 def mapped(store: Place, file: DataFile, key: str) -> MappedFile:
-    """The look-up file of ``file``, whose rows are sorted by ``key``. Raises: StoreError where it cannot be read."""
-    name = lookup_path(file)
+    """The rows of ``file``, sorted by ``key``, of its look-up file. Raises: StoreError where it cannot be read."""
+    name = lookup_path(file.path)
     try:
-        path = file_at(store, name, file.lookup)
+        path = file_at(store, name)
         with path.open("rb") as source:
-            pages = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
-        if len(pages) != file.lookup:
-            raise damaged(path, f"it has {len(pages):,} bytes and was written with {file.lookup:,}", store)
-        blocks = Blocks(path, pages, file.lookup_digest) if file.lookup_digest else None
-        if blocks is not None:
-            _verify_footer(blocks)
-        content = pa.py_buffer(blocks.content if blocks is not None else pages)
+            size = source.seek(0, 2)
+            if size < file.lookup_at + file.lookup:
+                raise damaged(path, f"it has {size:,} bytes and was written with {file.lookup_at + file.lookup:,}", store)
+            pages = mmap.mmap(source.fileno(), file.lookup, access=mmap.ACCESS_READ, offset=file.lookup_at)
+        blocks = Blocks(path, pages, file.lookup_digest)
+        _verify_footer(blocks)
+        content = pa.py_buffer(blocks.content)
         with pa.ipc.open_file(pa.BufferReader(content)) as reader:
             batch = reader.get_batch(0)
             arrays = {name: batch.column(name) for name in batch.schema.names}
     except (OSError, ValueError, pa.ArrowInvalid) as error:
         raise StoreError(f"{store / name}: cannot be read ({error})", MOVED, store) from error
     columns = {n: a if pa.types.is_large_string(a.type) else stored_ints(a) for n, a in arrays.items()}
-    if blocks is None:
-        return MappedFile(key, columns)
     if not batch.num_rows:
         blocks.all()
-        return MappedFile(key, columns, blocks)
+        return MappedFile(key, columns, blocks, {})
     lain = {name: _lain(array, content.address) for name, array in arrays.items()}
     blocks.span(0, min(column.offset for column in lain.values()))
     lain[key].verify(blocks, np.array([0, batch.num_rows - 1]))

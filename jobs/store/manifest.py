@@ -25,11 +25,11 @@ MANIFEST = "store.json"
 #: A manifest that is being written.
 UNFINISHED = MANIFEST + ".tmp"
 FORMAT = "shiq-store"
-#: Version 2 has no look-up files and is read by row groups; version 3 has no digests of blocks, tables or manifest; version 4 has
-#: no keys by which files are found, nor ranges. What is written has them, and `shiq compact` writes all that has not.
-#: Up to version 5 the merge classes of told are kept beside N; from 6 on those of N serve both while there is one.
-VERSION, READ = 6, (2, 3, 4, 5, 6)
-#: From this version on, a manifest has a digest of itself.
+#: The version that is read and written, and those of which `shiq export` and `shiq index --from-store` read what A and T are, by
+#: Parquet files and documents. Version 2 has no look-up files, 3 no digests but of documents, 4 no keys by which files are found,
+#: nor ranges; up to 6 a commit writes a file for each table.
+VERSION, OLDER = 7, (2, 3, 4, 5, 6)
+#: From this version on, a manifest has a digest of itself, "" in those before.
 _SEALED = 4
 TABLES = "tables"
 #: The folder of the look-up files, one for each data file (`jobs.store.lookup`).
@@ -42,7 +42,7 @@ DOCUMENTS = "documents"
 TAKEN = "taken"
 #: The documents of what was left out of the data when it was read, each with a number behind; and what the facts say of it.
 LEFT_OUT = "left-out"
-#: The folder of the files that name rows which are no longer valid.
+#: The folder of the files that name rows which are no longer valid, in older versions.
 REMOVED = "removed"
 #: The document of the labels of the TBox's terms; not every store has it.
 TERM_LABELS = "term-labels"
@@ -94,11 +94,10 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """A table of a snapshot: the version of the Delta table, the files that this version consists of, and a file that names the
-    rows in them that are no longer valid. The first ``ranges`` of the files follow one another by their keys; those behind them
-    are small, came with commits and lie anywhere."""
+    """A table of a snapshot: the files that it consists of, and a file that names the rows in them that are no longer valid. The
+    first ``ranges`` of the files follow one another by their keys; those behind them are small, came with commits and lie
+    anywhere."""
 
-    version: int
     files: tuple[DataFile, ...]
     removed: DataFile | None = None
     ranges: int = 1
@@ -163,7 +162,6 @@ def manifest_json(manifest: Manifest) -> dict[str, Any]:
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "tables": {
             name: {
-                "version": table.version,
                 "files": [_file_json(file) for file in table.files],
                 "ranges": table.ranges,
                 **({"removed": _file_json(table.removed)} if table.removed else {}),
@@ -198,8 +196,8 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_manifest(store: Place) -> Manifest:
-    """The manifest of the store at ``store``.
+def read_manifest(store: Place, *, older: bool = False) -> Manifest:
+    """The manifest of the store at ``store``. ``older``: of one of an older version too.
 
     Raises: StoreError if there is no store, it was never finished, or it is of another format or version.
     """
@@ -216,9 +214,16 @@ def read_manifest(store: Place) -> Manifest:
         raise StoreError(
             f"{store / MANIFEST}: not the manifest of a store ({error!r})", f"Build the store again: {BUILD_ANEW}.", store
         ) from error
-    if value.get("version") not in READ:
+    version = value.get("version")
+    if version in OLDER and not older:
         raise StoreError(
-            f"{store}: the store has format version {value.get('version')}, this program reads {' and '.join(map(str, READ))}",
+            f"{store}: the store has format version {version}, which no command but export and index --from-store reads",
+            f"Make one of the present version of it: shiq index --from-store {store} --store {store}.new",
+            store,
+        )
+    if version not in (VERSION, *OLDER):
+        raise StoreError(
+            f"{store}: the store has format version {version}, this program reads {VERSION}",
             f"Build it again ({BUILD_ANEW}), or use the program that wrote it.",
             store,
         )
@@ -249,14 +254,14 @@ def _local_text(store: Path) -> tuple[str, str]:
 
 
 def manifest_of(value: Mapping[str, Any], stamp: str = "") -> Manifest:
-    """The manifest that ``value`` is the JSON of; the place has it by a ``stamp``. Raises: ValueError, KeyError, TypeError for
-    anything else."""
+    """The manifest that ``value`` is the JSON of; the place has it by a ``stamp``. Of an older version, look-up files are passed
+    over. Raises: ValueError, KeyError, TypeError for anything else."""
+    passed_over = {"lookup": 0, "lookup_digest": ""} if value["version"] in OLDER else {}
     return Manifest(
         **{name: value[name] for name in _PLAIN},
         tables={
             name: TableVersion(
-                table["version"],
-                tuple(DataFile(**file) for file in table["files"]),
+                tuple(DataFile(**file | passed_over) for file in table["files"]),
                 DataFile(**table["removed"]) if "removed" in table else None,
                 table.get("ranges", 1),
             )

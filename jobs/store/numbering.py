@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from shiq.columns.arrays import Floats, Ints, arrow_texts, distinct, least_by, numpy_ints
-from shiq.columns.rows import literal_text, term_hash
+from shiq.columns.rows import literal_text, term_key
 from shiq.model import Literal
 
 #: After every `BLOCK` individuals, `GAP` ids are left for newcomers that belong beside them.
@@ -50,7 +50,7 @@ def local_rank(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
         return rank
     by_rank = np.empty(len(terms), np.int64)
     by_rank[rank] = np.arange(len(terms))
-    hashes = term_hash([terms[i] for i in by_rank.tolist()])
+    hashes = term_key([terms[i] for i in by_rank.tolist()])
     clustered = clustered_rank(hashes, rank[subjects], rank[objects])[rank]
     return clustered if nearness(clustered, subjects, objects) > near else rank
 

@@ -16,13 +16,14 @@ import numpy as np
 from jobs.store.files import read_json
 from jobs.store.left_out import read_left_out
 from jobs.store.manifest import ASIDE, LEFT_OUT, MANIFEST, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
-from jobs.store.schema import COMPLETION, IDENTITY, KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, SCHEMAS, key_of
+from jobs.store.row_groups import Decoded
+from jobs.store.schema import COMPLETION, KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from jobs.store.snapshots import kept, manifest_at
-from jobs.store.table import ParquetTable, RowGroupCache
+from jobs.store.table import ParquetTable
 from jobs.store.verify import check_sizes
 from shiq import model as owl
 from shiq.columns.arrays import Columns, Ints, ReadCounter, is_in, positions, take
-from shiq.columns.rows import DIFFERENT, SAME, term_hash
+from shiq.columns.rows import DIFFERENT, SAME, term_key
 from shiq.errors import BUILD_ANEW, StoreError
 from shiq.model_json import decode
 from shiq.remote.place import Place
@@ -32,14 +33,15 @@ if TYPE_CHECKING:
     from shiq.aside import Aside
 
 
-def open_store(path: Place, snapshot: int | None = None) -> Store:
+def open_store(path: Place, snapshot: int | None = None, *, older: bool = False) -> Store:
     """Opens the snapshot that the store at ``path`` holds now, or an older one that it keeps; later writers do not disturb it.
+    ``older``: one of an older version too, for what A and T are and nothing else.
 
     Raises: StoreError if there is no store, it was never finished, is of another version, misses files, or does not keep the
     ``snapshot``.
     """
     stamp = _stamp(path)
-    manifest = read_manifest(path)
+    manifest = read_manifest(path, older=older)
     if snapshot is not None and snapshot != manifest.snapshot:
         manifest = manifest_at(path, manifest, snapshot)
     if isinstance(path, Path):
@@ -71,12 +73,6 @@ def _stamp(path: Place) -> tuple[int | str, ...]:
     return told.st_ino, told.st_size, told.st_mtime_ns
 
 
-def undigested(manifest: Manifest) -> int:
-    """How many files of a snapshot were written without digests, by a version before 4."""
-    files = [*manifest.documents.values(), *(file for table in manifest.tables.values() for file in table.all_files)]
-    return sum((not file.sha256) + bool(file.lookup and not file.lookup_digest) for file in files)
-
-
 class _NoTables(dict[str, ParquetTable]):
     """The tables of a store that is closed, or in whose place a commit put another."""
 
@@ -94,7 +90,7 @@ class Store:
         self.stamp = stamp
         self.manifest = manifest
         self.reads = ReadCounter()
-        self._cache = RowGroupCache()
+        self._decoded: Decoded = {}
         self._vocabulary: frozenset[str] | None = None
         self._tables: dict[str, ParquetTable] = {name: self.table_of(name, manifest.tables[name]) for name in manifest.tables}
 
@@ -176,11 +172,11 @@ class Store:
         """The other `leftovers`."""
         return self.leftovers[len(self.tbox_leftovers) :]
 
-    def left_out(self) -> Iterator[Leftover]:
+    def left_out(self, *, unasked: bool = True) -> Iterator[Leftover]:
         """What of the data was not understood when it was read, was allowed or made the certificate undetermined, and is not in
-        A, one by one; then what is outside SHIQ(D), and allowed. Raises: StoreError."""
+        A, one by one; then, if ``unasked``, what is outside SHIQ(D), and allowed. Raises: StoreError."""
         yield from read_left_out(self.path, self.manifest.documents)
-        yield from self._unasked
+        yield from self._unasked if unasked else ()
 
     @property
     def left_out_counts(self) -> tuple[dict[str, int], int]:
@@ -224,7 +220,7 @@ class Store:
 
     def table_of(self, name: str, version: TableVersion) -> ParquetTable:
         """A version of a table."""
-        return ParquetTable(key_of(name), SCHEMAS[name], IDENTITY[name], self.path, version, self.reads, self._cache)
+        return ParquetTable(name, self.path, version, self.reads, self._decoded)
 
     # --- dictionaries -----------------------------------------------------------------------------
 
@@ -252,7 +248,7 @@ class Store:
 
         Cost: the rows of the terms' hashes, and those of the nodes that have them.
         """
-        hashes = term_hash(terms)
+        hashes = term_key(terms)
         found = self.table("terms").rows_of(hashes)
         nodes = np.full(len(terms), -1, np.int64)
         if not len(found["hash"]):
@@ -346,7 +342,7 @@ def status(store: Store) -> dict[str, Any]:
             "rows": len(store.table(name)),
             "files": len(version.files),
             "removed": version.removed.rows if version.removed else 0,
-            "bytes": sum(file.bytes + file.lookup for file in version.all_files),
+            "bytes": sum(file.lookup + (0 if file.is_shared else file.bytes) for file in version.all_files),
         }
         for name, version in manifest.tables.items()
     }
@@ -367,7 +363,6 @@ def status(store: Store) -> dict[str, Any]:
         "set_aside": dict(Counter(aside.why for aside in store.asides)),
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "completed": store.is_completed,
-        "undigested": undigested(manifest),
         "tables": tables,
         "snapshots": [
             {

@@ -82,7 +82,7 @@ def standing_at(path: Place) -> StandingStore | None:
     if not ((path / MANIFEST).exists() if isinstance(path, Path) else path.stamp(MANIFEST)):
         return None
     try:
-        manifest = read_manifest(path)
+        manifest = read_manifest(path, older=True)
     except StoreError:
         return StandingStore()
     return StandingStore(

@@ -1,11 +1,11 @@
 """The tables of a store, and how one is written.
 
-Every table is a Delta table under ``tables/NAME``, sorted by its first column, in small row groups whose statistics say what
-they hold; so Spark finds one row without a scan, and this package by the look-up file that each file has (`jobs.store.lookup`).
-A large table has a file for each range of its keys. Commits add small files, each sorted in itself, whose keys lie anywhere; the
-ranges take them in now and then (`jobs.store.upkeep.ranges`).
+Every table is some Parquet files under ``tables/NAME``, each sorted by its first column, in small row groups whose statistics
+say what they hold; beside each lies a look-up file (`jobs.store.lookup`). Which files and rows count stands in the manifest.
+A large table has a file for each range of its keys. A commit adds one file under ``tables/commit`` that all tables share, whose
+keys lie anywhere (`SharedFile`); the ranges take its rows in now and then (`jobs.store.upkeep.ranges`).
 
-* ``individuals``: node, term.   ``terms``: hash (`term_hash`) and node, to find a term.
+* ``individuals``: node, term.   ``terms``: hash (`term_key`) and node, to find a term.
 * ``names``: kind (`KIND_*`), id within the kind, IRI: classes, object properties, data properties; known to the TBox or not.
 * ``class_assertions``: node, class.
 * ``half_edges``: node, role, neighbour; each role assertion from both ends. A role is 2·id of the property, + 1 for its inverse.
@@ -32,12 +32,8 @@ What the model that certified A says beyond that (`abox_ops.patch.outside_column
 
 from __future__ import annotations
 
-import json
-import re
-import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -46,14 +42,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.store.files import DataFile, described, placed, sync_directory, sync_file
-from jobs.store.lookup import write_lookup
-from jobs.store.manifest import REMOVED, TABLES, TableVersion
+from jobs.store.files import SHARED, DataFile, described, placed
+from jobs.store.lookup import LookupPart, begin_of, lookup_part, write_lookups
+from jobs.store.manifest import TABLES, TableVersion
 from shiq.columns.arrays import Column, Columns, Ints, array_table, arrow_ints
 from shiq.remote.place import Place
 
 KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
 ROW_GROUP = 16_384
+#: More rows than these are a file of their own.
+MOST_SHARED = 131_072
+#: Columns that have few values.
+_FEW_VALUES = ("table", "kind", "class", "role", "property", "label", "hash", "datatype", "language")
 
 
 def _schema(**columns: pa.DataType) -> pa.Schema:
@@ -100,9 +100,13 @@ def key_of(table: str) -> str:
 
 
 def write_table(store: Place, name: str, columns: Columns, starts: Ints | None = None) -> TableVersion:
-    """Overwrites the Delta table ``name`` with ``columns`` (sorted already), durably, cut as by `write_ranges`; the version
-    before stays readable."""
-    return commit_parts(store, name, write_ranges(store, name, columns, starts))
+    """Write ``columns`` (sorted already) as the whole of the table ``name``, durably, cut as by `write_ranges`."""
+    return of_ranges(write_ranges(store, name, columns, starts))
+
+
+def of_ranges(files: Sequence[DataFile]) -> TableVersion:
+    """The table that consists of ``files``, in the order of their keys."""
+    return TableVersion(tuple(files), ranges=len(files))
 
 
 def write_ranges(store: Place, name: str, columns: Mapping[str, Column], starts: Ints | None = None) -> list[DataFile]:
@@ -116,140 +120,106 @@ def write_ranges(store: Place, name: str, columns: Mapping[str, Column], starts:
 
 
 def write_part(store: Place, name: str, file_name: str, columns: Mapping[str, Column]) -> DataFile:
-    """Writes ``columns`` (sorted already) as one file of the table ``name``, durably, with its look-up file; `commit_parts`
-    makes it part of the table."""
+    """Writes ``columns`` (sorted already) as one file of the table ``name``, durably; in a folder with its look-up file."""
     from concurrent.futures import ThreadPoolExecutor
 
+    schema, file = SCHEMAS[name], _file(f"{TABLES}/{name}/{file_name}", columns[key_of(name)])
+    with ThreadPoolExecutor(1) as beside:
+        lookup = beside.submit(_lookup, store, file.path, {field.name: columns[field.name] for field in schema})
+        data = pa.Table.from_arrays([_arrow(columns[field.name], field.type) for field in schema], schema=schema)
+        return replace(_written(store, file, data), **lookup.result())
+
+
+def _file(path: str, keys: Column) -> DataFile:
+    low, high = (int(keys[0]), int(keys[-1])) if len(keys) else (None, None)
+    return DataFile(path, 0, len(keys), low=low, high=high)
+
+
+def _lookup(store: Place, path: str, columns: Mapping[str, Column]) -> dict[str, Any]:
+    """Write the look-up file of ``columns``, where the place is a folder; elsewhere tables are read by row groups."""
+    if not isinstance(store, Path):
+        return {}
+    part = lookup_part(columns)
+    write_lookups(store, path, [part])
+    return {"lookup": part.size, "lookup_digest": part.digest}
+
+
+def _written(store: Place, file: DataFile, data: pa.Table) -> DataFile:
+    """``file`` with what its manifest says of it, once ``data`` is written there, durably."""
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-    schema, keys = SCHEMAS[name], columns[key_of(name)]
-    low, high = (int(keys[0]), int(keys[-1])) if len(keys) else (None, None)
-    file = DataFile(f"{TABLES}/{name}/{file_name}", 0, len(keys), low=low, high=high)
-    with ThreadPoolExecutor(1) as beside:
-        lookup = beside.submit(write_lookup, store, file, {field.name: columns[field.name] for field in schema})
-        data = pa.Table.from_arrays([_arrow(columns[field.name], field.type) for field in schema], schema=schema)
-        with placed(store, file.path) as temporary:
-            pq.write_table(
-                data,
-                temporary,
-                row_group_size=ROW_GROUP,
-                compression="zstd",
-                compression_level=1,
-                use_dictionary=[field.name for field in schema if field.type != _TEXT or field.name in ("datatype", "language")],
-            )
-        size, digest = lookup.result()
-        written = described(store, file.path, file.rows)
-        return replace(file, bytes=written.bytes, sha256=written.sha256, lookup=size, lookup_digest=digest)
+    key = data.column_names[0]
+    few = [column for column in data.column_names if column in _FEW_VALUES and (column != key or column == "table")]
+    encodings = {
+        field.name: "DELTA_BYTE_ARRAY" if field.type == _TEXT else "DELTA_BINARY_PACKED"
+        for field in data.schema
+        if field.name not in few and not pa.types.is_boolean(field.type)
+    }
+    with placed(store, file.path) as temporary:
+        pq.write_table(
+            data,
+            temporary,
+            row_group_size=ROW_GROUP,
+            compression="zstd",
+            compression_level=3,
+            use_dictionary=few,
+            column_encoding=encodings,
+        )
+    found = described(store, file.path)
+    return replace(file, bytes=found.bytes, sha256=found.sha256, digests=found.digests)
 
 
-def commit_parts(store: Place, name: str, files: Sequence[DataFile]) -> TableVersion:
-    """Makes ``files``, in the order of their keys, all of the Delta table ``name``, in one transaction."""
-    from deltalake import DeltaTable, Schema
-    from deltalake.transaction import create_table_with_add_actions
+class SharedFile:
+    """Rows of several tables that become one file of a ``store``, and one look-up file beside it.
 
-    address, schema, actions, before = _address(store, name), Schema.from_arrow(SCHEMAS[name]), _added(files), -1
-    if isinstance(store, Path):
-        Path(address).mkdir(exist_ok=True)
-    with _by_delta(store, name):
-        if DeltaTable.is_deltatable(address):
-            table = DeltaTable(address)
-            before = table.version()
-            table.create_write_transaction(actions, "overwrite", schema)
-        else:
-            create_table_with_add_actions(address, schema, actions)
-        return _durable(store, name, before + 1, tuple(files), len(files))
-
-
-def exchange_parts(store: Place, name: str, ranges: Sequence[DataFile], small: Sequence[DataFile]) -> TableVersion:
-    """Makes ``ranges``, in the order of their keys, and then ``small`` the files of the Delta table ``name``, in one transaction
-    that names only those which come and those which go."""
-    from deltalake import DeltaTable, Schema
-    from deltalake.transaction import RemoveAction
-
-    files = (*ranges, *small)
-    with _by_delta(store, name):
-        table = DeltaTable(_address(store, name))
-        version, before, now = table.version(), _files_of(table), int(time.time() * 1000)
-        come, gone = [file for file in files if _own(file) not in before], before.difference(map(_own, files))
-        actions = [*_added(come), *(RemoveAction(path, True, now, None, {}) for path in sorted(gone))]
-        if actions:
-            table.create_write_transaction(actions, "append", Schema.from_arrow(SCHEMAS[name]))
-        return _durable(store, name, version + bool(actions), files, len(ranges))
-
-
-def _address(store: Place, name: str) -> str:
-    """Where the Delta table ``name`` lies."""
-    return str(store / f"{TABLES}/{name}")
-
-
-def _added(files: Iterable[DataFile]) -> list[Any]:
-    from deltalake.transaction import AddAction
-
-    now = int(time.time() * 1000)
-    return [AddAction(_own(file), file.bytes, {}, now, True, json.dumps({"numRecords": file.rows})) for file in files]
-
-
-def write_removed(store: Place, name: str, rows: Columns) -> DataFile | None:
-    """Writes the file that names ``rows`` of the table ``name``, by their identity, as removed; none where there are none."""
-    import pyarrow.parquet as pq
-
-    columns, names = array_table(key_of(name), rows).columns, list(IDENTITY[name])
-    if not len(columns[names[0]]):
-        return None
-    path = f"{REMOVED}/{name}-{uuid.uuid4().hex}.parquet"
-    with placed(store, path) as temporary:
-        pq.write_table(pa.Table.from_arrays([arrow_ints(columns[c]) for c in names], names=names), temporary, compression="zstd")
-    return described(store, path, len(columns[names[0]]))
-
-
-def _own(file: DataFile) -> str:
-    """The name of a ``file`` within the folder of its table."""
-    return file.path.rpartition("/")[2]
-
-
-@contextmanager
-def _by_delta(store: Place, name: str) -> Iterator[None]:
-    """Delta's own error for whatever goes wrong with the table ``name``, as one of the system; where no lock keeps writers apart,
-    that another came first. Raises: OSError, StoreError."""
-    from deltalake.exceptions import CommitFailedError, DeltaError
-
-    try:
-        yield
-    except DeltaError as error:
-        if not isinstance(store, Path) and (isinstance(error, CommitFailedError) or "already exists" in str(error)):
-            raise store.overtaken() from error
-        code = re.search(r"os error (\d+)", str(error))
-        raise OSError(int(code[1]) if code else 0, str(error), _address(store, name)) from error
-
-
-def _durable(store: Place, name: str, version: int, files: tuple[DataFile, ...], ranges: int) -> TableVersion:
-    """The ``version`` of the Delta table ``name``, of ``files``, which are durable already; the first ``ranges`` of them follow
-    one another.
-
-    Raises: StoreError if it consists of others, since another writer came first: a lock keeps them apart in a folder alone.
+    A column ``table`` says of which table a row is, and ``removed`` whether it is one that does not count any more. What `add`
+    gives is valid once `finish` has written the file.
     """
-    from deltalake import DeltaTable
 
-    if isinstance(store, Path):
-        log = store / TABLES / name / "_delta_log"
-        for entry in log.iterdir():
-            sync_file(entry)
-        sync_directory(log)
-    elif _files_of(DeltaTable(_address(store, name), version)) != set(map(_own, files)):
-        raise store.overtaken()
-    return TableVersion(version, files, ranges=ranges)
+    def __init__(self, store: Place) -> None:
+        self._store = store
+        self._path = f"{SHARED}/part-{uuid.uuid4().hex}.zstd.parquet"
+        self._rows: list[pa.Table] = []
+        self._lookups: list[LookupPart] = []
+        self._start = self._end = 0
 
+    def add(self, name: str, rows: Columns, *, is_removed: bool = False) -> list[DataFile]:
+        """The files of ``rows`` of the table ``name``: a part of this one, or their own where they are many; none for none."""
+        columns = array_table(key_of(name), rows).columns
+        keys, names = columns[key_of(name)], IDENTITY[name] if is_removed else tuple(SCHEMAS[name].names)
+        if not len(keys):
+            return []
+        if len(keys) > MOST_SHARED and not is_removed:
+            return write_ranges(self._store, name, columns)
+        fields = [SCHEMAS[name].field(column) for column in names]
+        of = {"table": pa.array([name] * len(keys)), "removed": pa.array([is_removed] * len(keys))}
+        self._rows.append(pa.table(of | {field.name: _arrow(columns[field.name], field.type) for field in fields}))
+        file = replace(_file(self._path, keys), start=self._start)
+        self._start += len(keys)
+        if isinstance(self._store, Path):
+            part = lookup_part({column: columns[column] for column in names})
+            self._lookups.append(part)
+            file = replace(file, lookup=part.size, lookup_digest=part.digest, lookup_at=begin_of(self._end))
+            self._end = file.lookup_at + part.size
+        return [file]
 
-def _files_of(table: Any) -> set[str]:
-    """The names of the files that a Delta ``table`` consists of, within its folder."""
-    return {uri.rpartition("/")[2] for uri in table.file_uris()}
+    def finish(self, tables: Mapping[str, TableVersion]) -> dict[str, TableVersion]:
+        """Write the file, durably, if there is anything in it; ``tables`` with what is known of it by then."""
+        if not self._rows:
+            return dict(tables)
+        written = _written(self._store, DataFile(self._path, 0), pa.concat_tables(self._rows, promote_options="default"))
+        if self._lookups:
+            write_lookups(self._store, self._path, self._lookups)
 
+        def known(file: DataFile) -> DataFile:
+            if file.path != self._path:
+                return file
+            return replace(file, bytes=written.bytes, sha256=written.sha256, digests=written.digests)
 
-def delta_files(store: Place, name: str) -> set[str]:
-    """The files, within the store, that the Delta table ``name`` consists of now."""
-    from deltalake import DeltaTable
-
-    return {f"{TABLES}/{name}/{file}" for file in _files_of(DeltaTable(_address(store, name)))}
+        return {
+            name: replace(table, files=tuple(map(known, table.files)), removed=table.removed and known(table.removed))
+            for name, table in tables.items()
+        }
 
 
 def _arrow(column: Any, kind: pa.DataType) -> pa.Array:

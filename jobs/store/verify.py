@@ -33,7 +33,7 @@ def verified(path: Place) -> VerifiedFiles:
     Raises: StoreError, which names each damaged file.
     """
     files, size, faults = 0, 0, list[StoreError]()
-    checked = set[tuple[str, DataFile]]()
+    checked, whole = set[tuple[str, DataFile]](), set[str]()
     if not isinstance(path, Path):
         path.stamp(MANIFEST)
     for manifest in _manifests(path, faults):
@@ -41,11 +41,13 @@ def verified(path: Place) -> VerifiedFiles:
             if (name, file) in checked:
                 continue
             checked.add((name, file))
-            if not isinstance(path, Path):
-                for told in (file.path, lookup_path(file)):
+            is_new = file.path not in whole
+            whole.add(file.path)
+            if not isinstance(path, Path) and is_new:
+                for told in (file.path, lookup_path(file.path)):
                     path.forget(told)
-            files, size = files + 1 + bool(file.lookup), size + file.bytes + file.lookup
-            for is_whole in (partial(verify, path, file), partial(verify_lookup, path, file, name)):
+            files, size = files + is_new * (1 + bool(file.lookup)), size + is_new * file.bytes + file.lookup
+            for is_whole in (*([partial(verify, path, file)] if is_new else []), partial(verify_lookup, path, file, name)):
                 try:
                     is_whole()
                 except StoreError as error:
@@ -59,30 +61,30 @@ def verified(path: Place) -> VerifiedFiles:
 
 def check_sizes(path: Path, manifest: Manifest) -> None:
     """Raises: StoreError unless every file of a snapshot is there, whole by its size; where each is fetched, that tells."""
-    for name, written in _sizes(manifest).items():
+    for name, (written, is_end) in _sizes(manifest).items():
         try:
             size = (path / name).stat().st_size
         except OSError:
             raise StoreError(f"{path / name}: the file is missing", DAMAGED, path) from None
-        if size != written:
+        if size < written or (is_end and size != written):
             raise damaged(path / name, f"it has {size:,} bytes and was written with {written:,}", path)
 
 
-def _sizes(manifest: Manifest) -> dict[str, int]:
-    """The bytes of every file of a snapshot, by its path."""
+def _sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
+    """The bytes of every file of a snapshot, by its path, and whether it has no more: of a look-up file that tables share, the
+    last part may be that of another snapshot."""
     files = [file for table in manifest.tables.values() for file in table.all_files]
-    return {
-        **{file.path: file.bytes for file in [*files, *manifest.documents.values()]},
-        **{lookup_path(file): file.lookup for file in files if file.lookup},
-    }
+    sizes = {file.path: (file.bytes, True) for file in [*files, *manifest.documents.values()]}
+    for file in (file for file in files if file.lookup):
+        name, end = lookup_path(file.path), file.lookup_at + file.lookup
+        sizes[name] = (max(end, sizes.get(name, (0, False))[0]), not file.is_shared)
+    return sizes
 
 
 def verify_lookup(store: Place, file: DataFile, table: str) -> None:
-    """Raises: StoreError unless the look-up file of ``file``, of a ``table``, is as it was written, as far as that is known."""
+    """Raises: StoreError unless the look-up file of ``file``, of a ``table``, is as it was written."""
     if file.lookup:
-        blocks = mapped(store, file, key_of(table)).blocks
-        if blocks is not None:
-            blocks.all()
+        mapped(store, file, key_of(table)).blocks.all()
 
 
 def _manifests(path: Place, faults: list[StoreError]) -> Iterator[Manifest]:

@@ -38,7 +38,6 @@ from jobs.store.manifest import (
 )
 from jobs.store.read import Store, open_store
 from jobs.store.replacing import BUILDING, Replacement, refuse_other_content
-from jobs.store.schema import delta_files
 from jobs.store.snapshots import SNAPSHOTS, keep, kept
 from shiq.aside import Aside
 from shiq.errors import StoreError
@@ -65,7 +64,8 @@ class Rebuild:
     """A store that is being written by this process. ``old`` is the snapshot that `finish` replaces, if there is one;
     ``keeps``: whether it, and those that it keeps, stay behind the new one; ``labels``: of the terms of the TBox; ``width``:
     individuals of a range of its tables, None for as many as the old snapshot has; ``stamp``: of what the manifest replaces;
-    ``taken``: see `jobs.store.manifest.TAKEN`, beside those of the old snapshot."""
+    ``taken``: see `jobs.store.manifest.TAKEN`, beside those of the old snapshot; ``read_properties``: those that the data was
+    read for, where these are not those of the TBox."""
 
     path: Place
     tbox: TBox
@@ -77,6 +77,7 @@ class Rebuild:
     width: int | None = None
     stamp: str = ""
     taken: Mapping[str, int] = field(default_factory=dict)
+    read_properties: Iterable[str] | None = None
 
     @property
     def range_size(self) -> int | None:
@@ -171,6 +172,8 @@ class Rebuild:
         said by others is not in the store."""
         if self.old and self.keeps:
             return list(self.old.facts.get("read_properties", ()))
+        if self.read_properties is not None:
+            return sorted(self.read_properties)
         return sorted(self.tbox.signature.object_properties | self.tbox.signature.data_properties)
 
 
@@ -287,18 +290,15 @@ def succeed(store: Place, new: Manifest, old: Manifest) -> None:
     needed, before = _named(new), time.time() - KEPT
     new = _released(store, new, set[str]().union(*map(_named, _readable(store, old))) - needed)
     write_manifest(store, new)
-    needed |= set[str]().union(*(delta_files(store, name) for name in new.tables))
     if isinstance(store, Path):
-        for folder in (DOCUMENTS, REMOVED, SNAPSHOTS, f"{LOOKUPS}/*", f"{TABLES}/*"):
-            for file in store.glob(f"{folder}/*"):
+        for folder in (DOCUMENTS, REMOVED, SNAPSHOTS, LOOKUPS, TABLES):
+            for file in store.glob(f"{folder}/**/*"):
                 if file.is_file() and str(file.relative_to(store)) not in needed and file.stat().st_mtime < before:
                     file.unlink()
         return
     since = new.facts[RELEASED]
     for name, put in list(store.names()):
-        is_ours = (
-            name.partition("/")[0] in (DOCUMENTS, REMOVED, SNAPSHOTS, LOOKUPS, TABLES, BUILDING) and "/_delta_log/" not in name
-        )
+        is_ours = name.partition("/")[0] in (DOCUMENTS, REMOVED, SNAPSHOTS, LOOKUPS, TABLES, BUILDING)
         if is_ours and name not in needed and max(put, since.get(name, 0.0)) < before:
             store.remove(name)
 
@@ -326,4 +326,4 @@ def _named(manifest: Manifest) -> set[str]:
     """The paths of the files of a snapshot, within its store."""
     files = [file for table in manifest.tables.values() for file in table.all_files]
     others = [*manifest.documents.values(), *([manifest.before] if manifest.before else [])]
-    return {file.path for file in (*files, *others)} | {lookup_path(file) for file in files if file.lookup}
+    return {file.path for file in (*files, *others)} | {lookup_path(file.path) for file in files if file.lookup}

@@ -102,11 +102,6 @@ def _digests(found: Mapping[str, Any]) -> list[str]:
     told = []
     if verified := found.get("verified"):
         told.append(f"verified: {verified['files']:,} files, {verified['bytes'] / 2**20:,.1f} MiB, are as they were written")
-    if found["undigested"]:
-        told.append(
-            f"{found['undigested']:,} files are of an older format, without digests: damage in them is not seen "
-            "(`shiq compact --store DIR` writes them anew)"
-        )
     return told
 
 

@@ -103,15 +103,30 @@ class Names:
         return Names(self.classes.copy(), self.object_properties.copy(), self.data_properties.copy())
 
 
+#: Bits of what a store finds terms by, and of what tells literals apart before their texts are read. What is found so is compared
+#: by its text: fewer bits cost a few comparisons, more bits cannot be compressed.
+TERM_BITS, LITERAL_BITS = 40, 16
+
+
 def term_hash(terms: Iterable[str]) -> Ints:
     """The first 64 bits of the BLAKE2b digest of each term, as signed little-endian integers."""
     blake2b = hashlib.blake2b
     return np.frombuffer(b"".join([blake2b(term.encode(), digest_size=8).digest() for term in terms]), "<i8").astype(np.int64)
 
 
+def term_key(terms: Iterable[str], bits: int = TERM_BITS) -> Ints:
+    """Hash each term to a signed integer of so many ``bits``: the highest of `term_hash`."""
+    return term_hash(terms) >> (64 - bits)
+
+
 def literal_hash(literals: Iterable[Literal]) -> Ints:
     """`term_hash` of the `literal_text` of each."""
     return term_hash(map(literal_text, literals))
+
+
+def literal_key(literals: Iterable[Literal]) -> Ints:
+    """`term_key` of the `literal_text` of each, of `LITERAL_BITS`."""
+    return term_key(map(literal_text, literals), LITERAL_BITS)
 
 
 def literal_text(literal: Literal) -> str:

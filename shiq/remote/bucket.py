@@ -24,8 +24,6 @@ from shiq.remote.remote import STAYS, FileVersion, Remote
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-#: Bytes that one request asks for.
-_PART = 16 << 20
 _RETRIES: Any = {"max_retries": 5, "retry_timeout": timedelta(seconds=60)}
 _TIMES: dict[str, Any] = {"connect_timeout": timedelta(seconds=10), "timeout": timedelta(seconds=120)}
 #: What object stores call a bucket that is not there.
@@ -125,9 +123,8 @@ class Bucket(Remote):
     def _size(self, name: str) -> int:
         return int(self._library.head(self._objects, name)["size"])
 
-    def _parts(self, name: str, size: int) -> Iterator[bytes]:
-        for start in range(0, size, _PART):
-            yield self._library.get_range(self._objects, name, start=start, end=min(start + _PART, size))
+    def _range(self, name: str, start: int, end: int) -> bytes:
+        return bytes(self._library.get_range(self._objects, name, start=start, end=end))
 
     def _put(self, name: str, file: Path) -> None:
         self._library.put(self._objects, name, file)

@@ -136,10 +136,8 @@ class Hdfs(Remote):
     def _size(self, name: str) -> int:
         return self._client.get_file_info(self._path(name)).length
 
-    def _parts(self, name: str, size: int) -> Iterator[bytes]:
-        file = self._client.read(self._path(name))
-        for start in range(0, size, _PART):
-            yield file.read_range(start, min(_PART, size - start))
+    def _range(self, name: str, start: int, end: int) -> bytes:
+        return bytes(self._client.read(self._path(name)).read_range(start, end - start))
 
     def _put(self, name: str, file: Path) -> None:
         path = self._path(name)

@@ -22,6 +22,9 @@ Place: TypeAlias = "Path | Remote"
 #: Kinds of addresses of stores that lie in no folder, and the one that each is short for.
 REMOTE = {"s3": "s3", "s3a": "s3", "gs": "gs", "az": "az", "abfs": "abfss", "abfss": "abfss", "hdfs": "hdfs"}
 
+#: Bytes of a block of a file, where a file that is large is read in part.
+BLOCK = 1 << 16
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//?)(.*)", re.DOTALL)
 
 #: What those who read an address cut off, resolve or take for another character.

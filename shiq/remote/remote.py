@@ -8,19 +8,44 @@ from __future__ import annotations
 
 import errno
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from shiq.errors import StoreError
 from shiq.remote.copies import copies
+from shiq.remote.place import BLOCK
 
 R = TypeVar("R", bound="Remote")
 
 #: What holds of a store whatever goes wrong with it.
 STAYS = "What the store held before stays as it was. "
+#: Bytes that one request asks for, where a file is fetched whole.
+_PART = 16 << 20
+#: Requests for blocks of a file at a time, and blocks between two that are wanted which cost less than a request.
+_MOST_REQUESTS, _NEAR = 4, 4
+#: The folder of the copies of a file's blocks.
+_BLOCKS = ".blocks"
+
+
+def _block_name(name: str, i: int) -> str:
+    return f"{name}{_BLOCKS}/{i}"
+
+
+def _bytes_at(path: Path, start: int, end: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read(end - start)
+
+
+def _few_spans(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Spans (a first number, and the one after the last) that hold all of the ascending ``numbers``, the widest gaps left out."""
+    gaps = sorted(((b - a, i + 1) for i, (a, b) in enumerate(pairwise(numbers)) if b - a > _NEAR), reverse=True)
+    cuts = sorted(i for _, i in gaps[: _MOST_REQUESTS - 1])
+    return [(numbers[a], numbers[b - 1] + 1) for a, b in pairwise([0, *cuts, len(numbers)]) if a < b]
 
 
 class FileVersion(NamedTuple):
@@ -75,6 +100,27 @@ class Remote(ABC):
                 file.write(part)
         return self.fetched(name, size)
 
+    def blocks(self, name: str, wanted: Sequence[int], size: int) -> dict[int, Path]:
+        """Copies of the blocks ``wanted`` (ascending numbers) of the file ``name``, of ``size`` bytes, which never changes. Those
+        that are not at hand come in at most `_MOST_REQUESTS` requests, with what lies between. Raises: OSError, StoreError."""
+        held, found, missing = copies(), dict[int, Path](), list[int]()
+        for i in wanted:
+            path = held.find(self._name, _block_name(name, i), min(BLOCK, size - i * BLOCK))
+            missing += [i] if path is None else []
+            found |= {i: path} if path is not None else {}
+        whole = held.find(self._name, name, size) if missing else None
+        for first, last in _few_spans(missing):
+            start, end = first * BLOCK, min(size, last * BLOCK)
+            with self._reached(name):
+                content = memoryview(_bytes_at(whole, start, end) if whole else self._range(name, start, end))
+            if len(content) != end - start:
+                raise OSError(errno.EIO, f"it has other than {size:,} bytes", self / name)
+            for i in range(first, last):
+                with held.making(self._name, _block_name(name, i)) as temporary:
+                    temporary.write_bytes(content[(i - first) * BLOCK : (i - first + 1) * BLOCK])
+                found[i] = held.folder / self._name / _block_name(name, i)
+        return found
+
     @contextmanager
     def placed(self, name: str) -> Iterator[Path]:
         """A path to write to; what is there at the end is the file ``name``, in one step, and its copy."""
@@ -84,8 +130,9 @@ class Remote(ABC):
                 self._put(name, temporary)
 
     def forget(self, name: str) -> None:
-        """Lets the copy of the file ``name`` go, so that it is fetched anew."""
+        """Lets the copy of the file ``name``, and those of its blocks, go, so that it is fetched anew."""
         copies().drop(self._name, name)
+        copies().drop_all(self._name, name + _BLOCKS)
 
     def remove(self, name: str) -> None:
         """Removes the file ``name``, if it is there, and its copy."""
@@ -180,9 +227,14 @@ class Remote(ABC):
     def _size(self, name: str) -> int:
         """The bytes of the file ``name``."""
 
-    @abstractmethod
     def _parts(self, name: str, size: int) -> Iterator[bytes]:
         """The content of the file ``name``, which has ``size`` bytes."""
+        for start in range(0, size, _PART):
+            yield self._range(name, start, min(start + _PART, size))
+
+    @abstractmethod
+    def _range(self, name: str, start: int, end: int) -> bytes:
+        """The bytes of the file ``name`` from ``start`` on, before ``end``."""
 
     @abstractmethod
     def _put(self, name: str, file: Path) -> None:

@@ -53,10 +53,9 @@ from jobs.spark.worker import StoreKey
 from jobs.store import Certificate
 from jobs.store.files import DataFile
 from jobs.store.lookup import lookup_path
-from jobs.store.manifest import TableVersion
 from jobs.store.numbering import NEAR, RANGE, spread
 from jobs.store.replacing import Replacement
-from jobs.store.schema import ALWAYS, KIND_CLASS, commit_parts, write_part
+from jobs.store.schema import ALWAYS, KIND_CLASS, of_ranges, write_part
 from jobs.store.write import AssertionCounts, Rebuild, rebuilding
 from shiq.abox import ABox, Interner, individuals_of
 from shiq.aside import Aside
@@ -235,7 +234,7 @@ class _Build:
         if certificate is None:
             self._discard(tables)
             return built
-        committed = {name: commit_parts(self.rebuild.path, name, files) for name, files in tables.items()}
+        committed = {name: of_ranges(files) for name, files in tables.items()}
         document, left_over = _document(indexed, labels), leftovers(found)
         self.rebuild.finish(
             committed,
@@ -251,7 +250,7 @@ class _Build:
 
     def _discard(self, tables: Mapping[str, Sequence[DataFile]]) -> None:
         for file in (file for files in tables.values() for file in files):
-            for path in (file.path, lookup_path(file)):
+            for path in (file.path, lookup_path(file.path)):
                 remove(self.rebuild.path, path)
 
     def _numbered(self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[Numbered]) -> Ranges:
@@ -264,7 +263,7 @@ class _Build:
 
     def _key(self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts) -> StoreKey:
         """The key by which tasks open what is written so far."""
-        versions = {name: TableVersion(0, tuple(files), ranges=len(files)) for name, files in tables.items()}
+        versions = {name: of_ranges(files) for name, files in tables.items()}
         return StoreKey(str(self.rebuild.path), self.rebuild.unfinished(versions, counts))
 
     def _small(self, tables: Mapping[str, Columns], ranges: Ranges) -> dict[str, list[DataFile]]:

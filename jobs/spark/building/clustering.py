@@ -25,7 +25,7 @@ from jobs.spark.building.files import Scratch, joined, load, run, save
 from jobs.spark.building.tables import Numbered, Ranges, by_hash, merge_edges, nearness_of, send_hashes
 from jobs.store.numbering import ROUNDS, clustered
 from shiq.columns.arrays import NONE, Columns, Ints, unique
-from shiq.columns.rows import term_hash
+from shiq.columns.rows import term_key
 
 R = TypeVar("R")
 
@@ -144,7 +144,7 @@ def _start(session: SparkSession, ranges: Ranges, dictionary: Dictionary, folder
 
 def _hash(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
     low, high = ranges.bounds(i)
-    hashes = term_hash(dictionary.terms_of(low, high).to_pylist())
+    hashes = term_key(dictionary.terms_of(low, high).to_pylist())
     order = np.argsort(hashes, kind="stable")
     save(ranges.folder(i) / "hashes", {"hash": hashes[order], "node": order + low})
 

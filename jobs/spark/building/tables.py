@@ -21,11 +21,11 @@ from jobs.store.files import DataFile
 from jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, least_by, row_codes
-from shiq.columns.rows import both_ends, term_hash
+from shiq.columns.rows import LITERAL_BITS, TERM_BITS, both_ends, term_key
 from shiq.remote.place import Place
 
 #: Hashes are cut into as many intervals as there are ranges of ids.
-HASHES = 1 << 64
+HASHES = 1 << TERM_BITS
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _write_range(i: int, received: Received, *, ranges: Ranges, dictionary: Dict
     save(ranges.folder(i) / "class_assertions", class_rows)
     terms = _terms(ranges, dictionary, i)
     ids = spread(np.arange(low, high, dtype=np.int64))
-    hashes = term_hash(terms.to_pylist())
+    hashes = term_key(terms.to_pylist())
     order = np.argsort(hashes, kind="stable")
     save(ranges.folder(i) / "hashes", {"hash": hashes[order], "node": ids[order]})
     literals, data = _literals(ranges, i, received)
@@ -250,7 +250,7 @@ def _literals(ranges: Ranges, i: int, received: Received) -> tuple[int, int]:
     number[order] = np.arange(len(order))
     rows["literal"] = number[rows["literal"]]
     rows = distinct_rows(rows)
-    hashes = term_hash(key.take(pa.array(order)).to_pylist())
+    hashes = term_key(key.take(pa.array(order)).to_pylist(), LITERAL_BITS)
     save(ranges.folder(i) / "data_rows", rows)
     save(ranges.folder(i) / "literals", {**{name: c.take(pa.array(order)) for name, c in found.items()}, "hash": hashes})
     return len(order), len(rows["node"])

@@ -90,6 +90,7 @@ def write_store(
     prepared: PreparedStore | None = None,
     taken: Mapping[str, int] | None = None,
     place: Replacement | None = None,
+    read_properties: Iterable[str] | None = None,
 ) -> Store:
     """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
 
@@ -99,7 +100,7 @@ def write_store(
     ``asides``: what belongs to the data and is not in ``abox`` (None: as before, where snapshots are kept); ``left_out``: what of
     it was left out, as it stands (None: as ``leftovers`` tell), beside what was before, where snapshots are kept; ``labels``: of
     the terms of the TBox; ``taken``: see `jobs.store.manifest.TAKEN`; ``place``: what was found at ``path`` before, which has to
-    be there still.
+    be there still; ``read_properties``: those that the data was read for (None: those of ``tbox``).
 
     Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another writer is at work, or
     ``certificate`` is about another TBox.
@@ -111,7 +112,7 @@ def write_store(
         if prepared is None:
             told("indexing", 0, 0)
         made = prepared or prepare(tbox, abox, rebuild.range_size)
-        rebuild = replace(rebuild, width=made.width, taken=taken or {})
+        rebuild = replace(rebuild, width=made.width, taken=taken or {}, read_properties=read_properties)
         base, index = made.base, made.knowledge_base.index
         columns = {**base_tables(base), **index_tables(index, made.completion)}
         versions, count = {}, len(columns)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from jobs.store.files import DataFile
 from jobs.store.manifest import TableVersion
 from jobs.store.numbering import RANGE, spread
 from jobs.store.read import Store
-from jobs.store.schema import exchange_parts, key_of, write_ranges, write_removed
+from jobs.store.schema import SharedFile, key_of, write_ranges
 from jobs.store.table import ParquetTable
 from shiq.columns.arrays import NONE, Columns, Ints, concatenate
 from shiq.columns.rows import NODES
@@ -41,21 +42,23 @@ def starts_of(table: str, keys: Ints, nodes: int, width: int) -> Ints:
     return spread(np.arange(width, nodes, width, dtype=np.int64)) if key_of(table) in NODES else _even(keys, count)
 
 
-def with_ranges_renewed(store: Store, name: str, version: TableVersion) -> TableVersion:
+def with_ranges_renewed(store: Store, name: str, version: TableVersion, shared: SharedFile) -> TableVersion:
     """The ``version`` of the table ``name`` with those ranges written anew of which a fifth came or went; or else with some of
-    its small files joined, where they are many."""
-    renewal = _Renewal(store, name, version)
+    its small files joined, where they are many. Small files are parts of ``shared``."""
+    renewal = _Renewal(store, name, version, shared)
     due = renewal.due()
     return renewal.renewed(due) if due.any() else renewal.joined()
 
 
-def compacted_table(store: Store, name: str, version: TableVersion) -> TableVersion:
-    """The ``version`` of the table ``name`` without small files and removed rows, and with each range that an older version of
-    this program wrote, or of which only one copy is whole, written anew; range by range."""
-    renewal = _Renewal(store, name, version)
+def compacted_table(store: Store, name: str, version: TableVersion, shared: SharedFile) -> TableVersion:
+    """The ``version`` of the table ``name`` without small files and removed rows, and with each range of which only one copy is
+    whole written anew; range by range. Small files are parts of ``shared``."""
+    renewal = _Renewal(store, name, version, shared)
     due = renewal.changed() > 0
     if renewal.ranges:
-        due |= [not (file.sha256 and file.lookup_digest) or bool(file.rows and file.low is None) for file in renewal.ranges]
+        due |= [
+            not file.sha256 or bool(file.rows and not file.lookup and isinstance(store.path, Path)) for file in renewal.ranges
+        ]
     return renewal.renewed(due) if due.any() or renewal.small else version
 
 
@@ -66,6 +69,7 @@ class _Renewal:
     store: Store
     name: str
     version: TableVersion
+    shared: SharedFile
 
     @property
     def ranges(self) -> tuple[DataFile, ...]:
@@ -122,7 +126,7 @@ class _Renewal:
             else:
                 ranges += self.ranges[i : i + 1]
                 left.append((low, high))
-        version = exchange_parts(self.store.path, self.name, ranges, self._rest(self.small, left))
+        version = TableVersion((*ranges, *self._rest(self.small, left)), ranges=len(ranges))
         removed = self.table.removed
         if self.version.removed is None or not len(removed[self.table.key]):
             return version
@@ -130,7 +134,7 @@ class _Renewal:
         if len(stays) == len(removed[self.table.key]):
             return replace(version, removed=self.version.removed)
         rows = {column: values[stays] for column, values in removed.items()}
-        return replace(version, removed=write_removed(self.store.path, self.name, rows))
+        return replace(version, removed=next(iter(self.shared.add(self.name, rows, is_removed=True)), None))
 
     def joined(self) -> TableVersion:
         """The table with the latest of its small files as one, where they are many: as far back as each is not larger than twice
@@ -143,8 +147,7 @@ class _Renewal:
             first -= 1
             rows += small[first].rows
         now = [*small[:first], *self._rest(small[first:], self.spans)]
-        version = exchange_parts(self.store.path, self.name, self.ranges, now)
-        return replace(version, removed=self.version.removed)
+        return replace(self.version, files=(*self.ranges, *now))
 
     def _written(self, rows: Columns) -> list[DataFile]:
         """``rows`` as one range, or as several where they have become so many."""
@@ -161,13 +164,13 @@ class _Renewal:
     def _rest(self, files: Sequence[DataFile], spans: Sequence[tuple[int, int]]) -> list[DataFile]:
         """What small ``files`` hold in ``spans`` (ascending), in as few files as memory allows. Rows that were removed stay, as
         long as they are named as such."""
-        table = self.store.table_of(self.name, TableVersion(0, tuple(files)))
+        table = self.store.table_of(self.name, TableVersion(tuple(files)))
         found, held, count = list[DataFile](), list[Columns](), 0
         for i, (low, high) in enumerate(spans):
             held.append(table.between(low, high))
             count += len(held[-1][table.key])
             if count and (count > _RANGES_PER_SMALL * self.mean or i + 1 == len(spans)):
-                found += write_ranges(self.store.path, self.name, concatenate(held, held[0]))
+                found += self.shared.add(self.name, concatenate(held, held[0]))
                 held, count = [], 0
         return found
 

@@ -17,7 +17,7 @@ from jobs.store.numbering import literal_ids, local_rank, spread
 from jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.abox import ABox, int_array
 from shiq.columns.arrays import NONE, Column, Columns, Ints, Table, arrow_texts
-from shiq.columns.rows import NODES, literal_hash, mentioned, term_hash
+from shiq.columns.rows import NODES, literal_key, mentioned, term_key
 from shiq.model_json import encode
 
 
@@ -67,10 +67,10 @@ def base_tables(base: ArrayBase) -> dict[str, Columns]:
     ids = spread(base.nodes())
     tables = {name: _with_ids(dict(table.columns), ids) for name, table in base.tables.items()}
     data = tables["data_assertions"]
-    data["hash"] = literal_hash(base.literals)[data["literal"]]
+    data["hash"] = literal_key(base.literals)[data["literal"]]
     values = list(map(complex_text, base.complex))
     tables["complex"]["value"] = arrow_texts([values[i] for i in tables["complex"]["ordinal"].tolist()])
-    hashes = term_hash(base.terms)
+    hashes = term_key(base.terms)
     by_hash = np.argsort(hashes, kind="stable")
     return {
         **tables,

@@ -1,0 +1,156 @@
+"""Reading a Parquet file of a store by row groups: where it has no look-up file beside it.
+
+So read are tables in object stores, files of older formats, and those whose look-up file is damaged. Decoded row groups are kept,
+up to a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from jobs.store.files import MOVED, DataFile, verify
+from shiq.columns.arrays import Columns, Ints, ReadCounter, concatenate, matching_rows, numpy_ints, run_lengths, take
+from shiq.errors import StoreError
+from shiq.remote.place import Place, file_at
+
+_INT64 = np.iinfo(np.int64)
+
+
+#: Decoded row groups of a store, each by its file, where its rows begin there, and its number; at most `_MOST_DECODED`.
+Decoded: TypeAlias = dict[tuple[str, int, int], Columns]
+_MOST_DECODED = 500
+
+
+class RowGroups:
+    """The rows of ``file``, sorted by ``key``, of which the columns of ``empty`` are read."""
+
+    def __init__(self, store: Place, file: DataFile, key: str, empty: Columns, reads: ReadCounter, decoded: Decoded) -> None:
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+        self._store, self._file, self._key, self._empty, self._reads, self._decoded = store, file, key, empty, reads, decoded
+        self._blocks: Any = None
+        if isinstance(store, Path) or not file.digests:
+            verify(store, file)
+        else:
+            # Loaded where something is far.
+            from jobs.store.block_reader import BlockReader
+
+            self._blocks = BlockReader(store, file)
+        try:
+            self._parquet = pq.ParquetFile(
+                self._blocks or file_at(store, file.path), memory_map=self._blocks is None, pre_buffer=False
+            )
+        except (OSError, pa.ArrowInvalid) as error:
+            raise self._unreadable(error) from error
+        metadata = self._parquet.metadata
+        counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        ends = np.cumsum([0, *counts])
+        first, last = file.start, file.start + file.rows
+        #: The row groups that it has rows of, and which of its rows each begins with.
+        self._groups = [i for i in range(len(counts)) if ends[i] < last and ends[i + 1] > first]
+        self._begins = np.array([max(int(ends[i]) - first, 0) for i in self._groups] + [file.rows], np.int64)
+        self._cuts = {i: (max(first - int(ends[i]), 0), min(last, int(ends[i + 1])) - int(ends[i])) for i in self._groups}
+        low = file.low if file.low is not None else _INT64.min
+        high = file.high if file.high is not None else _INT64.max
+        bounds = [self._bounds(i, counts[i]) or (low, high) for i in self._groups]
+        self._low, self._high = (np.array([bound[end] for bound in bounds], np.int64) for end in (0, 1))
+
+    def __len__(self) -> int:
+        return self._file.rows
+
+    def rows_of(self, wanted: Ints) -> Columns:
+        """The rows whose key is among ``wanted`` (ascending, distinct), sorted by key."""
+        parts = []
+        for rows in self._load(self._near(wanted)):
+            found = matching_rows(rows[self._key], wanted)
+            parts.append({name: take(column, found) for name, column in rows.items()})
+        return concatenate(parts, self._empty)
+
+    def degrees(self, wanted: Ints) -> Ints:
+        """How many rows each of ``wanted`` has."""
+        found = np.zeros(len(wanted), np.int64)
+        for rows in self._load(self._near(wanted)):
+            found += run_lengths(rows[self._key], wanted)
+        return found
+
+    def between(self, low: int, high: int) -> Columns:
+        """The rows with low ≤ key < high."""
+        near = np.flatnonzero((self._low < high) & (self._high >= low)).tolist()
+        parts = []
+        for rows in self._load([self._groups[i] for i in near]):
+            found = np.flatnonzero((rows[self._key] >= low) & (rows[self._key] < high))
+            parts.append({name: take(column, found) for name, column in rows.items()})
+        return concatenate(parts, self._empty)
+
+    def part(self, start: int, stop: int) -> Columns:
+        """The rows from number ``start`` on, before ``stop``."""
+        first = max(int(np.searchsorted(self._begins, start, "right")) - 1, 0)
+        last = int(np.searchsorted(self._begins, stop, "left"))
+        rows = concatenate(list(self._load(self._groups[first:last])), self._empty)
+        begin = int(self._begins[first])
+        return {name: column[start - begin : stop - begin] for name, column in rows.items()}
+
+    def places(self, keys: Ints) -> Ints:
+        """How many rows come before each of ``keys``."""
+        found: Ints = np.searchsorted(self.part(0, len(self))[self._key], keys)
+        return found
+
+    def _bounds(self, i: int, count: int) -> tuple[int, int] | None:
+        """The first key and the last of a row group, where it has these rows alone."""
+        if self._cuts[i] != (0, count):
+            return None
+        column = self._parquet.schema_arrow.names.index(self._key)
+        statistics = self._parquet.metadata.row_group(i).column(column).statistics
+        return (statistics.min, statistics.max) if statistics is not None and statistics.has_min_max else None
+
+    def _near(self, wanted: Ints) -> list[int]:
+        """The row groups that may have keys among ``wanted``."""
+        near = np.flatnonzero(wanted.searchsorted(self._low, "left") < wanted.searchsorted(self._high, "right"))
+        return [self._groups[i] for i in near.tolist()]
+
+    def _load(self, groups: Sequence[int]) -> Iterator[Columns]:
+        """The rows of ``groups``, one after another."""
+        names = [*self._empty]
+        keys = [(self._file.path, self._file.start, i) for i in groups]
+        if self._blocks is not None:
+            self._blocks.fetch([self._span(i) for i, key in zip(groups, keys) if key not in self._decoded])
+        for i, key in zip(groups, keys):
+            rows = self._decoded.get(key)
+            if rows is None:
+                try:
+                    table = self._parquet.read_row_groups([i], columns=names, use_threads=False)
+                except (OSError, pa.ArrowInvalid) as error:
+                    raise self._unreadable(error) from error
+                first, last = self._cuts[i]
+                rows = columns_of(table.slice(first, last - first).select(names))
+                self._reads.row_groups += 1
+                if len(self._decoded) >= _MOST_DECODED:
+                    self._decoded.clear()
+                self._decoded[key] = rows
+            yield rows
+
+    def _span(self, i: int) -> tuple[int, int]:
+        """Where a row group lies in the file."""
+        group = self._parquet.metadata.row_group(i)
+        parts = [group.column(j) for j in range(group.num_columns)]
+        starts = [part.dictionary_page_offset or part.data_page_offset for part in parts]
+        return min(starts), max(start + part.total_compressed_size for start, part in zip(starts, parts))
+
+    def _unreadable(self, error: Exception) -> StoreError:
+        return StoreError(f"{self._store / self._file.path}: cannot be read ({error})", MOVED, self._store)
+
+
+def columns_of(table: pa.Table) -> Columns:
+    """Integers as int64 arrays, texts as Arrow arrays."""
+    columns: Columns = {}
+    for name in table.column_names:
+        column = table.column(name).combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
+        columns[name] = column if pa.types.is_string(column.type) else numpy_ints(column)
+    return columns
