@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from abox_ops.counting.reference import Counts
@@ -208,16 +208,22 @@ class MemoryKnowledgeBase:
         known = next((outside for _, outside in self._completions if outside.is_guessed), None)
         if less is self or known is None or abox_of(self.assertions - less.assertions).complex:
             return less
-        found = MemoryKnowledgeBase(self.source, less.assertions, self.extra, self.simplified, self.roles)
-        found._completions.append((self._completions[0][0], known.less(found.graph, found.labels)))
-        return found
+        return replace(less, _completions=[(self._completions[0][0], known.less(less.graph, less.labels))])
 
     def _less(self, insertions: ABox, deletions: ABox) -> tuple[MemoryKnowledgeBase, frozenset[Assertion]]:
         """(T, A less the deletions), and A⁺ without what is in it."""
         batch = frozenset(insertions)
         removed = (frozenset(deletions) - batch) & self.assertions
-        base = MemoryKnowledgeBase.build(self.source, self.assertions - removed) if removed else self
+        base = self._without(removed) if removed else self
         return base, batch - base.assertions
+
+    def _without(self, removed: frozenset[Assertion]) -> MemoryKnowledgeBase:
+        """This less the ``removed`` assertions. Names that nothing else mentions stay names of A. Where definitions may go with
+        them, or A contradicts itself, all is made anew."""
+        less = self.assertions - removed
+        if abox_of(removed).complex or any(map(clashes, self.labels.values())):
+            return MemoryKnowledgeBase.build(self.source, less)
+        return replace(self, assertions=less, _completions=[])
 
     def _with(self, batch: Sequence[Assertion]) -> tuple[SimplifiedTBox, list[SubClassOf | Class]]:
         """The TBox in the vocabulary of A and of ``batch``, and what of it A does not have."""

@@ -84,6 +84,33 @@ def test_what_single_elements_rest_on_stays_read(width: int, tmp_path: Path, mon
     assert_same_answer(found, ontology, theirs)
 
 
+#: What fails goes along R from the A on, as long as elements are assumed to be none of A, B and C.
+ALTERNATION = """Ontology(<urn:o> SubClassOf(<urn:A> ObjectAllValuesFrom(<urn:R> ObjectUnionOf(<urn:A> <urn:C>)))
+  SubClassOf(<urn:C> ObjectAllValuesFrom(<urn:R> ObjectUnionOf(<urn:A> <urn:B>)))
+  SubClassOf(<urn:B> ObjectAllValuesFrom(<urn:R> <urn:A>)) DisjointClasses(<urn:A> <urn:B>))"""
+
+
+@pytest.mark.parametrize("width", [4, 1 << 20])
+def test_modules_that_fail_again_and_again(width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numbering, "RANGE", width)
+    (tmp_path / "t.ofn").write_text(ALTERNATION)
+    links = "\n".join(f"<urn:x{i:02}> <urn:R> <urn:x{i + 1:02}> ." for i in range(24))
+    (tmp_path / "a.ttl").write_text(f"<urn:x00> a <urn:A> .\n{links}")
+    ontology, files = read_ontology([tmp_path / "t.ofn"]), [tmp_path / "a.ttl"]
+    made, give_up = list[int](), completion._Completing._give_up
+
+    def counted(self: Any, failed: Any) -> Any:
+        made.append(len(failed))
+        return give_up(self, failed)
+
+    monkeypatch.setattr(completion._Completing, "_give_up", counted)
+    ours, found = built(HERE, tmp_path / "spark", ontology, files, BuildSettings(width=width, reasoner="own"))
+    theirs = embedded(tmp_path / "local", ontology, files, width=width)
+    assert found.is_completed and len(made) == 4
+    assert_equal(ours, theirs.store)
+    assert_same_answer(found, ontology, theirs)
+
+
 # --- each part is needed --------------------------------------------------------------------------
 
 

@@ -202,6 +202,11 @@ def test_equal_where_counting_decides() -> None:
     assert sum(check(counting_case(seed), ["clausal"]) for seed in range(250)) > 100
 
 
+def test_names_that_only_deletions_mention_are_still_names_of_the_base() -> None:
+    """Else the in-memory engine keeps a name's negation outside where the others have no such literal."""
+    assert check(counting_case(1378), ["clausal"])
+
+
 def merge_classes(case: Case) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]] | None:
     """Merge classes after a batch, by individual that a commit looks at: as it counts them, and made anew. None where a commit
     builds all anew."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from premodels import check
 
 from shiq.clause import AtLeast, ClausalTBox, Clause
 from shiq.reasoner.hypertableau.blocking import blocked_nodes
+from shiq.reasoner.hypertableau.checks import NodeChecks
 from shiq.reasoner.hypertableau.search import Search, decide
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.own import OwnReasoner
@@ -79,6 +81,22 @@ def pigeons(n: int) -> Case:
     names = [f"A{i}" for i in range(n + 1)]
     clauses = [at_most(n, S), *(Clause((a, b)) for i, a in enumerate(names) for b in names[:i])]
     return Case(False, clauses, [[], *([a] for a in names)], [(0, S, i + 1) for i in range(n + 1)])
+
+
+@pytest.mark.parametrize("different", [(), ((5, 7),), ((5, 7), (7, 390), (5, 390))])
+def test_a_hub_is_not_counted_whole_after_each_merge(
+    different: Sequence[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, most_unequal = list[int](), NodeChecks._most_unequal
+
+    def counted(self: NodeChecks, found: list[int], size: int) -> list[int]:
+        looked.append(len(found))
+        return most_unequal(self, found, size)
+
+    monkeypatch.setattr(NodeChecks, "_most_unequal", counted)
+    hub = Case(len(different) < 3, [at_most(2, R)], [[]] * 401, [(0, R, i) for i in range(1, 401)], different=different)
+    assert (verdict_of(hub) is Verdict.CONSISTENT) == hub.consistent
+    assert sum(looked) < 20 * 400
 
 
 def test_out_of_steps_is_undetermined_and_says_so() -> None:

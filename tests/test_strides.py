@@ -71,6 +71,16 @@ def test_twin_chains_take_rounds_by_the_logarithm_of_their_length(
     assert len(rounds) <= 12 + log2(length)
 
 
+def test_a_stride_meets_a_hub(decider: Decider) -> None:
+    """Elements with many role assertions, which no walk fetches, at the end of the chains."""
+    chains = " ".join(f"ObjectPropertyAssertion(:R :{x}{i} :{x}{i + 1})" for x in "xy" for i in range(40))
+    spokes = " ".join(f"ObjectPropertyAssertion(:Q :s{i} :x30)" for i in range(600))
+    reading = parse_functional(TWINS.format(links=f"{spokes} {chains}"), "test", "t")
+    *base, line = reading.abox
+    _, pulled_in, _, _ = facts(LocalKnowledgeBase.build(reading.tbox, abox_of(base)), [line], "model", decider)
+    assert pulled_in == 82
+
+
 def disagreements(seeds: Sequence[int], decider: Decider) -> Iterator[int]:
     for seed in seeds:
         world = random_world(seed, 10)
@@ -104,7 +114,7 @@ def _asked_for_what_is_read(patch: Patch) -> Any:
 
 PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "told_N where an element is plain": (
-        stride_columns._Walk,
+        stride_columns._Outward,
         "onward",
         lambda of: lambda walk, key, is_plain: of(walk, key, not is_plain),
     ),

@@ -19,7 +19,7 @@ from abox_ops.engine import Inquiry, ModelKnowledgeBase
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
-from abox_ops.patch import effort
+from abox_ops.patch import effort, widening_columns
 from abox_ops.patch.effort import CLOSED, Effort
 from abox_ops.patch.widening_columns import EffortColumns
 from shiq.abox import abox_of
@@ -167,6 +167,39 @@ def test_another_reasoner_is_asked_in_full_alone() -> None:
     assert any("go to the reasoner own" in note for note in result.evidence.notes)
 
 
+@pytest.mark.parametrize(("kind", "count", "rounds"), [("chain", 400, 8), ("tree", 400, 5), ("ring", 400, 8), ("grid", 400, 6)])
+def test_a_certificate_takes_rounds_by_the_logarithm(kind: str, count: int, rounds: int, decider: Decider) -> None:
+    """Where what fails goes from element to element of the base itself."""
+    asked = list[int]()
+
+    def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
+        asked.extend(len(module.positive) for module in modules)
+        return decider.decide(tbox, modules)
+
+    found = links(kind, count)
+    base = LocalKnowledgeBase.build(tbox_of(LONG), abox_of([*found, ClassAssertion(A, name(0))]))
+    certificate = base.certified(Inquiry(decide))
+    assert certificate.completion.is_guessed and certificate.patched.widening.rounds <= rounds
+    assert sum(asked) <= 4 * len(found)
+
+
+def reach_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules reach beyond themselves from their first turn on."""
+    for module in (effort, widening_columns):
+        monkeypatch.setattr(module, "next_effort", lambda turns, elements, size: Effort(turns + 1, elements + size, 3))
+
+
+@pytest.mark.parametrize("is_far", [False, True])
+@pytest.mark.parametrize("kind", ["chain", "tree", "ring", "grid"])
+def test_engines_agree_on_what_becomes_plain(kind: str, is_far: bool, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+    if is_far:
+        reach_at_once(monkeypatch)
+    for count in (5, 22):
+        base = [*links(kind, count), ClassAssertion(A, name(0))]
+        both(tbox_of(LONG), base, [ClassAssertion(B, name(count // 2))], decider)
+        both(tbox_of(LONG), [], base, decider)
+
+
 # --- how small the budget is makes no difference -----------------------------------------------------
 
 
@@ -192,6 +225,15 @@ def test_verdicts_and_engines_agree_within_any_bound(
 ) -> None:
     open_all(monkeypatch)
     monkeypatch.setattr(effort, "MOST_QUESTIONS", most)
+    assert [wrong for seed in seeds if (wrong := disagreement(seed, decider))] == []
+
+
+@pytest.mark.parametrize("seeds", [range(25), pytest.param(range(25, 1000), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_verdicts_and_engines_agree_where_much_becomes_plain(
+    seeds: range, decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_all(monkeypatch)
+    reach_at_once(monkeypatch)
     assert [wrong for seed in seeds if (wrong := disagreement(seed, decider))] == []
 
 

@@ -7,6 +7,7 @@ known of them so far. It tells what it has read, so that it is certified again w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -21,8 +22,10 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools, by_distinct
 from abox_ops.modules.found_columns import AddSetColumns
 from abox_ops.patch.certificate_columns import NOTHING_TOUCHED, Certification, of_told
+from abox_ops.patch.effort import next_effort
 from abox_ops.patch.state_columns import PatchInput
-from shiq.columns.arrays import NONE, Columns, Ints, unique
+from abox_ops.patch.stride_columns import Inward
+from shiq.columns.arrays import NONE, Columns, Ints, is_in, positions, unique
 from shiq.roles import RoleBox
 
 
@@ -31,6 +34,9 @@ class KnownOfOthers(Protocol):
 
     def are_plain(self, keys: Ints) -> Bools:
         """Which of them nothing is assumed of."""
+
+    def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
+        """The turns and elements that each of them has (`abox_ops.patch.effort`)."""
 
     def labels_of(self, keys: Ints, calculus: Calculus) -> tuple[Ints, Ints]:
         """Positions in ``keys`` of those that have another label than the completed told one, and the numbers of these labels."""
@@ -54,6 +60,16 @@ class CertifiedRange:
     alone: Ints
     alone_label: Ints
     size: int
+
+
+@dataclass(frozen=True)
+class FailedModules:
+    """What modules that failed change, by key: the elements that become ``plain``; those that have another effort, with it."""
+
+    plain: Ints
+    element: Ints
+    turns: Ints
+    elements: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,16 +139,40 @@ class RangeCertifier:
         mine = flags(len(graph), own)
         return AddSetColumns(graph, own, mine, graph.label, labels, own, NONE, edges, data)
 
-    def assumed(self, elements: Ints) -> Ints:
+    def widened(self, modules: Sequence[Ints]) -> FailedModules:
+        """What ``modules`` that failed change: see `abox_ops.patch.widening_columns.WidenedState.widen`. Nothing, where
+        nothing is assumed of their elements."""
+        every = unique(np.concatenate([NONE, *modules]))
+        assumed = self._assumed(every)
+        turns, laid_out = self.known.turns_of(every)
+        inward = Inward(self._graph(), self.index.calculus, None)
+        plain, rows = [NONE], [np.zeros((3, 0), np.int64)]
+        for elements in modules:
+            guessed = elements[is_in(elements, assumed)]
+            if not len(guessed):
+                continue
+            at = positions(every, elements)
+            effort = next_effort(int(turns[at].max()), int(laid_out[at].max()), len(elements))
+            around = inward.surroundings(elements, effort)
+            near = np.array(list(around.plain), np.int64)
+            plain.append(near if effort.reach else guessed)
+            near = np.concatenate([near, np.array(list(around.rim), np.int64)])
+            rows.append(np.array([near, *(np.full(len(near), n) for n in (around.effort.turns, around.effort.elements))]))
+        return FailedModules(unique(np.concatenate(plain)), *np.concatenate(rows, axis=1))
+
+    def _assumed(self, elements: Ints) -> Ints:
         """Those of ``elements`` that are assumed to be more than they are told."""
         patch = self._patch(elements)
         patch.settle()
         more = patch.mu[patch.own] != patch.graph.label[patch.own]
         found: Ints = patch.graph.key[patch.own[more]]
-        return found[~self.known.are_plain(found)]
+        return np.sort(found[~self.known.are_plain(found)])
+
+    def _graph(self) -> Graph:
+        return Graph(alone(self.base), self.roles, self.index.equal, self.index.labels.of, self.classes)
 
     def _patch(self, elements: Ints) -> RangeCertification:
-        graph = Graph(alone(self.base), self.roles, self.index.equal, self.index.labels.of, self.classes)
+        graph = self._graph()
         own = unique(graph.locate(elements))
         graph.expand(own)
         return RangeCertification(self.index, graph, own, self.known)

@@ -19,7 +19,7 @@ from abox_ops.modules.components import KeptAssertions, modules
 from abox_ops.patch.border import Border
 from abox_ops.patch.effort import CLOSED, NO_EFFORT, Effort, turn
 from abox_ops.patch.state import PatchState
-from abox_ops.patch.stride import strides
+from abox_ops.patch.stride import strides, surroundings
 from shiq import model as owl
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
@@ -180,6 +180,16 @@ class Patch(PatchState):
             if b not in self.inside and (undecided(role, label, self.label(b)) or undecided(role.inverse, self.label(b), label))
         }
 
+    def _inner(self, a: str) -> set[str]:
+        """The elements of I that role assertions of ``a`` lead to which told⁺ leaves open."""
+        undecided, label = self._irrelevance.undecided, self._told_plus(a)
+        return {
+            b
+            for role, b in self.whole.neighbours(a)
+            if b in self.inside
+            and (undecided(role, label, self._told_plus(b)) or undecided(role.inverse, self._told_plus(b), label))
+        }
+
     # --- after a failure ---------------------------------------------------------------------------
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
@@ -189,8 +199,9 @@ class Patch(PatchState):
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
         """See `abox_ops.patch.widening.Patch`."""
         pulled: dict[str, Effort] = {}
-        for elements in map(self._elements, modules):
-            effort = turn((self.effort.get(e, NO_EFFORT) for e in elements), len(elements))
+        failed = [self._elements(module) for module in modules]
+        efforts = [turn((self.effort.get(e, NO_EFFORT) for e in elements), len(elements)) for elements in failed]
+        for elements, effort in zip(failed, efforts):
             is_closed = effort.reach == CLOSED
             guessed = self._guessed(elements)
             for e in elements:
@@ -199,6 +210,11 @@ class Patch(PatchState):
             if is_closed or not guessed:
                 for b in self._kept_out_of(elements):
                     pulled[b] = pulled.get(b, NO_EFFORT).joined(effort)
+        for elements, effort in zip(failed, efforts):
+            around = surroundings(elements, effort, self._inner)
+            self._plain.update(around.plain if effort.reach else ())
+            for e in (*around.plain, *around.rim):
+                self._raise(e, around.effort)
         self.inside |= pulled.keys()
         for b, effort in pulled.items():
             self._raise(b, effort)

@@ -7,14 +7,16 @@ leave open lead to comes in with it, as many more: so the depth doubles with eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
-from abox_ops.patch.effort import DEEP, NO_EFFORT, Effort
+from abox_ops.patch.effort import CLOSED, DEEP, NO_EFFORT, Effort
 
 E = TypeVar("E", bound=Hashable)
 
+#: Elements next to a module that failed; if there are more they do not know of it.
+WIDEST_RIM = 512
 
 #: The elements outside I that role assertions of an element lead to which labels leave open: told_N of the far end, and of the
 #: element told_N, or, where it would be plain in I, told⁺.
@@ -43,3 +45,32 @@ def _stride(begun: E, effort: Effort, onward: Onward[E]) -> dict[E, int]:
             break
         reached.update(dict.fromkeys(level, hops + 1))
     return reached
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings(Generic[E]):
+    """What a module that failed changes around it: the elements that become ``plain``, its own among them; those next to these
+    (``rim``); the ``effort`` that both have from then on."""
+
+    plain: Collection[E]
+    rim: Collection[E]
+    effort: Effort
+
+
+def surroundings(elements: Collection[E], effort: Effort, onward: Callable[[E], Iterable[E]]) -> Surroundings[E]:
+    """The surroundings of a module of ``elements`` with the ``effort`` of its turn; ``onward``: see `Onward`, within I.
+
+    Level by level as far as the effort reaches, each as a whole, at most twice the effort's elements; around a closed module the
+    first level in any case. A rim of too many elements is none.
+    """
+    reached, level = dict.fromkeys(elements), list(elements)
+    most, hops = len(elements) + 2 * effort.elements, 0
+    while level := list(dict.fromkeys(y for x in level for y in onward(x) if y not in reached)):
+        is_small = len(reached) + len(level) <= most
+        if hops >= effort.reach or not (is_small or (effort.reach == CLOSED and not hops)):
+            break
+        reached.update(dict.fromkeys(level))
+        hops += 1
+    count = effort.elements + len(reached) - len(elements)
+    rim = level if len(level) <= max(most, WIDEST_RIM) else ()
+    return Surroundings(reached, rim, Effort(effort.turns, count))

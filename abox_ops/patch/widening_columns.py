@@ -106,20 +106,35 @@ class WidenedState(PatchState):
         """See `abox_ops.patch.widening.Patch`."""
         _, out, _, codes = self._kept_out
         pulled: list[tuple[Ints, Effort]] = []
+        failed: list[tuple[Ints, Effort]] = []
         for elements in map(self._elements, modules):
             effort = self.effort.after_turn(elements)
             is_closed = effort.reach == CLOSED
             guessed = elements[self._is_guessed(elements)]
             self.effort.raise_to(elements, effort if is_closed else replace(effort, reach=0))
             self.plain[elements if is_closed else guessed] = True
+            failed.append((elements, effort))
             if is_closed or not len(guessed):
                 wanted = self._is_kept_out_of(elements)
                 self.pulled_in.note(out[wanted], codes[wanted])
                 pulled.append((out[wanted], effort))
+        self._spread(failed)
         for targets, effort in pulled:
             self.inside[targets] = True
             self.effort.raise_to(targets, effort)
             self.plain[targets[self.effort.reaches(targets)]] = True
+
+    def _spread(self, failed: Sequence[tuple[Ints, Effort]]) -> None:
+        """What modules that ``failed`` change around them (`abox_ops.patch.stride.surroundings`)."""
+        from abox_ops.patch.stride_columns import Inward
+
+        inward = Inward(self.graph, self.calculus, self.inside)
+        for elements, effort in failed:
+            around = inward.surroundings(self.graph.key[elements], effort)
+            near, rim = (self.graph.locate(np.array(list(keys), np.int64)) for keys in (around.plain, around.rim))
+            if effort.reach:
+                self.plain[self.graph.rep[near]] = True
+            self.effort.raise_to(self.graph.rep[np.concatenate([near, rim])], around.effort)
 
     def closed(self) -> int:
         """See `abox_ops.patch.widening.Patch`."""

@@ -178,16 +178,18 @@ class _Completing:
     # --- after a failure ---------------------------------------------------------------------------
 
     def _give_up(self, failed: Sequence[ModuleShape]) -> dict[int, list[Scratch]]:
-        """Makes the elements of the modules of these shapes plain; gives, by range, where those are that had a guess."""
+        """Makes the elements of the modules of these shapes plain, and those around them that modules which fail again and again
+        reach; gives, by range, where these are."""
         wanted = frozenset(shape.name for shape in failed)
         self._turn += 1
         task = partial(give_up, ranges=self.ranges, indexed=self.indexed, found=self._found, wanted=wanted, turn=self._turn)
         new: dict[int, list[Scratch]] = {}
-        for path, owners in run(self.session, task, self._everyone, "elements without a guess"):
-            if path is not None:
-                self._found = replace(self._found, plain=(*self._found.plain, path))
-                for i in owners:
-                    new.setdefault(i, []).append(path)
+        for left in run(self.session, task, self._everyone, "elements without a guess"):
+            if left is not None:
+                found = self._found
+                self._found = replace(found, plain=(*found.plain, left.plain), efforts=(*found.efforts, left.efforts))
+                for i in left.owners:
+                    new.setdefault(i, []).append(left.plain)
         return new
 
     # --- what comes of it --------------------------------------------------------------------------

@@ -29,12 +29,14 @@ from shiq.columns.arrays import NONE, Columns, Ints, array_table, come_and_go, d
 @dataclass(frozen=True)
 class FoundCompletion:
     """What ranges have found so far, as files. ``deviating``: by range, the elements with other labels than the completed told
-    ones (those ranges that have some); ``plain``: elements of which nothing is assumed; ``classes``: merge classes that have
+    ones (those ranges that have some); ``plain``: elements of which nothing is assumed; ``efforts``: what modules that
+    failed have cost (`abox_ops.patch.effort`); ``classes``: merge classes that have
     several elements, if there are any; ``is_joined``: whether there are components of more than an element's label."""
 
     ranges: Ranges
     deviating: Mapping[int, Scratch] = field(default_factory=dict)
     plain: tuple[Scratch, ...] = ()
+    efforts: tuple[Scratch, ...] = ()
     classes: Scratch | None = None
     is_joined: bool = False
 
@@ -44,6 +46,16 @@ class FoundCompletion:
         for path in self.plain:
             found |= is_in(keys, load(path)["element"])
         return found
+
+    def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
+        """See `abox_ops.patch.range_columns.KnownOfOthers`."""
+        turns, elements = np.zeros((2, len(keys)), np.int64)
+        for rows in map(load, self.efforts):
+            mine = is_in(rows["element"], keys)
+            at = positions(keys, rows["element"][mine])
+            np.maximum.at(turns, at, rows["turns"][mine])
+            np.maximum.at(elements, at, rows["elements"][mine])
+        return turns, elements
 
     def labels_of(self, keys: Ints, calculus: Calculus) -> tuple[Ints, Ints]:
         """See `abox_ops.patch.range_columns.KnownOfOthers`."""
@@ -80,6 +92,16 @@ class LeftByRange:
     has_open: bool
     kept: int
     classes: Scratch | None
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """What a range left of modules that failed: the elements that become ``plain``, which are of the ranges ``owners``, and the
+    ``efforts`` of these and others."""
+
+    plain: Scratch
+    efforts: Scratch
+    owners: Sequence[int]
 
 
 # --- the tasks ------------------------------------------------------------------------------------
@@ -177,25 +199,26 @@ def kept_elements(members: Ints, *, indexed: IndexedStore, found: FoundCompletio
 
 def give_up(
     i: int, *, ranges: Ranges, indexed: IndexedStore, found: FoundCompletion, wanted: frozenset[str | Label], turn: int
-) -> tuple[Scratch | None, Sequence[int]]:
-    """Leaves the elements of the ``wanted`` modules that are assumed to be more than they are told; where, and of which ranges
-    they are."""
+) -> GivenUp | None:
+    """Leaves what the ``wanted`` modules of range ``i`` change; None where nothing is assumed of their elements."""
     base, index, _ = indexed.opened()
-    certifier, elements = _certifier(indexed, found), [NONE]
+    certifier, modules = _certifier(indexed, found), list[Ints]()
     if any(not isinstance(name, str) for name in wanted):
         told = certifier.certified(elements_of(base, ranges, i))
         labels = index.calculus.table.labels
-        elements.append(told.alone[np.array([labels[x] in wanted for x in told.alone_label.tolist()], np.bool_)])
+        alone = told.alone[np.array([labels[x] in wanted for x in told.alone_label.tolist()], np.bool_)]
+        modules += np.split(alone, len(alone)) if len(alone) else []
     if found.is_joined:
         kept = partial(kept_elements, indexed=indexed, found=found)
         members = members_of_modules(i, ranges=ranges, build=indexed.rules.build, found=kept, wanted=wanted)
-        elements.append(index.equal.of(base.nodes_of([x for names in members for x in names])))
-    assumed = certifier.assumed(unique(np.concatenate(elements)))
-    if not len(assumed):
-        return None, ()
-    path = ranges.folder(i) / f"plain-{turn}"
-    save(path, {"element": assumed})
-    return path, unique(rank_of(assumed) // ranges.width).tolist()
+        modules += [unique(index.equal.of(base.nodes_of(names))) for names in members]
+    failed = certifier.widened(modules)
+    if not len(failed.plain):
+        return None
+    plain, efforts = (ranges.folder(i) / f"{name}-{turn}" for name in ("plain", "effort"))
+    save(plain, {"element": failed.plain})
+    save(efforts, {"element": failed.element, "turns": failed.turns, "elements": failed.elements})
+    return GivenUp(plain, efforts, unique(rank_of(failed.plain) // ranges.width).tolist())
 
 
 def write_range(i: int, *, found: FoundCompletion, place: Mapping[Label, int]) -> dict[str, DataFile]:

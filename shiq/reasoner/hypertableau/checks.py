@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from shiq.bits import bits
@@ -34,6 +35,12 @@ class NodeChecks(State):
             if len(chosen) < size and y not in chosen:
                 chosen.append(y)
         return chosen
+
+    def unequal_among(self, near: Mapping[int, int]) -> Iterator[int]:
+        """Those of ``near`` from which something is known to differ."""
+        known = self.unequal
+        fewer, other = (known, near) if len(known) < len(near) else (near, known)
+        return (y for y in fewer if y in other and known[y])
 
     def _count_rest(self, rule: Rule, x: int, chosen: tuple[int, ...] | list[int]) -> int:
         """What a match of a ≤n rule at x with these branches rests on, with the denials and inequalities used."""
