@@ -16,7 +16,7 @@ from premodels import check
 
 import shiq.reasoner.hypertableau.tables as tables_module
 from shiq.clause import ClausalTBox
-from shiq.reasoner.hypertableau import rules
+from shiq.reasoner.hypertableau import checks
 from shiq.reasoner.hypertableau.search import SearchOutcome, decide
 from shiq.reasoner.hypertableau.tables import Tables, WideRule
 from shiq.reasoner.protocol import Module
@@ -57,7 +57,7 @@ def test_verdicts_have_grounds(profile: str) -> None:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_verdicts_have_grounds_where_neighbours_are_many(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "MANY_NEIGHBOURS", 1)
+    monkeypatch.setattr(checks, "MANY_NEIGHBOURS", 1)
     assert not compare(profile, range(100))["undetermined"] > 2
 
 

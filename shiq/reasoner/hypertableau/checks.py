@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import combinations
+from itertools import combinations, islice
 
 from shiq.bits import bits
 from shiq.reasoner.hypertableau.data import DataStatement
 from shiq.reasoner.hypertableau.state import State, TableauClash
 from shiq.reasoner.hypertableau.tables import Rule
+
+
+#: Neighbours of a node from which on bounds look at a few that they count.
+MANY_NEIGHBOURS = 64
 
 
 class NodeChecks(State):
@@ -36,11 +39,19 @@ class NodeChecks(State):
                 chosen.append(y)
         return chosen
 
-    def unequal_among(self, near: Mapping[int, int]) -> Iterator[int]:
-        """Those of ``near`` from which something is known to differ."""
+    def _counted_by(self, rule: Rule, x: int, *, every: bool) -> list[int]:
+        """The neighbours of x that a ≤n ``rule`` counts; of many, unless ``every`` one is wanted, more than n if there are so many.
+
+        Any of them do then, unequal ones best: to look at all after each merge would cost their square.
+        """
+        near, bit, filler, pos = self.near[x], rule.role_bit, rule.branch_body, self.pos
+        found = (y for y, roles in near.items() if roles & bit and not filler & ~pos[y])
+        if every or len(near) <= MANY_NEIGHBOURS:
+            return list(found)
         known = self.unequal
         fewer, other = (known, near) if len(known) < len(near) else (near, known)
-        return (y for y in fewer if y in other and known[y])
+        unequal = (y for y in fewer if y in other and known[y] and near[y] & bit and not filler & ~pos[y])
+        return list(dict.fromkeys((*islice(unequal, MANY_NEIGHBOURS), *islice(found, rule.at_most + 1))))
 
     def _count_rest(self, rule: Rule, x: int, chosen: tuple[int, ...] | list[int]) -> int:
         """What a match of a ≤n rule at x with these branches rests on, with the denials and inequalities used."""

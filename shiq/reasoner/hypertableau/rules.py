@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from heapq import heappush
-from itertools import combinations, islice
+from itertools import combinations
 from typing import TypeAlias
 
 from shiq.bits import bits
@@ -21,9 +21,6 @@ ADD, MERGE = 0, 1
 
 #: Kinds of alternatives in the order of choice: a limit on data brings nothing new, a name may bring needs.
 LIMIT_KIND, NAME_KIND, DATA_KIND, MERGE_KIND, NEED_KIND = range(5)
-
-#: Neighbours from which on a bound takes a few that it counts.
-MANY_NEIGHBOURS = 64
 
 #: Steps between two looks at the clock.
 CLOCK_STEPS = 512
@@ -237,16 +234,8 @@ class Saturation(NodeChecks):
 
     def _at_most(self, rule: Rule, x: int) -> list[Alternative] | None:
         """≤n R.C at x, its body holding: more than n neighbours are merged if there is no other way; else the disjuncts."""
-        bit, filler, pos, n = rule.role_bit, rule.branch_body, self.pos, rule.at_most
-        live = rule.head & ~self.neg[x]
-        near = self.near[x]
-        matching = (y for y, roles in near.items() if roles & bit and not filler & ~pos[y])
-        if len(near) <= MANY_NEIGHBOURS or (n == 1 and not live):
-            found = list(matching)
-        else:
-            # Any few of many do: to look at all of them after each merge would cost their square. Unequal ones are best.
-            unequal = islice((y for y in self.unequal_among(near) if near[y] & bit and not filler & ~pos[y]), MANY_NEIGHBOURS)
-            found = list(dict.fromkeys((*unequal, *islice(matching, n + 1))))
+        n, live = rule.at_most, rule.head & ~self.neg[x]
+        found = self._counted_by(rule, x, every=n == 1 and not live)
         if len(found) <= n:
             return None
         if n == 1 and not live:
