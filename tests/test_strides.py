@@ -114,7 +114,7 @@ def _asked_for_what_is_read(patch: Patch) -> Any:
 
 PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "told_N where an element is plain": (
-        stride_columns._Outward,
+        stride_columns._OuterEdges,
         "onward",
         lambda of: lambda walk, key, is_plain: of(walk, key, not is_plain),
     ),

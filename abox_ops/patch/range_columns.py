@@ -24,7 +24,7 @@ from abox_ops.modules.found_columns import AddSetColumns
 from abox_ops.patch.certificate_columns import NOTHING_TOUCHED, Certification, of_told
 from abox_ops.patch.effort import next_effort
 from abox_ops.patch.state_columns import PatchInput
-from abox_ops.patch.stride_columns import Inward
+from abox_ops.patch.stride_columns import InnerEdges
 from shiq.columns.arrays import NONE, Columns, Ints, is_in, positions, unique
 from shiq.roles import RoleBox
 
@@ -139,13 +139,13 @@ class RangeCertifier:
         mine = flags(len(graph), own)
         return AddSetColumns(graph, own, mine, graph.label, labels, own, NONE, edges, data)
 
-    def widened(self, modules: Sequence[Ints]) -> FailedModules:
+    def widen(self, modules: Sequence[Ints]) -> FailedModules:
         """What ``modules`` that failed change: see `abox_ops.patch.widening_columns.WidenedState.widen`. Nothing, where
         nothing is assumed of their elements."""
         every = unique(np.concatenate([NONE, *modules]))
         assumed = self._assumed(every)
         turns, laid_out = self.known.turns_of(every)
-        inward = Inward(self._graph(), self.index.calculus, None)
+        inner = InnerEdges(self._graph(), self.index.calculus, None)
         plain, rows = [NONE], [np.zeros((3, 0), np.int64)]
         for elements in modules:
             guessed = elements[is_in(elements, assumed)]
@@ -153,7 +153,7 @@ class RangeCertifier:
                 continue
             at = positions(every, elements)
             effort = next_effort(int(turns[at].max()), int(laid_out[at].max()), len(elements))
-            around = inward.surroundings(elements, effort)
+            around = inner.surroundings(elements, effort)
             near = np.array(list(around.plain), np.int64)
             plain.append(near if effort.reach else guessed)
             near = np.concatenate([near, np.array(list(around.rim), np.int64)])

@@ -7,7 +7,7 @@ for the modules and, where one fails, takes assumptions back and pulls in the el
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from abox_ops.counting.reference import Counts
@@ -180,16 +180,6 @@ class Patch(PatchState):
             if b not in self.inside and (undecided(role, label, self.label(b)) or undecided(role.inverse, self.label(b), label))
         }
 
-    def _inner(self, a: str) -> set[str]:
-        """The elements of I that role assertions of ``a`` lead to which told⁺ leaves open."""
-        undecided, label = self._irrelevance.undecided, self._told_plus(a)
-        return {
-            b
-            for role, b in self.whole.neighbours(a)
-            if b in self.inside
-            and (undecided(role, label, self._told_plus(b)) or undecided(role.inverse, self._told_plus(b), label))
-        }
-
     # --- after a failure ---------------------------------------------------------------------------
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
@@ -218,17 +208,6 @@ class Patch(PatchState):
         self.inside |= pulled.keys()
         for b, effort in pulled.items():
             self._raise(b, effort)
-
-    def _elements(self, individuals: Iterable[str]) -> set[str]:
-        return {self.whole.elements.find(i) for i in individuals}
-
-    def _guessed(self, elements: set[str]) -> set[str]:
-        """Those of which more is assumed than told."""
-        return {e for e in elements & self.inside - self._plain if self._assumed[e] != self._told_plus(e)}
-
-    def _kept_out_of(self, elements: set[str]) -> set[str]:
-        """What residuals of theirs kept out."""
-        return {b for e in elements for b in self.kept_out.get(e, ())} - self.inside
 
     # --- A_add -------------------------------------------------------------------------------------
 

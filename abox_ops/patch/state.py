@@ -228,3 +228,24 @@ class PatchState:
     def _may_share(self, element: str) -> bool:
         is_joined = len(self.whole.elements.members(element)) > 1 and self.told.is_fresh_or_joined(element)
         return is_joined or len(self._class(element)) > 1
+
+    def _inner(self, a: str) -> set[str]:
+        """The elements of I that role assertions of ``a`` lead to which told⁺ leaves open."""
+        undecided, label = self._irrelevance.undecided, self._told_plus(a)
+        return {
+            b
+            for role, b in self.whole.neighbours(a)
+            if b in self.inside
+            and (undecided(role, label, self._told_plus(b)) or undecided(role.inverse, self._told_plus(b), label))
+        }
+
+    def _elements(self, individuals: Iterable[str]) -> set[str]:
+        return {self.whole.elements.find(i) for i in individuals}
+
+    def _guessed(self, elements: set[str]) -> set[str]:
+        """Those of which more is assumed than told."""
+        return {e for e in elements & self.inside - self._plain if self._assumed[e] != self._told_plus(e)}
+
+    def _kept_out_of(self, elements: set[str]) -> set[str]:
+        """What residuals of theirs kept out."""
+        return {b for e in elements for b in self.kept_out.get(e, ())} - self.inside

@@ -48,8 +48,8 @@ def _stride(begun: E, effort: Effort, onward: Onward[E]) -> dict[E, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings(Generic[E]):
-    """What a module that failed changes around it: the elements that become ``plain``, its own among them; those next to these
+class ModuleSurroundings(Generic[E]):
+    """Changes around a module that failed: the elements that become ``plain``, its own among them; those next to these
     (``rim``); the ``effort`` that both have from then on."""
 
     plain: Collection[E]
@@ -57,7 +57,7 @@ class Surroundings(Generic[E]):
     effort: Effort
 
 
-def surroundings(elements: Collection[E], effort: Effort, onward: Callable[[E], Iterable[E]]) -> Surroundings[E]:
+def surroundings(elements: Collection[E], effort: Effort, onward: Callable[[E], Iterable[E]]) -> ModuleSurroundings[E]:
     """The surroundings of a module of ``elements`` with the ``effort`` of its turn; ``onward``: see `Onward`, within I.
 
     Level by level as far as the effort reaches, each as a whole, at most twice the effort's elements; around a closed module the
@@ -73,4 +73,4 @@ def surroundings(elements: Collection[E], effort: Effort, onward: Callable[[E], 
         hops += 1
     count = effort.elements + len(reached) - len(elements)
     rim = level if len(level) <= max(most, WIDEST_RIM) else ()
-    return Surroundings(reached, rim, Effort(effort.turns, count))
+    return ModuleSurroundings(reached, rim, Effort(effort.turns, count))

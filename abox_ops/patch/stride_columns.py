@@ -10,7 +10,7 @@ from abox_ops.elements.columns import Graph, flags
 from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from abox_ops.patch.effort import Effort
-from abox_ops.patch.stride import Surroundings, strides, surroundings
+from abox_ops.patch.stride import ModuleSurroundings, strides, surroundings
 from abox_ops.patch.widening_columns import WidenedState
 from abox_ops.told.region import CertifiedLabels, HalfEdge, Region
 from shiq.columns.arrays import NONE, Ints
@@ -18,7 +18,7 @@ from shiq.columns.arrays import NONE, Ints
 
 def stride(state: WidenedState, begun: Mapping[int, Effort]) -> Ints:
     """Raises the efforts of what comes in with ``begun``, elements outside I by number; gives these elements."""
-    graph, walk = state.graph, _Outward(state)
+    graph, walk = state.graph, _OuterEdges(state)
     codes = state.pulled_in.codes(graph)
     found: list[Ints] = [np.array(list(begun), np.int64)]
     for number, effort in begun.items():
@@ -66,7 +66,7 @@ class _OpenEdges:
         return found
 
 
-class _Outward(_OpenEdges):
+class _OuterEdges(_OpenEdges):
     """Those that lead out of I."""
 
     def __init__(self, state: WidenedState) -> None:
@@ -79,14 +79,14 @@ class _Outward(_OpenEdges):
         return (b for b in found if not self.is_inside(b))
 
 
-class Inward(_OpenEdges):
+class InnerEdges(_OpenEdges):
     """Those within I that told⁺ leaves open; of a range all elements are in I."""
 
     def __init__(self, graph: Graph, calculus: Calculus, inside: Bools | None) -> None:
         super().__init__(graph, calculus, flags(0, NONE) if inside is None else inside)
         self._is_everyone = inside is None
 
-    def surroundings(self, keys: Ints, effort: Effort) -> Surroundings[int]:
+    def surroundings(self, keys: Ints, effort: Effort) -> ModuleSurroundings[int]:
         """See `abox_ops.patch.stride.surroundings`; elements by their keys."""
         return surroundings(keys.tolist(), effort, self._onward)
 

@@ -126,11 +126,11 @@ class WidenedState(PatchState):
 
     def _spread(self, failed: Sequence[tuple[Ints, Effort]]) -> None:
         """What modules that ``failed`` change around them (`abox_ops.patch.stride.surroundings`)."""
-        from abox_ops.patch.stride_columns import Inward
+        from abox_ops.patch.stride_columns import InnerEdges
 
-        inward = Inward(self.graph, self.calculus, self.inside)
+        inner = InnerEdges(self.graph, self.calculus, self.inside)
         for elements, effort in failed:
-            around = inward.surroundings(self.graph.key[elements], effort)
+            around = inner.surroundings(self.graph.key[elements], effort)
             near, rim = (self.graph.locate(np.array(list(keys), np.int64)) for keys in (around.plain, around.rim))
             if effort.reach:
                 self.plain[self.graph.rep[near]] = True

@@ -95,8 +95,8 @@ class LeftByRange:
 
 
 @dataclass(frozen=True)
-class GivenUp:
-    """What a range left of modules that failed: the elements that become ``plain``, which are of the ranges ``owners``, and the
+class FailureRecord:
+    """Files that a range left of modules that failed: the elements that become ``plain``, which are of the ranges ``owners``, and the
     ``efforts`` of these and others."""
 
     plain: Scratch
@@ -199,7 +199,7 @@ def kept_elements(members: Ints, *, indexed: IndexedStore, found: FoundCompletio
 
 def give_up(
     i: int, *, ranges: Ranges, indexed: IndexedStore, found: FoundCompletion, wanted: frozenset[str | Label], turn: int
-) -> GivenUp | None:
+) -> FailureRecord | None:
     """Leaves what the ``wanted`` modules of range ``i`` change; None where nothing is assumed of their elements."""
     base, index, _ = indexed.opened()
     certifier, modules = _certifier(indexed, found), list[Ints]()
@@ -212,13 +212,13 @@ def give_up(
         kept = partial(kept_elements, indexed=indexed, found=found)
         members = members_of_modules(i, ranges=ranges, build=indexed.rules.build, found=kept, wanted=wanted)
         modules += [unique(index.equal.of(base.nodes_of(names))) for names in members]
-    failed = certifier.widened(modules)
+    failed = certifier.widen(modules)
     if not len(failed.plain):
         return None
     plain, efforts = (ranges.folder(i) / f"{name}-{turn}" for name in ("plain", "effort"))
     save(plain, {"element": failed.plain})
     save(efforts, {"element": failed.element, "turns": failed.turns, "elements": failed.elements})
-    return GivenUp(plain, efforts, unique(rank_of(failed.plain) // ranges.width).tolist())
+    return FailureRecord(plain, efforts, unique(rank_of(failed.plain) // ranges.width).tolist())
 
 
 def write_range(i: int, *, found: FoundCompletion, place: Mapping[Label, int]) -> dict[str, DataFile]:

@@ -9,7 +9,6 @@ from shiq.reasoner.hypertableau.data import DataStatement
 from shiq.reasoner.hypertableau.state import State, TableauClash
 from shiq.reasoner.hypertableau.tables import Rule
 
-
 #: Neighbours of a node from which on bounds look at a few that they count.
 MANY_NEIGHBOURS = 64
 
@@ -39,8 +38,8 @@ class NodeChecks(State):
                 chosen.append(y)
         return chosen
 
-    def _counted_by(self, rule: Rule, x: int, *, every: bool) -> list[int]:
-        """The neighbours of x that a ≤n ``rule`` counts; of many, unless ``every`` one is wanted, more than n if there are so many.
+    def _countable_neighbours(self, rule: Rule, x: int, *, every: bool) -> list[int]:
+        """The neighbours of x that a ≤n ``rule`` counts; of many only a few more than n, unless ``every`` one is wanted.
 
         Any of them do then, unequal ones best: to look at all after each merge would cost their square.
         """

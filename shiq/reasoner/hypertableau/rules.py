@@ -235,7 +235,7 @@ class Saturation(NodeChecks):
     def _at_most(self, rule: Rule, x: int) -> list[Alternative] | None:
         """≤n R.C at x, its body holding: more than n neighbours are merged if there is no other way; else the disjuncts."""
         n, live = rule.at_most, rule.head & ~self.neg[x]
-        found = self._counted_by(rule, x, every=n == 1 and not live)
+        found = self._countable_neighbours(rule, x, every=n == 1 and not live)
         if len(found) <= n:
             return None
         if n == 1 and not live:
