@@ -129,6 +129,11 @@ class TableSource:
         """Whether its rows are triples in N-Triples terms."""
         return self.mapping is None and not self.bare
 
+    @property
+    def is_read_row_by_row(self) -> bool:
+        """Whether what a row says follows from that row alone: a triple, or what a mapping without joins makes of it."""
+        return self.is_plain if self.mapping is None else self.mapping.is_without_joins
+
     def open(self) -> BinaryIO:
         """The bytes of a table that is a text file, unpacked. Raises: InputError."""
         source = _opened(self.name, self.value)

@@ -113,7 +113,9 @@ def test_what_cannot_be_gated_is_refused_with_a_remedy(spark: SparkSession, kg: 
     assert check(taken.withColumnRenamed("s", "x"), kg, columns={"s": "x"}, engine="local").verdict is shiq.Verdict.CONSISTENT
 
 
-def test_a_mapping_says_what_columns_mean_and_rows_go_whole(spark: SparkSession, kg: Path) -> None:
+def test_a_mapping_says_what_columns_mean_and_rows_go_whole(
+    spark: SparkSession, kg: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mapping = kg.parent / "m.yml"
     mapping.write_text(
         'prefixes: {u: "urn:"}\nmappings:\n  m:\n    sources: [rows.csv~csv]\n    s: u:$(name)\n'
@@ -126,6 +128,11 @@ def test_a_mapping_says_what_columns_mean_and_rows_go_whole(spark: SparkSession,
         assert [row[0] for row in rows(accepted)] == [2, 3] and [row[0] for row in rows(quarantine)] == [1]
     with shiq.open_store(kg) as session:
         assert len(session) == 3
+    # Executors read it, not this process.
+    monkeypatch.setattr("shiq.rml.tables.read_mapped", None)
+    found = check(batch, kg, mapping=mapping)
+    assert found.verdict is shiq.Verdict.INCONSISTENT and found.conflicts[0].places[0][0].column == "name"
+    monkeypatch.undo()
     made = index(batch.where("id = 2"), kg.parent / "t.ofn", kg.parent / "made", mapping=mapping, engine="local")
     assert made.verdict is shiq.Verdict.CONSISTENT
 

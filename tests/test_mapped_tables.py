@@ -7,9 +7,12 @@ import io
 import json
 import random
 import tracemalloc
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,8 @@ from shiq import check_insertions, open_store
 from shiq.check import certify, index
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.rdf import text_tables
+from shiq.rdf.parts import part_of
+from shiq.rdf.ranges import is_cut, table_ranges
 from shiq.rdf.statements import read_statements
 from shiq.rdf.triples import Rejects, Triples
 from shiq.rml import tables
@@ -30,7 +35,7 @@ from shiq.rml.compiled import MappingProgram, rows_of, value_of
 from shiq.rml.inputs import mapped_sources
 from shiq.rml.model import LogicalSource, TermMap, TriplesMap
 from shiq.rml.reader import read_mapping
-from shiq.rml.tables import read_mapped, row_blocks
+from shiq.rml.tables import columns_wanted, read_mapped, row_blocks
 from shiq.sources import TableKind, TableSource
 from shiq.verdict import Leftover, Verdict
 from tests.command_line import shiq
@@ -214,6 +219,36 @@ def test_random_tables_say_what_they_say_row_by_row(tmp_path: Path, seed: int) -
         expected = slow_lines(mapping, {"rows.csv": filled})
         found, left = lines_of(tmp_path / "rows.jsonl", mapping)
         assert found == expected and {x.kind for x in left} <= {"no-partner", "no-value"}
+
+
+def test_parts_that_tasks_read_say_what_the_table_says(tmp_path: Path) -> None:
+    """Row groups of a file, and batches of a DataFrame, each by itself; not where rows are joined."""
+    from jobs.spark.reading import bytes_of, part_in, read_frame
+
+    (tmp_path / "rooms.csv").write_text(ROOMS)
+    rng, seen = random.Random("parts"), 0
+    for _ in range(60):
+        (tmp_path / "m.ttl").write_text(random_mapping(rng).replace("xsd:decimal", "xsd:integer"))
+        table = table_of(random_rows(rng))
+        pq.write_table(table, tmp_path / "rows.parquet", row_group_size=3)
+        (source,) = mapped_sources([tmp_path / "rows.parquet"], tmp_path / "m.ttl")
+        assert isinstance(source, TableSource) and source.mapping
+        assert is_cut(source) == source.is_read_row_by_row == source.mapping.is_without_joins
+        if not is_cut(source):
+            continue
+        ranges, _ = table_ranges(source, "", 2)
+        parts = [part_in(bytes_of(part_of(each.parse()))) for each in ranges]
+        whole, (statements, left) = read_statements(source), read_statements(replace(source, parts=partial(iter, parts)))
+        assert Counter(statements) == Counter(whole[0]) and Counter(left) == Counter(whole[1])
+        seen += bool(left) and len(parts) > 1
+        columns = columns_wanted(source.mapping.maps)
+        batches = table.select(columns).to_batches(2)
+        sent = read_frame(iter(batches), 0, source.name, source.mapping.without_tables())
+        parts = [part_in(body) for batch in sent for body in batch.column(4).to_pylist()]
+        statements, left = read_statements(replace(source, parts=partial(iter, parts)))
+        assert Counter(statements) == Counter(replace(x, line=0) for x in whole[0])
+        assert Counter(x.message for x in left) == Counter(x.message for x in whole[1])
+    assert seen > 5
 
 
 def test_the_comparison_sees_a_cell_that_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

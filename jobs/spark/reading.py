@@ -35,9 +35,10 @@ from shiq.formats import Format
 from shiq.rdf.lines import read_lines
 from shiq.rdf.parts import ParsedPart, part_of
 from shiq.rdf.ranges import ParsedRange, Range, byte_ranges, is_cut, table_ranges
-from shiq.rdf.table_terms import COLUMNS
+from shiq.rdf.table_terms import COLUMNS, values_of
 from shiq.rdf.tables import check_columns, read_rows
 from shiq.remote.place import is_address
+from shiq.rml.tables import RowBlock, TableMapping, columns_wanted, read_blocks
 from shiq.sources import FileSource, TableKind, TableSource, source_of
 
 #: Bytes of lines that make one part.
@@ -76,9 +77,10 @@ class SparkReading:
     def _source(self, value: object, number: int) -> object:
         known = source_of(value)
         parts = partial(self.parts, number)
-        if isinstance(known, TableSource) and known.kind is TableKind.SPARK and known.is_plain:
-            task = partial(read_frame, number=number, source=known.name)
-            self._frames.append(triples_of(known).mapInArrow(task, DDL))
+        if isinstance(known, TableSource) and known.kind is TableKind.SPARK and known.is_read_row_by_row:
+            mapping = known.mapping and known.mapping.without_tables()
+            task = partial(read_frame, number=number, source=known.name, mapping=mapping)
+            self._frames.append(_columns_read(known).mapInArrow(task, DDL))
             return replace(known, parts=parts)
         if not is_cut(known) or not self._is_shared(known):
             return value
@@ -171,6 +173,16 @@ def triples_of(source: TableSource) -> DataFrame:
     return frame.select(*((F.col(c) if c in frame.columns else F.lit(None)).cast("string").alias(c) for c in COLUMNS))
 
 
+def _columns_read(source: TableSource) -> DataFrame:
+    """The columns of a DataFrame that make its triples. Raises: InputError."""
+    if source.mapping is None:
+        return triples_of(source)
+    wanted = columns_wanted(source.mapping.maps)
+    frame: DataFrame = source.value
+    check_columns(source.name, frame.columns, wanted=wanted)
+    return frame.select(*(frame[f"`{column}`"] for column in wanted))
+
+
 def is_read_by_spark(source: FileSource) -> bool:
     """Whether Spark's reader of lines gives all lines of ``source``: not where it passes names over, takes them for patterns, or
     unpacks without the bounds that shiq has."""
@@ -253,14 +265,20 @@ def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) ->
             yield row_of(source, at, 0, part)
 
 
-def read_frame(batches: Batches, number: int, source: str) -> Batches:
-    """The parts of the rows of a DataFrame with the columns `COLUMNS`; where they stand in it cannot be said."""
+def read_frame(batches: Batches, number: int, source: str, mapping: TableMapping | None = None) -> Batches:
+    """The parts of the rows of a DataFrame with the columns `COLUMNS`, or those of a ``mapping`` without joins; where they stand
+    in it cannot be said."""
     spare_imports()
     context = TaskContext.get()
     at = 0 if context is None else context.partitionId()
     found, i = ParsedRange.of(source), 0
     for batch in batches:
-        read_rows([values.to_pylist() for values in batch.columns], 0, found.triples, "", found.rejects)
+        rows = [values_of(values) for values in batch.columns]
+        if mapping is None:
+            read_rows(rows, 0, found.triples, "", found.rejects)
+        else:
+            block = RowBlock(range(1, batch.num_rows + 1), dict(zip(batch.schema.names, rows)))
+            read_blocks(source, mapping, [block], found.triples, "", found.rejects)
         if len(found.triples) + found.rejects.total >= PART_ROWS:
             yield row_of(number, at, i, _without_lines(part_of(found)))
             found, i = ParsedRange.of(source), i + 1

@@ -25,7 +25,7 @@ Ids = npt.NDArray[np.int32]
 class ParsedPart:
     """A parsed range, ready to be sent. ``iris``, ``blank`` (labels, without a scope) and ``literals`` are its terms, numbered in
     that order by the columns; ``rejected``: the lines that are no triples, of which ``unsure`` do not even look like one;
-    ``error``: why the source cannot be used at all, and what to do."""
+    ``marks``: see `Triples.column_marks`; ``error``: why the source cannot be used at all, and what to do."""
 
     lines: int = 0
     iris: list[str] = field(default_factory=list)
@@ -35,6 +35,7 @@ class ParsedPart:
     keys: dict[int, str] = field(default_factory=dict)
     rejected: list[tuple[str, int, str, str]] = field(default_factory=list)
     unsure: int = 0
+    marks: list[tuple[int, str]] = field(default_factory=list)
     error: tuple[str, str] | None = None
 
 
@@ -62,6 +63,7 @@ def part_of(parsed: ParsedRange) -> ParsedPart:
         triples.keys,
         [(x.message, x.line, x.text, x.hint) for x in rejects.whole] if rejects.total else [],
         rejects.unsure,
+        triples.column_marks,
     )
 
 
@@ -103,4 +105,5 @@ def _add(part: ParsedPart, triples: Triples, scope: str, before: int) -> None:
         ids.frombytes(number[np.frombuffer(own, np.int32)].tobytes())
     line = np.frombuffer(lines, np.uint32)
     triples.line.frombytes(np.where(line > 0, line + np.uint32(before), line).astype(np.uint32).tobytes())
+    triples.add_column_marks(begun, part.marks)
     triples.keys.update((begun + row, key) for row, key in part.keys.items())

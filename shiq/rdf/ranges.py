@@ -10,9 +10,10 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from shiq.errors import InputError
 from shiq.formats import LINE_FORMATS, Format
@@ -24,6 +25,9 @@ from shiq.rdf.triples import Rejects, Triples
 from shiq.remote.place import is_address
 from shiq.sources import FileSource, TableKind, TableSource, path_of
 from shiq.verdict import Leftover
+
+if TYPE_CHECKING:
+    from shiq.rml.tables import RowBlock, TableMapping
 
 _STEP = 1 << 20
 _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
@@ -137,20 +141,40 @@ class _Part:
 
 @dataclass(frozen=True)
 class TableRange:
-    """Row groups of a table of files, one after the other (file, number in it): its lines are their rows."""
+    """Row groups of a table of files, one after the other (file, number in it): its lines are their rows. ``mapping``: what
+    these say, without joins, where they are no triples."""
 
     source: str
     scope: str
     groups: tuple[tuple[TableFile, int], ...]
+    mapping: TableMapping | None = None
 
     def parse(self) -> ParsedRange:
         """Raises: InputError."""
         parsed = ParsedRange.of(self.source)
+        if self.mapping is not None:
+            # Loaded where a mapping says what rows mean.
+            from shiq.rml.tables import read_blocks
+
+            read_blocks(self.source, self.mapping, self._blocks(parsed), parsed.triples, self.scope, parsed.rejects)
+            return parsed
         for file, group in self.groups:
             for rows in rows_of(self.source, file, (group,), COLUMNS):
                 read_rows(rows, parsed.lines, parsed.triples, self.scope, parsed.rejects)
                 parsed.lines += len(rows[0])
         return parsed
+
+    def _blocks(self, parsed: ParsedRange) -> Iterator[RowBlock]:
+        """The rows, counted in ``parsed``."""
+        from shiq.rml.tables import RowBlock, columns_wanted
+
+        assert self.mapping is not None
+        wanted = columns_wanted(self.mapping.maps)
+        for file, group in self.groups:
+            for rows in rows_of(self.source, file, (group,), wanted):
+                count = len(rows[0]) if rows else 0
+                begun, parsed.lines = parsed.lines, parsed.lines + count
+                yield RowBlock(range(begun + 1, begun + count + 1), dict(zip(wanted, rows)))
 
 
 def table_ranges(source: TableSource, scope: str, width: int) -> tuple[list[TableRange], tuple[Leftover, ...]]:
@@ -158,16 +182,22 @@ def table_ranges(source: TableSource, scope: str, width: int) -> tuple[list[Tabl
 
     Raises: InputError for a table without s, p and o, or that cannot be read.
     """
-    files, passed_over = table_files(source)
+    wanted: Sequence[str] = COLUMNS
+    mapping = source.mapping
+    if mapping is not None:
+        from shiq.rml.tables import columns_wanted
+
+        wanted, mapping = columns_wanted(mapping.maps), mapping.without_tables()
+    files, passed_over = table_files(source, wanted)
     ranges: list[list[tuple[TableFile, int]]] = []
     full = width
-    for file, group, rows in row_groups(source.name, files):
+    for file, group, rows in row_groups(source.name, files, wanted):
         if full >= width:
             ranges.append([])
             full = 0
         ranges[-1].append((file, group))
         full += rows
-    return [TableRange(source.name, scope, tuple(groups)) for groups in ranges], passed_over
+    return [TableRange(source.name, scope, tuple(groups), mapping) for groups in ranges], passed_over
 
 
 #: What one task reads.
@@ -175,7 +205,7 @@ Range = ByteRange | TableRange
 
 
 def is_cut(source: object) -> bool:
-    """Whether ``source`` can be read in ranges: a file of lines, or a table of files."""
+    """Whether ``source`` can be read in ranges: a file of lines, or a table of files that is read row by row."""
     if isinstance(source, TableSource):
-        return source.kind in (TableKind.PARQUET, TableKind.DELTA) and source.is_plain
+        return source.kind in (TableKind.PARQUET, TableKind.DELTA) and source.is_read_row_by_row
     return isinstance(source, FileSource) and source.format in LINE_FORMATS and source.content is None

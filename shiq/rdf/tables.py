@@ -38,6 +38,11 @@ def read_table(
 
     Raises: InputError for a table without s, p and o, or that cannot be read; OperationalError where Spark fails to.
     """
+    if source.parts is not None:
+        from shiq.rdf.parts import read_parts
+
+        read_parts(source.parts(), triples, scope, rejects, progress)
+        return table_files(source)[1]
     if source.mapping is not None:
         # Loaded where a mapping says what rows mean.
         from shiq.rml.tables import read_mapped
@@ -45,11 +50,6 @@ def read_table(
         return read_mapped(source, triples, scope, rejects, progress)
     begun = len(triples)
     files, passed_over = table_files(source)
-    if source.parts is not None:
-        from shiq.rdf.parts import read_parts
-
-        read_parts(source.parts(), triples, scope, rejects, progress)
-        return passed_over
     for numbers, rows in table_rows(source, files, COLUMNS, rejects):
         read_rows(bare_rows(rows) if source.bare else rows, 0, triples, scope, rejects, numbers)
         if progress is not None:

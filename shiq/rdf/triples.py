@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import Any, TypeAlias
@@ -90,6 +90,15 @@ class Triples:
         """What follows was read in the columns ``names`` of a table, "" for anything else."""
         if (self._columns[-1][1] if self._columns else "") != names:
             self._columns.append((len(self), names))
+
+    @property
+    def column_marks(self) -> list[tuple[int, str]]:
+        """Where rows begin that were read in other columns than those before, and these."""
+        return self._columns
+
+    def add_column_marks(self, begun: int, marks: Iterable[tuple[int, str]]) -> None:
+        """Note the ``marks`` of rows that stand from ``begun`` on."""
+        self._columns += ((begun + row, names) for row, names in marks)
 
     def columns_of(self, row: int) -> str:
         """The columns of a table that a row was read in; "" for anything else."""

@@ -6,8 +6,8 @@ says the same one by one, and is compared with this in the tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
 from typing import Any, Final, TypeAlias
@@ -45,6 +45,15 @@ class TableMapping:
     every: Mapping[str, TriplesMap]
     tables: Mapping[str, TableSource]
     inputs: frozenset[str] = frozenset()
+
+    @property
+    def is_without_joins(self) -> bool:
+        """Whether no row is joined with rows of a table."""
+        return not any(isinstance(value, MappingJoin) and value.conditions for m in self.maps for _, value in m.said)
+
+    def without_tables(self) -> TableMapping:
+        """The same, of a mapping without joins, without the tables that stand for sources."""
+        return replace(self, tables={})
 
 
 @dataclass(frozen=True)
@@ -154,6 +163,16 @@ def read_mapped(
             progress(source.name, len(triples) - begun)
     triples.begin_columns("")
     return (*table_files(source)[1], *reader.leftovers())
+
+
+def read_blocks(
+    name: str, mapping: TableMapping, blocks: Iterable[RowBlock], triples: Triples, scope: str, rejects: Rejects
+) -> None:
+    """Reads some rows of the table ``name`` into ``triples`` by a mapping without joins."""
+    reader = _MappedReader(TableSource(name, TableKind.ARROW, None), mapping, triples, scope, rejects)
+    for block in blocks:
+        reader.read(block)
+    triples.begin_columns("")
 
 
 class _MappedReader:
