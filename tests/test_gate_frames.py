@@ -131,7 +131,7 @@ def test_a_mapping_says_what_columns_mean_and_rows_go_whole(
     # Executors read it, not this process.
     monkeypatch.setattr("shiq.rml.tables.read_mapped", None)
     found = check(batch, kg, mapping=mapping)
-    assert found.verdict is shiq.Verdict.INCONSISTENT and found.conflicts[0].places[0][0].column == "name"
+    assert found.verdict is shiq.Verdict.INCONSISTENT and found.conflicts[0].places[0][0].column == "kind"
     monkeypatch.undo()
     made = index(batch.where("id = 2"), kg.parent / "t.ofn", kg.parent / "made", mapping=mapping, engine="local")
     assert made.verdict is shiq.Verdict.CONSISTENT
