@@ -35,11 +35,11 @@ def test_wrong_arguments_are_usage_errors(arguments: tuple[str, ...], complaint:
 
 @pytest.mark.jvm
 def test_a_few_seeds_agree() -> None:
-    result = invoke("--seeds", "0:64", "--engines", "memory")
+    result = invoke("--seeds", "0:24", "--engines", "memory")
     assert result.exit_code == 0, result.output
-    assert "64 random knowledge bases" in result.output and "0 disagreements" in result.output
+    assert "24 random knowledge bases" in result.output and "0 disagreements" in result.output
     cases = int(result.output.split(" with a consistent base")[0].split()[-1])
-    assert f"{4 * cases} comparisons" in result.output and cases > 20
+    assert f"{4 * cases} comparisons" in result.output and cases > 8
 
 
 @pytest.mark.jvm

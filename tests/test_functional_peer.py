@@ -17,7 +17,7 @@ from tests.functional_random import document, mutated
 pytestmark = pytest.mark.jvm
 
 #: Documents in the default suite, and the rest of the thousand in the slow one.
-SHARES = [pytest.param(range(50), id="some"), pytest.param(range(50, 1000), id="rest", marks=pytest.mark.slow)]
+SHARES = [pytest.param(range(16), id="some"), pytest.param(range(16, 1000), id="rest", marks=pytest.mark.slow)]
 
 
 class Read(NamedTuple):

@@ -198,7 +198,7 @@ def same(folder: Path, axioms: str, values: list[tuple[str, str, str]]) -> str:
 
 
 @pytest.mark.jvm
-@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 400), marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize("seeds", [range(16), pytest.param(range(16, 400), marks=pytest.mark.slow)], ids=["few", "many"])
 def test_hermit_agrees_where_the_same_individuals_are_written_out(tmp_path: Path, seeds: range) -> None:
     verdicts = set()
     for seed in seeds:

@@ -25,7 +25,7 @@ from shiq.verdict import Verdict
 pytestmark = pytest.mark.jvm
 
 #: Cases per profile, by default and marked slow.
-FEW, MANY = range(30_000, 30_100), range(30_100, 32_600)
+FEW, MANY = range(30_000, 30_040), range(30_040, 32_600)
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +70,14 @@ def test_what_own_leaves_open_for_opaque_data_hermit_leaves_open(hermit: HermitR
     monkeypatch.setattr(clausal_random, "RANGES", (*clausal_random.RANGES, *ranges))
     monkeypatch.setattr(clausal_random, "LITERALS", (*clausal_random.LITERALS, *literals))
     verdicts = Counter[tuple[str, str]]()
-    for seed in range(120):
+    for seed in range(50):
         tbox, module = random_case(seed, PROFILES["data"])
         mine, its = (reasoner.decide(tbox, [module], 20)[0] for reasoner in (OwnReasoner(), hermit))
         assert {mine.verdict, its.verdict} != {Verdict.CONSISTENT, Verdict.INCONSISTENT}, seed
         assert not mine.reason.startswith(OPAQUE) or its.verdict is Verdict.UNDETERMINED, seed
         verdicts[mine.verdict.value, its.verdict.value] += 1
-    assert verdicts["undetermined", "undetermined"] > 20
-    assert verdicts["consistent", "undetermined"] > 5, "own looks at the values, not only at bounds"
+    assert verdicts["undetermined", "undetermined"] > 8
+    assert verdicts["consistent", "undetermined"] > 1, "own looks at the values, not only at bounds"
 
 
 def test_cases_by_hand(hermit: HermitReasoner) -> None:

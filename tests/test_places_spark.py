@@ -61,6 +61,7 @@ def inputs(folder: Path) -> None:
 
 
 @pytest.mark.scale
+@pytest.mark.slow
 @pytest.mark.spark
 def test_commands_on_spark(place: Bucket | Hdfs, tmp_path: Path, spark: object) -> None:
     """Index, check and commit; workers read copies of their own, which some of them have and some have not."""

@@ -201,6 +201,7 @@ def test_the_call_refuses_to_replace_unless_it_is_told_to(files: Path) -> None:
     assert held(files / "kg")[1:] == (2, "inconsistent")
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_replaces_as_well(files: Path) -> None:
     kg = files / "kg"

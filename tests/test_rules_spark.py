@@ -109,6 +109,7 @@ def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> N
     assert [(one.counts["duplicates"], one.counts["events"]) for one in counts] == [(whole.duplicates, whole.session.atoms)]
 
 
+@pytest.mark.slow
 def test_spark_gives_the_lines_of_one_process(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.lp").write_text(KEYED)
     (tmp_path / "f.py").write_text(PYTHON)

@@ -132,6 +132,7 @@ def _write(file: Path, lines: Sequence[str]) -> None:
 STATIC = abox_of([owl.ClassAssertion(owl.Class("urn:0-A"), "urn:0-x")])
 
 
+@pytest.mark.slow
 def test_random_streams(spark: SparkSession, tmp_path: Path) -> None:
     """One query in two batches."""
     from jobs.streaming.session import streaming_session
