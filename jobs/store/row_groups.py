@@ -6,7 +6,7 @@ up to a bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -65,11 +65,7 @@ class RowGroups:
 
     def rows_of(self, wanted: Ints) -> Columns:
         """The rows whose key is among ``wanted`` (ascending, distinct), sorted by key."""
-        parts = []
-        for rows in self._load(self._near(wanted)):
-            found = matching_rows(rows[self._key], wanted)
-            parts.append({name: take(column, found) for name, column in rows.items()})
-        return concatenate(parts, self._empty)
+        return self._selected(self._near(wanted), lambda keys: matching_rows(keys, wanted))
 
     def degrees(self, wanted: Ints) -> Ints:
         """How many rows each of ``wanted`` has."""
@@ -81,11 +77,7 @@ class RowGroups:
     def between(self, low: int, high: int) -> Columns:
         """The rows with low ≤ key < high."""
         near = np.flatnonzero((self._low < high) & (self._high >= low)).tolist()
-        parts = []
-        for rows in self._load([self._groups[i] for i in near]):
-            found = np.flatnonzero((rows[self._key] >= low) & (rows[self._key] < high))
-            parts.append({name: take(column, found) for name, column in rows.items()})
-        return concatenate(parts, self._empty)
+        return self._selected([self._groups[i] for i in near], lambda keys: np.flatnonzero((keys >= low) & (keys < high)))
 
     def part(self, start: int, stop: int) -> Columns:
         """The rows from number ``start`` on, before ``stop``."""
@@ -112,6 +104,14 @@ class RowGroups:
         """The row groups that may have keys among ``wanted``."""
         near = np.flatnonzero(wanted.searchsorted(self._low, "left") < wanted.searchsorted(self._high, "right"))
         return [self._groups[i] for i in near.tolist()]
+
+    def _selected(self, groups: Sequence[int], positions: Callable[[Ints], Ints]) -> Columns:
+        """The rows of ``groups`` at the ``positions`` that follow from their keys."""
+        parts = []
+        for rows in self._load(groups):
+            found = positions(rows[self._key])
+            parts.append({name: take(column, found) for name, column in rows.items()})
+        return concatenate(parts, self._empty)
 
     def _load(self, groups: Sequence[int]) -> Iterator[Columns]:
         """The rows of ``groups``, one after another."""

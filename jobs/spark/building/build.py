@@ -250,7 +250,7 @@ class _Build:
 
     def _discard(self, tables: Mapping[str, Sequence[DataFile]]) -> None:
         for file in (file for files in tables.values() for file in files):
-            for path in (file.path, lookup_path(file.path)):
+            for path in (file.path, *([lookup_path(file.path)] if file.lookup else [])):
                 remove(self.rebuild.path, path)
 
     def _numbered(self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[Numbered]) -> Ranges:
