@@ -129,6 +129,16 @@ def test_names_that_only_resemble_slips_are_information(tmp_path: Path) -> None:
     assert result.verdict is Verdict.CONSISTENT and result.evidence.ledger["leftover:foreign"] == len(names)
 
 
+@pytest.mark.parametrize("declared", ["", "dcterms:type a rdf:Property .", "dcterms:type a rdf:Property ; rdfs:domain :Cat ."])
+def test_terms_of_a_known_vocabulary_that_is_only_used_are_foreign_unless_misspelt(tmp_path: Path, declared: str) -> None:
+    text = f"@prefix dcterms: <http://purl.org/dc/terms/> .\n{CATS}{declared} :tom a :Cat . "
+    result = certified(tmp_path, text + ":note a dcterms:IMT .")
+    assert result.verdict is Verdict.CONSISTENT and "foreign" in kinds(result)
+    result = certified(tmp_path, text + ':tom dcterms:creatd "2026" .')
+    (told,) = [x for x in result.evidence.leftovers if x.kind == "undeclared"]
+    assert result.verdict is Verdict.UNDETERMINED and told.hint == "did you mean <http://purl.org/dc/terms/created>?"
+
+
 def test_foreign_terms_can_be_asked_to_block(tmp_path: Path) -> None:
     result = checked(tmp_path, CATS, ":tom a :Cat , f:Pet . :tim a :Cat .", fail_on=["foreign"])
     assert result.verdict is Verdict.UNDETERMINED

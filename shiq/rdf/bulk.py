@@ -34,7 +34,6 @@ from shiq.rdf.vocabulary import (
     is_member_property,
     is_misspelt,
     is_reserved,
-    known_word,
 )
 from shiq.verdict import Leftover
 
@@ -179,7 +178,7 @@ def resolve(
     names = np.where(types, values, predicates)
     only_in_table = _flags(triples, distinct(names), lambda term: _is_only_in_table(str(term), known, kind_in_table))
     language = _languages(triples, names, (kind == _UNKNOWN) | only_in_table[names])
-    foreign = _foreign(triples, known, kind == _UNKNOWN, names)
+    foreign = _foreign(triples, known, kind == _UNKNOWN, names, vocabulary)
     beside = (language >= 0) & ((bucket == _ASSERTED) | foreign)
     unknown = ((kind == _UNKNOWN) | only_in_table[predicates]) & ~types & ~beside
     if unknown.any():
@@ -293,16 +292,20 @@ def _documents(
     return found
 
 
-def _foreign(triples: Triples, known: Signature, unknown: Flags, names: npt.NDArray[Any]) -> Flags:
+def _foreign(
+    triples: Triples, known: Signature, unknown: Flags, names: npt.NDArray[Any], vocabulary: VocabularyChoice | None
+) -> Flags:
     """The rows among ``unknown`` whose name lies in a namespace in which the ontology defines nothing; ``names``: of each row,
     its property, or the class of its subject (THEORY, "Foreign terms")."""
     if not unknown.any():
         return unknown
     # Loaded where a name is unknown: most batches have none.
     from shiq.rdf.namespaces import OwnNamespaces
+    from shiq.vocabularies import VocabularyChoice
 
     in_axioms = known.classes | known.object_properties | known.data_properties | known.datatypes
-    own = OwnNamespaces(in_axioms | KNOWN, (known.declared & in_axioms if known.declared else in_axioms) | KNOWN)
+    declared = (known.declared & in_axioms if known.declared else in_axioms) | KNOWN
+    own = OwnNamespaces(in_axioms | KNOWN, declared, (vocabulary or VocabularyChoice()).kinds_in)
     foreign = _flags(triples, distinct(names[unknown]), lambda term: is_reserved(str(term)) or own.is_foreign(str(term)))
     found: Flags = unknown & foreign[names]
     return found
@@ -380,15 +383,11 @@ def _statements_beside(triples: Triples, rows: Rows, language: npt.NDArray[np.in
 
 
 def _unknown_name(triples: Triples, what: str, term: int, rows: Rows, near: NearMisses) -> Leftover:
+    # Loaded where a name is unknown, as it is elsewhere.
+    from shiq.rdf.undeclared import unknown_name
+
     message, hint = unknown_name(what, str(triples.terms[term]), near)
     return triples.leftover("undeclared", message, int(rows[0]), hint=hint, count=len(rows), rows=rows.tolist())
-
-
-def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
-    """Message and hint for a class or property that the TBox does not know."""
-    nearest = near.nearest(iri) or known_word(iri)
-    hint = f"did you mean <{nearest}>?" if nearest else f"declare the {what} in the TBox"
-    return f"the TBox does not know the {what} <{iri}>", hint
 
 
 def _unknown_words(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Leftover]:

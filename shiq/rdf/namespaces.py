@@ -12,9 +12,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from difflib import get_close_matches
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 
 from shiq.rdf.vocabulary import ANNOTATIONS, DATATYPES, FACETS, KNOWN, NAMESPACES, PLAIN_CLASSES, PLAIN_PROPERTIES, local_name
@@ -120,13 +120,21 @@ class OwnNamespaces:
     nearly one of these: then the term is more likely misspelt. In a namespace in which the ontology declares nothing only that
     is misspelt which nearly is one of its names.
 
-    names: the classes, properties and datatypes of the ontology. declared: those that it declares.
+    names: the classes, properties and datatypes of the ontology. declared: those that it declares. terms: the terms that a known
+    vocabulary has in a namespace. An ontology that declares less than half of them, and no others, only uses the vocabulary.
     """
 
-    def __init__(self, names: Iterable[str], declared: Iterable[str] | None = None) -> None:
+    def __init__(
+        self,
+        names: Iterable[str],
+        declared: Iterable[str] | None = None,
+        terms: Callable[[str], Collection[str]] = lambda namespace: (),
+    ) -> None:
         self._names = frozenset(names)
         self._declared = self._names if declared is None else frozenset(declared)
+        self._terms = terms
         self.nearest = lru_cache(1024)(self._nearest)
+        self._slips = cache(self._finder)
 
     @cached_property
     def _own(self) -> dict[str, str]:
@@ -143,7 +151,17 @@ class OwnNamespaces:
         to be relative to another base, or was misspelt so that it has no scheme."""
         if not namespace_of(iri) or iri.startswith("file:") or is_unexpanded(iri) or is_language_word(iri):
             return False
+        if finder := self._slips(space := namespace_of(iri)):
+            return not finder.nearest(iri[len(space) :]) and not self._is_near_name(iri, space)
         return not self.nearest(iri)
+
+    def _finder(self, space: str) -> SlipFinder | None:
+        """Finds slips of terms of the known vocabulary whose namespace this is; None where it is none, or the ontology's own."""
+        terms = {term for term in self._terms(space) if namespace_of(term) == space}
+        declared = {name for name in self._declared if namespace_of(name) == space}
+        if not terms or not declared <= terms or 2 * len(declared) >= len(terms):
+            return None
+        return SlipFinder(term[len(space) :] for term in terms)
 
     def _nearest(self, iri: str) -> str:
         """The own namespace that ``iri`` lies in, or that its namespace is nearly; "" if there is none."""

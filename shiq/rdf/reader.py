@@ -15,7 +15,7 @@ from shiq.abox import ABox
 from shiq.labelling import PROPERTIES, labelled
 from shiq.rdf.accounts import Accounts, Finding, LeftOut, capped
 from shiq.rdf.assemble import build_abox
-from shiq.rdf.bulk import Bulk, graph_rows, individuals_of, is_for_graph, resolve, unknown_name
+from shiq.rdf.bulk import Bulk, graph_rows, individuals_of, is_for_graph, resolve
 from shiq.rdf.graph import GraphMapping, OpenPropertyError, build_graph, unattached
 from shiq.rdf.idle import is_idle_expression
 from shiq.rdf.kinds import find_kinds
@@ -369,6 +369,9 @@ def _unknown_names(values: Collection[owl.Assertion], known: owl.Signature) -> I
     """The names inside class expressions and negative assertions that the TBox does not know; the assertions are kept."""
     if not values:
         return
+    # Loaded where something is no plain triple.
+    from shiq.rdf.undeclared import unknown_name
+
     properties = known.object_properties | known.data_properties
     near_class, near_property = NearMisses(known.classes), NearMisses(properties)
     for value in values:

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
@@ -80,3 +81,18 @@ def _are_beside(graph: VocabularyGraph, first: str, second: str) -> bool:
     """Whether one subject has both names as values of one property: their author tells them apart."""
     rows = zip(graph.subjects, graph.predicates, graph.objects)
     return any(value == first and second in graph.values(subject, predicate) for subject, predicate, value in rows)
+
+
+@cache
+def _finder(space: str) -> SlipFinder:
+    """Finds slips of the terms of the known vocabulary that has this namespace."""
+    return SlipFinder(term[len(space) :] for term in VocabularyChoice().kinds_in(space) if term.startswith(space))
+
+
+def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
+    """Message and hint for a class or property that the TBox does not know."""
+    space = namespace_of(iri)
+    meant = _finder(space).nearest(iri[len(space) :])
+    nearest = (meant and space + meant) or near.nearest(iri) or known_word(iri)
+    hint = f"did you mean <{nearest}>?" if nearest else f"declare the {what} in the TBox"
+    return f"the TBox does not know the {what} <{iri}>", hint
