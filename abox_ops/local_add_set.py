@@ -35,7 +35,7 @@ class LocalAddSet(FoundModules):
     clauses: ClausalTBox | None = field(default=None, kw_only=True)
     patch: Patch | None = field(default=None, kw_only=True)
     widening: WideningFigures = field(default=NO_WIDENING, kw_only=True)
-    _inserted: dict[str, frozenset[owl.Assertion]] = field(default_factory=dict, kw_only=True, repr=False)
+    _inserted: dict[str, set[owl.Assertion]] = field(default_factory=dict, kw_only=True, repr=False)
 
     @property
     def tbox(self) -> ClausalTBox:
@@ -191,6 +191,7 @@ class LocalAddSet(FoundModules):
         found: dict[str, list[owl.Assertion]] = {individual: [] for individual in individuals}
         for individual, assertion in self._about(np.unique(nodes[nodes >= 0])):
             found[individual].append(assertion)
+        self._note_inserted(individuals)
         return {individual: sorted(assertions, key=repr) for individual, assertions in found.items()}
 
     def _about(self, nodes: Ints, *, with_old: bool = True) -> Iterator[tuple[str, owl.Assertion]]:
@@ -249,7 +250,15 @@ class LocalAddSet(FoundModules):
 
     def is_inserted(self, assertion: owl.Assertion) -> bool:
         about = individuals_of(assertion)[0]
-        if about not in self._inserted:
-            nodes = self.whole.nodes_of([about])
-            self._inserted[about] = frozenset(a for _, a in self._about(nodes[nodes >= 0], with_old=False))
+        self._note_inserted([about])
         return assertion in self._inserted[about]
+
+    def _note_inserted(self, individuals: Sequence[str]) -> None:
+        """Look up together which assertions about ``individuals`` are inserted, of those not known yet."""
+        new = [individual for individual in individuals if individual not in self._inserted]
+        if new:
+            nodes = self.whole.nodes_of(new)
+            found: dict[str, set[owl.Assertion]] = {individual: set() for individual in new}
+            for individual, assertion in self._about(unique(nodes[nodes >= 0]), with_old=False):
+                found[individual].add(assertion)
+            self._inserted.update(found)

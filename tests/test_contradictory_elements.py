@@ -4,7 +4,7 @@ proved by a check that has some."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,10 @@ import numpy as np
 import pytest
 from test_model import Case
 from test_model_columns import facts, scratch
-from test_spark_engine import Case as BatchCase
-from test_spark_engine import check as check_groups
-from test_spark_engine import module_of
 
 import abox_ops.patch.columns as patch_columns
 from abox_ops.counting.fine_columns import FineCounts
-from abox_ops.engine import ModelKnowledgeBase
+from abox_ops.engine import ModelKnowledgeBase, NamedModule
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
@@ -140,6 +137,17 @@ def is_usable(kb: RandomKB, decider: Decider) -> bool:
         return False
 
 
+def module_of(module: NamedModule, atoms: Sequence[object]) -> object:
+    """A module by names, without the numbers of its atoms."""
+
+    def named(label: int) -> frozenset[str]:
+        return frozenset(repr(atom) for i, atom in enumerate(atoms) if label >> i & 1)
+
+    m = module.module
+    labels = tuple((named(p), named(n)) for p, n in zip(m.positive, m.negative))
+    return labels, m.edges, m.negative_edges, m.different, m.data, m.negative_data, module.elements
+
+
 def plain_facts(base: ModelKnowledgeBase, kb: RandomKB) -> dict[str, object]:
     """What `clausal` keeps; atoms by name, since engines number them otherwise after deletions."""
     found = base.add_set(abox_of(kb.insertions), abox_of(kb.deletions), "clausal")
@@ -173,13 +181,6 @@ def test_equal_to_the_reference(decider: Decider) -> None:
 @pytest.mark.slow
 def test_equal_to_the_reference_on_many(decider: Decider) -> None:
     assert sum(check_equal(seed, decider) for seed in range(1000, 4000)) > 1000
-
-
-def test_groups_give_what_the_batch_gives() -> None:
-    for seed in range(20):
-        kb = random_clash_kb(seed)
-        for criterion in CRITERIA:
-            check_groups(BatchCase(kb.tbox, kb.abox, kb.insertions), 3, seed, criterion)
 
 
 @pytest.mark.jvm

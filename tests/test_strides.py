@@ -7,8 +7,6 @@ from math import log2
 from typing import Any
 
 import pytest
-from test_spark_engine import check as check_groups
-from test_spark_engine import sparse_case
 
 from abox_ops.engine import Inquiry, ModelKnowledgeBase
 from abox_ops.local import LocalKnowledgeBase
@@ -129,10 +127,3 @@ def test_a_planted_mistake_is_found(name: str, decider: Decider, monkeypatch: py
     holder, attribute, changed = PLANTED[name]
     monkeypatch.setattr(holder, attribute, changed(getattr(holder, attribute)))
     assert next(disagreements([103, *range(60)], decider), None) is not None
-
-
-@pytest.mark.parametrize("criterion", ["model", "clausal"])
-def test_groups_give_what_the_batch_gives(criterion: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    deep_from(1, monkeypatch)
-    for seed in range(25):
-        check_groups(sparse_case(seed, calm=True), 4, seed, criterion)

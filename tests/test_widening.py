@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from test_model_columns import is_refuted, scratch
-from test_spark_engine import Case as Groups
-from test_spark_engine import check as check_groups
-from test_spark_engine import sparse_case
 
 from abox_ops.engine import Inquiry, ModelKnowledgeBase
 from abox_ops.local import LocalKnowledgeBase
@@ -312,7 +309,7 @@ def test_the_smallest_bare_module_left_open_is_asked_in_full(decider: Decider) -
             assert asked[0] == 10 and asked[-1] <= 5 and len(asked) == 2
 
 
-# --- N, and groups -----------------------------------------------------------------------------------
+# --- N -----------------------------------------------------------------------------------
 
 
 def test_a_commit_past_the_bound_keeps_the_model(tmp_path: Path, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,22 +328,6 @@ def test_a_commit_past_the_bound_keeps_the_model(tmp_path: Path, decider: Decide
         with open_store(tmp_path / "kg") as session:
             result = session.check(abox_of(batch), reasoner="own", max_conflicts=0)
         assert (result.verdict, result.evidence.criterion) == (verdict, "model")
-
-
-def chains() -> Groups:
-    """Chains that a batch begins, side by side."""
-    base = [ObjectPropertyAssertion(R, f"urn:{k}/{i:03}", f"urn:{k}/{i + 1:03}") for k in range(4) for i in range(3 + 6 * k)]
-    return Groups(tbox_of(LONG), tuple(base), tuple(ClassAssertion(A, f"urn:{k}/000") for k in range(4)))
-
-
-@pytest.mark.parametrize("most", [0, 4, 16])
-def test_groups_give_what_the_batch_gives(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(effort, "MOST_QUESTIONS", most)
-    for seed in range(3):
-        check_groups(chains(), 4, seed, "model")
-    open_all(monkeypatch)
-    for seed in range(20):
-        check_groups(sparse_case(seed, calm=True), 4, seed, "model")
 
 
 # --- efforts -----------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ class LeftByRange:
 
 @dataclass(frozen=True)
 class FailureRecord:
-    """Files that a range left of modules that failed: the elements that become ``plain``, which are of the ranges ``owners``, and the
+    """Files that a range left of modules that failed: the elements that become ``plain``, which are of the ranges ``owners``; the
     ``efforts`` of these and others."""
 
     plain: Scratch
