@@ -83,8 +83,9 @@ def test_a_typing_error_behind_a_prefix_is_mended(folder: Path) -> None:
 def test_what_fail_on_asks_for_is_agreed_to(folder: Path) -> None:
     (folder / "o.ttl").write_text(PREFIXES + ":Animal a owl:Class ; rdfs:subClassOf owl:Thing .")
     (folder / "f.nt").write_text(f"<urn:i> <{TYPE}> <http://else.org/Thing> .\n")
-    (step,) = linted(folder, "o.ttl", "--data", "f.nt", "--fail-on", "foreign")["steps"]  # type: ignore[misc]
-    assert done(folder, step) == 0
+    options = ("--fail-on", "foreign", "--vocabulary", "skos")
+    (step,) = linted(folder, "o.ttl", "--data", "f.nt", *options)["steps"]  # type: ignore[misc]
+    assert "--vocabulary skos" in str(step["command"]) and done(folder, step) == 0
 
 
 def test_steps_are_printed_at_the_end(folder: Path) -> None:

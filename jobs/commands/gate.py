@@ -24,7 +24,7 @@ from jobs.commands.options import (
     module_option,
 )
 from jobs.commands.places import INPUTS, READS_PATH, STORE, GuardedCommand, Writes
-from jobs.commands.running import Answer, Request, StopSignal, answering, level
+from jobs.commands.running import Answer, Request, StopSignal, answering, by_prefixes, level
 from jobs.files import WHY
 from jobs.gate import (
     ASIDES,
@@ -226,7 +226,7 @@ def gate(
     if early.is_made and not gated.dry_run:
         write_reasons(gated, sides)
     if json_file != "-":
-        text = gated_text(gated, verbose=verbose)
+        text = by_prefixes(gated_text(gated, verbose=verbose), inputs)
         click.echo(text.partition("\n")[2] if early.is_made else text)
     answer(gated.to_dict, asked, labels)
     return gated.exit_code

@@ -9,7 +9,7 @@ import click
 
 from jobs.checking.options import known_of
 from jobs.commands.options import Nearest, catalog_option, format_option, known_option, vocabulary_option
-from jobs.commands.places import INPUTS, WRITES, GuardedCommand
+from jobs.commands.places import FORMAT, INPUTS, WRITES, GuardedCommand
 from jobs.commands.running import by_prefixes, level, write_json
 from jobs.progress import ProgressLine
 from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
@@ -83,6 +83,9 @@ def lint(
         progress.close()
     given = [part for name in ("allow", "fail_on") for kind in options[name] for part in (f"--{name.replace('_', '-')}", kind)]
     given += [part for place in options["catalog"] for part in ("--catalog", str(place))] + (["--known", known] if known else [])
+    given += [part for name in options["vocabulary"] for part in ("--vocabulary", name)]
+    if syntax := click.get_current_context().meta.get(FORMAT):
+        given += ["--format", syntax]
     todo = steps(found.in_the_way, ontology, data, given)
     if json_file != "-":
         fail_on = frozenset(KINDS) if UNINTERPRETED in found.fail_on else frozenset(found.fail_on)
