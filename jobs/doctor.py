@@ -27,9 +27,7 @@ SCHEMA_VERSION = 1
 
 #: What the program needs, and what some of it needs (by extra).
 NEEDED = ("click", "numpy", "pyarrow", "deltalake", "pyoxigraph", "py4j", "owlready2")
-OPTIONAL = {"pyspark": "spark", "graphframes-py": "spark", "protobuf": "spark", "obstore": "cloud", "hdfs-native": "cloud"}
-#: Streams on Spark need protobuf, which pyspark's own extras lack.
-PROTOBUF = (6, 33)
+OPTIONAL = {"pyspark": "spark", "graphframes-py": "spark", "obstore": "cloud", "hdfs-native": "cloud"}
 
 #: Less free disk than this is told.
 FREE_BYTES = 1 << 30
@@ -89,13 +87,9 @@ def _packages() -> Iterator[Finding]:
             yield Finding(name, FAIL, "not installed", "Install shiq again: pip install shiq brings it.")
     for name, extra in OPTIONAL.items():
         version = _version(name)
-        well = bool(version) and (name != "protobuf" or new_enough(version))
-        yield Finding(name, OK if well else WARN, version or "not installed", "" if well else f"pip install 'shiq[{extra}]'")
-
-
-def new_enough(protobuf: str) -> bool:
-    """Whether it is a version of protobuf that streams on Spark can use."""
-    return tuple(int(part) for part in protobuf.split(".")[:2] if part.isdigit()) >= PROTOBUF
+        yield Finding(
+            name, OK if version else WARN, version or "not installed", "" if version else f"pip install 'shiq[{extra}]'"
+        )
 
 
 def _version(name: str) -> str:

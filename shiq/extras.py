@@ -8,8 +8,8 @@ from shiq.errors import OperationalError
 
 #: By the name under which a package is imported, or installed.
 _EXTRAS = {
-    **dict.fromkeys(("pyspark", "pandas", "graphframes", "graphframes-py", "google.protobuf", "protobuf"), "spark"),
-    **dict.fromkeys(("grpc", "grpcio", "grpc_status", "grpcio-status"), "connect"),
+    **dict.fromkeys(("pyspark", "pandas", "graphframes", "graphframes-py"), "spark"),
+    **dict.fromkeys(("grpc", "grpcio", "grpc_status", "grpcio-status", "google.protobuf", "protobuf"), "connect"),
     **dict.fromkeys(("google.rpc", "googleapis-common-protos", "zstandard"), "connect"),
     "confluent_kafka": "kafka",
     **dict.fromkeys(("hdfs_native", "obstore"), "cloud"),

@@ -27,6 +27,7 @@ from streams.front.run import started
 from streams.front.sources import open_source
 from tests.conftest import ROOT
 from tests.discovery_cases import lines, random_case, told
+from tests.streams_here import judged
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -108,9 +109,9 @@ def sources(folder: Path) -> list[str]:
 
 def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any, Any]:
     """What `ran` gives by Spark, without it: records in order of the sources, cut into chunks and batches at random."""
-    from jobs.streaming.chunks import TOLD, Moment, rows_of, unpacked
+    from jobs.streaming.chunks import rows_of
     from jobs.streaming.discovery import EntailedWindows
-    from jobs.streaming.ordering import BatchTold, Order, moment_of
+    from jobs.streaming.ordering import Order
 
     folder.mkdir()
     miner = RuleMiner(ontology(), step=STEP, **OPTIONS)
@@ -121,7 +122,7 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
         listener = EntailedWindows(miner.system(arrivals=arrivals, heard=delivery.take))
         system = listener.system
         states: dict[int, bytes] = {}
-        kept_order: bytes | None = None
+        kept_order: Any = None
         for place, target in enumerate(targets):
             records = list(open_source(target).read(False))
             while records:
@@ -130,20 +131,14 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
                 chunks = rows_of(
                     batch, system, lambda first, n, place=place: [place, 0, first.line, n], source=target, is_topic=True
                 )
-                order = Order(pickle.loads(pickle.dumps(system)), kept_order)
-                parts: dict[int, list[Any]] = {}
-                told_now = BatchTold(moment := Moment())
-                for bucket, rank, data in [*order.take(chunks)]:
-                    if bucket == TOLD:
-                        told_now = BatchTold.of_bytes(data)
-                    elif rank:
-                        parts.setdefault(bucket, []).append(unpacked(data))
-                    else:
-                        moment = moment_of(data)
+                order = Order(pickle.loads(pickle.dumps(system.limits)))
+                if kept_order is not None:
+                    order.restore(json.loads(json.dumps(kept_order)))
+                told_now, parts, _ = judged(order, chunks)
                 found = []
                 for bucket in range(system.buckets):
                     worker = system if dice.random() < 0.5 else pickle.loads(pickle.dumps(system))
-                    states[bucket], rows_now = worker.step(bucket, states.get(bucket), parts.get(bucket, []), moment)
+                    states[bucket], rows_now = worker.step(bucket, states.get(bucket), parts.get(bucket, []), told_now.moment)
                     found += json.loads(json.dumps(rows_now))
                 kept_order = order.state()
                 listener.hear(told_now, found)

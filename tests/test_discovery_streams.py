@@ -150,6 +150,27 @@ def test_what_a_snapshot_contradicts_is_refuted_and_not_exported(tmp_path: Path)
     assert shiq("certify", tmp_path / "t.ofn", tmp_path / "rules.ofn").returncode == 0
 
 
+def test_a_weak_association_is_not_exported_as_an_axiom(tmp_path: Path) -> None:
+    """In each snapshot one of two events is at a stop: confidence 1, and half of the cases."""
+    call: list[object] = [
+        *written(tmp_path, dict.fromkeys(range(4), "Event(a) Stop(a) Event(b)")),
+        "--window",
+        4,
+        "--max-atoms",
+        1,
+    ]
+    rules = tmp_path / "rules.ofn"
+    event, stop = owl.Class("urn:Event"), owl.Class("urn:Stop")
+    both = {owl.SubClassOf(stop, event), owl.SubClassOf(event, stop)}
+    cases: list[tuple[tuple[object, ...], set[Any]]] = [((), {owl.SubClassOf(stop, event)}), (("--export-share", 0.5), both)]
+    for more, wanted in cases:
+        done = shiq(*call, "--export", rules, *more, "--out", tmp_path / "out")
+        assert done.returncode == 0, done.stderr
+        assert set(parse_functional(rules.read_text(encoding="utf-8"), "rules.ofn", "r").tbox.axioms) == wanted
+        assert ("not exported: a rule that held in less than 90% of the cases" in done.stdout + done.stderr) == (not more)
+    assert shiq(*call, "--export-share", 0.5).returncode == 2
+
+
 WITH_JAM = "ObjectSomeValuesFrom(<urn:with> <urn:Jam>)"
 
 

@@ -261,7 +261,7 @@ def test_sparks_reader_has_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     options = read_options((*SASL, "kafka.sasl.password=p", "kafka.fetch.max.bytes=99", "maxOffsetsPerTrigger=7"))
     for given in (KafkaOptions(), options):
         reader: Any = Reader(known)
-        sources.incoming(reader, ["kafka://h:1,i:2/t"], {}, options=given)
+        sources.topics(reader, ["kafka://h:1,i:2/t"], given)
         (told,) = reader.told
         assert told["kafka.bootstrap.servers"] == "h:1,i:2" and told["subscribe"] == "t"
         assert told["startingOffsets"] == "earliest"
@@ -269,26 +269,25 @@ def test_sparks_reader_has_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told["kafka.fetch.max.bytes"] == "99" and 'password="p"' in told["kafka.sasl.jaas.config"]
     reader = Reader(known)
     with pytest.raises(UsageError, match=r"kafka\.fetch\.max\.bytes\?"):
-        sources.incoming(reader, ["kafka://h:1/t"], {}, options=read_options(("kafka.fetch.max.byte=9",)))
+        sources.topics(reader, ["kafka://h:1/t"], read_options(("kafka.fetch.max.byte=9",)))
     assert not reader.told
 
 
 @pytest.mark.parametrize(("password", "is_shown"), [("in the plan", False), ("elsewhere", True)])
-def test_an_error_of_spark_that_shows_a_secret_is_not_passed_on(
-    password: str, is_shown: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_of_spark_that_shows_a_secret_is_not_passed_on(password: str, is_shown: bool) -> None:
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     from pyspark.errors import PySparkException
 
-    from jobs.streaming import query
+    from jobs.streaming import batches
 
-    class Failing(query.Batches):
+    class Failing(batches.Batches):
         def _start(self, *_: Any) -> Any:
             raise PySparkException("no topic t\nLogical Plan: password is " + " ".join(("in", "the", "plan")))
 
-    monkeypatch.setattr(query, "ShippedValue", lambda *_: SimpleNamespace(destroy=lambda: None))
-    given: Any = SimpleNamespace(sparkContext=None, saved=None, checkpoint=None)
-    failing = Failing(given, None, None, given, ["kafka://h:1/t"], options=read_options((f"kafka.sasl.password={password}",)))
+    context = SimpleNamespace(broadcast=lambda _: SimpleNamespace(destroy=lambda: None))
+    given: Any = SimpleNamespace(sparkContext=context, saved=None, checkpoint=None)
+    options = read_options((*(setting for setting in SASL if "password" not in setting), f"kafka.sasl.password={password}"))
+    failing = Failing(given, None, None, given, ["kafka://h:1/t"], options=options)
     with pytest.raises(OperationalError, match="no topic t") as failed:
         failing.drive()
     assert ("in the plan" in "".join(traceback.format_exception(failed.value))) is is_shown

@@ -19,6 +19,7 @@ from streams.rules.session import EvaluationOptions, RuleSession
 from streams.rules.stream import RuleStream
 from streams.rules.triples import Mapping
 from tests.command_line import shiq
+from tests.streams_here import judged
 from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ def test_buckets_in_batches_are_one_session() -> None:
 
 def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> None:
     """By the judge of a batch on Spark, which needs no Spark, and by one process; also over a restart."""
-    from jobs.streaming.chunks import TOLD, rows_of
-    from jobs.streaming.ordering import BatchTold, Order
+    from jobs.streaming.chunks import rows_of
+    from jobs.streaming.ordering import Order
     from jobs.streaming.rules import Rules
 
     program = Program.parse("c(X) :- b(X) at least 1 in [3].")
@@ -104,9 +105,9 @@ def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> N
     assert whole.finish().statistics["duplicates"] == second.finish().statistics["duplicates"] == whole.duplicates > 30
     assert lines == some + others
     rules = Rules(program, None, options)
-    told = Order(rules).take(rows_of(records, rules, lambda record, number: [number], source="s"))
-    counts = [BatchTold.of_bytes(data) for bucket, _, data in told if bucket == TOLD]
-    assert [(one.counts["duplicates"], one.counts["events"]) for one in counts] == [(whole.duplicates, whole.session.atoms)]
+    chunks = list(rows_of(records, rules, lambda record, number: [number], source="s"))
+    told, _, _ = judged(Order(rules.limits), chunks, {chunks[0][1]: {record.line: record.text for record in records}})
+    assert (told.counts["duplicates"], told.counts["events"]) == (whole.duplicates, whole.session.atoms)
 
 
 @pytest.mark.slow

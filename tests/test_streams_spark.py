@@ -20,8 +20,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from jobs.streaming.chunks import TOLD, EventLimits, Split, rows_of
-from jobs.streaming.ordering import BatchTold, Order
+from jobs.streaming.chunks import HEAD, EventLimits, Split, rows_of
+from jobs.streaming.ordering import Order
 from jobs.streaming.pieces import Piece, advanced, between, records, units
 from shiq import model as owl
 from shiq.abox import abox_of
@@ -30,6 +30,7 @@ from shiq.functional.writer import axiom_text, ontology_text
 from streams.consistency import StreamPlan, StreamResult, plan
 from streams.consistency.embedded import StreamQuestion, watch_run
 from streams.front.arrivals import Arrivals
+from streams.front.checkpoint import CheckpointContent
 from streams.front.event import Event
 from streams.front.lateness import EventClock
 from streams.front.record import Record
@@ -37,6 +38,7 @@ from streams.front.rejects import RejectLog
 from streams.front.run import started
 from streams.front.sources import open_source
 from tests.conftest import ROOT
+from tests.streams_here import judged
 from tests.streams_random import drawn, events
 
 if TYPE_CHECKING:
@@ -153,6 +155,42 @@ def test_random_streams(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_messages_are_read_and_those_that_are_rejected_again(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by Kafka's connector: rows of two batches, of a topic with one partition; no broker is needed."""
+    from jobs.streaming import batches
+    from jobs.streaming.session import streaming_session
+
+    session, _ = streaming_session()
+    onto, lines = many(range(5), tmp_path, 1)
+    lines, topic = [line for line in lines if line], "kafka://h:1/t"
+    (tmp_path / "e.jsonl").write_text("\n".join(lines))
+    (tmp_path / "messages").mkdir()
+    for number, (low, high) in enumerate(((0, 60), (60, len(lines)))):
+        columns: dict[str, Any] = {"number": pa.array([0] * (high - low), pa.int32()), "name": [topic] * (high - low)}
+        columns |= {"partition": pa.array([0] * (high - low), pa.int32()), "offset": range(low + 1, high + 1)}
+        columns["value"] = [line.encode() for line in lines[low:high]]
+        pq.write_table(pa.table(columns), tmp_path / "messages" / f"{number}.parquet")
+
+    def messages(session: SparkSession, *_: object) -> Any:
+        read = session.readStream.schema("number int, name string, partition int, offset long, value binary")
+        return read.option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "messages"))
+
+    monkeypatch.setattr(batches, "topics", messages)
+    monkeypatch.setattr("tests.test_streams_spark.open_source", lambda name: SimpleNamespace(name=name))
+    other = ran(plan(onto, 3), [topic], session, tmp_path / "spark", lateness=1)
+    monkeypatch.undo()
+    one = ran(plan(onto, 3), [tmp_path / "e.jsonl"], None, tmp_path / "local", lateness=1)
+    for found in (one, other):
+        for reject in found[2]:
+            del reject["source"]
+    assert sorted(other[2], key=str) == sorted(one[2], key=str) and other[1] == one[1] and other[0].spans == one[0].spans
+    assert {"late", "ahead", "malformed"} <= {reject["kind"] for reject in one[2]}
+    assert_sides(tmp_path / "local", tmp_path / "spark")
+
+
+@pytest.mark.slow
 def test_a_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     """From the checkpoint, with a file that came since."""
     from jobs.streaming.session import streaming_session
@@ -170,10 +208,10 @@ def test_a_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     _write(files[0], lines[:third])
     _write(files[1], lines[third : 2 * third])
     both(1)
-    # As if Spark had been killed when we had the last batch, and it had not yet.
-    last = max((checkpoint / "spark" / "commits").glob("[0-9]*"), key=lambda file: int(file.name))
-    for file in (last, last.with_name(f".{last.name}.crc")):
-        file.unlink()
+    # As if Spark had been killed when we had the last batch, and it had not yet; it may have been stopped so.
+    last = json.loads((checkpoint / "checkpoint.json").read_bytes())["positions"]["batch"]
+    for name in (f"{last}", f".{last}.crc"):
+        (checkpoint / "spark" / "commits" / name).unlink(missing_ok=True)
     _write(files[2], lines[2 * third :])
     whole = both(2)
     assert_sides(tmp_path / "local2", tmp_path / "spark")
@@ -278,31 +316,59 @@ def test_a_command_against_a_store(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_spark_shows_which_system_its_query_and_jobs_are_of(
+def test_spark_shows_which_system_its_query_and_jobs_are_of_and_what_came_of_a_batch(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
     from jobs.streaming import query
     from jobs.streaming.session import streaming_session
 
     session, _ = streaming_session()
     onto, lines = many(range(3), tmp_path, 1)
     (tmp_path / "e.jsonl").write_text("\n".join(lines))
-    shown = list[str]()
+    shown, metrics, reports = list[str](), list[dict[str, int]](), list[Any]()
+
+    class Reports(StreamingQueryListener):
+        def onQueryProgress(self, event: Any) -> None:
+            reports.append((event.progress.name, {name: row.asDict() for name, row in event.progress.observedMetrics.items()}))
+
+        def onQueryStarted(self, event: Any) -> None:
+            """Nothing."""
+
+        def onQueryTerminated(self, event: Any) -> None:
+            """Nothing."""
 
     def describing(inner: Any) -> Any:
         def call(*given: Any, **named: Any) -> Any:
             shown.append(session.sparkContext.getLocalProperty("spark.job.description") or "")
             shown.extend(found.name or "" for found in session.streams.active)
-            return inner(*given, **named)
+            found = inner(*given, **named)
+            metrics.extend([dict(found)] if isinstance(found, dict) else [])
+            return found
 
         return call
 
     monkeypatch.setattr(query.Query, "hear", describing(query.Query.hear))
-    monkeypatch.setattr(query, "finishing", describing(query.finishing))
-    ran(plan(onto, 3), [tmp_path / "e.jsonl"], session, tmp_path / "spark")
-    assert shown[0].splitlines()[0] == "shiq stream consistency" and shown[1] == "shiq stream consistency"
-    assert shown[-1] == "shiq stream consistency: the end of the input"
+    monkeypatch.setattr(query, "finish", describing(query.finish))
+    session.streams.addListener(listener := Reports())
+    try:
+        ran(plan(onto, 3), [tmp_path / "e.jsonl"], session, tmp_path / "spark", batch_bytes=3_000)
+        jvm: Any = session.sparkContext._jsc
+        jvm.sc().listenerBus().waitUntilEmpty()
+    finally:
+        session.streams.removeListener(listener)
+    name = "shiq stream consistency"
+    assert shown[0].splitlines()[0] == name and shown[1] == name
+    assert shown[-1] == f"{name}: the end of the input"
     assert session.sparkContext.getLocalProperty("spark.job.description") is None
+    told = [{key: value for key, value in found[name].items() if value is not None} for _, found in reports if found]
+    told = [found for found in told if found]  # a tick with nothing to read tells nothing
+    assert {said for said, _ in reports} == {name} and len(metrics) > 1
+    assert (
+        told == metrics[: len(told)] and len(told) >= len(metrics) - 1
+    )  # Spark may not report on a batch in whose midst it is stopped
+    assert sum(found["rows"] for found in told) and sum(found["rejects"] for found in told)
 
 
 def test_each_system_has_its_name() -> None:
@@ -340,7 +406,7 @@ class _Numbers:
     """A system that puts an event into the bucket of its time, and refuses those whose triples say so."""
 
     limits = EventLimits(lateness=2, max_ahead=50, window=3, start=2, end=90)
-    buckets = 3
+    buckets, shows = 3, False
 
     def split(self, events: Sequence[Event | None]) -> Split:
         found = [(n, event) for n, event in enumerate(events) if event is not None]
@@ -384,8 +450,7 @@ def _place(*numbers: Any) -> list[Any]:
 
 
 def test_order_and_lateness_are_judged_as_one_by_one() -> None:
-    from jobs.streaming.chunks import unpacked
-
+    asked, batches_seen = list[str](), 0
     for seed in range(150):
         draw, t, lines = random.Random(seed), 0, list[bytes]()
         faults = draw.choice((0.0, 0.1, 0.4))
@@ -395,34 +460,67 @@ def test_order_and_lateness_are_judged_as_one_by_one() -> None:
             if draw.random() < faults:
                 event |= draw.choice(({"id": draw.choice("ab")}, {"triples": ["x"]}, {"t": 1.5}, {"t": t + 60}))
             lines.append(b"" if draw.random() < faults / 4 else json.dumps(event).encode())
-        system, used, told, state = _Numbers(), list[int](), list[Any](), None
+        system, used, told = _Numbers(), list[int](), list[Any]()
         want, rejects, arrivals = _obvious(lines, system.limits)
         cuts = sorted(draw.sample(range(len(lines) + 1), min(3, len(lines) + 1)))
         batches = [lines[low:high] for low, high in zip([0, *cuts], [*cuts, len(lines)])]
-        done, counts = 0, {"duplicates": 0, "events": 0}
+        done, counts, state, by_batches = 0, {"duplicates": 0, "events": 0}, None, list[str]()
         for batch in batches:
-            rows = list[Any]()
+            rows, texts = list[Any](), dict[str, dict[int, str]]()
             half = draw.randint(0, len(batch))
             for n, piece in enumerate((batch[:half], batch[half:])):
                 found = [Record("f", i, line) for i, line in enumerate(piece, 1)]
-                place = partial(_place, done, n)
-                rows += rows_of(found, system, place, source="f", position=("f", done + n))
+                rows += rows_of(found, system, partial(_place, done, n), source="f", position=("f", done + n))
+                texts[rows[-1][1] if rows else ""] = {record.line: record.text for record in found}
             done += len(batch)
             draw.shuffle(rows)
-            order = Order(system, state)
-            for bucket, place, data in order.take(rows):
-                if bucket == TOLD:
-                    last = BatchTold.of_bytes(data)
-                    told += [dict(zip(("kind", "source", "line", "reason", "text"), reject)) for reject in last.rejects]
-                    counts = {name: counts[name] + last.counts[name] for name in counts}
-                elif place:
-                    part: pa.Table = unpacked(data)
-                    assert {time % 3 for time in part["t"].to_pylist()} <= {bucket}
-                    used += part["t"].to_pylist()
-            state = order.state()
+            order = Order(system.limits)
+            if state is not None:
+                order.restore(json.loads(state))
+            last, parts, here = judged(order, rows, texts)
+            by_batches, batches_seen = by_batches + here.asked, batches_seen + 1
+            told += [dict(zip(("kind", "source", "line", "reason", "text"), reject)) for reject in last.rejects]
+            counts = {name: counts[name] + last.counts[name] for name in counts}
+            for bucket, tables in parts.items():
+                times = [time for table in tables for time in table["t"].to_pylist()]
+                assert {time % 3 for time in times} <= {bucket}
+                used += times
+            state = json.dumps(order.state())
+        asked += by_batches
+        assert "texts" not in by_batches or {row["kind"] for row in rejects} & {"late", "ahead"}, seed
         assert (sorted(used), told) == (sorted(want), sorted(rejects, key=lambda row: row["line"])), seed
         assert last.moment == (arrivals.first, arrivals.clock.newest, arrivals.clock.watermark)
         assert counts == {"duplicates": arrivals.duplicates, "events": len(used)}
+    # Mostly the heads say enough; each of both ways was gone.
+    assert asked.count("times") < 0.6 * batches_seen and asked.count("texts") > 20
+
+
+def test_the_order_sees_nothing_of_events_without_ids_that_are_in_time() -> None:
+    """Neither times nor texts: only a head a chunk, whatever is in the chunk. An id, a late event and a broken line each ask."""
+    system, draw = _Numbers(), random.Random(1)
+
+    def batch(*more: bytes) -> tuple[list[Any], dict[str, dict[int, str]]]:
+        lines = [json.dumps({"t": 10 + n // 9 - draw.randint(0, 1), "triples": []}).encode() for n in range(300)]
+        rows, texts = list[Any](), dict[str, dict[int, str]]()
+        for low in range(0, 300, 50):
+            found = [Record("f", n, line) for n, line in enumerate([*lines[low : low + 50], *(more if low == 100 else ())], 1)]
+            made = list(rows_of(found, system, partial(_place, 0, low), source="f"))
+            texts[made[0][1]] = {record.line: record.text for record in found}
+            rows += made
+        return rows, texts
+
+    for more, asked in (
+        ((), []),
+        ((b'{"t": 26, "triples": [], "id": "a"}',), ["times"]),
+        ((b"{",), ["times"]),
+        ((b'{"t": 3, "triples": ["secret"]}',), ["times", "texts"]),
+    ):
+        rows, texts = batch(*more)
+        heads = [data for bucket, _, data in rows if bucket == HEAD]
+        assert max(map(len, heads)) < 500 and not any(b"secret" in data for bucket, _, data in rows if bucket < 0)
+        told, _, here = judged(Order(system.limits), rows, texts)
+        assert (here.asked, told.counts["events"]) == (asked, 300 + (more != () and b'"id"' in more[0]))
+        assert [reject[4] for reject in told.rejects] == [line.decode() for line in more if b'"id"' not in line]
 
 
 def test_partitions_of_a_topic_go_side_by_side() -> None:
@@ -434,8 +532,9 @@ def test_partitions_of_a_topic_go_side_by_side() -> None:
             rows += rows_of(
                 chunk, system, lambda first, _, p=partition: [0, first.line, p], source=f"k/{partition}", is_topic=True
             )
-    told = next(BatchTold.of_bytes(data) for bucket, _, data in Order(system).take(rows) if bucket == TOLD)
+    told, _, here = judged(Order(system.limits), rows)
     assert (told.counts["events"], told.rejects, told.moment.newest) == (60, [], 31)
+    assert here.asked == ["times"]
 
 
 def test_pieces_have_all_lines_once(tmp_path: Path) -> None:
@@ -473,11 +572,11 @@ def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come
 ) -> None:
     from pyspark.errors import PySparkException
 
-    from jobs.streaming import query
+    from jobs.streaming import batches
 
     begun = list[int]()
 
-    class Busy(query.Batches):
+    class Busy(batches.Batches):
         def _start(self, *_: Any) -> Any:
             begun.append(len(begun))
             self.batch += moves
@@ -487,15 +586,60 @@ def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come
         def _wait(self, *_: Any) -> None:
             """The input is over."""
 
-    monkeypatch.setattr(query, "ShippedValue", lambda *_: SimpleNamespace(destroy=lambda: None))
+    monkeypatch.setattr(batches, "units", lambda *_, **__: [])
     run: Any = SimpleNamespace(saved=None, checkpoint=None)
-    busy = Busy(SimpleNamespace(sparkContext=None), None, None, run, ["events"])  # type: ignore[arg-type]
+    session: Any = SimpleNamespace(sparkContext=SimpleNamespace(broadcast=lambda _: SimpleNamespace(destroy=lambda: None)))
+    busy = Busy(session, None, None, run, ["events"])
+    monkeypatch.setattr(busy, "_has_more", lambda follow: True)
     if moves:
         assert busy.drive() == [] and len(begun) == 20
     else:
         with pytest.raises(OperationalError, match="connect back"):
             busy.drive()
         assert len(begun) == 5
+
+
+@pytest.mark.parametrize("positions", [{"batch": 3, "moment": [1, 5, 4], "read": {}}, {"layout": 1, "batch": 3, "read": {}}])
+def test_a_checkpoint_of_another_layout_is_refused_before_spark_is_started(
+    positions: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jobs.streaming import session
+
+    def start(*_: object, **__: object) -> None:
+        raise AssertionError("Spark is started")
+
+    monkeypatch.setattr(session, "streaming_session", start)
+    (tmp_path / "e.jsonl").write_text('{"t": 1, "triples": []}\n')
+    sources, targets = [open_source(str(tmp_path / "e.jsonl"))], {"out": str(tmp_path / "rows")}
+    with started(sources, targets, tmp_path / "state") as run:
+        assert run.checkpoint is not None
+        run.checkpoint.save(CheckpointContent(positions, run.outputs.flush(), b"{}"))
+    face: Any = SimpleNamespace(system=None)
+    with (
+        started(sources, targets, tmp_path / "state") as run,
+        pytest.raises(OperationalError, match="another version") as refused,
+    ):
+        session.on_spark(face, run, [str(tmp_path / "e.jsonl")])
+    assert "Remove the directory" in str(refused.value.remedy) and (tmp_path / "state" / "checkpoint.json").exists()
+
+
+def test_states_of_buckets_are_read_as_written_or_not_at_all(tmp_path: Path) -> None:
+    from jobs.streaming.stages import BucketStates
+
+    states = BucketStates(tmp_path, 2)
+    assert states.read(-1, 0) is None
+    for batch in (0, 1):
+        for bucket in range(2):
+            states.write(batch, bucket, bytes([batch, bucket]) * 9)
+    states.check(1)
+    states.forget(1)
+    assert [path.name for path in tmp_path.iterdir()] == ["1"] and states.read(1, 1) == b"\1\1" * 9
+    file = tmp_path / "1" / "0"
+    file.write_bytes(file.read_bytes()[:-1])
+    for broken, said in ((0, "damaged"), (2, "cannot be read")):
+        with pytest.raises(OperationalError, match=said):
+            BucketStates(tmp_path, broken + 1).check(1)
+        states.write(1, 0, b"")
 
 
 # --- deaths ----------------------------------------------------------------------------------------

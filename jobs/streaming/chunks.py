@@ -1,29 +1,31 @@
-"""Records as a task hands them on: chunks, each a head of what order and lateness are judged by, and parts for buckets.
+"""Records as a task hands them on: chunks, each a head, the times of its records, and parts for buckets.
 
-A head has a line for each record: its number, time, id, what is wrong with it, and (packed) its text, in case it is rejected. The
-parts are a system's own columns; ``event`` in them is the record's place in the chunk, so that those of rejected records can be
-taken out without looking at anything else. What a system shows the driver of each record goes there in order, used or not.
+A head is a few numbers about the whole chunk, by which the order knows mostly that all of it is in time. The times (with lines,
+and ids where there are any) are asked for only if that is not so. Texts stay at the source: those of rejected records are read
+again. The parts are a system's own columns; ``event`` in them is the record's place in the chunk, so that those of rejected
+records can be taken out without looking at anything else. What a system shows the driver of each record goes there in order.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from streams.front.event import Event, EventError, parse_event
 from streams.front.record import Record
 
-#: The columns of what goes from stage to stage; heads, what the driver is told, and records that it is shown have their buckets.
+#: The columns of chunks; heads, times and what the driver is shown of records have numbers of their own beside those of buckets.
 COLUMNS: Final = "bucket int, place string, data binary"
-SHOWN, HEAD, TOLD = -3, -2, -1
+SHOWN, TIMES, HEAD = -3, -2, -1
 #: A chunk has at most so many records, or bytes.
 MOST_RECORDS, MOST_BYTES = 20_000, 16 << 20
 _PACKED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
-_HEAD: Final = pa.schema(
+_TIMES: Final = pa.schema(
     {"line": pa.int64(), "t": pa.int64(), "id": pa.string(), "problem": pa.string(), "triples": pa.int64(), "text": pa.binary()}
 )
 
@@ -66,6 +68,10 @@ class EventLimits:
     parse: Callable[[bytes, str], Event] = parse_event
     step: int = 1
 
+    def has(self, t: int) -> bool:
+        """Whether ``t`` lies between ``start`` and ``end``."""
+        return (self.start is None or self.start <= t) and (self.end is None or t <= self.end)
+
 
 class SparkSystem(Protocol):
     """What a stream system does on Spark. Every worker gets one copy, which may keep what is dear to make (`cached_property`)."""
@@ -77,8 +83,12 @@ class SparkSystem(Protocol):
     def buckets(self) -> int:
         """How many there are, from 0 on; fixed for a checkpoint."""
 
+    @property
+    def shows(self) -> bool:
+        """Whether the driver is to see each event."""
+
     def split(self, events: Sequence[Event | None]) -> Split:
-        """Takes the events of a chunk apart; None stands where a record is none."""
+        """Takes the events of a chunk apart; None stands where a record is none, or is outside the limits."""
 
     def step(self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment) -> tuple[bytes, list[Row]]:
         """Takes parts, in order; the new state and the rows that are known now. Called in each batch for each bucket."""
@@ -93,30 +103,53 @@ def taken(kept: dict[int, tuple[bytes, V]], bucket: int, state: bytes | None) ->
     return value if before == state else None
 
 
+class TimeSpan(NamedTuple):
+    """The times of a chunk's events: the first, the newest, the least; how far one was at most behind, and ahead of, the newest
+    before it."""
+
+    first: int
+    newest: int
+    least: int
+    behind: int
+    ahead: int
+
+    @staticmethod
+    def of(times: Sequence[int]) -> TimeSpan | None:
+        """None of none."""
+        if not times:
+            return None
+        t = np.array(times, np.int64)
+        newest = np.maximum.accumulate(t)
+        further = t[1:] - newest[:-1]
+        span = t[0], newest[-1], t.min(), max(-further.min(initial=0), 0), max(further.max(initial=0), 0)
+        return TimeSpan(*map(int, span))
+
+
 @dataclass(frozen=True)
 class Head:
-    """``covers``: how many lines the chunk has, from 1 on (of a topic they are offsets); ``position``: (unit, up to where) it is
-    read by it."""
+    """``covers``: how many lines the chunk has, from 1 on (of a topic they are offsets), behind the ``shift`` lines of its piece;
+    ``position``: (unit, up to where) it is read by it. ``refused``: with line and time ahead. ``is_plain``: each record is an
+    event without an id; ``times``: of these; ``used``: figures, if each of them is in time."""
 
     source: str
     is_topic: bool
     covers: int
+    shift: int
     position: tuple[str, int] | None
-    refused: Sequence[Refused]
+    refused: Sequence[tuple[int, int, int, str, str, str]]
     counts: Mapping[str, int]
-    records: pa.Table
+    records: int
+    is_plain: bool
+    times: TimeSpan | None
+    used: Mapping[str, int]
 
     def to_bytes(self) -> bytes:
-        document = {name: getattr(self, name) for name in _TOLD}
-        return packed(self.records.replace_schema_metadata({"head": json.dumps(document)}), _PACKED)
+        return json.dumps(vars(self)).encode()
 
     @staticmethod
     def of_bytes(data: bytes) -> Head:
-        table = unpacked(data)
-        return Head(**json.loads(table.schema.metadata[b"head"]), records=table)
-
-
-_TOLD = ("source", "is_topic", "covers", "position", "refused", "counts")
+        found = json.loads(data)
+        return Head(**{**found, "times": found["times"] and TimeSpan(*found["times"])})
 
 
 def packed(table: pa.Table, options: pa.ipc.IpcWriteOptions | None = None) -> bytes:
@@ -165,22 +198,49 @@ def rows_of(
             event, problem = _event(record, system.limits)
             events.append(event)
             problems.append(problem)
-        split = system.split(events)
-        columns = {
-            "line": [record.line - shift for record in chunk],
-            "t": [None if event is None else event.t for event in events],
-            "id": [None if event is None else event.id for event in events],
-            "problem": problems,
-            "triples": [0 if event is None else len(event.triples) for event in events],
-            "text": [record.data for record in chunk],
+        used = [event if event is not None and system.limits.has(event.t) else None for event in events]
+        split = system.split(used)
+        lines = [record.line - shift for record in chunk]
+        is_plain = not any(problems) and not any(event.id is not None for event in events if event is not None)
+        held = [event for event in used if event is not None]
+        counts = {
+            "events": len(held),
+            "outside": len(chunk) - len(held),
+            "triples": sum(len(event.triples) for event in held),
         }
-        head = Head(source, is_topic, covers, position, split.refused, split.counts, pa.table(columns, schema=_HEAD))
+        head = Head(
+            source,
+            is_topic,
+            covers,
+            shift,
+            position,
+            [(lines[row], events[row].t, row, *said) for row, *said in split.refused],  # type: ignore[union-attr,misc]
+            split.counts,
+            len(chunk),
+            is_plain,
+            TimeSpan.of([event.t for event in events if event is not None]),
+            counts,
+        )
         at = json.dumps(place(whole[0] if whole else Record(source, 1, b""), number))
         yield HEAD, at, head.to_bytes()
+        columns = {
+            "line": lines,
+            "t": [None if event is None else event.t for event in events],
+            "id": pa.nulls(len(chunk)) if is_plain else [None if event is None else event.id for event in events],
+            "problem": pa.nulls(len(chunk)) if is_plain else problems,
+            "triples": [0 if event is None else len(event.triples) for event in events],
+            "text": pa.nulls(len(chunk)) if is_plain else [r.data if said else None for r, said in zip(chunk, problems)],
+        }
+        yield TIMES, at, packed(pa.table(columns).cast(_TIMES), _PACKED)
         for bucket, part in split.parts.items():
             yield bucket, at, packed(part)
         if split.shown is not None:
             yield SHOWN, at, packed(split.shown.append_column("text", pa.array([record.whole for record in chunk], pa.string())))
+
+
+def texts_at(records: Iterable[Record], lines: Collection[int]) -> dict[int, str]:
+    """The texts of records by their lines, of those in ``lines``."""
+    return {record.line: record.text for record in records if record.line in lines}
 
 
 def _event(record: Record, limits: EventLimits) -> tuple[Event | None, str | None]:

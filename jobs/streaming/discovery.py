@@ -40,6 +40,7 @@ Texts = dict[int, dict[str, None]]
 class SnapshotEntailment:
     """`jobs.streaming.chunks.SparkSystem`. ``knowledge``: opened, so that what it saturated once is sent along."""
 
+    shows: ClassVar[bool] = False
     knowledge: MinerKnowledge
     signature: owl.Signature
     limits: EventLimits

@@ -17,14 +17,13 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark import Broadcast
 from pyspark.sql import DataFrame
 
-from jobs.spark.session import width_of
+from jobs.spark.costs import described
+from jobs.streaming.batches import Batches
 from jobs.streaming.chunks import EventLimits, Row, unpacked
 from jobs.streaming.event_keys import ANSWERED, BROKEN, EventKeys, chunks_of, reasoned
-from jobs.streaming.query import Batches
-from jobs.streaming.shipped import ShippedValue
-from jobs.streaming.sources import chunked
 from shiq.errors import UsageError
 from shiq.verdict import Verdict
 from streams.enrichment.answers import EnrichedEvent
@@ -151,27 +150,25 @@ class EnrichedBatches(Batches):
 
     system: EventKeys
     listener: OrderedRows
-    _known: ShippedValue[dict[Key, Entry]] | None = None
+    _known: Broadcast[dict[Key, Entry]] | None = None
 
-    def planned(self, system: ShippedValue[Any], *, follow: bool) -> DataFrame:
-        return self.incoming(follow=follow)
-
-    def hear(self, frame: DataFrame, system: ShippedValue[Any], *, is_new: bool) -> None:
-        if not is_new:
-            return
+    def hear(self, frame: DataFrame, system: Broadcast[EventKeys], number: int) -> Mapping[str, int]:
         enricher, context, begun = self.listener.stream.enricher, self.session.sparkContext, perf_counter()
-        known = ShippedValue(context, dict(enricher.entries)) if self._known is None else self._known
-        found = chunked(frame, self.targets, system, partial(chunks_of, known=known)).toArrow()
+        known: Broadcast[dict[Key, Entry]] = context.broadcast(dict(enricher.entries)) if self._known is None else self._known
+        with described(self.session, f"{self.query_name}: batch {number}, keys"):
+            found = self.chunks(frame, system, partial(chunks_of, known=known)).collect()
         enricher.counts.seconds["keys"] += perf_counter() - begun
 
         def in_tasks(asked: Sequence[tuple[str, list[str]]]) -> list[tuple[str, str, int]]:
             self._known = None
-            spread = context.parallelize(asked, min(len(asked), 4 * width_of(self.session)))
-            return spread.mapPartitions(partial(reasoned, system)).collect()
+            spread = context.parallelize(asked, min(len(asked), 4 * self.width))
+            with described(self.session, f"{self.query_name}: batch {number}, reason"):
+                return spread.mapPartitions(partial(reasoned, system)).collect()
 
         self._known = known
-        chunks = [*zip(found["place"].to_pylist(), found["data"].to_pylist())]
-        self.run.status.records += len(chunks)
-        self.positions.update(self.listener.hear(chunks, known.value, in_tasks))
+        before, hits = enricher.counts.events, enricher.counts.hits
+        self.run.status.records += len(found)
+        self.positions.update(self.listener.hear([(place, data) for _, place, data in found], known.value, in_tasks))
         if self._known is None:
             known.destroy()
+        return {"events": enricher.counts.events - before, "hits": enricher.counts.hits - hits}

@@ -9,10 +9,11 @@ from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark import Broadcast
 
+from jobs.spark.imports import spare_imports
 from jobs.spark.worker import kept
 from jobs.streaming.chunks import EventLimits, cut, packed
-from jobs.streaming.shipped import ShippedValue
 from shiq.rml.compiled import MappingProgram
 from shiq.verdict import Verdict
 from streams.enrichment.answers import EnrichedEvent, entry_of
@@ -125,7 +126,7 @@ def chunks_of(
     system: EventKeys,
     place: Callable[[Record, int], list[Any]],
     *,
-    known: ShippedValue[dict[Key, Entry]],
+    known: Broadcast[dict[Key, Entry]],
     source: str,
     is_topic: bool = False,
     position: tuple[str, int] | None = None,
@@ -141,8 +142,9 @@ def chunks_of(
         yield 0, json.dumps(place(found[0] if found else Record(source, 1, b""), number)), chunk.packed(**told)
 
 
-def reasoned(system: ShippedValue[EventKeys], rows: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[str, str, int]]:
+def reasoned(system: Broadcast[EventKeys], rows: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[str, str, int]]:
     """In a task: the entries of keys, each by one event; how many questions that took."""
+    spare_imports()
     for text, lines in rows:
         own = system.value
         asked, before = own.reader.question(lines), own.realizer.calls

@@ -1,22 +1,24 @@
-"""The first stage: all heads of a batch in order of source and line, and what of the records is used.
+"""The order of a batch: which of its records are used, and how far time is by them.
 
-What is late, or an id's second event, depends on all that came before, event by event. Spark's own watermark would not do: it
-moves between batches, drops in silence what is behind it, and is a time stamp, which t need not be. So one task judges; it sees a
-few bytes of each record, hands parts of chunks whose events are all used on as they are, and tells every bucket how far time is,
-so that what is over goes without input of its own: time moves by events alone, and whenever it does each bucket hears of it.
+What is late, or an id's second event, depends on all that came before, event by event, in order of source and line. Spark's own
+watermark would not do: it moves between batches, drops in silence what is behind it, and is a time stamp, which t need not be.
+So one place judges, on the driver. Mostly the heads of chunks say that all is in time, and it sees nothing else. Where an id is
+given, an event is late, or a record is broken it asks for times, lines and ids of the batch, and then for the texts of what it
+rejects. Time moves by events alone.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.streaming.chunks import HEAD, SHOWN, TOLD, Head, Moment, SparkSystem, packed, unpacked
+from jobs.streaming.chunks import EventLimits, Head, Moment, TimeSpan
 from shiq.columns.arrays import Ints
 from streams.front.arrivals import Arrivals
 from streams.front.event import Event
@@ -49,14 +51,6 @@ class BatchTold:
     rejects: list[Reject] = field(default_factory=list)
     shown: list[pa.Table] = field(default_factory=list)
 
-    def to_bytes(self) -> bytes:
-        return json.dumps([self.moment, self.positions, self.counts, self.rejects]).encode()
-
-    @staticmethod
-    def of_bytes(data: bytes) -> BatchTold:
-        moment, positions, counts, rejects = json.loads(data)
-        return BatchTold(Moment(*moment), positions, counts, [tuple(reject) for reject in rejects])
-
     def settle(self, arrivals: Arrivals, counts: dict[str, int]) -> None:
         """Takes it down where one process does: what became of records, and sums of figures."""
         arrivals.first, arrivals.clock.newest = self.moment.first, self.moment.newest
@@ -68,114 +62,175 @@ class BatchTold:
             arrivals.unused(kind, t)
 
 
+class BatchRecords(Protocol):
+    """What the order asks for if the heads of a batch do not say enough; chunks by their places."""
+
+    def times(self) -> Mapping[str, pa.Table]:
+        """The tables of times of all chunks."""
+
+    def texts(self, lines: Mapping[str, Sequence[int]]) -> Mapping[tuple[str, int], str]:
+        """The texts of records, by chunk and line in it."""
+
+
+class OrderedBatch(NamedTuple):
+    """``ranks``: the number of each chunk among all, by its place; ``used``: of chunks whose records are not all used, which are;
+    ``order``: the number of each record among all."""
+
+    told: BatchTold
+    ranks: Mapping[str, int]
+    used: Mapping[str, npt.NDArray[np.bool_]]
+    order: Mapping[str, Ints]
+
+
 class Order:
-    """Judges the records of batch after batch; ``state``: of the one before."""
+    """Judges the records of batch after batch."""
 
-    def __init__(self, system: SparkSystem, state: bytes | None = None) -> None:
-        self.limits, self.buckets, self.heard = system.limits, system.buckets, _Heard()
+    def __init__(self, limits: EventLimits) -> None:
+        self.limits, self.heard = limits, _Heard()
         self.times: list[int | None] = []
-        self.arrivals = Arrivals(
-            EventClock(self.limits.lateness, self.limits.max_ahead),
-            self.heard,
-            self.limits.unit,
-            self.limits.window,
-            unused=lambda kind, t: self.times.append(t),
-        )
+        clock = EventClock(limits.lateness, limits.max_ahead)
+        unused = lambda kind, t: self.times.append(t)  # noqa: E731
+        self.arrivals = Arrivals(clock, self.heard, limits.unit, limits.window, unused=unused)
         self.lines: dict[str, int] = {}
-        if state is not None:
-            found, self.lines = json.loads(state)
-            self.arrivals.restore(found)
 
-    def state(self) -> bytes:
-        return json.dumps([self.arrivals.state(), self.lines]).encode()
+    def state(self) -> Any:
+        """What `restore` takes, as JSON."""
+        return [self.arrivals.state(), self.lines]
 
-    def take(self, rows: Iterable[tuple[int, str, bytes]]) -> Iterator[tuple[int, str, bytes]]:
-        """The rows for the buckets, and what is told, of the rows of a batch."""
-        heads, parts = list[tuple[str, Head]](), list[tuple[str, int, bytes]]()
-        for bucket, place, data in rows:
-            if bucket == HEAD:
-                heads.append((place, Head.of_bytes(data)))
-            else:
-                parts.append((place, bucket, data))
-        heads.sort(key=lambda item: json.loads(item[0]))
-        ranks = {place: rank for rank, (place, _) in enumerate(heads)}
+    def restore(self, state: Any) -> None:
+        """Goes on where another run was."""
+        found, self.lines = state
+        self.arrivals.restore(found)
+
+    @property
+    def moment(self) -> Moment:
+        return Moment(self.arrivals.first, self.arrivals.clock.newest, self.arrivals.clock.watermark)
+
+    def judge(self, heads: Mapping[str, Head], records: BatchRecords, *, closely: bool = False) -> OrderedBatch:
+        """Judges a batch by the ``heads`` of its chunks, and by its ``records`` if that does not do, or ``closely``."""
+        places = sorted(heads, key=json.loads)
+        chunks = [_Chunk(place, heads[place], self._before(heads[place])) for place in places]
         duplicates = self.arrivals.duplicates
-        used, order, rejects, counts = self._judge([self._numbered(head) for _, head in heads])
-        for place, bucket, data in sorted(parts, key=lambda item: (ranks[item[0]], item[1])):
-            mask = used[ranks[place]]
-            if bucket == SHOWN:
-                columns = {"rank": pa.array(order[ranks[place]]), "used": pa.array(mask)}
-                table = unpacked(data)
-                yield SHOWN, "", packed(pa.table({**dict(zip(table.column_names, table.columns)), **columns}))
-                continue
-            yield bucket, f"{ranks[place]:09d}", data if mask.all() else _kept(data, mask)
+        seen = None if closely else _in_time_by_heads(self.arrivals.clock, [head for _, head, _ in chunks])
+        if seen is None:
+            used, order, rejects, counts = self._look(chunks, records)
+        else:
+            used, order, (rejects, counts) = {}, {}, self._accept(chunks, seen)
+        for _, head, _ in chunks:
+            for name, value in head.counts.items():
+                counts[name] = counts.get(name, 0) + value
         counts["duplicates"] = self.arrivals.duplicates - duplicates
-        positions = dict(head.position for _, head in heads if head.position is not None)
-        moment = Moment(self.arrivals.first, self.arrivals.clock.newest, self.arrivals.clock.watermark)
-        for bucket in range(self.buckets):
-            yield bucket, "", json.dumps(moment).encode()
-        yield TOLD, "", BatchTold(moment, positions, counts, rejects).to_bytes()
+        positions = dict(head.position for _, head, _ in chunks if head.position is not None)
+        told = BatchTold(self.moment, positions, counts, rejects)
+        return OrderedBatch(told, {place: rank for rank, place in enumerate(places)}, used, order)
 
-    def _numbered(self, head: Head) -> tuple[Head, int]:
-        """A head, and what is added to its lines."""
+    def _before(self, head: Head) -> int:
+        """What is added to the lines of a chunk: those of its source before it."""
         before = 0 if head.is_topic else self.lines.get(head.source, 0)
         if not head.is_topic:
             self.lines[head.source] = before + head.covers
-        return head, before
+        return before
 
-    def _judge(
-        self, heads: Sequence[tuple[Head, int]]
-    ) -> tuple[list[npt.NDArray[np.bool_]], list[Ints], list[Reject], dict[str, int]]:
-        """Which records of each head are used; their ranks among all; what is not used; figures."""
-        columns = _Columns.of(heads)
+    def _accept(self, chunks: Sequence[_Chunk], seen: TimeSpan) -> tuple[list[Reject], dict[str, int]]:
+        """Accepts all records; what of them could not be used, and figures."""
+        self.arrivals.first = seen.least if self.arrivals.first is None else min(seen.least, self.arrivals.first)
+        self.arrivals.clock.newest = seen.newest
+        names = ("events", "outside", "triples")
+        counts = {name: sum(head.used[name] for _, head, _ in chunks) for name in names}
+        refused = [
+            (
+                ((line, head.source) if head.is_topic else (0, ""), number, row),
+                (kind, head.source, line + before, reason, text, t),
+            )
+            for number, (_, head, before) in enumerate(chunks)
+            for line, t, row, kind, reason, text in head.refused
+        ]
+        return [reject for _, reject in sorted(refused, key=lambda item: item[0])], counts
+
+    def _look(
+        self, chunks: Sequence[_Chunk], records: BatchRecords
+    ) -> tuple[dict[str, npt.NDArray[np.bool_]], dict[str, Ints], list[Reject], dict[str, int]]:
+        """Looks at the times of all records: which are used; their numbers among all; what is not used; figures."""
+        times = records.times()
+        tables = [times[place] for place, _, _ in chunks]
+        columns = _Columns.of([head for _, head, _ in chunks], tables)
         accepted = _all_in_time(self.arrivals, columns)
         rejects = list[tuple[int, Reject]]()
         if accepted is None:
-            accepted, rejects = self._one_by_one(heads, columns)
+            accepted, rejects = self._one_by_one(chunks, tables, columns, records)
         inside = columns.t >= (self.limits.start or 0)
         if self.limits.end is not None:
             inside &= columns.t <= self.limits.end
         used = accepted & inside
-        masks, counts = list[npt.NDArray[np.bool_]](), {"events": int(used.sum()), "outside": int((accepted & ~inside).sum())}
+        counts = {"events": int(used.sum()), "outside": int((accepted & ~inside).sum())}
         counts["triples"] = int(columns.triples[used].sum())
-        by_head = np.empty(len(used), bool)
-        by_head[columns.position] = used
-        ranks = np.empty(len(used), np.int64)
+        by_chunk, ranks = np.empty(len(used), bool), np.empty(len(used), np.int64)
+        by_chunk[columns.position] = used
         ranks[columns.position] = np.arange(len(used))
-        at, order = 0, list[Ints]()
-        for head, before in heads:
-            mask = by_head[at : at + head.records.num_rows]
-            masks.append(mask)
-            order.append(ranks[at : at + head.records.num_rows])
-            for row, kind, reason, text in head.refused:
-                if mask[row]:
-                    line, t = head.records["line"][row].as_py() + before, head.records["t"][row].as_py()
-                    rejects.append((int(ranks[at + row]), (kind, head.source, line, reason, text, t)))
-            for name, value in head.counts.items():
-                counts[name] = counts.get(name, 0) + value
-            at += head.records.num_rows
-        return masks, order, [reject for _, reject in sorted(rejects, key=lambda item: item[0])], counts
+        ends = np.cumsum([head.records for _, head, _ in chunks])[:-1]
+        masks = {chunk.place: mask for chunk, mask in zip(chunks, np.split(by_chunk, ends))}
+        order = {chunk.place: rank for chunk, rank in zip(chunks, np.split(ranks, ends))}
+        for place, head, before in chunks:
+            for line, t, row, kind, reason, text in head.refused:
+                if masks[place][row]:
+                    rejects.append((int(order[place][row]), (kind, head.source, line + before, reason, text, t)))
+        told = [reject for _, reject in sorted(rejects, key=lambda item: item[0])]
+        return {place: mask for place, mask in masks.items() if not mask.all()}, order, told, counts
 
     def _one_by_one(
-        self, heads: Sequence[tuple[Head, int]], columns: _Columns
+        self, chunks: Sequence[_Chunk], tables: Sequence[pa.Table], columns: _Columns, records: BatchRecords
     ) -> tuple[npt.NDArray[np.bool_], list[tuple[int, Reject]]]:
         """What `_all_in_time` says, whatever the records are."""
-        parts = [(head, before, head.records.to_pylist()) for head, before in heads]
+        parts = [table.to_pylist() for table in tables]
         accepted, rejects = np.zeros(len(columns.t), bool), list[tuple[int, Reject]]()
+        wanted, asked = dict[str, list[int]](), dict[int, tuple[str, int]]()
         for rank, (number, row) in enumerate(zip(columns.head.tolist(), columns.row.tolist())):
-            head, before, records = parts[number]
-            found = records[row]
+            (place, head, before), found = chunks[number], parts[number][row]
             event = None if found["t"] is None else Event(found["t"], id=found["id"])
-            record = Record(head.source, found["line"] + before, found["text"], event, found["problem"] or "")
+            record = Record(head.source, found["line"] + before, found["text"] or b"", event, found["problem"] or "")
             accepted[rank] = self.arrivals.accept(record) is not None
             if self.heard.heard:
                 rejects.append((rank, (*self.heard.heard.pop(), self.times.pop())))
+                if found["text"] is None:
+                    wanted.setdefault(place, []).append(found["line"])
+                    asked[rank] = place, found["line"]
+        texts = records.texts(wanted) if wanted else {}
+        for at, (rank, (*said, _, t)) in enumerate(rejects):
+            if rank in asked:
+                rejects[at] = rank, (*said, texts[asked[rank]], t)  # type: ignore[assignment]
         return accepted, rejects
+
+
+class _Chunk(NamedTuple):
+    """A chunk; ``before``: what is added to its lines."""
+
+    place: str
+    head: Head
+    before: int
+
+
+def _in_time_by_heads(clock: EventClock, heads: Sequence[Head]) -> TimeSpan | None:
+    """The times of all records, if by the heads each of them is accepted, whatever the others are; else None."""
+    spans = [head.times for head in heads if head.times is not None]
+    if not spans or not all(head.is_plain for head in heads):
+        return None
+    if len({head.source for head in heads if head.is_topic}) > 1:
+        # The partitions of a topic go on side by side: in which order their times come is not known.
+        newest, least = max(span.newest for span in spans), min(span.least for span in spans)
+        spans = [TimeSpan(newest, newest, least, newest - least, newest - least)]
+    newest = spans[0].first if clock.newest is None else clock.newest
+    for span in spans:
+        if max(span.first - newest, span.ahead) > clock.max_ahead:
+            return None
+        if clock.lateness is not None and max(newest - span.least, span.behind) > clock.lateness:
+            return None
+        newest = max(newest, span.newest)
+    return TimeSpan(spans[0].first, newest, min(span.least for span in spans), 0, 0)
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """All records of a batch in order: in which head, and which row there; ``position``: among those of all heads one after the
+    """All records of a batch in order: in which chunk, and which row there; ``position``: among those of all chunks one after the
     other. A time of -1 is none; ``plain``: none has an id or is none."""
 
     head: Ints
@@ -186,17 +241,16 @@ class _Columns:
     plain: bool
 
     @staticmethod
-    def of(heads: Sequence[tuple[Head, int]]) -> _Columns:
-        sizes = [head.records.num_rows for head, _ in heads]
+    def of(heads: Sequence[Head], tables: Sequence[pa.Table]) -> _Columns:
+        sizes = [head.records for head in heads]
         number = np.repeat(np.arange(len(heads)), sizes)
         row = np.concatenate([np.arange(size) for size in sizes] or [np.empty(0, np.int64)])
-        tables = [head.records for head, _ in heads]
         t = _numbers(tables, "t")
         # The partitions of a topic go on side by side: by offset, not one after the other.
-        topics = sorted({head.source for head, _ in heads if head.is_topic})
-        topic = np.repeat([topics.index(head.source) if head.is_topic else -1 for head, _ in heads], sizes)
+        topics = sorted({head.source for head in heads if head.is_topic})
+        topic = np.repeat([topics.index(head.source) if head.is_topic else -1 for head in heads], sizes)
         order = np.lexsort((row, number, topic, np.where(topic < 0, 0, _numbers(tables, "line"))))
-        plain = all(table["id"].null_count == len(table) == table["problem"].null_count for table in tables)
+        plain = all(head.is_plain for head in heads)
         return _Columns(number[order], row[order], order, t[order], _numbers(tables, "triples")[order], plain)
 
 
@@ -214,17 +268,6 @@ def _all_in_time(arrivals: Arrivals, columns: _Columns) -> npt.NDArray[np.bool_]
     before = newest[:-1]
     if (t - before > clock.max_ahead).any() or (clock.lateness is not None and (before - t > clock.lateness).any()):
         return None
-    arrivals.points += int((newest[1:] > before).sum()) + (clock.newest is None)
     clock.newest = int(newest[-1])
     arrivals.first = min(int(t.min()), clock.newest if arrivals.first is None else arrivals.first)
     return np.ones(len(t), bool)
-
-
-def _kept(data: bytes, mask: npt.NDArray[np.bool_]) -> bytes:
-    """A part without the records that are not used."""
-    table = unpacked(data)
-    return packed(table.filter(pa.array(mask[table["event"].to_numpy()])))
-
-
-def moment_of(data: bytes) -> Moment:
-    return Moment(*json.loads(data))

@@ -118,6 +118,11 @@ def advanced(there: Sequence[Unit], positions: Mapping[str, int], most: int) -> 
     return found
 
 
+def batch_bytes(most: int, width: int) -> int:
+    """How much a batch takes for ``width`` cores: two pieces each, where ``most`` bytes are too few for that."""
+    return most * max(2 * width, PIECES) // PIECES
+
+
 def between(there: Sequence[Unit], start: Mapping[str, int], end: Mapping[str, int], most: int) -> list[Piece]:
     """The pieces, of about ``most`` bytes, from one set of positions to another, in order."""
     found, known = [], {unit.key for unit in there}

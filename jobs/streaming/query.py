@@ -1,72 +1,34 @@
-"""A stream system on Spark, from sources to outputs; each batch's rows and the checkpoint in one step.
-
-What Spark had done behind our last checkpoint when the driver died, it does again, from the same offsets and states to the same
-rows; a batch that the checkpoint has is not written again. So each row is there once.
-"""
+"""A stream system in buckets, on Spark: a batch is read, put in order, and decided bucket by bucket."""
 
 from __future__ import annotations
 
 import json
-import re
-import shutil
-import signal
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from pathlib import Path
-from threading import current_thread, main_thread
-from traceback import format_exception
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from functools import cached_property, partial
+from typing import Any, Protocol, TypeVar
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
+import pyarrow as pa  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import Broadcast
+from pyspark.sql import DataFrame
 
 from jobs.spark.costs import described
-from jobs.streaming.chunks import SHOWN, TOLD, Moment, Row, unpacked
-from jobs.streaming.ordering import BatchTold
-from jobs.streaming.pieces import BATCH_BYTES
-from jobs.streaming.shipped import ShippedValue
-from jobs.streaming.sources import chunked, incoming, is_kafka
-from jobs.streaming.stages import LAST, STATE, finishing, staged
-from shiq.errors import OperationalError, ShiqError
+from jobs.streaming.batches import Batches, Face, R_co
+from jobs.streaming.chunks import HEAD, SHOWN, TIMES, Head, Moment, Row, rows_of, unpacked
+from jobs.streaming.failures import ATTEMPTS, TOO_SLOW, reason
+from jobs.streaming.ordering import BatchTold, Order
+from jobs.streaming.sources import (
+    is_kafka,
+    piece_texts,
+    place_of,
+    topic_texts,
+)
+from jobs.streaming.stages import BucketStates, BucketStep, ShuffledChunks, finish, shuffled
+from shiq.errors import OperationalError, UsageError
 from streams.front.checkpoint import CheckpointContent
-from streams.front.kafka_options import NO_OPTIONS, KafkaOptions
-from streams.front.run import StreamRun
 
-#: Seconds between looks whether Ctrl-C was pressed.
-_LOOK = 1
-#: Spark waits for ten seconds until a new Python process answers, which a busy machine may exceed. Then the query is begun again,
-#: from its own checkpoint, so that nothing of it is lost or done twice; so many times at most without a batch in between.
-_TOO_SLOW, _ATTEMPTS = "to connect back", 5
-#: How the last line of a traceback begins.
-_RAISED: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
-
-
-#: What a face gives at the end.
-R_co = TypeVar("R_co", covariant=True)
-
-
-class Face(Protocol[R_co]):
-    """A stream system as it is on the driver: it hears what tasks find, writes to the outputs of its run, and keeps what a
-    checkpoint takes beside positions and outputs. ``name``: of the system, as Spark's pages show it."""
-
-    name: ClassVar[str]
-
-    @property
-    def system(self) -> Any:
-        """What tasks are sent; of `Query` a `jobs.streaming.chunks.SparkSystem`. Raises: UsageError for what Spark cannot do."""
-
-    def state(self) -> bytes:
-        """What `restore` takes."""
-
-    def restore(self, state: bytes) -> None:
-        """Goes on where another run was."""
-
-    def finish(self, rows: list[Row]) -> R_co:
-        """Takes the rows that the end of the input brings; the result."""
+T = TypeVar("T")
 
 
 class Listener(Face[R_co], Protocol[R_co]):
@@ -77,194 +39,123 @@ class Listener(Face[R_co], Protocol[R_co]):
 
 
 @dataclass
-class Batches:
-    """A run on Spark over ``targets``, batch by batch; ``run``: outputs, and the checkpoint that takes ``listener``'s state."""
-
-    session: SparkSession
-    listener: Any
-    system: Any
-    run: StreamRun
-    targets: Sequence[str]
-    format: str = "auto"
-    batch_bytes: int = BATCH_BYTES
-    options: KafkaOptions = NO_OPTIONS
-    batch: int = -1
-    moment: Moment = field(default_factory=Moment)
-    positions: dict[str, int] = field(default_factory=dict)
-    failed: ShiqError | None = None
-
-    def planned(self, system: ShippedValue[Any], *, follow: bool) -> DataFrame:
-        """What Spark makes of each batch by itself."""
-        raise NotImplementedError
-
-    def hear(self, frame: DataFrame, system: ShippedValue[Any], *, is_new: bool) -> None:
-        """Hears a batch, on the driver; one that is not new has been heard, and was to be made again."""
-        raise NotImplementedError
-
-    def finish(self, folder: Path, system: ShippedValue[Any]) -> list[Row]:
-        """The rows that the end of the input brings."""
-        return []
-
-    def drive(self, *, follow: bool = False) -> list[Row]:
-        """Has all batches heard; the rows that the end of the input brings. With ``follow`` Ctrl-C is the end of the input.
-
-        Raises: UsageError, InputError, OperationalError."""
-        if self.run.saved is not None:
-            self._restore(self.run.saved)
-        system = ShippedValue(self.session.sparkContext, self.system)
-        try:
-            with self._folder() as folder:
-                attempts, before = 0, self.batch
-                while True:
-                    try:
-                        self._wait(self._start(system, folder, follow), follow)
-                        break
-                    except PySparkException as error:
-                        attempts, before = (1 if self.batch > before else attempts + 1), self.batch
-                        if attempts == _ATTEMPTS or not any(_TOO_SLOW in said for said in _chain(error)):
-                            raise
-                return self.finish(folder, system) if self.batch >= 0 else []
-        except PySparkException as error:
-            whole = "".join(format_exception(error))  # some errors of Spark show a plan, which has options of sources
-            shown = error if self.options.hide(whole) == whole else None
-            said = self.options.hide(_reason(error))
-            raise self.failed or OperationalError(f"Spark: {said}", "Look at what Spark's log says.") from shown
-        finally:
-            system.destroy()
-
-    def _start(self, system: ShippedValue[Any], folder: Path, follow: bool) -> StreamingQuery:
-        writer = self.planned(system, follow=follow).writeStream.outputMode("append")
-        writer = writer.foreachBatch(partial(self._batch, system)).option("checkpointLocation", str(folder))
-        writer = writer.queryName(self.query_name)
-        return (writer.trigger(availableNow=True) if is_kafka(self.targets) and not follow else writer).start()
-
-    @property
-    def query_name(self) -> str:
-        """What Spark calls the query; it describes its jobs by that."""
-        return f"shiq stream {self.listener.name}"
-
-    def incoming(self, *, follow: bool) -> DataFrame:
-        """What is to be read."""
-        how: dict[str, Any] = {"format": self.format, "follow": follow, "batch": self.batch_bytes, "options": self.options}
-        return incoming(self.session, self.targets, self.positions, **how)
-
-    @contextmanager
-    def _folder(self) -> Iterator[Path]:
-        """Where Spark keeps its own checkpoint: beside ours, or for this run only."""
-        if self.run.checkpoint is not None:
-            yield (self.run.checkpoint.path / "spark").absolute()
-            return
-        folder = Path(tempfile.mkdtemp(prefix="shiq-stream-"))
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def _wait(self, query: StreamingQuery, follow: bool) -> None:
-        pressed = list[int]()
-        with _taking_down(pressed) if follow else nullcontext():
-            try:
-                if follow or is_kafka(self.targets):
-                    while not pressed and not query.awaitTermination(_LOOK):
-                        self.run.status.look()
-                else:
-                    query.processAllAvailable()
-            finally:
-                query.stop()
-
-    def _batch(self, system: ShippedValue[Any], frame: DataFrame, number: int) -> None:
-        """Hears one batch and saves, unless that was done before."""
-        try:
-            self.hear(frame, system, is_new=number > self.batch)
-            if number <= self.batch:
-                return
-            self.batch = number
-            lengths = self.run.outputs.flush()
-            if self.run.checkpoint is not None:
-                places = {"batch": number, "moment": self.moment, "read": self.positions}
-                self.run.checkpoint.save(CheckpointContent(places, lengths, self.listener.state()))
-        except ShiqError as error:
-            self.failed = error
-            raise
-
-    def _restore(self, saved: CheckpointContent) -> None:
-        if self.run.checkpoint is not None and not (self.run.checkpoint.path / "spark" / "offsets").is_dir():
-            raise OperationalError(
-                f"{self.run.checkpoint.path}: what Spark kept there is gone", "Remove the directory to begin anew."
-            )
-        self.batch, self.moment = saved.positions["batch"], Moment(*saved.positions["moment"])
-        self.positions = dict(saved.positions["read"])
-        self.listener.restore(saved.state)
-
-
-@dataclass
 class Query(Batches):
     """Batches through the order and the buckets of ``system``."""
 
     listener: Listener[Any]
+    moment: Moment = field(default_factory=Moment)
 
-    def planned(self, system: ShippedValue[Any], *, follow: bool) -> DataFrame:
-        return staged(chunked(self.incoming(follow=follow), self.targets, system), system)
+    @cached_property
+    def order(self) -> Order:
+        return Order(self.system.limits)
 
-    def hear(self, frame: DataFrame, system: ShippedValue[Any], *, is_new: bool) -> None:
-        # Spark's states of it are to be committed in any case.
-        told, rows = _read(frame.toArrow())
-        if is_new:
-            self.positions.update(told.positions)
-            self.moment = told.moment
-            self.run.status.records += told.counts.get("events", 0)
-            self.listener.hear(told, rows)
+    @cached_property
+    def states(self) -> BucketStates:
+        """Where buckets keep what they know."""
+        return BucketStates(self._folder.path / "buckets", self.system.buckets)
 
-    def finish(self, folder: Path, system: ShippedValue[Any]) -> list[Row]:
-        states = self.session.read.format("statestore").options(operatorId=str(LAST), batchId=str(self.batch), stateVarName=STATE)
-        values = states.load(str(folder)).select("key.bucket", "value.data")
+    def begin(self) -> None:
+        if self.run.checkpoint is None and not str(self.session.sparkContext.master).startswith("local"):
+            raise UsageError(
+                f"{self.query_name} on a cluster keeps its state in files that all executors see",
+                "Name a folder for them: --checkpoint DIR.",
+            )
+        if self.batch >= 0:
+            self.states.check(self.batch)
+
+    def hear(self, frame: DataFrame, system: Broadcast[Any], number: int) -> Mapping[str, int]:
+        chunks = shuffled(self.chunks(frame, system, rows_of), self.system.buckets, self.width)
+        heads = self.run_job("read", number, lambda: chunks.rows_of(HEAD))
+        shown = self.run_job("show", number, lambda: chunks.rows_of(SHOWN)) if self.system.shows else []
+        records = _Records(self, frame, number, chunks, {place: Head.of_bytes(data) for _, place, data in heads})
+        ordered = self.order.judge(records.heads, records, closely=bool(shown))
+        told = ordered.told
+        step = BucketStep(system, self.states, self.batch, number, told.moment, ordered.ranks, ordered.used)
+        rows = [row for found in self.run_job("decide", number, lambda: chunks.step(step)) for row in json.loads(found)]
+        self.positions.update(told.positions)
+        self.moment = told.moment
+        self.run.status.records += told.counts.get("events", 0)
+        tables = [_shown(unpacked(data), ordered.order[place], ordered.used.get(place)) for _, place, data in shown]
+        self.listener.hear(replace(told, shown=tables), rows)
+        figures = {name: told.counts.get(name, 0) for name in ("events", "triples", "duplicates")}
+        return {**figures, "rejects": len(told.rejects), "rows": len(rows)}
+
+    def finish(self, system: Broadcast[Any]) -> list[Row]:
         with described(self.session, f"{self.query_name}: the end of the input"):
-            found = values.mapInArrow(finishing(system, self.moment), "rows binary").toArrow()
-        return [row for rows in found.column("rows").to_pylist() for row in json.loads(rows)]
+            buckets = self.session.sparkContext.parallelize(range(self.system.buckets), min(self.system.buckets, self.width))
+            last = buckets.map(finish(system, self.states, self.batch, self.moment)).collect()
+        return [row for rows in last for row in json.loads(rows)]
+
+    def run_job(self, what: str, number: int, job: Callable[[], T]) -> T:
+        """Runs a job of a batch; once more where that may do. Raises: OperationalError."""
+        with described(self.session, f"{self.query_name}: batch {number}, {what}"):
+            for attempt in range(ATTEMPTS):
+                try:
+                    return job()
+                except Py4JError as error:
+                    if attempt + 1 < ATTEMPTS and TOO_SLOW in str(error):
+                        continue
+                    raise OperationalError(
+                        f"Spark: {self.options.hide(reason(error))}", "Look at what Spark's log says."
+                    ) from None
+        raise AssertionError
+
+    def _places(self) -> dict[str, Any]:
+        return {**super()._places(), "order": self.order.state()}
+
+    def _restore(self, saved: CheckpointContent) -> None:
+        super()._restore(saved)
+        self.order.restore(saved.positions["order"])
+        self.moment = self.order.moment
+
+    def saved(self) -> None:
+        self.states.forget(self.batch)
 
 
-@contextmanager
-def _taking_down(pressed: list[int]) -> Iterator[None]:
-    """Ctrl-C is taken down, and not raised: Spark's own handler would ask the JVM something in the middle of an answer."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+@dataclass(frozen=True)
+class _Records:
+    """The records of a batch, where they are; see `jobs.streaming.ordering.BatchRecords`."""
 
+    query: Query
+    frame: DataFrame
+    number: int
+    chunks: ShuffledChunks
+    heads: Mapping[str, Head]
 
-def _read(table: Any) -> tuple[BatchTold, list[Row]]:
-    told, rows, shown = BatchTold(Moment()), list[Row](), list[Any]()
-    for bucket, data in zip(table.column("bucket").to_pylist(), table.column("data").to_pylist()):
-        if bucket == TOLD:
-            told = BatchTold.of_bytes(data)
-        elif bucket == SHOWN:
-            shown.append(unpacked(data))
+    def times(self) -> dict[str, pa.Table]:
+        rows = self.query.run_job("order", self.number, lambda: self.chunks.rows_of(TIMES))
+        return {place: unpacked(data) for _, place, data in rows}
+
+    def texts(self, lines: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], str]:
+        found = self.query.run_job("read what is rejected", self.number, lambda: self._texts(lines))
+        return {(place, line): text for place, texts in found.items() for line, text in texts.items()}
+
+    def _texts(self, lines: Mapping[str, Sequence[int]]) -> dict[str, dict[int, str]]:
+        wanted = dict[tuple[int, ...], list[int]]()
+        for place, some in lines.items():
+            wanted.setdefault(_source_of(place, self.heads[place]), []).extend(line + self.heads[place].shift for line in some)
+        if is_kafka(self.query.targets):
+            texts: dict[tuple[int, ...], str] = {**topic_texts(self.frame, wanted)}  # type: ignore[arg-type,dict-item]
         else:
-            rows += json.loads(data)
-    return replace(told, shown=shown), rows
+            pieces = [piece for piece in self.query.pieces if tuple(place_of(piece)) in wanted]
+            asked = [(piece, wanted[tuple(place_of(piece))]) for piece in pieces]
+            context, unit = self.query.session.sparkContext, self.query.system.limits.unit
+            found = context.parallelize(asked, len(asked)).map(partial(piece_texts, unit)).collect()
+            texts = {(*place_of(piece), line): text for piece, part in zip(pieces, found) for line, text in part.items()}
+        return {
+            place: {line: texts[(*_source_of(place, head), line + head.shift)] for line in some}
+            for place, some in lines.items()
+            for head in [self.heads[place]]
+        }
 
 
-def _chain(error: BaseException | None) -> Iterator[str]:
-    """What an error says, and what those say that Java had as its causes."""
-    while error is not None:
-        yield str(error)
-        error = getattr(error, "_cause", None)
+def _source_of(place: str, head: Head) -> tuple[int, ...]:
+    """What has the records of a chunk: a partition of a topic, or a piece."""
+    found = json.loads(place)
+    return (found[0], found[2]) if head.is_topic else tuple(found[:3])
 
 
-def _reason(error: BaseException) -> str:
-    """What was at the bottom of it, in a line."""
-    said = type(error).__name__
-    for message in _chain(error):
-        lines = [line.strip() for line in message.splitlines() if line.strip()]
-        said = _of_python(lines) or next(iter(lines), said)
-    return said[:300]
-
-
-def _of_python(lines: Sequence[str]) -> str:
-    """What a worker raised, of the traceback in the message."""
-    at = next((n for n, line in enumerate(lines) if line.startswith("Traceback")), len(lines))
-    return next((line for line in lines[at:] if _RAISED.match(line)), "")
+def _shown(table: pa.Table, order: Any, used: Any) -> pa.Table:
+    """What the driver is shown, with the number of each record and whether it is used."""
+    mask = pa.array(used) if used is not None else pa.array([True] * len(table))
+    return table.append_column("rank", pa.array(order)).append_column("used", mask)

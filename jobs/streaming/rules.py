@@ -37,6 +37,7 @@ class Rules:
     """`jobs.streaming.chunks.SparkSystem`. ``program`` is without functions, which no task could be sent: ``python`` is their
     text. ``unordered``: nothing is late."""
 
+    shows: ClassVar[bool] = False
     program: Program
     python: str | None
     options: EvaluationOptions

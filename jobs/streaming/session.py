@@ -1,19 +1,18 @@
-"""A run on Spark, and sessions for it: state in RocksDB, whose changes are what a checkpoint takes."""
+"""A run on Spark, and sessions for it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
 from pyspark.sql import SparkSession
 
-from jobs.doctor import PROTOBUF, new_enough
-from jobs.spark.session import TASKS, spark_session, stop, width_of
+from jobs.spark.session import spark_session, stop
+from jobs.streaming.batches import Batches, Face, R_co, check_layout
 from jobs.streaming.pieces import BATCH_BYTES
-from jobs.streaming.query import Batches, Face, Query, R_co
+from jobs.streaming.query import Query
 from jobs.streaming.sources import is_kafka
 from shiq.errors import OperationalError
 from streams.front.kafka_options import NO_OPTIONS, SECRET, KafkaOptions
@@ -25,15 +24,6 @@ _GROUP: Final = "org.apache.spark"
 _CONNECTOR: Final = "spark-sql-kafka-0-10_2.13"
 #: Of a minor version of Spark the one of which Maven has the connector and all that it needs; another may lack a part.
 _CONNECTORS: Final = {"4.0": "4.0.0", "4.1": "4.1.1", "4.2": "4.2.0"}
-_PROVIDER: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-_SETTINGS: Final = {
-    "spark.sql.streaming.stateStore.providerClass": _PROVIDER,
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # Time moves by events alone (see `ordering`): without any there is nothing to do.
-    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-    # A row between stages is a part of a chunk, and may be large.
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
-}
 #: Which options of sources plans do not show.
 _HIDDEN: Final = "spark.sql.redaction.options.regex"
 
@@ -56,6 +46,7 @@ def on_spark(
 
     Raises: UsageError, InputError, OperationalError.
     """
+    check_layout(run)
     system, started = face.system, False
     if session is None:
         session, started = streaming_session(master, kafka=is_kafka(targets), follow=follow)
@@ -75,30 +66,11 @@ def streaming_session(master: str | None = None, *, kafka: bool = False, follow:
     ``kafka``: with the connector; without ``follow`` it is for a run that ends. Raises: OperationalError where something is
     missing.
     """
-    check_protobuf()
     settings = _connector() if kafka else {}
     session, started = spark_session(master=master, settings=settings, name="shiq stream", brief=not follow)
     own = session.newSession()
-    for name, value in _SETTINGS.items():
-        own.conf.set(name, value)
     own.conf.set(_HIDDEN, f"{own.conf.get(_HIDDEN)}|{SECRET}")
-    if str(own.sparkContext.master).startswith("local") or own.conf.get(TASKS, None):
-        # Each task of a stage with state opens and commits a store of its own.
-        own.conf.set("spark.sql.shuffle.partitions", str(width_of(own)))
     return own, started
-
-
-def check_protobuf() -> None:
-    """Spark speaks with stages that keep state in its messages. Raises: OperationalError where it is missing or too old."""
-    try:
-        found = version("protobuf")
-    except PackageNotFoundError:
-        found = "none"
-    if not new_enough(found):
-        wanted = ".".join(map(str, PROTOBUF))
-        raise OperationalError(
-            f"streams on Spark need protobuf {wanted} or newer (there is {found})", "Install it: pip install 'shiq[spark]'."
-        )
 
 
 def _connector() -> dict[str, str]:

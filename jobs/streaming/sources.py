@@ -1,23 +1,22 @@
-"""Sources of Spark: files and tables as a data source of our own, piece by piece; Kafka by its connector."""
+"""Sources of Spark: Kafka by its connector; files and tables piece by piece, at the ticks of a clock."""
 
 from __future__ import annotations
 
 import gc
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import reduce
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark import Broadcast
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.functions import lit
-from pyspark.sql.types import StructType
 
-from jobs.streaming.chunks import COLUMNS, rows_of
-from jobs.streaming.pieces import BATCH_BYTES, PIECES, Piece, Unit, advanced, between, records, units
-from jobs.streaming.shipped import ShippedValue
+from jobs.spark.imports import spare_imports
+from jobs.streaming.chunks import rows_of, texts_at
+from jobs.streaming.pieces import Piece, records
+from jobs.streaming.stages import ChunkRow
 from shiq.errors import UsageError
 from streams.front.kafka import kafka_address
 from streams.front.kafka_options import NO_OPTIONS, KafkaOptions
@@ -26,69 +25,45 @@ from streams.front.run import COLLECTING
 
 Batches = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 #: What makes the rows of chunks, as `rows_of` does.
-ChunkRows = Callable[..., Iterator[tuple[int, str, bytes]]]
+ChunkRows = Callable[..., Iterator[ChunkRow]]
 #: How the names of sources begin that nothing can read twice.
 _READ_ONCE = ("socket://", "rate://")
 #: What one batch takes of a topic.
 _OFFSETS = 200_000
 
 
-class Pieces(DataSource):
-    """Which pieces of files are next. Options: ``targets`` and ``positions``, JSON; ``format``, ``follow``, ``batch`` (bytes)."""
+def file_chunks(system: Broadcast[Any], rows: ChunkRows = rows_of) -> Callable[[Iterable[Piece]], Iterator[ChunkRow]]:
+    """What makes chunks of pieces in a task, as `rows_of` does."""
 
-    @classmethod
-    def name(cls) -> str:
-        return "shiq_pieces"
+    def parse(pieces: Iterable[Piece]) -> Iterator[ChunkRow]:
+        _spare()
+        for piece in pieces:
+            own, unit = system.value, piece.unit
 
-    def schema(self) -> str:
-        return "piece string"
+            def place(first: Record, number: int, piece: Piece = piece) -> list[Any]:
+                return [*place_of(piece), number]
 
-    def streamReader(self, schema: StructType) -> PiecesReader:
-        return PiecesReader(dict(self.options))
-
-
-class PiecesReader(DataSourceStreamReader):
-    def __init__(self, options: dict[str, str]) -> None:
-        self.targets: list[str] = json.loads(options["targets"])
-        self.format, self.follow, self.batch = options["format"], bool(options["follow"]), int(options["batch"])
-        self.positions: dict[str, int] = json.loads(options["positions"])
-
-    def initialOffset(self) -> dict[str, int]:
-        return {}
-
-    def latestOffset(self) -> dict[str, int]:
-        return advanced(self._units(), self.positions, self.batch)
-
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        # After a restart the batch that was begun comes again, whatever `positions` said.
-        self.positions = end
-        return [InputPartition(piece.to_text()) for piece in between(self._units(), start, end, self.batch // PIECES)]
-
-    def _units(self) -> list[Unit]:
-        return units(self.targets, self.format, follow=self.follow)
-
-    def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
-        yield (partition.value,)
-
-
-def _file_chunks(system: ShippedValue[Any], rows: ChunkRows) -> Batches:
-    def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for text in batch.column(0).to_pylist():
-                piece, own = Piece.of_text(text), system.value
-                unit = piece.unit
-
-                def place(first: Record, number: int, piece: Piece = piece) -> list[Any]:
-                    return [piece.unit.source, piece.unit.order, piece.low, number]
-
-                found = records(piece, own.limits.unit)
-                yield from _batches(rows(found, own, place, source=unit.name, position=(unit.key, piece.high)))
+            yield from rows(records(piece, own.limits.unit), own, place, source=unit.name, position=(unit.key, piece.high))
 
     return parse
 
 
-def _topic_chunks(system: ShippedValue[Any], rows: ChunkRows) -> Batches:
+def place_of(piece: Piece) -> list[int]:
+    """How the places of a piece's chunks begin."""
+    return [piece.unit.source, piece.unit.order, piece.low]
+
+
+def piece_texts(unit: str, wanted: tuple[Piece, Sequence[int]]) -> dict[int, str]:
+    """In a task: the texts of lines of a piece."""
+    piece, lines = wanted
+    return texts_at(records(piece, unit), set(lines))
+
+
+def topic_chunks(system: Broadcast[Any], rows: ChunkRows = rows_of) -> Batches:
+    """What makes chunks of messages in a task, as `rows_of` does, and counts them."""
+
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        _spare()
         for batch in batches:
             columns = [batch.column(name).to_pylist() for name in ("number", "name", "partition", "offset", "value")]
             for number, name, partition in sorted(set(zip(*columns[:3]))):
@@ -102,16 +77,16 @@ def _topic_chunks(system: ShippedValue[Any], rows: ChunkRows) -> Batches:
                 def place(first: Record, _: int, number: int = number, partition: int = partition) -> list[Any]:
                     return [number, first.line, partition]
 
-                yield from _batches(rows(found, system.value, place, source=source, is_topic=True))
+                for bucket, at, data in rows(found, system.value, place, source=source, is_topic=True):
+                    yield pa.RecordBatch.from_pydict({"bucket": pa.array([bucket], pa.int32()), "place": [at], "data": [data]})
 
     return parse
 
 
-def _batches(rows: Iterator[tuple[int, str, bytes]]) -> Iterator[pa.RecordBatch]:
+def _spare() -> None:
+    """What each task of a worker does first."""
+    spare_imports()
     gc.set_threshold(COLLECTING, *gc.get_threshold()[1:])
-    for bucket, place, data in rows:
-        columns = [pa.array([bucket], pa.int32()), pa.array([place]), pa.array([data], pa.binary())]
-        yield pa.RecordBatch.from_arrays(columns, ["bucket", "place", "data"])
 
 
 def is_kafka(targets: Sequence[str]) -> bool:
@@ -136,34 +111,22 @@ def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) ->
         options.for_spark(kafka_address(target)[1])
 
 
-def incoming(
-    session: SparkSession,
-    targets: Sequence[str],
-    positions: dict[str, int],
-    *,
-    format: str = "auto",
-    follow: bool = False,
-    batch: int = BATCH_BYTES,
-    options: KafkaOptions = NO_OPTIONS,
-) -> DataFrame:
-    """All that ``targets`` have, from ``positions`` on, about ``batch`` bytes at once: pieces, or messages by ``options``.
-
-    Raises: UsageError, InputError.
-    """
-    check_targets(targets, options)
-    if is_kafka(targets):
-        return reduce(DataFrame.unionAll, (_topic(session, number, target, options) for number, target in enumerate(targets)))
-    units(targets, format, follow=follow)  # what is wrong with them is said here
-    session.dataSource.register(Pieces)
-    how = {"targets": json.dumps(list(targets)), "positions": json.dumps(positions), "batch": str(batch)}
-    how |= {"format": format, "follow": "yes" if follow else ""}
-    return session.readStream.format(Pieces.name()).options(**how).load()
+def ticks(session: SparkSession) -> DataFrame:
+    """A row a batch: which pieces of files it reads is up to the driver."""
+    return session.readStream.format("rate-micro-batch").options(rowsPerBatch=1, numPartitions=1).load()
 
 
-def chunked(frame: DataFrame, targets: Sequence[str], system: ShippedValue[Any], rows: ChunkRows = rows_of) -> DataFrame:
-    """The chunks of what is `incoming`."""
-    parse = (_topic_chunks if is_kafka(targets) else _file_chunks)(system, rows)
-    return frame.mapInArrow(parse, COLUMNS)
+def topics(session: SparkSession, targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) -> DataFrame:
+    """All messages of topics, with the number and name of their target. Raises: UsageError."""
+    return reduce(DataFrame.unionAll, (_topic(session, number, target, options) for number, target in enumerate(targets)))
+
+
+def topic_texts(frame: DataFrame, wanted: Mapping[tuple[int, int], Sequence[int]]) -> dict[tuple[int, int, int], str]:
+    """The texts of messages, by target, partition and offset; they are read again."""
+    asked = [(number, partition, offset) for (number, partition), offsets in wanted.items() for offset in offsets]
+    keys = frame.sparkSession.createDataFrame(asked, "number int, partition int, offset long")
+    found = frame.join(keys, ["number", "partition", "offset"], "left_semi").select("number", "partition", "offset", "value")
+    return {(n, p, o): Record("", o, bytes(value or b"")).text for n, p, o, value in found.collect()}
 
 
 def _topic(session: SparkSession, number: int, target: str, options: KafkaOptions) -> DataFrame:

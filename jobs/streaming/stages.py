@@ -1,94 +1,146 @@
-"""The two stages that keep state, as Spark runs them: one value a key, bytes that the stage reads back."""
+"""What tasks do with the chunks of a batch: they shuffle them to buckets, and step each bucket from its state to the next.
+
+The states of a batch are files, one a bucket, in a folder that all executors see. A task that is done again writes the same.
+Chunks are shuffled once for all that is asked of a batch: Spark keeps what it shuffled until the batch is over.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+import shutil
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
 
-import pandas as pd  # type: ignore[import-untyped]
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark import RDD, Broadcast
 
-from jobs.streaming.chunks import COLUMNS, SparkSystem, unpacked
-from jobs.streaming.ordering import Order, moment_of
-from jobs.streaming.shipped import ShippedValue
+from jobs.files import replace_file
+from jobs.spark.imports import spare_imports
+from jobs.streaming.chunks import HEAD, SHOWN, TIMES, Moment, SparkSystem, unpacked
+from shiq.errors import OperationalError
 
-#: The name of the value; in a plan the operator that comes last has number 0.
-STATE: Final = "state"
-LAST: Final = 0
-_VALUE: Final = "data binary"
-
-
-class _Stage(StatefulProcessor):
-    """Keeps one value for each key."""
-
-    def __init__(self, system: ShippedValue[SparkSystem]) -> None:
-        self.system = system
-
-    def init(self, handle: Any) -> None:
-        self.value = handle.getValueState(STATE, _VALUE)
-
-    def get(self) -> bytes | None:
-        found = self.value.get() if self.value.exists() else None
-        return None if found is None else bytes(found[0])
-
-    def close(self) -> None:
-        """Nothing."""
+#: A row of a chunk: its bucket, or what it is; its place; what it has.
+ChunkRow = tuple[int, str, bytes]
+#: Partitions of what is shuffled: one each for heads, times and what the driver is shown; then those of buckets.
+_PARTITIONS: Final = {HEAD: 0, TIMES: 1, SHOWN: 2}
+_BUCKETS: Final = len(_PARTITIONS)
 
 
-class _Ordering(_Stage):
-    """`Order`, for all rows of a batch."""
+@dataclass(frozen=True)
+class BucketStates:
+    """The states of ``buckets`` in ``folder``, by batch."""
 
-    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
-        order = Order(self.system.value, self.get())
-        for row in order.take(row for frame in rows for row in zip(frame["bucket"], frame["place"], map(bytes, frame["data"]))):
-            yield _frame([row])
-        self.value.update((order.state(),))
+    folder: Path
+    buckets: int
+
+    def _file(self, batch: int, bucket: int) -> Path:
+        return self.folder / str(batch) / str(bucket)
+
+    def read(self, batch: int, bucket: int) -> bytes | None:
+        """What `write` wrote; None before the first batch. Raises: OperationalError."""
+        if batch < 0:
+            return None
+        file = self._file(batch, bucket)
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            raise OperationalError(
+                f"{file} cannot be read ({error.strerror})",
+                "Name by --checkpoint a folder that all executors see, or remove it to begin anew.",
+            ) from error
+        if zlib.crc32(data[4:]) != int.from_bytes(data[:4], "big"):
+            raise OperationalError(f"{file}: damaged", "Remove the directory of the checkpoint to begin anew.")
+        return data[4:]
+
+    def write(self, batch: int, bucket: int, state: bytes) -> None:
+        """Put a state on disk, in one step. Raises: OSError."""
+        file = self._file(batch, bucket)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(file, zlib.crc32(state).to_bytes(4, "big") + state)
+
+    def check(self, batch: int) -> None:
+        """Raises: OperationalError where not all states of a batch are there."""
+        for bucket in range(self.buckets):
+            self.read(batch, bucket)
+
+    def forget(self, batch: int) -> None:
+        """Remove the states of all other batches."""
+        for folder in self.folder.iterdir() if self.folder.is_dir() else ():
+            if folder.name != str(batch):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
-class _Buckets(_Stage):
-    """A system's step, for the rows of a bucket; what the driver is told and shown goes through."""
-
-    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
-        bucket, parts, moment = int(key[0]), list[tuple[str, bytes]](), None
-        for frame in rows:
-            for place, data in zip(frame["place"], map(bytes, frame["data"])):
-                if bucket < 0:
-                    yield _frame([(bucket, place, data)])
-                elif place:
-                    parts.append((place, data))
-                else:
-                    moment = moment_of(data)
-        if bucket < 0 or moment is None:
-            return
-        tables = [unpacked(data) for _, data in sorted(parts)]
-        state, found = self.system.value.step(bucket, self.get(), tables, moment)
-        self.value.update((state,))
-        if found:
-            yield _frame([(bucket, "", json.dumps(found).encode())])
+def shuffled(chunks: RDD[ChunkRow], buckets: int, width: int) -> ShuffledChunks:
+    """The ``chunks`` of a batch by their buckets, for about ``width`` tasks."""
+    parts = min(buckets, width)
+    keyed = chunks.map(lambda row: (_PARTITIONS.get(row[0], _BUCKETS + row[0] % parts), row))
+    return ShuffledChunks(keyed.partitionBy(_BUCKETS + parts, int).values(), buckets, parts)
 
 
-def _frame(rows: list[tuple[int, str, bytes]]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["bucket", "place", "data"])
+@dataclass(frozen=True)
+class ShuffledChunks:
+    """The rows of chunks; ``parts``: how many partitions have the buckets."""
+
+    rows: RDD[ChunkRow]
+    buckets: int
+    parts: int
+
+    def rows_of(self, kind: int) -> list[ChunkRow]:
+        """All rows of heads, times, or what the driver is shown."""
+        return self.rows.context.runJob(self.rows, list, [_PARTITIONS[kind]])
+
+    def step(self, step: BucketStep) -> list[bytes]:
+        """Steps all buckets; what they find, as JSON."""
+        found = self.rows.mapPartitionsWithIndex(step.of_partition(self.buckets, self.parts))
+        return self.rows.context.runJob(found, list, range(_BUCKETS, _BUCKETS + self.parts))
 
 
-def staged(chunks: DataFrame, system: ShippedValue[SparkSystem]) -> DataFrame:
-    """What buckets find, and what is told to the driver, of chunks' rows."""
-    everything = chunks.selectExpr("0 AS one", "*").groupBy("one")
-    ordered = everything.transformWithStateInPandas(_Ordering(system), COLUMNS, "Append", "None")
-    return ordered.groupBy("bucket").transformWithStateInPandas(_Buckets(system), COLUMNS, "Append", "None")
+@dataclass(frozen=True)
+class BucketStep:
+    """From the states of the batch ``before`` to those of ``batch``. ``ranks``, ``used``: of chunks, see `OrderedBatch`."""
+
+    system: Broadcast[SparkSystem]
+    states: BucketStates
+    before: int
+    batch: int
+    moment: Moment
+    ranks: Mapping[str, int]
+    used: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+
+    def of_partition(self, buckets: int, parts: int) -> Callable[[int, Iterable[ChunkRow]], Iterator[bytes]]:
+        """What a task does with the rows of a partition."""
+
+        def step(partition: int, rows: Iterable[ChunkRow]) -> Iterator[bytes]:
+            spare_imports()
+            own: dict[int, list[ChunkRow]] = {bucket: [] for bucket in range(partition - _BUCKETS, buckets, parts)}
+            for row in rows:
+                own[row[0]].append(row)
+            for bucket, found in own.items():
+                tables = [self._used(place, data) for _, place, data in sorted(found, key=lambda row: self.ranks[row[1]])]
+                state, known = self.system.value.step(bucket, self.states.read(self.before, bucket), tables, self.moment)
+                self.states.write(self.batch, bucket, state)
+                if known:
+                    yield json.dumps(known).encode()
+
+        return step
+
+    def _used(self, place: str, data: bytes) -> pa.Table:
+        """A part without the records that are not used."""
+        table, mask = unpacked(data), self.used.get(place)
+        return table if mask is None else table.filter(pa.array(mask[table["event"].to_numpy()]))
 
 
-def finishing(system: ShippedValue[SparkSystem], moment: Any) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What makes the last rows of buckets' states."""
+def finish(system: Broadcast[SparkSystem], states: BucketStates, batch: int, moment: Moment) -> Callable[[int], bytes]:
+    """What makes the last rows of a bucket, as JSON, of its state after ``batch``."""
 
-    def finish(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for bucket, state in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist()):
-                if bucket >= 0:
-                    found = system.value.finish(bucket, state, moment)
-                    yield pa.RecordBatch.from_pydict({"rows": pa.array([json.dumps(found).encode()], pa.binary())})
+    def last(bucket: int) -> bytes:
+        spare_imports()
+        state = states.read(batch, bucket)
+        return json.dumps([] if state is None else system.value.finish(bucket, state, moment)).encode()
 
-    return finish
+    return last

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from jobs.files import write_whole
 from streams.discovery.atomsets import Atom, text_of
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from streams.discovery.stream import Mining
 
 SCHEMA_VERSION = 1
+#: The share of its cases in which a rule must have held to be exported.
+EXPORT_SHARE: Final = 0.9
 
 
 class Delivery:
@@ -31,8 +33,9 @@ class Delivery:
         entailments: str | None = None,
         exported: str | None = None,
         folder: str | None = None,
+        share: float = EXPORT_SHARE,
     ) -> None:
-        self.miner, self.rows, self.exported, self.folder = miner, rows, exported, folder
+        self.miner, self.rows, self.exported, self.folder, self.share = miner, rows, exported, folder, share
         self.entailments = entailments
         self.last: WindowReport | None = None
         self._entailed: dict[int, list[str]] = {}
@@ -48,14 +51,14 @@ class Delivery:
                 self._entailed[index] = sorted(text_of([atom]) for atom in found)
 
     def finish(self, result: Mining) -> list[str]:
-        """Writes the files; the rules that were not exported, since together they contradict something."""
+        """Writes the files; the rules that were not exported: weak ones, and those that contradict something together."""
         if self.entailments is not None:
             self._write_entailments(self.entailments)
         if self.folder is not None:
             self._write_folder(Path(self.folder), result)
         if self.exported is None:
             return []
-        text, left_out = exported_text(self.miner, self.last, self.exported.endswith(".lp"))
+        text, left_out = exported_text(self.miner, self.last, self.share, self.exported.endswith(".lp"))
         write_whole(Path(self.exported), text)
         return left_out
 

@@ -1,6 +1,8 @@
 """Rules that nothing refutes, to be used elsewhere: as axioms of OWL, or as stream rules (ASP).
 
-They are checked together with T, A and each snapshot of the last window; what contradicts is left out, weakest first.
+An axiom speaks of every case. So a rule that held in few of its cases, as a weak association does, is left out, whatever its
+confidence by snapshots. The others are checked together with T, A and each snapshot of the last window; what contradicts is left
+out, weakest first.
 """
 
 from __future__ import annotations
@@ -34,14 +36,18 @@ def axiom_of(found: RuleFinding, knowledge: MinerKnowledge) -> owl.SubClassOf:
     return owl.SubClassOf(concept(found.rule.body, knowledge), knowledge.vocabulary[found.rule.head])
 
 
-def kept(miner: RuleMiner, report: WindowReport | None) -> tuple[list[RuleFinding], list[str]]:
-    """The rules of a report that no snapshot refutes and that hold together with T, A and each of its snapshots; the texts of
-    those that were left out for that."""
+def kept(miner: RuleMiner, report: WindowReport | None, share: float) -> tuple[list[RuleFinding], list[str]]:
+    """The rules of a report that held in at least ``share`` of their cases, that no snapshot refutes, and that hold together with
+    T, A and each of its snapshots; what is left out, as texts."""
     if report is None:
         return [], []
-    rules = [each for each in report.found if isinstance(each, RuleFinding) and each.refuted == 0]
+    unrefuted = [each for each in report.found if isinstance(each, RuleFinding) and each.refuted == 0]
+    rules = [each for each in unrefuted if each.rule.binding_support >= share * each.rule.binding_body]
     windows, knowledge = miner.windows, miner.windows.knowledge
     left_out: list[str] = []
+    if weak := len(unrefuted) - len(rules):
+        text = "a rule that held" if weak == 1 else f"{weak:,} rules that each held"
+        left_out.append(f"{text} in less than {share:.0%} of the cases of its body (--export-share)")
     snapshots = [
         windows.snapshots.told.get(index, ())
         for index in range(report.window[0], report.window[1] + 1)
@@ -66,9 +72,9 @@ def kept(miner: RuleMiner, report: WindowReport | None) -> tuple[list[RuleFindin
     return rules, left_out
 
 
-def exported_text(miner: RuleMiner, report: WindowReport | None, as_asp: bool) -> tuple[str, list[str]]:
+def exported_text(miner: RuleMiner, report: WindowReport | None, share: float, as_asp: bool) -> tuple[str, list[str]]:
     """The document, and the rules that were left out of it."""
-    rules, left_out = kept(miner, report)
+    rules, left_out = kept(miner, report, share)
     window = report.window if report is not None else (0, 0)
     write = program_text if as_asp else _owl
     return write(rules, miner.windows.knowledge, window), left_out

@@ -59,6 +59,14 @@ def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, O
     help="Write the last rules that nothing refutes: .ofn (OWL) or .lp (ASP).",
 )
 @click.option(
+    "--export-share",
+    "export_share",
+    type=_SHARE,
+    default=0.9,
+    show_default=True,
+    help="For --export: the share of its cases in which a rule must have held.",
+)
+@click.option(
     "--report",
     "folder",
     type=Writes(OutputKind.FOLDER, written=_report_files),
@@ -76,6 +84,7 @@ def discover(
     rules: str | None,
     entailments: str | None,
     exported: str | None,
+    export_share: float,
     folder: str | None,
     catalog: tuple[str, ...],
     **options: Any,
@@ -98,6 +107,8 @@ def discover(
         raise UsageError(f"--export {exported}: neither .ofn nor .lp", "Name a file that ends in one of these.")
     if options["method"] != "inkd":
         refuse_idle(("eps", "gate", "min_rarity", "max_similarity"), "--method inkd")
+    if exported is None:
+        refuse_idle(("export_share",), "--export FILE")
     options["refute"] |= exported is not None
     options["eps"] = eps_of(options["eps"]) if options["eps"] else None
     miner = RuleMiner(
@@ -116,7 +127,7 @@ def discover(
         "step": str(step),
     }
     with feed.started(settings) as run:
-        delivery = Delivery(miner, run.outputs.to("out"), entailments, exported, folder)
+        delivery = Delivery(miner, run.outputs.to("out"), entailments, exported, folder, export_share)
         kept = feed.json_file is not None or folder is not None
         system = miner.system(arrivals=feed.arrivals(run, unordered=True), heard=delivery.take, kept=kept)
         if feed.follow:
