@@ -47,6 +47,7 @@ ROOMS = (
     "jobs.checking.answer",
     "jobs.checking.explaining",
     "jobs.checking.outside",
+    "jobs.checking.slices",
     "jobs.checking.deciding",
     "jobs.checking.certifying",
     "jobs.checking.above",

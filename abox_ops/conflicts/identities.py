@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from abox_ops.elements.quotient import Partition
 from abox_ops.labels.calculus import CompiledClause, LabelSpace
@@ -38,6 +38,7 @@ class Identity:
     reasons: tuple[Reason, ...]
 
 
+@runtime_checkable
 class Merging(Protocol):
     """An add set that tells which elements it made of several."""
 

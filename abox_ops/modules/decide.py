@@ -174,8 +174,12 @@ class Decider:
 
     def shapes(self, tbox: ClausalTBox, modules: Sequence[Module]) -> int:
         """How many distinct shapes ``modules`` have."""
+        return len(self.shape_keys(tbox, modules))
+
+    def shape_keys(self, tbox: ClausalTBox, modules: Sequence[Module]) -> frozenset[Shape]:
+        """The distinct shapes of ``modules``; none where nothing over ``tbox`` was asked."""
         entry = self.known.get(id(tbox))
-        return len(set(_keys(entry[1], modules))) if entry else 0
+        return frozenset(_keys(entry[1], modules)) if entry else frozenset()
 
 
 def _stopped() -> Answer:

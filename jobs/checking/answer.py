@@ -343,6 +343,10 @@ TOLD = 10
 _SHOWN = 3
 
 
+#: What is noted where a check has stopped since only the verdict was asked for.
+STOPPED = "verdict only: A_add, modules and counts are of what was looked at until the contradiction was certain"
+
+
 def crowds(add_set: AddSet) -> tuple[Leftover, ...]:
     """A leftover for each element of A_add (individuals that are equal, by SameIndividual or a (inverse-)functional role) of more
     than `CROWD` individuals, and for each of more than `CROWD` role assertions; for the `TOLD` largest. They are decided like any

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from abox_ops.engine import MODEL, AddSet, Inquiry, ModelKnowledgeBase, Settling, unheard
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, positions, tally
-from jobs.checking.answer import crowds, refuted_result, result_of, time_over
+from jobs.checking.answer import STOPPED, crowds, refuted_result, result_of, time_over
 from jobs.checking.base import Asserting, DistributedEngine, Explanation, Findings, InputBatch, OpenBase
 from jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
 from jobs.checking.options import EXPLAIN_SECONDS, Clock, Options, engine_named, resolved
@@ -126,6 +126,23 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
         stage("deciding")
         return add_set, answers
 
+    def of_run(notes: tuple[str, ...]) -> dict[str, Any]:
+        far = batch.far
+        run, cost = (far.run(insertions, deletions, options.criterion), far.cost()) if far else ("", {})
+        return {"run": run, "cost": cost, "sent": sent_since(decider, sent), "notes": notes}
+
+    if batch.far and options.driver_rows is not None and len(insertions) > options.driver_rows:
+        # Loaded where a batch is that large.
+        from jobs.checking.slices import find_by_slices
+
+        inquiry = Inquiry(decide, is_over, options.verdict_only, certain, attempt)
+        with batch.far.deciding(decider):
+            sliced, note = find_by_slices(base, batch, options, inquiry, decider, OpenedDecider)
+        clock.stage("patching")
+        if sliced is not None:
+            found = replace(sliced, calls=decider.asked - before, **of_run(notes))
+            return answered_outside(base, batch, found, batch.leftovers, options, decider, clock, left())
+        notes = (*notes, note)
     with batch.far.deciding(decider) if batch.far else nullcontext():
         add_set, answers = answered(insertions, clock.stage)
     modules = add_set.modules
@@ -161,11 +178,8 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
         conflicts=explanation.conflicts,
         unexplained=explanation.unexplained,
         complete=explanation.complete,
-        sent=sent_since(decider, sent),
-        notes=(*notes, *([_STOPPED] if groups and options.verdict_only else explanation.notes)),
         ended=explanation.ended,
-        run=batch.far.run(insertions, deletions, options.criterion) if batch.far else "",
-        cost=batch.far.cost() if batch.far else {},
+        **of_run((*notes, *([STOPPED] if groups and options.verdict_only else explanation.notes))),
         undetermined=tuple(
             UndecidedModule(individuals_in(modules[k]), answers[k].reason)
             for k in positions(answers, lambda answer: answer.verdict is Verdict.UNDETERMINED)
@@ -217,9 +231,6 @@ def _announce(base: OpenBase, ledger: Mapping[str, int], leftovers: tuple[Leftov
     clock.certain = refuted_result(base, ledger, leftovers, options, clock)
     if options.certain is not None:
         options.certain(clock.certain)
-
-
-_STOPPED = "verdict only: A_add, modules and counts are of what was looked at until the contradiction was certain"
 
 
 #: What is under way, for where the time is over.

@@ -93,6 +93,7 @@ class Options:
     explaining, not the check. ``known``: leftovers that somebody answers for, which stand in nobody's way; ``outside``: one of
     `OUTSIDE`; ``range_size``: how many individuals a range of a store's tables is to have (`jobs.store.numbering`); ``mapping``:
     the path of what says which triples the rows of tables are (RML or YARRRML); ``terms``: one of `TERMS`, for tables of triples;
+    ``driver_rows``: a batch of more insertions is taken in slices by the engine ``spark`` (None: never);
     ``most_module``: the assertions of a module that a task of the engine ``graphframes`` is given; a larger one stays
     undecided."""
 
@@ -121,6 +122,7 @@ class Options:
     mapping: str | None = None
     terms: str = NTRIPLES_TERMS
     most_module: int = 1_000_000
+    driver_rows: int | None = 1_000_000
 
     def __post_init__(self) -> None:
         _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
@@ -163,6 +165,8 @@ class Options:
             raise UsageError(f"ranges of {self.range_size} individuals hold nothing", "Leave it out, or say 1000 or more.")
         if self.most_module < 1:
             raise UsageError(f"modules of {self.most_module} assertions hold nothing", "Leave it out, or say 1000000 or more.")
+        if self.driver_rows is not None and self.driver_rows < 1:
+            raise UsageError(f"slices of {self.driver_rows} insertions hold nothing", "Leave it out, or say 50000 or more.")
         if not 0 <= self.audit <= 1:
             raise UsageError(f"the share to audit, {self.audit:g}, is not between 0 and 1", "Say 0.05 or 5%.")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from abox_ops.engine import KnowledgeBase
 from jobs.checking.above import CheckAbove, checker_above
-from jobs.checking.answer import in_time
+from jobs.checking.answer import in_time, with_note
 from jobs.checking.base import DistributedEngine, InputBatch, OpenBase, agreed
 from jobs.checking.deciding import DeciderPool, check_batch, timed_batch
 from jobs.checking.inputs import (
@@ -34,6 +34,7 @@ from shiq.result import Result
 from shiq.verdict import Leftover, Verdict
 
 if TYPE_CHECKING:
+    from abox_ops.modules.decide import Decider
     from shiq.aside import Aside
     from simplify.locality import Reach
 
@@ -127,8 +128,8 @@ class Session:
             if commit:
                 # What is committed is what was checked, so it is read once, here, whatever the engine.
                 read.append(timed_batch(base, coming, going, options, clock))
-            batch = read[0] if commit else None
-            return check_batch(base, coming, going, options, decider, clock, read=batch)
+                return _in_one_piece(base, read[0], options, decider, clock)
+            return check_batch(base, coming, going, options, decider, clock)
 
         result = noted(in_time(options, clock, checked, leftovers), coming, going)
         if clock.is_over:
@@ -283,6 +284,15 @@ class Session:
             self._reach,
             path,
         )
+
+
+def _in_one_piece(base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock) -> Result:
+    """The check of a batch that is to be committed: never in slices, since N is renewed from one patch."""
+    found = check_batch(base, None, None, replace(options, driver_rows=None), decider, clock, read=batch)
+    rows = options.driver_rows if batch.far else None
+    if rows is None or len(batch.insertions) <= rows:
+        return found
+    return with_note(found, f"the batch was taken whole, not in slices of {rows:,} insertions: it is to be committed")
 
 
 def _outside_now(held: tuple[Leftover, ...], batch: InputBatch, options: Options) -> tuple[Leftover, ...]:

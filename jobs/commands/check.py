@@ -23,6 +23,7 @@ from jobs.commands.options import (
     lineage_option,
     master_option,
     module_option,
+    rows_option,
     snapshot_option,
 )
 from jobs.commands.places import INPUTS, READS, STORE, GuardedCommand, Writes
@@ -79,6 +80,7 @@ def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, 
 @engine_option
 @jar_option
 @module_option
+@rows_option
 @master_option
 @explain_option
 @lineage_option

@@ -22,6 +22,7 @@ from jobs.commands.options import (
     jar_option,
     master_option,
     module_option,
+    rows_option,
 )
 from jobs.commands.places import INPUTS, READS_PATH, STORE, GuardedCommand, Writes
 from jobs.commands.running import Answer, Request, StopSignal, answering, by_prefixes, level
@@ -168,6 +169,7 @@ def _side(beside: str = "") -> Writes:
 @engine_option
 @jar_option
 @module_option
+@rows_option
 @master_option
 @common
 def gate(

@@ -318,6 +318,14 @@ jar_option = click.option(
     expose_value=False,
     help="GraphFrames' JVM core, for the engine graphframes; or SHIQ_GRAPHFRAMES_JAR. Without it, that runs on DataFrames.",
 )
+rows_option = click.option(
+    "--driver-rows",
+    type=click.IntRange(min=1),
+    default=Options.driver_rows,
+    show_default=True,
+    metavar="N",
+    help="Insertions that the engine spark checks at once; a larger batch is taken in slices, unless it is to be committed.",
+)
 module_option = click.option(
     "--most-module",
     type=click.IntRange(min=1),

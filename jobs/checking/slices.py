@@ -1,0 +1,236 @@
+"""Large batches in slices, each checked on top of those before it, so that memory follows a slice (THEORY, "Slices").
+
+It serves for batches that are consistent. Where a slice is not found so, or cannot be laid under the next one, the batch is taken
+whole instead, so that conflicts, what is left undecided, and what a gate sets aside do not depend on slices.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from abox_ops.conflicts.identities import Identity, Merging, identities
+from abox_ops.elements.base import Base
+from abox_ops.engine import MODEL, NO_WIDENING, AddSet, Inquiry, Layering, PatchAddSet, WideningFigures
+from abox_ops.labels.numbered import Bools
+from abox_ops.modules.decide import Decider
+from abox_ops.modules.named import NamedModules, distinct_answers, individuals_in, tally
+from abox_ops.modules.shapes import Shape
+from jobs.checking.answer import STOPPED
+from jobs.checking.base import Findings, InputBatch, OpenBase, Telling
+from jobs.checking.options import Options
+from shiq.abox import COLUMNS, ABox, columns_of, int_array
+from shiq.clause import ClausalTBox
+from shiq.columns.arrays import Ints, unique
+from shiq.lazily import Lazily
+from shiq.model import Assertion
+from shiq.offers import offers
+from shiq.result import PulledIn
+from shiq.verdict import Verdict
+
+Opening: TypeAlias = Callable[[Options], AbstractContextManager[Decider]]
+
+
+@dataclass(frozen=True)
+class SlicedAddSet:
+    """The add sets of slices of a batch, of which only the figures are held. What they kept is worked out again by ``again``;
+    ``whole`` gives the add set of the batch in one piece. ``merges``: whether one makes individuals equal."""
+
+    again: Callable[[], Iterator[AddSet]]
+    whole: Callable[[], Merging]
+    tbox: ClausalTBox | None = None
+    merges: bool = False
+    insertions: int = 0
+    size: int = 0
+    pulled_in: int = 0
+    modules: int = 0
+    widening: WideningFigures = NO_WIDENING
+    reasons: tuple[PulledIn, ...] = ()
+    decided: Counter[str] = field(default_factory=Counter)
+    shapes: frozenset[Shape] = frozenset()
+
+    def and_of(self, add_set: AddSet, decided: Counter[str], options: Options, decider: Decider) -> SlicedAddSet:
+        """These and the ``add_set`` of one more slice."""
+        why = add_set.why_pulled() if options.why_pulled and isinstance(add_set, Telling) else ()
+        shapes = decider.shape_keys(add_set.tbox, NamedModules.of(add_set.modules).distinct)
+        return replace(
+            self,
+            tbox=add_set.tbox,
+            merges=self.merges or (offers(add_set, Merging) and bool(add_set.merged())),
+            insertions=self.insertions + add_set.insertions,
+            size=self.size + add_set.size,
+            pulled_in=self.pulled_in + add_set.pulled_in,
+            modules=self.modules + len(add_set.modules),
+            widening=self.widening + (add_set.widening if offers(add_set, PatchAddSet) else NO_WIDENING),
+            reasons=_joined(self.reasons, why),
+            decided=self.decided + decided,
+            shapes=self.shapes | shapes,
+        )
+
+    def kept(self) -> Iterator[Assertion]:
+        """What the check looked at, slice by slice."""
+        return chain.from_iterable(add_set.kept() for add_set in self.again())
+
+    def members(self) -> list[tuple[str, ...]]:
+        """The individuals of each module."""
+        return [individuals_in(module) for add_set in self.again() for module in add_set.modules]
+
+    def identities(self) -> list[Identity]:
+        """The individuals that the batch makes equal, with the reasons: those of the batch in one piece."""
+        return identities(self.whole()) if self.merges else []
+
+    def why_pulled(self) -> Sequence[PulledIn]:
+        """See `jobs.checking.base.Telling`."""
+        return self.reasons
+
+
+def _joined(before: Sequence[PulledIn], more: Sequence[PulledIn]) -> tuple[PulledIn, ...]:
+    found: dict[tuple[str, str, tuple[str, ...]], PulledIn] = {}
+    for reason in (*before, *more):
+        key = reason.reason, reason.text, reason.axioms
+        known = found.get(key)
+        found[key] = reason if known is None else replace(known, count=known.count + reason.count)
+    return tuple(sorted(found.values(), key=lambda x: (-x.count, x.reason, x.text)))
+
+
+def obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str:
+    """Why a batch cannot be taken in slices; "" where it can."""
+    insertions = batch.insertions
+    if options.criterion != MODEL or not offers(base.knowledge_base, Layering):
+        return "slices need the criterion model"
+    if len(batch.deletions):
+        return "it has deletions"
+    if insertions.complex or insertions.same or len(insertions.different):
+        return "it has negative or complex assertions, or says that individuals are equal or differ"
+    return "the TBox has properties of open kind" if base.tbox.signature.open_properties else ""
+
+
+def find_by_slices(
+    base: OpenBase, batch: InputBatch, options: Options, inquiry: Inquiry, decider: Decider, opened: Opening
+) -> tuple[Findings | None, str]:
+    """What is found of a batch slice by slice; None where it has to be taken whole, and why. ``opened``: gives a decider for what
+    is asked for later."""
+    rows = options.driver_rows or 1
+    why = obstacle(base, batch, options)
+    found = SlicedAddSet(partial(_again, base, batch, rows, options, opened), partial(_whole, base, batch, options, opened))
+    for add_set, decided, found_so in () if why else _run(base, batch, rows, inquiry):
+        if found_so is Verdict.INCONSISTENT:
+            inquiry.certain()
+            if options.verdict_only:
+                found = found.and_of(add_set, decided, options, decider)
+                return replace(_findings(found, options, decider), refuted=1, unexplained=1, complete=False, notes=(STOPPED,)), ""
+        if found_so is not None:
+            why = _WHY[found_so]
+            break
+        found = found.and_of(add_set, decided, options, decider)
+        del add_set
+    if why:
+        return None, f"the batch was taken whole, not in slices of {rows:,} insertions: {why}"
+    return _findings(found, options, decider), ""
+
+
+_ALONE = "alone"
+_WHY = {
+    Verdict.INCONSISTENT: "one of them contradicts, and conflicts are looked for in all",
+    Verdict.UNDETERMINED: "one of them is not decided by itself",
+    _ALONE: "one of them changes more than can be laid under the next",
+}
+
+
+def _again(base: OpenBase, batch: InputBatch, rows: int, options: Options, opened: Opening) -> Iterator[AddSet]:
+    """The add sets of slices that were consistent, worked out once more."""
+    with opened(replace(options, audit=0.0, progress=None)) as decider:
+        yield from (add_set for add_set, _, _ in _run(base, batch, rows, Inquiry(decider.decide, attempt=decider.attempt)))
+
+
+def _whole(base: OpenBase, batch: InputBatch, options: Options, opened: Opening) -> Merging:
+    """The add set of the batch in one piece."""
+    knowledge_base: Any = base.knowledge_base
+    with opened(replace(options, audit=0.0, progress=None)) as decider:
+        found: Merging = knowledge_base.patched(batch.insertions, ABox(), Inquiry(decider.decide, attempt=decider.attempt))[0]
+        return found
+
+
+def _run(base: OpenBase, batch: InputBatch, rows: int, inquiry: Inquiry) -> Iterator[tuple[AddSet, Counter[str], object]]:
+    """The add set of each slice, its modules by verdict, and what keeps the next one from being laid on top, which then is not
+    looked at."""
+    below: Any = base.knowledge_base
+    for part in slices_of(below.base, batch.insertions, rows):
+        add_set, answers = below.patched(part, ABox(), inquiry)
+        decided = Counter({verdict.value: count for verdict, count in tally(answers).items()})
+        verdicts = {answer.verdict for answer in distinct_answers(answers)}
+        if add_set.contradictory or Verdict.INCONSISTENT in verdicts:
+            yield add_set, decided, Verdict.INCONSISTENT
+            return
+        if Verdict.UNDETERMINED in verdicts:
+            yield add_set, decided, Verdict.UNDETERMINED
+            return
+        above = below.with_accepted(add_set)
+        yield add_set, decided, None if above is not None else _ALONE
+        if above is None:
+            return
+        below = above
+        del add_set, answers
+
+
+def _findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findings:
+    return Findings(
+        criterion=options.criterion,
+        add_set=found,
+        modules=Lazily(found.modules, found.members),
+        module_count=found.modules,
+        decided=found.decided,
+        shapes=len(found.shapes),
+        calls=decider.asked,
+        audit=decider.audit,
+    )
+
+
+def slices_of(base: Base, abox: ABox, rows: int) -> Iterator[ABox]:
+    """``abox``, of assertions on named classes and properties, in parts of about so many ``rows``. What is said of one subject
+    stays together, and subjects that are near each other in ``base``, or near somebody there."""
+    subjects = [np.asarray(column, np.int64) for column in (abox.class_subject, abox.role_subject, abox.data_subject)]
+    order = _near(base, abox).argsort(kind="stable")
+    counts = np.bincount(np.concatenate(subjects), minlength=len(abox.individuals))
+    part_of = np.empty(len(order), np.int64)
+    part_of[order] = np.maximum(counts[order].cumsum() - 1, 0) // rows
+    for i in range(int(part_of.max(initial=-1)) + 1):
+        found = _part(abox, [(part_of == i)[column] for column in subjects])
+        if len(found):
+            yield found
+
+
+def _near(base: Base, abox: ABox) -> Ints:
+    """By individual: its node in ``base``; of one that is fresh the least of its neighbours there; a large number without any."""
+    nodes = base.nodes_of(abox.individuals)
+    near = np.where(nodes < 0, np.iinfo(np.int64).max, nodes)
+    ends = [np.asarray(column, np.int64) for column in (abox.role_subject, abox.role_object)]
+    for mine, other in (ends, ends[::-1]):
+        fresh = (nodes[mine] < 0) & (nodes[other] >= 0)
+        np.minimum.at(near, mine[fresh], nodes[other[fresh]])
+    return near
+
+
+def _part(abox: ABox, chosen: Sequence[Bools]) -> ABox:
+    """The ``chosen`` class, role and data assertions of ``abox``."""
+    columns = [np.asarray(getattr(abox, name), np.int64)[rows] for names, rows in zip(COLUMNS, chosen) for name in names]
+    individuals = unique(np.concatenate([columns[i] for i in (0, 2, 4, 5)]))
+    literals = unique(columns[7])
+    for i in (0, 2, 4, 5):
+        columns[i] = individuals.searchsorted(columns[i])
+    columns[7] = literals.searchsorted(columns[7])
+    return ABox(
+        [abox.individuals[i] for i in individuals.tolist()],
+        abox.classes,
+        abox.object_properties,
+        abox.data_properties,
+        [abox.literals[i] for i in literals.tolist()],
+        **columns_of(map(int_array, columns)),  # type: ignore[arg-type]  # by name
+    )
