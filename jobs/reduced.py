@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from abox_ops.engine import AddSet
 from abox_ops.modules.named import NamedModules
@@ -28,10 +28,10 @@ from shiq.datatypes import DataTheory
 from shiq.errors import UsageError
 from shiq.functional.writer import axiom_text, declaration_text, declared_term, literal_text
 from shiq.model.axioms import READ_BY_FORM
-from shiq.ntriples import assertion_lines, blank_term
+from shiq.ntriples import assertion_lines
 from shiq.offers import offers
 from shiq.reasoner.proxied import ill_typed_refuted
-from shiq.reasoner.sending import BLANK, sendable
+from shiq.reasoner.sending import named_individual, sendable
 from shiq.reasoner.structure import rewritten
 from shiq.result import Result
 from shiq.roles import RoleBox
@@ -49,12 +49,8 @@ _ROWS = 50_000
 V = TypeVar("V", owl.Axiom, owl.Assertion)
 
 
-@dataclass(frozen=True)
-class AboutIndividuals:
-    """Some assertions, and the individuals that are mentioned here first."""
-
-    assertions: Sequence[owl.Assertion]
-    individuals: Sequence[str]
+#: Some assertions, and the individuals that are named here first.
+Part: TypeAlias = tuple[Sequence[owl.Assertion], Sequence[str]]
 
 
 @runtime_checkable
@@ -66,7 +62,7 @@ class FarAddSet(Protocol):
     def reduced_sample(self) -> Sequence[owl.Assertion]:
         """Assertions in which every property and datatype occurs that the reduced ontology's have."""
 
-    def reduced_lines(self, write: Callable[[AboutIndividuals], list[str]]) -> Any:
+    def reduced_lines(self, write: Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]) -> Any:
         """A DataFrame of the lines (line) that ``write`` makes of the reduced ontology's assertions."""
 
     def running(self) -> AbstractContextManager[None]:
@@ -96,11 +92,12 @@ class ReducedWriter:
         for axiom in map(self._unpunned, axioms):
             yield from self._texts(axiom, axiom_lines)
 
-    def lines(self, part: AboutIndividuals) -> list[str]:
-        """The lines of assertions, and of the declarations of their individuals."""
+    def lines(self, assertions: Sequence[owl.Assertion], individuals: Sequence[str]) -> list[str]:
+        """The lines of ``assertions``, and of the declarations of ``individuals``. Blank nodes have names: OWL 2 DL says less of
+        them."""
         declaration = declaration_text if self.is_functional else declaration_line
-        found = [renamed_text(declaration("NamedIndividual", individual)) for individual in part.individuals]
-        refuted = ill_typed_refuted(self._theory, part.assertions)
+        found = [renamed_text(declaration("NamedIndividual", named_individual(each))) for each in individuals]
+        refuted = ill_typed_refuted(self._theory, assertions)
         for assertion in map(self._unpunned, sendable((), refuted)[1]):
             found += self._texts(assertion, assertion_lines)
         return found
@@ -145,26 +142,19 @@ def _renamed_part(part: object) -> object | None:
     return None
 
 
-def named_node(individual: str) -> str:
-    """An individual as a reduced ontology names it: OWL 2 DL says less of blank nodes than of names."""
-    return BLANK + blank_term(individual)[2:] if individual.startswith("_:") else individual
-
-
 # --- the assertions of an engine of this process ----------------------------------------------------
 
 
-def _assertions(add_set: AddSet) -> Iterator[AboutIndividuals]:
+def _assertions(add_set: AddSet) -> Iterator[Part]:
     for members in add_set.contradictory:
-        names = [*map(named_node, members)]
-        yield AboutIndividuals([owl.ClassAssertion(owl.NOTHING, names[0]), *_same(names)], names)
+        yield [owl.ClassAssertion(owl.NOTHING, members[0]), *_same(members)], members
     for named in add_set.modules:
-        elements = [[*map(named_node, members)] for members in named.elements]
-        assertions = module_assertions(add_set.tbox, named.module, [names[0] for names in elements])
-        yield AboutIndividuals([*assertions, *chain(*map(_same, elements))], [*chain(*elements)])
+        assertions = module_assertions(add_set.tbox, named.module, [members[0] for members in named.elements])
+        yield [*assertions, *chain(*map(_same, named.elements))], [*chain(*named.elements)]
 
 
-def _same(names: Sequence[str]) -> Iterator[owl.Assertion]:
-    return (owl.SameIndividual(names[0], other) for other in names[1:])
+def _same(members: Sequence[str]) -> Iterator[owl.Assertion]:
+    return (owl.SameIndividual(members[0], other) for other in members[1:])
 
 
 def _sample(add_set: AddSet) -> Iterator[owl.Assertion]:
@@ -259,7 +249,7 @@ def write_reduced(result: Result, target: Path) -> list[str]:
                 _write_far(target, ending, head, far.reduced_lines(writer.lines))
             else:
                 parts_ = () if add_set is None else _assertions(add_set)  # type: ignore[arg-type]
-                _write_here(target, ending, chain(head, chain.from_iterable(map(writer.lines, parts_))))
+                _write_here(target, ending, chain(head, chain.from_iterable(starmap(writer.lines, parts_))))
         except ValueError as error:
             raise UsageError(f"{target}: {error}", "Name a file that ends with .nt, which has escapes for it.") from error
     return gaps
@@ -308,12 +298,10 @@ def _write_far(target: Path, ending: str, head: Iterator[str], lines: Any) -> No
     if not ENDINGS[ending]:
         _write_here(target, ending, chain(head, (row.line for row in lines.toLocalIterator())))
         return
-    from pyspark.sql import functions as F
+    from jobs.graphframes.add_set import triples_of
 
-    spark, place = lines.sparkSession, str(target.absolute())
-    terms = F.split("line", " ", 3)
-    rows = spark.createDataFrame([(line,) for line in head], "line string").unionByName(lines)
-    rows = rows.select(terms[0].alias("s"), terms[1].alias("p"), F.regexp_replace(terms[2], r" \.$", "").alias("o"))
+    place = str(target.absolute())
+    rows = triples_of(lines.sparkSession.createDataFrame([(line,) for line in head], "line string").unionByName(lines))
     if ending == ".csv":
         rows.write.csv(place, header=True)
         return

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from abox_ops.engine import AddSet
 from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.published.definitions import Definition7
+from jobs.checking.answer import _Kept
+from jobs.checking.options import PUBLISHED
+from jobs.reduced import write_reduced
 from jobs.store.upkeep import write_store
 from shiq import model as owl
 from shiq.abox import ABox, abox_of
@@ -26,10 +29,13 @@ from shiq.errors import OperationalError
 from shiq.model import Assertion, TBox
 from shiq.ntriples import assertion_lines
 from shiq.rdf import read_ontology
+from shiq.result import Result
 from shiq.verdict import Verdict
+from tests.command_line import shiq
 from tests.conftest import CASES
 from tests.tools.random_ontologies.gadgets import renamed
 from tests.tools.random_ontologies.kb import random_kb
+from tests.tools.random_ontologies.side_by_side import Apart, Parts, parts_of, same_add_set, side_by_side
 from tests.tools.random_ontologies.tbox import PREFIX
 
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
@@ -41,7 +47,6 @@ if TYPE_CHECKING:
     from jobs.graphframes.round_files import RoundFiles
 
 NAMES = sorted(p.name for p in CASES.iterdir() if p.is_dir())
-Parts = tuple[TBox, list[Assertion], list[Assertion], list[Assertion]]
 
 
 @pytest.fixture(params=["DataFrames", pytest.param("GraphFrames", marks=pytest.mark.graphframes)])
@@ -206,31 +211,6 @@ def test_what_enters_wrongly_is_caught(spark: SparkSession) -> None:
 # --- side by side with memory ----------------------------------------------------------------------
 
 
-class Apart(dict[str, str]):
-    """Gives every name that begins with ``prefix`` a number."""
-
-    def __init__(self, prefix: str, number: int) -> None:
-        super().__init__()
-        self.prefix, self.number = prefix, number
-
-    def get(self, key: str, default: Any = None) -> Any:
-        return f"{key}.{self.number}" if key.startswith(self.prefix) else default
-
-
-def side_by_side(cases: Iterable[Parts], prefix: str) -> Parts:
-    """One knowledge base of many, their names kept apart."""
-    axioms: list[Any] = []
-    base: list[Assertion] = []
-    insertions: list[Assertion] = []
-    deletions: list[Assertion] = []
-    for number, (tbox, a, i, d) in enumerate(cases):
-        names = Apart(prefix, number)
-        axioms += (renamed(axiom, names) for axiom in tbox.axioms)
-        for mine, theirs in ((base, a), (insertions, i), (deletions, d)):
-            mine += (renamed(assertion, names) for assertion in theirs)
-    return TBox(tuple(dict.fromkeys(axioms))), base, insertions, deletions
-
-
 def golden(name: str) -> Parts:
     folder = CASES / name
     tbox = folder / "tbox.ofn"
@@ -252,16 +232,8 @@ def equal_to_memory(parts: Parts) -> GraphFramesAddSet:
     return found
 
 
-def same_add_set(found: GraphFramesAddSet, wanted: AddSet) -> None:
-    assert set(found.kept()) == set(wanted.kept())
-    assert (found.insertions, found.size, found.pulled_in) == (wanted.insertions, wanted.size, wanted.pulled_in)
-    assert list(found.contradictory) == list(wanted.contradictory)
-    assert [(m.elements, m.module) for m in found.modules] == [(m.elements, m.module) for m in wanted.modules]
-
-
 def random_parts(seed: int) -> Parts:
-    kb = random_kb(seed)
-    return kb.tbox, list(kb.abox), list(kb.insertions), list(kb.deletions)
+    return parts_of(random_kb(seed))
 
 
 def two_classes_made_one() -> Parts:
@@ -273,9 +245,25 @@ def two_classes_made_one() -> Parts:
     return TBox((owl.SubClassOf(top, owl.ObjectAllValuesFrom(r, filler)),)), base, [owl.SameIndividual(a, b)], []
 
 
+def same_reduced(found: GraphFramesAddSet, parts: Parts, folder: Path) -> None:
+    """Assert that executors write the reduced ontology of ``parts`` as the engine memory does, as text and as tables."""
+    from pyarrow.parquet import read_table
+
+    tbox, base, insertions, deletions = parts
+    wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(abox_of(insertions), abox_of(deletions), "definition7")
+    for name, add_set in (("found", found), ("wanted", wanted)):
+        write_reduced(Result(Verdict.UNDETERMINED, a_add=_Kept(add_set, "graphframes")), folder / f"{name}.nt")
+    lines = sorted((folder / "wanted.nt").read_text().splitlines())
+    assert sorted((folder / "found.nt").read_text().splitlines()) == lines
+    write_reduced(Result(Verdict.UNDETERMINED, a_add=_Kept(found, "graphframes")), folder / "found.parquet")
+    assert sorted(" ".join((*row.values(), ".")) for row in read_table(folder / "found.parquet").to_pylist()) == lines
+
+
 @pytest.mark.slow
-def test_all_golden_cases_at_once(calls: str) -> None:
-    found = equal_to_memory(side_by_side(map(golden, NAMES), "urn:case#"))
+def test_all_golden_cases_at_once(calls: str, tmp_path: Path) -> None:
+    parts = side_by_side(map(golden, NAMES), "urn:case#")
+    found = equal_to_memory(parts)
+    same_reduced(found, parts, tmp_path)
     assert found.size > len(NAMES) and len(found.modules) > 10
     lines = {" ".join((row.s, row.p, row.o, ".")) for row in found.frame().collect()}
     assert lines == {line for assertion in found.kept() for line in assertion_lines(assertion)}
@@ -332,6 +320,32 @@ def test_from_a_store_with_deletions(calls: str, tmp_path: Path) -> None:
         found = GraphFramesKnowledgeBase.from_store(store).graph_add_set(abox_of(insertions), abox_of(deletions))
         wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(abox_of(insertions), abox_of(deletions), "definition7")
         same_add_set(found, wanted)
+
+
+@pytest.mark.scale
+@pytest.mark.slow
+def test_an_executor_that_is_killed_in_a_round_changes_nothing(tmp_path: Path) -> None:
+    import tests.spark_cluster as cluster
+
+    tbox, base, insertions, deletions = side_by_side(map(golden, NAMES), "urn:case#")
+    write_store(tmp_path / "kg", tbox, abox_of(base))
+    given = ["--store", f"{tmp_path}/kg", "--criterion", PUBLISHED, "--reasoner", "own", "--max-conflicts", "0", "-q"]
+    for option, assertions in (("insert", insertions), ("delete", deletions)):
+        file = tmp_path / f"{option}.nt"
+        file.write_text("".join(f"{line}\n" for a in assertions for line in assertion_lines(a)))
+        given += [f"--{option}", str(file)]
+    assert shiq("check", *given, "--reduced", tmp_path / "here.nt").returncode == 1
+    with cluster.cluster(tmp_path) as made:
+        far = ["check", *given, "--engine", "graphframes", "--reduced", f"{tmp_path}/far.nt"]
+        job = cluster.nightly(made, far, {"spark.checkpoint.dir": str(tmp_path / "rounds")}, "job")
+        while not [*tmp_path.glob("rounds/*/shiq-rounds-*/edges1/*/_SUCCESS")]:
+            assert job.poll() is None, made.log("job")[-3000:]
+            time.sleep(0.1)
+        cluster.kill_a_worker(made)
+        assert job.wait(900) == 1, made.log("job")[-3000:]
+        assert cluster.lost_executors(made, "job") == 1
+    lines = (sorted((tmp_path / f"{name}.nt").read_text().splitlines()) for name in ("here", "far"))
+    assert next(lines) == next(lines)
 
 
 def renamed_case(seed: int) -> Parts:

@@ -97,10 +97,9 @@ def test_hermit_over_the_files_of_random_batches(tmp_path: Path) -> None:
 def test_what_is_left_out_is_seen(planted: type, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = reduced._assertions
 
-    def wrong(add_set: Any) -> Iterator[reduced.AboutIndividuals]:
-        for part in before(add_set):
-            left = [a for a in part.assertions if not isinstance(a, planted)]
-            yield reduced.AboutIndividuals(left, part.individuals)
+    def wrong(add_set: Any) -> Iterator[reduced.Part]:
+        for assertions, individuals in before(add_set):
+            yield [a for a in assertions if not isinstance(a, planted)], individuals
 
     assert not wrong_verdicts(iter([(name, of_case(name))]), tmp_path)
     monkeypatch.setattr(reduced, "_assertions", wrong)

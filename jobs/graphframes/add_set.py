@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
 
-import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from abox_ops.engine import NamedModule
-from jobs.graphframes.literals import WorkerRules, label_of
+from jobs.graphframes.assertions import (
+    CLASH,
+    CLASS,
+    DATA,
+    DIFFERENT,
+    ELEMENT,
+    REMEDY,
+    ROLE,
+    SAME,
+    VALUE,
+    RowReader,
+    Write,
+)
+from jobs.graphframes.core import running
+from jobs.graphframes.literals import label_of
 from jobs.graphframes.modules import ModuleTables, lay_out
 from jobs.graphframes.procedure import EnteredTables
-from jobs.graphframes.tables import UnionTables, frame, union
+from jobs.graphframes.tables import LITERAL, UnionTables, frame, union
 from jobs.spark.deciding import SHAPE
 from shiq import model as owl
 from shiq.clause import ClausalTBox
 from shiq.columns.arrays import Ints
-from shiq.columns.rows import SAME
-from shiq.model_json import decode
+from shiq.columns.rows import SAME as IS_SAME
 from shiq.ntriples import assertion_lines
 from shiq.reasoner.protocol import Module
-
-_REMEDY = "remedy"
-#: The columns of A_add beside its kind: a node, a number (of a class, role, property or literal), another node, and texts.
-_TEXTS = ("lexical", "datatype", "language", "value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,21 +78,21 @@ class GraphFramesAddSet:
 
     @cached_property
     def rows(self) -> DataFrame:
-        """A_add, a row for each assertion: kind, node, name, other, and `_TEXTS`."""
+        """A_add, a row for each assertion: kind, node, name, other (a node), and texts."""
         tables, entered = self.tables, self.entered
         seen = entered.vertices.select("id")
         free = entered.vertices.filter("NOT clashes").select("id")
         classes = tables.named(tables.rows("class_assertions", "node", "class"), id="node").join(seen, "id")
         roles = entered.edges.filter("kept AND inside")
         data = entered.data.filter(F.col("property").isin(tables.features)).join(free, "id")
-        remedies = entered.remedies.join(self._asserted, ["id", "literal"], "left_anti")
+        remedies = entered.remedies.join(self._asserted, ["id", "literal"], "left_anti").join(tables.least_terms, "id")
         return union(
-            _rows(classes, "class", "node", F.col("class")),
-            _rows(roles, "role", "subject", F.col("role"), F.col("object")),
-            _rows(data, "data", "node", F.col("property"), None, "lexical", "datatype", "language"),
+            _rows(classes, CLASS, "node", F.col("class")),
+            _rows(roles, ROLE, "subject", F.col("role"), F.col("object")),
+            _rows(data, DATA, "node", F.col("property"), None, *LITERAL),
             self._pairs(seen),
             self._values(seen),
-            _rows(remedies, _REMEDY, "id", F.col("literal")),
+            _rows(remedies, REMEDY, "node", F.col("literal")),
         )
 
     @cached_property
@@ -97,9 +104,9 @@ class GraphFramesAddSet:
             return None
         rows = self.tables.rows("pairs", "node", "kind", "neighbour").filter(F.col("kind") % 2 == 0)
         rows = self.tables.named(rows, id="node", other="neighbour").join(seen, "id")
-        is_same = F.col("kind") == SAME
+        is_same = F.col("kind") == IS_SAME
         within = rows.join(seen.select(F.col("id").alias("other"), F.lit(True).alias("is_in")), "other", "left")
-        chosen = within.filter(is_same | F.col("is_in")).withColumn("what", F.when(is_same, "same").otherwise("different"))
+        chosen = within.filter(is_same | F.col("is_in")).withColumn("what", F.when(is_same, SAME).otherwise(DIFFERENT))
         return _rows(chosen, F.col("what"), "node", F.lit(-1), F.col("neighbour"))
 
     def _values(self, seen: DataFrame) -> DataFrame | None:
@@ -114,32 +121,51 @@ class GraphFramesAddSet:
         others = tables.named(tables.terms, other_id="node").join(seen.withColumnsRenamed({"id": "other_id"}), "other_id")
         chosen = rows.join(others.select(F.col("term").alias("other"), F.lit(True).alias("is_in")), "other", "left")
         chosen = chosen.filter(~is_pair | (F.col("term") == F.col("subject")) & F.col("is_in"))
-        return _rows(chosen, "value", "node", F.lit(-1), None, "value")
+        return _rows(chosen, VALUE, "node", F.lit(-1), None, "value")
 
     def kept(self) -> Iterator[owl.Assertion]:
         """See `abox_ops.engine.AddSet.kept`; in no particular order."""
-        assertion = partial(_assertion, self.tables.rules, *self._vocabulary)
-        return (assertion(row.asDict()) for row in self._named_rows.toLocalIterator())
+        return (a for row in self._named_rows.toLocalIterator() for a in self._reader.assertions(row.asDict()))
 
     def frame(self) -> DataFrame:
         """A_add as triples: a DataFrame of N-Triples terms s, p, o."""
-        return self._named_rows.mapInArrow(
-            partial(_triples, self.tables.rules, *self._vocabulary), "s string, p string, o string"
-        )
+        lines = self._reader.lines(self._named_rows, lambda found, _: [line for a in found for line in assertion_lines(a)])
+        return triples_of(lines)
 
     @property
-    def _vocabulary(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        names = self.tables.whole.names
-        return tuple(names.classes.values), tuple(names.data_properties.values)
+    def _reader(self) -> RowReader:
+        return RowReader(self.tables.rules, tuple(self.tables.whole.names.classes.values))
 
     @property
     def _named_rows(self) -> DataFrame:
-        """`rows` with the terms of both nodes; a remedy is at the first of the terms of its element."""
-        terms, least = self.tables.terms, self.tables.least_terms
-        rows = self.rows.filter(F.col("kind") != _REMEDY).join(terms, "node")
-        placed = self.rows.filter(F.col("kind") == _REMEDY).join(least.withColumnsRenamed({"id": "node"}), "node")
-        others = terms.withColumnsRenamed({"node": "other", "term": "other_term"})
-        return rows.unionByName(placed).join(others, "other", "left")
+        """`rows` with the terms of both nodes."""
+        terms = self.tables.terms
+        others = terms.select(F.col("node").alias("other"), F.col("term").alias("other_term"))
+        named = self.rows.join(terms, "node").join(others, "other", "left").drop("other")
+        return named.withColumnRenamed("other_term", "other")
+
+    # --- the reduced ontology ----------------------------------------------------------------------
+
+    def running(self) -> AbstractContextManager[None]:
+        """See `jobs.reduced.FarAddSet`."""
+        return running(self.tables.spark, len(self.tables.whole.base) + self.insertions)
+
+    def reduced_sample(self) -> list[owl.Assertion]:
+        """See `jobs.reduced.FarAddSet`."""
+        names = self.laid_out.rows.filter(F.col("kind") != ELEMENT).select("kind", "name", "datatype").distinct()
+        some = dict.fromkeys(("term", "other", "lexical", "language"), "")
+        return [a for row in names.collect() for a in self._reader.assertions({**some, **row.asDict()})]
+
+    def reduced_lines(self, write: Write) -> DataFrame:
+        """See `jobs.reduced.FarAddSet`."""
+        least = self.tables.least_terms.drop("node")
+        clashes = self.entered.vertices.filter("clashes").join(least, "id").select(F.lit(CLASH).alias("kind"), "term")
+        same = None
+        if self.tables.names is not None:
+            members = self.tables.names.withColumnsRenamed({"element": "id"}).join(self.entered.vertices, "id", "left_semi")
+            others = members.join(self.tables.terms.withColumnRenamed("term", "other"), "node").join(least, "id")
+            same = others.filter("term <> other").select(F.lit(SAME).alias("kind"), "term", "other")
+        return self._reader.lines(union(self.laid_out.rows, clashes, same), write)
 
     # --- modules -----------------------------------------------------------------------------------
 
@@ -161,6 +187,10 @@ class GraphFramesAddSet:
             positive, negative = label_of(row.label)
             found[row.component] = Module((positive,), (negative,))
         return sorted((NamedModule(module, members[i]) for i, module in found.items()), key=lambda m: m.elements[0][0])
+
+    def shapes_frame(self, shapes: list[str]) -> DataFrame:
+        """The names of ``shapes`` (text), for `ModuleTables.those`."""
+        return frame(self.tables.spark, {"text": shapes})
 
     def members(self) -> list[tuple[str, ...]]:
         """The individuals of each module."""
@@ -187,42 +217,11 @@ def _rows(rows: DataFrame, kind: str | Column, node: str, name: Column, other: C
     number = (column.cast("bigint") for column in (name, F.lit(-1) if other is None else other))
     named = (column.alias(called) for column, called in zip(number, ("name", "other")))
     what = (F.lit(kind) if isinstance(kind, str) else kind).alias("kind")
-    filled = (F.col(text) if text in texts else F.lit("").alias(text) for text in _TEXTS)
+    filled = (F.col(text) if text in texts else F.lit("").alias(text) for text in (*LITERAL, "value"))
     return rows.select(what, F.col(node).alias("node"), *named, *filled)
 
 
-# --- in tasks --------------------------------------------------------------------------------------
-
-
-def _triples(
-    rules: WorkerRules, classes: tuple[str, ...], properties: tuple[str, ...], batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        assertions = (_assertion(rules, classes, properties, row) for row in batch.to_pylist())
-        lines = [line.removesuffix(" .").split(" ", 2) for assertion in assertions for line in assertion_lines(assertion)]
-        columns = zip(*lines) if lines else ((),) * 3
-        yield pa.RecordBatch.from_arrays([pa.array(column, pa.string()) for column in columns], ["s", "p", "o"])
-
-
-def _assertion(
-    rules: WorkerRules, classes: tuple[str, ...], properties: tuple[str, ...], row: Mapping[str, Any]
-) -> owl.Assertion:
-    """The assertion that a row of A_add with its terms stands for."""
-    name, term, other = row["name"], row["term"], row["other_term"]
-    match row["kind"]:
-        case "class":
-            return owl.ClassAssertion(owl.Class(classes[name]), term)
-        case "role":
-            return owl.ObjectPropertyAssertion(owl.ObjectProperty(rules.roles[name].iri), term, other)
-        case "data":
-            value = owl.Literal(row["lexical"], row["datatype"], row["language"])
-            return owl.DataPropertyAssertion(owl.DataProperty(properties[name]), term, value)
-        case "same":
-            return owl.SameIndividual(term, other)
-        case "different":
-            return owl.DifferentIndividuals(term, other)
-        case "remedy":
-            atom = owl.Class(str(rules.tbox.atoms[name // 2]))
-            return owl.ClassAssertion(owl.ObjectComplementOf(atom) if name % 2 else atom, term)
-    found: owl.Assertion = decode(json.loads(row["value"]))
-    return found
+def triples_of(lines: DataFrame) -> DataFrame:
+    """The terms (s, p, o) of N-Triples ``lines`` (line)."""
+    terms = F.split("line", " ", 3)
+    return lines.select(terms[0].alias("s"), terms[1].alias("p"), F.regexp_replace(terms[2], r" \.$", "").alias("o"))

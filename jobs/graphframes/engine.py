@@ -38,7 +38,7 @@ from jobs.graphframes.literals import WorkerRules, literals_in
 from jobs.graphframes.messages import graph_calls
 from jobs.graphframes.procedure import enter
 from jobs.graphframes.round_files import RoundFiles, round_files
-from jobs.graphframes.tables import UnionTables, frame
+from jobs.graphframes.tables import UnionTables
 from jobs.spark.auditing import examine
 from jobs.spark.deciding import DecidedShapes, collected, decide, drawn
 from jobs.spark.reasoners import Asking
@@ -134,6 +134,8 @@ class GraphFramesKnowledgeBase:
         spark = session(options.master)
         with running(spark, len(self) + len(batch.insertions)):
             found = self._found(base, batch.insertions, batch.deletions, options, decider, clock)
+            # Counted where what Spark raises is told as ours.
+            _ = found.add_set.size, found.add_set.pulled_in
         places = batch.places(a for raw in found.conflicts for a in raw.insertions) if found.conflicts else {}
         unmatched = unmatched_deletions(self.local, batch.deletions, batch.deleted_at)
         return replace(found, places=places), batch.ledger, (*batch.leftovers, *unmatched)
@@ -147,7 +149,7 @@ class GraphFramesKnowledgeBase:
         clashing = add_set.entered.vertices.filter("clashes").count()
         clock.stage("add set")
         clock.doing = "deciding modules"
-        answers = _answers(add_set, options, left())
+        answers = answers_of(add_set, options, left())
         clock.stage("deciding")
         if answers.drawn is not None:
             examine(answers.drawn, decider, left())
@@ -236,7 +238,7 @@ def _class_literals(calculus: Calculus) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def _answers(add_set: GraphFramesAddSet, options: Options, seconds: float | None) -> DecidedShapes:
+def answers_of(add_set: GraphFramesAddSet, options: Options, seconds: float | None) -> DecidedShapes:
     """What executors answer of the modules' shapes, one of each."""
     tables, records, clauses = add_set.tables, add_set.laid_out.records, pickle.dumps(add_set.tbox)
     asking = Asking(options.reasoner, options.heap, seconds, options.audit)
@@ -249,7 +251,7 @@ def _near(add_set: GraphFramesAddSet, shapes: list[str], most: int) -> frozenset
     """The individuals that say what contradicts, ``most`` times at least: those of clashing elements and of modules of one of
     ``shapes``, and those whose role assertions gave remedies there."""
     tables, entered = add_set.tables, add_set.entered
-    modules = add_set.laid_out.those(frame(tables.spark, {"text": shapes}))
+    modules = add_set.laid_out.those(add_set.shapes_frame(shapes))
     chosen = modules.select("component").distinct().limit(most)
     clashing = entered.vertices.filter("clashes").select("id").limit(most)
     bad = tables.files.write("bad", modules.join(chosen, "component").select("id").union(clashing).distinct())
@@ -262,7 +264,7 @@ def _near(add_set: GraphFramesAddSet, shapes: list[str], most: int) -> frozenset
 def _undecided(add_set: GraphFramesAddSet, reasons: Mapping[str, str]) -> Iterator[UndecidedModule]:
     """The modules that were left undecided, with the reason of each shape."""
     for shape, reason in reasons.items():
-        chosen = add_set.laid_out.those(frame(add_set.tables.spark, {"text": [shape]}))
+        chosen = add_set.laid_out.those(add_set.shapes_frame([shape]))
         yield from (UndecidedModule(flat(elements), reason) for elements in add_set.elements_of(chosen).values())
     laid_out = add_set.laid_out
     sizes = {row.component: row.size for row in laid_out.too_large.collect()}

@@ -24,6 +24,7 @@ from abox_ops.published.definitions import Definition7
 from jobs.spark.imports import spare_imports
 from jobs.spark.worker import kept
 from shiq import model as owl
+from shiq.bits import bits
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
 from shiq.model_json import decode
@@ -35,11 +36,7 @@ NORMAL = "array<struct<kind: string, name: bigint, other: string, lexical: strin
 
 def literals_in(label: Label) -> Iterator[int]:
     """The numbers of the literals of ``label``."""
-    for sign, mask in enumerate(label):
-        while mask:
-            lowest = mask & -mask
-            yield 2 * (lowest.bit_length() - 1) + sign
-            mask ^= lowest
+    return (2 * bit + sign for sign, mask in enumerate(label) for bit in bits(mask))
 
 
 @lru_cache(maxsize=1 << 18)

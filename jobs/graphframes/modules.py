@@ -10,38 +10,39 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from abox_ops.elements.partition import components
+from abox_ops.engine import NamedModule
+from abox_ops.labels.calculus import Label
+from abox_ops.modules.components import KeptAssertions, modules
 from abox_ops.modules.shapes import Shapes
+from jobs.graphframes.assertions import DATA, DIFFERENT, ELEMENT, NO_DATA, NO_ROLE, ROLE
 from jobs.graphframes.certificate import CertificateError, certify_components
 from jobs.graphframes.literals import WorkerRules, label_of
 from jobs.graphframes.procedure import EnteredTables
-from jobs.graphframes.tables import UnionTables, union
+from jobs.graphframes.tables import LITERAL, UnionTables, union
 from jobs.spark.auditing import is_drawn
 from jobs.spark.deciding import DRAWN, SHAPE, shape_name
 from jobs.spark.imports import spare_imports
 from jobs.spark.worker import kept
-from shiq.columns.arrays import NONE, Ints, unique
 from shiq.model import Literal
 from shiq.reasoner.protocol import Module
-from shiq.roles import Role
 
 _LAID_OUT = "component bigint, label string, what string, text string, count bigint, body binary"
-_PARTS = ("component", "kind", "a", "b", "name", "text", "datatype", "language")
-_NODE, _EDGE, _NEGATIVE, _DIFFERENT, _DATA, _NEGATIVE_DATA = "node", "edge", "negative", "different", "data", "negative data"
+#: The columns of what modules are made of: the component, and those of `jobs.graphframes.assertions`.
+_PARTS = ("component", "kind", "term", "other", "name", *LITERAL)
 
 
 @dataclass(frozen=True)
 class ModuleTables:
     """``records``: a row (component or label, what, text: its shape, count, body) for each module of more than a label, and
-    for each label that is one alone; ``members``: component, id, label of all of them; ``too_large``: component, size."""
+    for each label that is one alone; ``rows``: what they are made of (`_PARTS`); ``members``: component, id, label of all of
+    them; ``too_large``: component, size."""
 
     records: DataFrame
+    rows: DataFrame
     members: DataFrame
     too_large: DataFrame
 
@@ -64,19 +65,19 @@ def lay_out(tables: UnionTables, entered: EnteredTables, most: int, audit: float
     named = tables.calls.components(edges.select("src", "dst"), files)
     certify_components(edges, named)
     placed = files.write("placed", free.join(named, "id", "left").withColumn("component", F.coalesce("component", "id")))
-    parts = files.write("parts", _parts(tables, entered, edges, placed.select("id", "component")))
-    linked = parts.select("component").distinct()
-    inside = placed.join(linked, "component", "left_semi").join(tables.least_terms, "id")
-    nodes = inside.select(
+    terms = tables.least_terms
+    parts = files.write("parts", _parts(tables, entered, edges, placed.join(terms, "id").select("id", "component", "term")))
+    nodes = placed.join(terms, "id").select(
         "component",
-        F.lit(_NODE).alias("kind"),
-        F.col("id").alias("a"),
-        *_nothing("b", "name"),
-        F.col("label").alias("text"),
-        F.col("term").alias("datatype"),
-        F.lit("").alias("language"),
+        F.lit(ELEMENT).alias("kind"),
+        "term",
+        *_none("other", "name"),
+        F.col("label").alias("lexical"),
+        *_none(*LITERAL[1:]),
     )
-    rows = files.write("rows", nodes.unionByName(parts))
+    all_rows = files.write("rows", nodes.unionByName(parts))
+    linked = parts.select("component").distinct()
+    rows = all_rows.join(linked, "component", "left_semi")
     sizes = rows.groupBy("component").agg(F.count("*").alias("size"))
     too_large = files.write("too_large", sizes.filter(F.col("size") > most))
     small = rows.join(too_large, "component", "left_anti")
@@ -88,46 +89,49 @@ def lay_out(tables: UnionTables, entered: EnteredTables, most: int, audit: float
     records = files.write("records", records)
     if not records.filter("what = ''").isEmpty():
         raise CertificateError("components")
-    return ModuleTables(records, placed, too_large)
+    return ModuleTables(records, all_rows, placed, too_large)
 
 
-def _nothing(*names: str) -> list[Column]:
-    return [F.lit(-1).cast("bigint").alias(name) for name in names]
+def _none(*names: str) -> list[Column]:
+    """Columns that say nothing."""
+    return [(F.lit(-1).cast("bigint") if name == "name" else F.lit("")).alias(name) for name in names]
 
 
 def _parts(tables: UnionTables, entered: EnteredTables, edges: DataFrame, placed: DataFrame) -> DataFrame:
-    """What is kept beside labels, by component, in the columns `_PARTS`."""
-    no_text = [F.lit("").alias(name) for name in _PARTS[5:]]
+    """What is kept beside labels, in the columns `_PARTS`; ``placed``: id, component, term."""
 
     def pairs(rows: DataFrame | None, kind: str, a: str, b: str, name: Column) -> DataFrame | None:
         """Those of ``rows`` whose ends are in one module."""
         if rows is None:
             return None
-        ends = [placed.withColumnsRenamed({"id": node, "component": at}) for node, at in ((a, "component"), (b, "component_b"))]
-        within = rows.join(ends[0], a).join(ends[1], b).filter("component = component_b")
-        columns = (F.col(a).alias("a"), F.col(b).alias("b"), name.cast("bigint").alias("name"))
-        return within.select("component", F.lit(kind).alias("kind"), *columns, *no_text).distinct()
+        others = placed.withColumnsRenamed({"id": b, "component": "component_b", "term": "other"})
+        within = rows.join(placed.withColumnRenamed("id", a), a).join(others, b).filter("component = component_b")
+        number = name.cast("bigint").alias("name")
+        return within.select("component", F.lit(kind).alias("kind"), "term", "other", number, *_none(*LITERAL)).distinct()
 
     def values(rows: DataFrame | None, kind: str, name: str) -> DataFrame | None:
         if rows is None:
             return None
-        texts = (F.col("lexical").alias("text"), "datatype", "language")
-        columns = (F.col("id").alias("a"), *_nothing("b"), F.col(name).alias("name"))
-        return rows.join(placed, "id").select("component", F.lit(kind).alias("kind"), *columns, *texts).distinct()
+        columns: list[Column | str] = [F.lit(kind).alias("kind"), "term", *_none("other"), F.col(name).alias("name"), *LITERAL]
+        return rows.join(placed, "id").select("component", *columns).distinct()
 
     negative = tables.plain("role")
     if negative is not None:
         others = tables.terms.select(F.col("node").alias("neighbour"), F.col("term").alias("other"))
-        negative = tables.named(negative.join(others, "other"), src="node", dst="neighbour")
+        negative = tables.named(negative.join(others, "other").drop("other"), src="node", dst="neighbour")
     denied = tables.plain("data")
     different = None if tables.different is None else tables.named(tables.different, src="node", dst="neighbour")
+    apart = pairs(different, DIFFERENT, "src", "dst", F.lit(-1))
+    if apart is not None:
+        ends = {"term": F.least("term", "other"), "other": F.greatest("term", "other")}
+        apart = apart.withColumns(ends).distinct()
     data = entered.data.filter(F.col("property").isin(tables.features))
     return union(
-        pairs(edges, _EDGE, "src", "dst", F.col("role")),
-        pairs(negative, _NEGATIVE, "src", "dst", F.col("name")),
-        pairs(different, _DIFFERENT, "src", "dst", F.lit(-1)),
-        values(data, _DATA, "property"),
-        values(None if denied is None else tables.named(denied, id="node"), _NEGATIVE_DATA, "name"),
+        pairs(edges, ROLE, "src", "dst", F.col("role")),
+        pairs(negative, NO_ROLE, "src", "dst", F.col("name")),
+        apart,
+        values(data, DATA, "property"),
+        values(None if denied is None else tables.named(denied, id="node"), NO_DATA, "name"),
     )
 
 
@@ -137,10 +141,10 @@ def _parts(tables: UnionTables, entered: EnteredTables, edges: DataFrame, placed
 def _laid_out(rules: WorkerRules, audit: float, rows: pa.Table) -> pa.Table:
     """The record of the one module whose ``rows`` these are; one without ``what`` where they are not in one piece."""
     component = rows["component"][0].as_py()
-    module, in_one_piece = module_of(rules, rows)
-    if not in_one_piece:
+    found = modules_of(rules, rows)
+    if len(found) != 1:
         return _records([(component, None, "", "", 0, b"")])
-    return _records(_named(rules, audit, (component, None), module, 1))
+    return _records(_named(rules, audit, (component, None), found[0].module, 1))
 
 
 def _alone(rules: WorkerRules, audit: float, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -170,40 +174,23 @@ def _records(rows: list[_Record]) -> pa.Table:
     return pa.table({name: pa.array(column, kind) for name, column, kind in zip(names, columns, kinds)})
 
 
-def module_of(rules: WorkerRules, rows: pa.Table) -> tuple[Module, bool]:
-    """The module whose parts are ``rows``, with its nodes in the order of their terms; and whether its role assertions connect
-    them all."""
-    by_kind = {kind: rows.filter(pc.equal(rows["kind"], kind)) for kind in pc.unique(rows["kind"]).to_pylist()}
-    nodes = by_kind[_NODE].sort_by("datatype")
-    ids = nodes["a"].to_numpy()
-    order = np.argsort(ids)
-
-    def places(kind: str, column: str) -> Ints:
-        found: Ints = order[np.searchsorted(ids[order], by_kind[kind][column].to_numpy())]
-        return found
-
-    ranks = np.argsort(sorted(range(len(rules.roles)), key=rules.roles.__getitem__))
-
-    def triples(kind: str) -> tuple[tuple[int, Role, int], ...]:
-        if kind not in by_kind:
-            return ()
-        a, role, b = places(kind, "a"), by_kind[kind]["name"].to_numpy(), places(kind, "b")
-        sort = np.lexsort((b, ranks[role], a))
-        return tuple((i, rules.roles[r], j) for i, r, j in zip(*(column[sort].tolist() for column in (a, role, b))))
-
-    def values(kind: str) -> tuple[tuple[int, str, Literal], ...]:
-        if kind not in by_kind:
-            return ()
-        columns = (by_kind[kind][name].to_pylist() for name in ("name", "text", "datatype", "language"))
-        found = ((i, rules.properties[p], Literal(*value)) for i, p, *value in zip(places(kind, "a").tolist(), *columns))
-        return tuple(sorted(found, key=repr))
-
-    apart: set[tuple[int, int]] = set()
-    if _DIFFERENT in by_kind:
-        apart = {(min(x), max(x)) for x in zip(*(places(_DIFFERENT, end).tolist() for end in ("a", "b")))}
-    labels = [label_of(text) for text in nodes["text"].to_pylist()]
-    edges = triples(_EDGE)
-    ends = [places(_EDGE, end) for end in ("a", "b")] if edges else [NONE, NONE]
-    parts = (edges, triples(_NEGATIVE), tuple(sorted(apart)), values(_DATA), values(_NEGATIVE_DATA))
-    module = Module(tuple(x[0] for x in labels), tuple(x[1] for x in labels), *parts)
-    return module, len(unique(components(len(ids), *ends))) == 1
+def modules_of(rules: WorkerRules, rows: pa.Table) -> list[NamedModule]:
+    """The modules whose parts are ``rows``: one, unless role assertions do not connect them all."""
+    kept, labels = KeptAssertions({}), dict[str, Label]()
+    for row in rows.to_pylist():
+        term, other, name, literal = row["term"], row["other"], row["name"], Literal(*map(row.__getitem__, LITERAL))
+        match row["kind"]:
+            case "element":
+                labels[term] = label_of(row["lexical"])
+            case "role":
+                kept.edges.add((term, rules.roles[name], other))
+            case "no role":
+                kept.negative_edges.add((term, rules.roles[name], other))
+            case "different":
+                kept.different.add((term, other))
+            case "data":
+                kept.data.add((term, rules.properties[name], literal))
+            case "no data":
+                kept.negative_data.add((term, rules.properties[name], literal))
+    kept.labels = labels
+    return modules(kept)

@@ -6,7 +6,7 @@ Individuals are nodes (`abox_ops.elements.base`). Those that are asserted to be 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
@@ -17,19 +17,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from abox_ops.elements.base import FRESH, ArrayBase, Base, LessTable, OverBase
-from abox_ops.elements.union_view import UnionView
+from abox_ops.elements.union_view import Batch, UnionView
 from jobs.graphframes.literals import NORMAL, WorkerRules, arrow_column
 from jobs.graphframes.messages import GraphCalls
 from jobs.graphframes.round_files import RoundFiles
 from jobs.store.table import ParquetTable
-from shiq.columns.arrays import NONE, Ints, Table, concatenate
+from shiq.columns.arrays import NONE, Table, concatenate
 from shiq.columns.rows import DIFFERENT, SAME
-from shiq.model import Assertion, Literal
 from shiq.model_json import encode
 
-#: The columns of the tables of a store that hold texts.
-_TEXTS = ("term", "value", "lexical", "datatype", "language")
-_LITERAL = ("lexical", "datatype", "language")
+#: The parts of a literal, and all columns of the tables of a store that hold texts.
+LITERAL = ("lexical", "datatype", "language")
+_TEXTS = ("term", "value", *LITERAL)
 
 
 def frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
@@ -129,24 +128,18 @@ class UnionTables:
         """What complex and negative assertions come to: node, inserted, ordinal, value, and the fields of `literals.NORMAL`."""
         if not (len(self.whole.base.table("complex")) + len(self.whole.inserted["complex"])):
             return None
-        rows = self.rows("complex", "node", "ordinal").join(self._values, "ordinal").join(self.terms, "node")
+        values = self._texts("complex", "ordinal", "value").distinct()
+        rows = self.rows("complex", "node", "ordinal").join(values, "ordinal").join(self.terms, "node")
         texts = arrow_column(self.rules.normal, F.col("value"), F.col("term"))
         return self.files.write("normal", rows.withColumn("plain", F.from_json(texts, NORMAL)))
 
-    @cached_property
-    def _values(self) -> DataFrame:
-        """(ordinal, value): each complex assertion as JSON."""
-        whole, base = self.whole, _lowest(self.whole.base)
-        new = [(FRESH + i, assertion) for i, assertion in enumerate(whole.batch.complex)]
+    def _texts(self, table: str, *columns: str) -> DataFrame:
+        """``columns`` of a table of texts, of A and of the batch."""
+        base = _lowest(self.whole.base)
+        new = frame(self.spark, _texts_of(table, FRESH, self.whole.batch))
         if isinstance(base, ArrayBase):
-            return self._as_json([*enumerate(base.complex), *new])
-        old = rows_of(self.spark, base.table("complex"), ("ordinal", "value")).distinct()
-        return old.unionByName(self._as_json(new))
-
-    def _as_json(self, numbered: Iterable[tuple[int, Assertion]]) -> DataFrame:
-        rows = list(numbered)
-        texts = [json.dumps(encode(assertion)) for _, assertion in rows]
-        return frame(self.spark, {"ordinal": np.array([i for i, _ in rows], np.int64), "value": texts})
+            return new.unionByName(frame(self.spark, _texts_of(table, 0, base)))
+        return new.unionByName(rows_of(self.spark, base.table(table), columns))
 
     def plain(self, kind: str) -> DataFrame | None:
         """Those of `normal` of one kind, a row for each: node, inserted, and the fields."""
@@ -165,15 +158,7 @@ class UnionTables:
 
     def values(self, rows: DataFrame) -> DataFrame:
         """Data assertions with the parts of their ``literal``: lexical, datatype, language."""
-        base = _lowest(self.whole.base)
-        new = self._literal_rows(FRESH, self.whole.batch.literals)
-        if isinstance(base, ArrayBase):
-            return rows.join(new.unionByName(self._literal_rows(0, base.literals)), "literal")
-        return rows.join(rows_of(self.spark, base.table("literals"), ("literal", *_LITERAL)).unionByName(new), "literal")
-
-    def _literal_rows(self, first: int, values: Sequence[Literal]) -> DataFrame:
-        number: Ints = first + np.arange(len(values), dtype=np.int64)
-        return frame(self.spark, {"literal": number, **{name: [getattr(v, name) for v in values] for name in _LITERAL}})
+        return rows.join(self._texts("literals", "literal", *LITERAL), "literal")
 
     @cached_property
     def different(self) -> DataFrame | None:
@@ -185,21 +170,31 @@ class UnionTables:
     @cached_property
     def terms(self) -> DataFrame:
         """(node, term) of every individual."""
-        base, batch = _lowest(self.whole.base), self.whole.batch
-        new = frame(self.spark, {"node": FRESH + np.arange(len(batch.terms), dtype=np.int64), "term": batch.terms})
-        if isinstance(base, ArrayBase):
-            return new.unionByName(frame(self.spark, {"node": base.nodes(), "term": base.terms}))
-        return rows_of(self.spark, base.table("individuals"), ("node", "term")).unionByName(new)
+        return self._texts("individuals", "node", "term")
 
     @property
     def least_terms(self) -> DataFrame:
-        """(id, term): the first of the terms of each element of A ∪ A⁺."""
-        return self.named(self.terms, id="node").groupBy("id").agg(F.min("term").alias("term"))
+        """(id, node, term): the first of the terms of each element of A ∪ A⁺, and its node."""
+        named = self.named(self.terms, id="node").groupBy("id")
+        return named.agg(F.min_by("node", "term").alias("node"), F.min("term").alias("term"))
 
 
 def union(*tables: DataFrame | None) -> DataFrame:
-    """The rows of all ``tables`` that are there."""
-    return reduce(DataFrame.unionByName, [table for table in tables if table is not None])
+    """The rows of all ``tables`` that are there; a column that one lacks is null there."""
+    there = [table for table in tables if table is not None]
+    return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), there)
+
+
+def _texts_of(table: str, first: int, held: ArrayBase | Batch) -> dict[str, Any]:
+    """The rows of a table of texts that ``held`` has, numbered from ``first``."""
+    match table:
+        case "individuals":
+            number, columns = "node", {"term": held.terms}
+        case "literals":
+            number, columns = "literal", {name: [getattr(value, name) for value in held.literals] for name in LITERAL}
+        case _:
+            number, columns = "ordinal", {"value": [json.dumps(encode(assertion)) for assertion in held.complex]}
+    return {number: first + np.arange(len(next(iter(columns.values()))), dtype=np.int64), **columns}
 
 
 def _lowest(base: Base) -> Any:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from shiq import model as owl
 from shiq.functional.writer import axiom_text
+from shiq.ntriples import blank_term
 from shiq.reasoner.structure import entities, rewritten, structural_key, with_individuals
 
 V = TypeVar("V")
@@ -110,7 +111,12 @@ def _is_plain(value: object) -> bool:
 
 
 def _named(value: V) -> V:
-    return with_individuals(value, lambda name: BLANK + name[2:] if name.startswith("_:") else name)
+    return with_individuals(value, named_individual)
+
+
+def named_individual(individual: str) -> str:
+    """The IRI by which an individual is sent."""
+    return BLANK + blank_term(individual)[2:] if individual.startswith("_:") else individual
 
 
 def _proper_operands(part: object) -> object | None:

@@ -1,0 +1,52 @@
+"""Many knowledge bases as one, with names kept apart: what has a high fixed cost is asked about all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from abox_ops.engine import AddSet
+from shiq.model import Assertion, TBox
+from tests.tools.random_ontologies.gadgets import renamed
+from tests.tools.random_ontologies.kb import RandomKB
+
+#: A TBox, a base, insertions and deletions.
+Parts = tuple[TBox, list[Assertion], list[Assertion], list[Assertion]]
+
+
+class Apart(dict[str, str]):
+    """Gives every name that begins with ``prefix`` a number."""
+
+    def __init__(self, prefix: str, number: int) -> None:
+        super().__init__()
+        self.prefix, self.number = prefix, number
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return f"{key}.{self.number}" if key.startswith(self.prefix) else default
+
+
+def parts_of(kb: RandomKB) -> Parts:
+    """The parts of a random knowledge base."""
+    return kb.tbox, list(kb.abox), list(kb.insertions), list(kb.deletions)
+
+
+def side_by_side(cases: Iterable[Parts], prefix: str) -> Parts:
+    """One knowledge base of many, their names kept apart."""
+    axioms: list[Any] = []
+    base: list[Assertion] = []
+    insertions: list[Assertion] = []
+    deletions: list[Assertion] = []
+    for number, (tbox, a, i, d) in enumerate(cases):
+        names = Apart(prefix, number)
+        axioms += (renamed(axiom, names) for axiom in tbox.axioms)
+        for mine, theirs in ((base, a), (insertions, i), (deletions, d)):
+            mine += (renamed(assertion, names) for assertion in theirs)
+    return TBox(tuple(dict.fromkeys(axioms))), base, insertions, deletions
+
+
+def same_add_set(found: AddSet, wanted: AddSet) -> None:
+    """Assert that two add sets are equal."""
+    assert set(found.kept()) == set(wanted.kept())
+    assert (found.insertions, found.size, found.pulled_in) == (wanted.insertions, wanted.size, wanted.pulled_in)
+    assert list(found.contradictory) == list(wanted.contradictory)
+    assert [(m.elements, m.module) for m in found.modules] == [(m.elements, m.module) for m in wanted.modules]
