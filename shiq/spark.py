@@ -48,6 +48,8 @@ def gate(
     commit: bool = False,
     columns: Mapping[str, str] | None = None,
     mapping: str | Path | None = None,
+    accepted: str | None = None,
+    quarantine: str | None = None,
     **settings: Any,
 ) -> GatedFrames:
     """Decide which rows of a DataFrame a store can take: ``accepted, quarantine, conflicts = gate(df, store)``.
@@ -56,19 +58,22 @@ def gate(
     them, or the end of the process. ``accepted`` and ``quarantine`` have all columns of ``df``, whatever they are; each row is in
     one of them, duplicates too. ``quarantine`` has five more: ``reason``, ``cause``, ``conflict``, ``axioms`` and ``hint``.
 
-    Inside ``foreachBatch`` a micro-batch that Spark sends again is taken in once.
+    Inside ``foreachBatch`` a micro-batch that Spark sends again is taken in once, and added to tables once.
 
     Args:
         mode: split sets rows aside that contradict or are not understood; reject accepts all rows or none.
         commit: take the accepted rows into the store, in one step.
         columns: the columns that hold s, p, o and graph, where they have other names: ``{"s": "subject", …}``.
         mapping: a file (RML, YARRRML) that says what the columns mean; rows go to one side as a whole.
+        accepted, quarantine: tables to which the rows are added, once for each run, before the store takes any:
+            ``"NAME.delta"``, a folder that executors share, or ``"table:catalog.schema.t"`` of Delta's or Iceberg's.
         settings: as in `shiq.check_insertions`, and unit, aside, policy, identities and max_quarantine as in docs/GATE.md.
 
     Raises: UsageError, for a column of the name of one of the five too; OperationalError.
     """
     from jobs.gate.frames import gate_frame
 
+    settings = {**settings, "accepted": accepted, "quarantine": quarantine}
     return gate_frame(df, store, mode=mode, commit=commit, columns=columns, mapping=mapping, **settings)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -177,6 +178,53 @@ def test_micro_batches_are_gated_and_taken_in_once(spark: SparkSession, tmp_path
     assert calls == [(0, False, ["k1"], ["k2", "k3"]), (1, False, ["k4"], [])]
     with shiq.open_store(store) as session:
         assert len(session) == 3 and list(session.taken.values()) == [1]
+
+
+_QUERY_SCRIPT = """
+import os, signal, sys
+import shiq
+from jobs.spark.session import spark_session
+from shiq.spark import gate
+folder, is_killed = sys.argv[1], sys.argv[2] == "killed"
+spark, _ = spark_session(master="local[2]", settings={"spark.sql.shuffle.partitions": "2"})
+session = shiq.open_store(f"{folder}/kg")
+
+def each(frame, number):
+    sides = {"accepted": f"{folder}/good.delta", "quarantine": f"{folder}/bad.delta"}
+    with gate(frame, session, commit=True, explain_seconds=0, **sides) as gated:
+        print(number, gated.outcome, flush=True)
+    if is_killed:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+rows = spark.readStream.schema("id int, s string, p string, o string, graph string, raw binary").parquet(f"{folder}/feed")
+query = rows.writeStream.foreachBatch(each).option("checkpointLocation", f"{folder}/checkpoint")
+query.trigger(availableNow=True).start().awaitTermination()
+"""
+
+
+@pytest.mark.slow
+def test_a_query_that_is_killed_between_batches_has_each_row_once(spark: SparkSession, kg: Path) -> None:
+    from deltalake import DeltaTable
+
+    folder = kg.parent
+    (folder / "query.py").write_text(_QUERY_SCRIPT)
+
+    def drive(how: str) -> str:
+        call = [sys.executable, folder / "query.py", folder, how]
+        root = Path(__file__).parent.parent
+        environment = {**os.environ, "PYTHONPATH": str(root)}
+        return subprocess.run(call, capture_output=True, text=True, check=False, cwd=root, env=environment).stdout
+
+    (folder / "feed").mkdir()
+    for number, some in enumerate((ROWS[:9], ROWS[9:])):
+        spark.createDataFrame(some, DDL).coalesce(1).write.mode("append").parquet(str(folder / "feed"))
+        # Killed when a batch was added to the tables and taken in, and before Spark knew.
+        assert drive("killed").split() == [str(number), "split"]
+        assert drive("whole").split() == [str(number), "split"]
+    made = [spark.createDataFrame(DeltaTable(folder / side).to_pyarrow_table()) for side in ("good.delta", "bad.delta")]
+    assert_planted(*made)
+    with shiq.open_store(kg) as session:
+        assert list(session.taken.values()) == [1] and len(session) == 1 + 4
 
 
 @pytest.fixture

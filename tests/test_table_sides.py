@@ -11,7 +11,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from jobs.gate.appending import DeltaAppender, write_part
+from jobs.gate.appending import AppendRun, DeltaAppender, write_part
 from jobs.gate.row_sides import REASON_COLUMNS
 from shiq.check import open_store
 from shiq.errors import OperationalError
@@ -117,9 +117,11 @@ def test_what_does_not_fit_ends_before_any_work(folder: Path) -> None:
 def test_rows_count_when_the_log_says_so_and_once(tmp_path: Path) -> None:
     appender, schema = DeltaAppender(tmp_path / "t.delta"), pa.schema([("a", pa.int64())])
     made = list(write_part(appender.make_folder(), schema, [pa.table({"a": [1, 2]})]))
-    assert not appender.has("run")
-    appender.append(made, schema, "run")
-    assert appender.has("run") and not appender.has("other") and DeltaTable(tmp_path / "t.delta").count() == 2
+    run = AppendRun("batches", 3)
+    assert not appender.has(run)
+    appender.append(made, schema, run)
+    assert [appender.has(AppendRun("batches", number)) for number in (2, 3, 4)] == [True, True, False]
+    assert DeltaTable(tmp_path / "t.delta").count() == 2
     (tmp_path / "t.delta" / made[0].name).unlink()
     with pytest.raises(OperationalError, match="written by an executor"):
-        appender.append(made, schema, "other")
+        appender.append(made, schema, AppendRun("other"))

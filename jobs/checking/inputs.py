@@ -77,7 +77,7 @@ def noted(result: Result, *sources: Iterable[object]) -> Result:
     return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *taken))) if taken else result
 
 
-def told_beside(result: Result, told: Sequence[Leftover], options: Options) -> Result:
+def with_leftovers(result: Result, told: Sequence[Leftover], options: Options) -> Result:
     """``result`` with what was ``told`` of the batch before it was checked; what of that stands in the way leaves it open."""
     if not told:
         return result

@@ -277,9 +277,9 @@ def _gate_rows_on_spark(
     **settings: Any,
 ) -> GateAnswer:
     """Gate one table of Spark's, whose rows executors write."""
-    from jobs.gate.frame_sides import gate_tables
+    from jobs.gate.frame_tables import gate_tables
 
-    return gate_tables(session, insertions, deletions, accepted, quarantine, **settings)
+    return gate_tables(session, insertions, deletions=deletions, accepted=accepted, quarantine=quarantine, **settings)
 
 
 class Announcement:

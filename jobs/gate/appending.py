@@ -82,6 +82,18 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+@dataclass(frozen=True, slots=True)
+class AppendRun:
+    """The id of what is added to a table: an application of Delta's, and the number of its transaction. Numbers up to the last
+    one that was added are there."""
+
+    application: str
+    number: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.application}:{self.number}"
+
+
 class DeltaAppender:
     """Adds rows to the Delta table in a folder, which is made with the first ones."""
 
@@ -108,10 +120,11 @@ class DeltaAppender:
                 "Name another table, or add the columns to this one first. Nothing was done.",
             )
 
-    def has(self, run: str) -> bool:
+    def has(self, run: AppendRun) -> bool:
         """Whether the rows of ``run`` are in the table."""
         table = self._table()
-        return table is not None and table.transaction_version(run) is not None
+        last = None if table is None else table.transaction_version(run.application)
+        return last is not None and last >= run.number
 
     def make_folder(self) -> str:
         """The folder of the table, made if it is not there."""
@@ -119,7 +132,7 @@ class DeltaAppender:
             self.path.mkdir(parents=True, exist_ok=True)
         return self._place
 
-    def append(self, parts: Sequence[PartFile], schema: pa.Schema, run: str) -> None:
+    def append(self, parts: Sequence[PartFile], schema: pa.Schema, run: AppendRun) -> None:
         """Make ``parts`` count, in one transaction that has the id ``run``. Raises: OperationalError."""
         missing = [part.name for part in parts if not (self.path / part.name).is_file()]
         if missing:
@@ -131,7 +144,7 @@ class DeltaAppender:
         actions: list[Any] = [
             AddAction(part.name, part.size, {}, now, True, json.dumps({"numRecords": part.rows})) for part in parts
         ]
-        properties = CommitProperties(app_transactions=[Transaction(run, 1)])
+        properties = CommitProperties(app_transactions=[Transaction(run.application, run.number)])
         try:
             table = self._table()
             if table is None:

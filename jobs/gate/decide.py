@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from jobs.checking.inputs import input_sources, noted, told_beside
+from jobs.checking.inputs import input_sources, noted, with_leftovers
 from jobs.checking.options import EXPLAIN_SECONDS, Options, settings_of
 from jobs.checking.session import Approval
 from jobs.gate.batch import UNITS, GateBatch, assertions_in
@@ -121,10 +121,10 @@ def gate(
 
     def check(files: Sequence[object], before_commit: Approval, **more: Any) -> Result:
         def approve(result: Result) -> Collection[Aside] | None:
-            return before_commit(told_beside(result, told, options))
+            return before_commit(with_leftovers(result, told, options))
 
         result = session.check(files, going, before_commit=approve, taken=taken, **{**asked_for, **more})
-        return told_beside(noted(result, coming), told, options)
+        return with_leftovers(noted(result, coming), told, options)
 
     name = run.hexdigest()[:16]
     mark = partial(expecting_hints, options=options)

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa  # type: ignore[import-untyped]
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from jobs.checking.options import Options, settings_of
-from jobs.gate.appending import DeltaAppender, PartFile, plain_schema, write_part
-from jobs.gate.frames import GatedFrames, gate_frame
-from jobs.gate.gated import GateAnswer
-from jobs.gate.row_sides import REASON_COLUMNS, refuse_reason_columns
+from jobs.gate.appending import AppendRun, DeltaAppender, PartFile, plain_schema, write_part
+from jobs.gate.row_sides import REASON_COLUMNS
 from jobs.gate.side_names import is_delta_side
-from jobs.gate.table_sides import side_id
-from jobs.spark.engine import session_of
-from jobs.spark.lake import KnownTable, hidden_version, present_version, unreadable
-from shiq.check import Session
+from jobs.spark.lake import present_version
 from shiq.errors import OperationalError, UsageError
-from shiq.rdf.tables import EveryColumn, first_line, table_files
-from shiq.sources import TABLE, TableKind, TableSource, source_of
+from shiq.rdf.tables import first_line
+from shiq.sources import TABLE
 
 _ICEBERG_RUN = "shiq-run"
 
@@ -38,7 +31,7 @@ class FrameTarget(Protocol):
     def check(self, columns: StructType) -> None:
         """See that rows with ``columns`` can be added. Raises: OperationalError."""
 
-    def append(self, rows: DataFrame, run: str) -> None:
+    def append(self, rows: DataFrame, run: AppendRun) -> None:
         """Add ``rows`` in one transaction, unless those of ``run`` are there. Raises: OperationalError."""
 
 
@@ -51,7 +44,7 @@ class _FolderTarget:
     def check(self, columns: StructType) -> None:
         self.appender.check(_plain(columns))
 
-    def append(self, rows: DataFrame, run: str) -> None:
+    def append(self, rows: DataFrame, run: AppendRun) -> None:
         if self.appender.has(run):
             return
         schema = _plain(rows.schema)
@@ -98,16 +91,16 @@ class _KnownTarget:
                 "Name another table, or change the columns of this one first. Nothing was done.",
             )
 
-    def append(self, rows: DataFrame, run: str) -> None:
+    def append(self, rows: DataFrame, run: AppendRun) -> None:
         format, _ = present_version(self.session, self.name)
         ordered = rows.select(*(f"`{column}`" for column in self.session.table(self.name).columns))
         writer = ordered.writeTo(self.name)
         if format == "delta":
-            writer.option("txnAppId", run).option("txnVersion", "1").append()
+            writer.option("txnAppId", run.application).option("txnVersion", str(run.number)).append()
             return
         met = self.session.table(f"{self.name}.snapshots").where(f"summary['{_ICEBERG_RUN}'] = '{run}'")
         if not met.take(1):
-            writer.option(f"snapshot-property.{_ICEBERG_RUN}", run).append()
+            writer.option(f"snapshot-property.{_ICEBERG_RUN}", str(run)).append()
 
 
 def target_of(session: SparkSession, name: str) -> FrameTarget:
@@ -121,54 +114,25 @@ def target_of(session: SparkSession, name: str) -> FrameTarget:
     )
 
 
-def gate_tables(
-    session: Session,
-    insertions: Sequence[str],
-    deletions: Sequence[str],
-    accepted: str | None,
-    quarantine: str | None,
-    **settings: Any,
-) -> GateAnswer:
-    """Gate the one table of ``insertions``, and add its rows to the tables of the two sides. Raises: UsageError, InputError,
-    OperationalError."""
-    if len(insertions) != 1:
-        raise UsageError("a side that is a table has the rows of one table", "Name one table with --insert.")
-    options = Options(**settings_of({k: v for k, v in settings.items() if k in Options.__dataclass_fields__}))
-    spark = session_of(options)
-    name, mapping = insertions[0], settings.pop("mapping", None)
-    frame = _frame(spark, name)
-    refuse_reason_columns(name, frame.columns)
-    sides = [(side, target_of(spark, told)) for side, told in (("quarantine", quarantine), ("accepted", accepted)) if told]
-    for side, target in sides:
-        target.check(StructType([*frame.schema, *_REASONS]) if side == "quarantine" else frame.schema)
+@dataclass(frozen=True)
+class FrameSides:
+    """The targets of the rows of a DataFrame, by side, in the order in which they are written."""
 
-    def deliver(frames: GatedFrames) -> None:
-        for side, target in sides:
-            target.append(getattr(frames, side), side_id(frames.answer, session.path, side))
+    targets: Mapping[str, FrameTarget]
 
-    with gate_frame(frame, session, mapping=mapping, name=name, deliver=deliver, deletions=deletions, **settings) as frames:
-        return frames.answer
+    @classmethod
+    def of(cls, session: SparkSession, columns: StructType, accepted: str | None, quarantine: str | None) -> FrameSides:
+        """Sides with these names, which rows with ``columns`` fit. Raises: UsageError, OperationalError."""
+        named = {"quarantine": quarantine, "accepted": accepted}
+        found = cls({side: target_of(session, name) for side, name in named.items() if name})
+        for side, target in found.targets.items():
+            target.check(StructType([*columns, *_REASONS]) if side == "quarantine" else columns)
+        return found
+
+    def append(self, rows: Mapping[str, DataFrame], run: Callable[[str], AppendRun]) -> None:
+        """Add the ``rows`` of each side, as the ``run`` of that side. Raises: OperationalError."""
+        for side, target in self.targets.items():
+            target.append(rows[side], run(side))
 
 
 _REASONS: StructType = from_arrow_schema(REASON_COLUMNS)
-
-
-def _frame(spark: SparkSession, name: str) -> DataFrame:
-    """All columns of a table: of Spark's session, Delta or Parquet. Raises: UsageError, InputError."""
-    try:
-        if name.startswith(TABLE):
-            return KnownTable.of(spark, name).frame
-        source = source_of(name)
-        if not isinstance(source, TableSource) or source.kind not in (TableKind.PARQUET, TableKind.DELTA):
-            raise UsageError(
-                f"{name} is no table that executors read row by row",
-                "Give Parquet, Delta or table:NAME, or leave out --engine spark.",
-            )
-        if (version := hidden_version(name)) is not None:
-            return spark.read.format("delta").option("versionAsOf", version).load(str(Path(name).absolute()))
-        files = [Path(file.path).absolute().as_uri() for file in table_files(source, EveryColumn())[0]]
-        whole = spark.read.option("mergeSchema", "true")
-        path = Path(source.value).absolute()
-        return (whole.option("basePath", path.as_uri()) if path.is_dir() else whole).parquet(*files)
-    except (PySparkException, Py4JError) as error:
-        raise unreadable(name, error) from error

@@ -6,9 +6,10 @@ alone, and decides as `jobs.gate.decide` does for files. Sides are joins of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -22,7 +23,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import NullType
 
 from jobs.checking.options import NTRIPLES_TERMS
+from jobs.gate.appending import AppendRun
 from jobs.gate.decide import gate
+from jobs.gate.frame_sides import FrameSides
 from jobs.gate.gated import GateAnswer
 from jobs.gate.row_sides import (
     REASON_COLUMNS,
@@ -33,6 +36,7 @@ from jobs.gate.row_sides import (
     refuse_reason_columns,
     row_sides,
 )
+from jobs.gate.table_sides import side_run
 from jobs.graphframes.round_files import RoundFiles, round_files
 from jobs.spark.lake import unreadable
 from jobs.spark.session import is_connect
@@ -104,15 +108,18 @@ def gate_frame(
     commit: bool = False,
     columns: Mapping[str, str] | None = None,
     mapping: str | Path | None = None,
+    accepted: str | None = None,
+    quarantine: str | None = None,
     name: str = NAME,
-    deliver: Callable[[GatedFrames], None] | None = None,
     deletions: Sequence[str] = (),
     **settings: Any,
 ) -> GatedFrames:
-    """Decide which rows of ``frame`` ``store`` can take, as ``shiq gate`` does for files; see `shiq.spark.gate`. ``deliver`` is
-    called with what was decided before that is committed. Raises: UsageError, InputError, OperationalError."""
+    """Decide which rows of ``frame`` ``store`` can take, as ``shiq gate`` does for files; see `shiq.spark.gate`.
+
+    Raises: UsageError, InputError, OperationalError."""
     spark = frame.sparkSession
     _refuse(frame, spark, name)
+    sides = FrameSides.of(spark, frame.schema, accepted, quarantine)
     reading = _reading(frame, columns, mapping, name, settings.pop("terms", NTRIPLES_TERMS))
     if mapping is not None and settings.setdefault("unit", "row") != "row":
         raise UsageError("a row that a mapping reads goes to one side as a whole", "Leave unit out, or say unit='row'.")
@@ -128,15 +135,23 @@ def gate_frame(
                 made.append(_frames(answer, frame, kept, rows, files))
             return replace(made[0], answer=answer)
 
+        def run_of(side: str, answer: GateAnswer) -> AppendRun:
+            """Of a micro-batch its number says what it is, whatever rows it has."""
+            of_query = [AppendRun(f"shiq-gate-{query}-{side}", number) for query, number in taken.items()]
+            return of_query[0] if of_query else side_run(answer, session.path, side)
+
+        def deliver(answer: GateAnswer) -> None:
+            found = frames_of(answer)
+            sides.append({"accepted": found.accepted, "quarantine": found.quarantine}, partial(run_of, answer=answer))
+
         try:
             kept = _write_down(frame, files)
             terms = kept.select(_ROW, *reading.terms(kept)).sort(_ROW).toArrow()
             rows = terms.column(_ROW)
             table = replace(reading.source, value=terms.drop_columns([_ROW]))
-            own = (lambda answer: deliver(frames_of(answer))) if deliver else None
             commit = commit and not _is_taken(session, taken)
             answer = gate(
-                session, [table], deletions, mode=mode, commit=commit, taken=taken, deliver=own, hints_first=True, **settings
+                session, [table], deletions, mode=mode, commit=commit, taken=taken, deliver=deliver, hints_first=True, **settings
             )
             return frames_of(answer)
         except BaseException as error:

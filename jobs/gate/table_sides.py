@@ -18,7 +18,7 @@ import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from jobs.files import naming, replacing
-from jobs.gate.appending import DeltaAppender, plain_schema, write_part
+from jobs.gate.appending import AppendRun, DeltaAppender, plain_schema, write_part
 from jobs.gate.gated import GateAnswer
 from jobs.gate.row_sides import REASON_COLUMNS, RowReason, RowSides, reason_table, refuse_reason_columns, row_sides
 from jobs.gate.side_names import PARQUET, TSV, is_delta_side
@@ -28,14 +28,14 @@ from shiq.remote.place import Place
 from shiq.sources import TABLE, TableSource, source_of
 
 
-def side_id(gated: GateAnswer, store: Place, side: str) -> str:
+def side_run(gated: GateAnswer, store: Place, side: str) -> AppendRun:
     """The id of what a run adds to a ``side``: the same where the same is decided about the same lines, committed or not."""
     where = store.absolute() if isinstance(store, Path) else store
     found = hashlib.sha256(f"{where}\n{side}\n".encode())
     for mark, lines in ((b"+", gated.accepted), (b"-", [x.line for x in (*gated.set_aside, *gated.tolerated)])):
         for raw in sorted(line.raw for line in lines):
             found.update(mark + raw)
-    return f"shiq-gate-{found.hexdigest()[:24]}"
+    return AppendRun(f"shiq-gate-{found.hexdigest()[:24]}")
 
 
 class RowTarget(Protocol):
@@ -44,7 +44,7 @@ class RowTarget(Protocol):
     def check(self, schema: pa.Schema) -> None:
         """See that rows of ``schema`` can be written. Raises: OperationalError."""
 
-    def write(self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: str) -> None:
+    def write(self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: AppendRun) -> None:
         """Write all rows of a side. Raises: OperationalError."""
 
 
@@ -55,7 +55,7 @@ class _DeltaTarget:
     def check(self, schema: pa.Schema) -> None:
         self.appender.check(plain_schema(schema))
 
-    def write(self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: str) -> None:
+    def write(self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: AppendRun) -> None:
         if not self.appender.has(run):
             plain = plain_schema(schema)
             with naming(self.appender.path):
@@ -72,7 +72,7 @@ class _FileTarget:
     def check(self, schema: pa.Schema) -> None:
         """A file takes any rows."""
 
-    def write(self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: str) -> None:
+    def write(self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: AppendRun) -> None:
         suffix = self.path.suffix.lower()
         with naming(self.path), replacing(self.path) as file:
             if suffix == PARQUET:
@@ -128,10 +128,10 @@ class TableSides:
         sides = row_sides(gated)
         texts = {x.line.table_row: x.line.text.removeprefix("? ") for x in gated.set_aside if x.line.problem}
         if self.quarantine:
-            run = side_id(gated, self.store, "quarantine")
+            run = side_run(gated, self.store, "quarantine")
             self.quarantine.write(lambda: self._set_aside(sides, texts), self._reasoned, run)
         if self.accepted:
-            self.accepted.write(lambda: self._accepted(sides), self.source.schema, side_id(gated, self.store, "accepted"))
+            self.accepted.write(lambda: self._accepted(sides), self.source.schema, side_run(gated, self.store, "accepted"))
 
     @property
     def _reasoned(self) -> pa.Schema:
