@@ -139,6 +139,32 @@ def test_terms_of_a_known_vocabulary_that_is_only_used_are_foreign_unless_misspe
     assert result.verdict is Verdict.UNDETERMINED and told.hint == "did you mean <http://purl.org/dc/terms/created>?"
 
 
+def test_an_own_property_that_documents_classes_by_names_elsewhere_needs_no_declaration(tmp_path: Path) -> None:
+    text = CATS + ":tom a :Cat . "
+    result = certified(tmp_path, text + ":Cat :source <http://elsewhere.net/cats> . :tom :source <http://elsewhere.net/tom> .")
+    assert result.verdict is Verdict.CONSISTENT and result.evidence.ledger["annotation"] == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ":tom :source <http://elsewhere.net/tom> .",  # it documents no class
+        ":Cat :source <http://elsewhere.net/cats> . :tom :source :tim .",  # an own name as well
+        ":Cat :source :Dog .",
+        ":Cat :liks <http://elsewhere.net/cats> .",  # nearly an own property
+        ":Cat :disjontWith <http://elsewhere.net/dogs> .",  # nearly a word of axioms
+        ":Cat :source [ a :Dog ] .",
+    ],
+)
+def test_an_own_property_without_a_declaration_blocks_where_it_may_be_more_than_documentation(tmp_path: Path, text: str) -> None:
+    assert certified(tmp_path, CATS + ":tom a :Cat . " + text).verdict is Verdict.UNDETERMINED
+
+
+def test_a_batch_may_not_document_by_own_properties_without_a_declaration(tmp_path: Path) -> None:
+    result = checked(tmp_path, CATS, ":tom a :Cat . :Cat :source <http://elsewhere.net/cats> .")
+    assert result.verdict is Verdict.UNDETERMINED
+
+
 def test_foreign_terms_can_be_asked_to_block(tmp_path: Path) -> None:
     result = checked(tmp_path, CATS, ":tom a :Cat , f:Pet . :tim a :Cat .", fail_on=["foreign"])
     assert result.verdict is Verdict.UNDETERMINED

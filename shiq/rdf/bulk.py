@@ -90,9 +90,9 @@ def distinct(ids: npt.NDArray[Any]) -> Rows:
 def graph_rows(triples: Triples) -> Rows:
     """The rows for `shiq.rdf.graph`: reserved predicates but for annotations, and types that are no plain class names."""
     predicates, values = column(triples.predicate), column(triples.object)
-    structural = _flags(triples, distinct(predicates), lambda term: is_structural(str(term)))
+    structural = flags_of(triples, distinct(predicates), lambda term: is_structural(str(term)))
     types = predicates == triples.id(TYPE)
-    odd_types = _flags(triples, distinct(values[types]), _is_odd_type)
+    odd_types = flags_of(triples, distinct(values[types]), _is_odd_type)
     return np.flatnonzero(np.where(types, odd_types[values], structural[predicates]))
 
 
@@ -115,14 +115,14 @@ def _is_odd_type(term: object) -> bool:
     return is_reserved(term) and term != NOTHING.iri and term not in PLAIN_CLASSES and term not in INDIVIDUAL_TYPES
 
 
-def _flags(triples: Triples, ids: Iterable[int], test: Callable[[Any], bool]) -> Flags:
+def flags_of(triples: Triples, ids: Iterable[int], test: Callable[[Any], bool]) -> Flags:
     flags = np.zeros(len(triples.terms), dtype=bool)
     for i in ids:
         flags[i] = test(triples.terms[i])
     return flags
 
 
-def _marked(triples: Triples, names: Iterable[str]) -> Flags:
+def marked(triples: Triples, names: Iterable[str]) -> Flags:
     flags = np.zeros(len(triples.terms), dtype=bool)
     for name in names:
         found = triples.ids.get(name)
@@ -135,7 +135,7 @@ def individuals_of(triples: Triples) -> set[str]:
     """The names that something types as individuals: members of named classes."""
     predicates, values, subjects = (column(c) for c in (triples.predicate, triples.object, triples.subject))
     rows = predicates == triples.id(TYPE)
-    plain = _flags(triples, distinct(values[rows]), lambda term: isinstance(term, str) and not _is_odd_type(term))
+    plain = flags_of(triples, distinct(values[rows]), lambda term: isinstance(term, str) and not _is_odd_type(term))
     return {str(triples.terms[i]) for i in distinct(subjects[rows & plain[values]])}
 
 
@@ -149,12 +149,15 @@ def resolve(
     counted: int,
     vocabulary: VocabularyChoice | None = None,
     links: bool = True,
+    notes: bool = False,
 ) -> Bulk:
     """Sorts the rows that are not for the graph, given the vocabulary ``known``.
 
     ``headers`` are ontologies, ``nodes`` axioms that are nodes; ``individuals`` gives the names that are individuals,
     whatever else they are. The ledger counts the first ``counted`` rows; those after them were not read. ``vocabulary``: which
-    tables of known vocabularies count, None for all. ``links``: see `shiq.rdf.values_as_nodes.add_nodes`.
+    tables of known vocabularies count, None for all. ``links``: see `shiq.rdf.values_as_nodes.add_nodes`;
+    ``notes``: see
+    `shiq.rdf.undeclared.documentation`.
     """
     kind_in_table = partial(_kind_in_table, vocabulary)
     subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
@@ -176,28 +179,31 @@ def resolve(
     bucket[kind == _UNKNOWN] = _UNDECLARED
     bucket[(kind == _DATATYPE) | ((kind == _OBJECT) & literal) | ((kind == _DATA) & ~literal)] = _MALFORMED
     names = np.where(types, values, predicates)
-    only_in_table = _flags(triples, distinct(names), lambda term: _is_only_in_table(str(term), known, kind_in_table))
+    only_in_table = flags_of(triples, distinct(names), lambda term: _is_only_in_table(str(term), known, kind_in_table))
     language = _languages(triples, names, (kind == _UNKNOWN) | only_in_table[names])
     foreign = _foreign(triples, known, kind == _UNKNOWN, names, vocabulary)
     beside = (language >= 0) & ((bucket == _ASSERTED) | foreign)
     unknown = ((kind == _UNKNOWN) | only_in_table[predicates]) & ~types & ~beside
     if unknown.any():
-        bucket[unknown & _documents(triples, known, headers, individuals(), unknown, kind_in_table)] = _ANNOTATED
-    on_axiom = _marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
+        # Loaded where a name is unknown.
+        from shiq.rdf.undeclared import documentation
+
+        bucket[unknown & documentation(triples, known, headers, individuals(), unknown, kind_in_table, notes)] = _ANNOTATED
+    on_axiom = marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
     if on_axiom.any():
         noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
-        noted |= (_marked(triples, known.annotation_properties) | only_in_table)[predicates[on_axiom]]
+        noted |= (marked(triples, known.annotation_properties) | only_in_table)[predicates[on_axiom]]
         # A value that fits is an assertion about the node too, which has no name.
         fits = literal[on_axiom] & (bucket[on_axiom] == _ASSERTED)
         bucket[on_axiom] = np.where(noted, _ANNOTATED, np.where(fits, _ASSERTED, _MALFORMED))
     # Of a document that its header names: a value of the other kind is an annotation, for no axiom sees such a property.
-    bucket[(bucket == _MALFORMED) & ~types & _marked(triples, headers)[subjects]] = _ANNOTATED
+    bucket[(bucket == _MALFORMED) & ~types & marked(triples, headers)[subjects]] = _ANNOTATED
     misspelt = _misspelt(triples)
     kept = (bucket == _ASSERTED) | (bucket == _UNDECLARED)
     beside &= kept
     bucket[kept & (misspelt[subjects] | (misspelt[values] & (literal | ~beside)))] = _MISSPELT
 
-    built_in = _marked(triples, BUILT_IN_OBJECT | BUILT_IN_DATA)[predicates] & kept
+    built_in = marked(triples, BUILT_IN_OBJECT | BUILT_IN_DATA)[predicates] & kept
     kept &= ~built_in
     bucket[foreign & (bucket == _UNDECLARED)] = _FOREIGN
     bucket[beside & (bucket != _MISSPELT)] = _BESIDE
@@ -271,27 +277,6 @@ def _class_kind(term: object, known: Signature, kind_in_table: KindOf) -> int:
     return {"class": _CLASS, "datatype": _DATATYPE}.get(kind_in_table(term), _UNKNOWN)
 
 
-def _documents(
-    triples: Triples, known: Signature, headers: Collection[str], individuals: Collection[str], rows: Flags, kind_of: KindOf
-) -> Flags:
-    """Which rows document an ontology, class or property by a property that nobody declared.
-
-    All about a header; about a class or property that is no individual: literals, and well-known vocabularies. A name as object
-    could be a slip for owl:disjointWith and the like.
-    """
-    subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
-    entities = known.classes | known.object_properties | known.data_properties | known.annotation_properties | known.datatypes
-    entity = _marked(triples, entities.difference(individuals))
-    usual = _flags(triples, distinct(predicates[rows]), lambda term: bool(kind_of(str(term))))
-    literal = np.frombuffer(bytes(triples.kinds), dtype=np.uint8)[values] == LITERAL
-    from shiq.rdf.namespaces import is_language_word
-
-    word = _flags(triples, distinct(predicates[rows]), lambda term: is_language_word(str(term)))
-    found: Flags = _marked(triples, headers)[subjects] | (entity[subjects] & (literal | usual[predicates]))
-    found &= ~word[predicates]
-    return found
-
-
 def _foreign(
     triples: Triples, known: Signature, unknown: Flags, names: npt.NDArray[Any], vocabulary: VocabularyChoice | None
 ) -> Flags:
@@ -306,7 +291,7 @@ def _foreign(
     in_axioms = known.classes | known.object_properties | known.data_properties | known.datatypes
     declared = (known.declared & in_axioms if known.declared else in_axioms) | KNOWN
     own = OwnNamespaces(in_axioms | KNOWN, declared, (vocabulary or VocabularyChoice()).kinds_in)
-    foreign = _flags(triples, distinct(names[unknown]), lambda term: is_reserved(str(term)) or own.is_foreign(str(term)))
+    foreign = flags_of(triples, distinct(names[unknown]), lambda term: is_reserved(str(term)) or own.is_foreign(str(term)))
     found: Flags = unknown & foreign[names]
     return found
 

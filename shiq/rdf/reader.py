@@ -169,7 +169,7 @@ class _Reader:
         doubt: bool = False,
     ) -> None:
         self.loaded = loaded
-        self.closed = closed
+        self.closed, self.is_ontology = closed, fixed is None
         self.triples = triples = loaded.triples
         self.read = len(triples)
         self.graph = graph = build_graph(triples, graph_rows(triples).tolist())
@@ -264,6 +264,7 @@ class _Reader:
             individuals=self._typed,
             counted=self.read,
             vocabulary=self.loaded.vocabulary,
+            notes=self.is_ontology,
         )
         stated = [*self.loaded.assertions, *_built_in(self.triples, bulk)]
         values = dict.fromkeys([*(item.value for item in stated), *(item.value for item in mapping.assertions)])

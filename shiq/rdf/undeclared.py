@@ -9,18 +9,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 
 import numpy as np
 
 from shiq.model import Signature
-from shiq.rdf.bulk import is_structural
+from shiq.rdf.bulk import Flags, KindOf, distinct, flags_of, is_structural, marked
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.kinds import Problem
 from shiq.rdf.namespaces import SlipFinder, is_language_word, is_unexpanded, namespace_of
-from shiq.rdf.triples import Triples, column
-from shiq.rdf.vocabulary import NearMisses, is_reserved, known_word
+from shiq.rdf.triples import IRI, LITERAL, Triples, column
+from shiq.rdf.vocabulary import ANNOTATIONS, KNOWN, NearMisses, is_reserved, known_word, local_name
 from shiq.vocabularies import VocabularyChoice
 
 
@@ -96,3 +96,61 @@ def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
     nearest = (meant and space + meant) or near.nearest(iri) or known_word(iri)
     hint = f"did you mean <{nearest}>?" if nearest else f"declare the {what} in the TBox"
     return f"the TBox does not know the {what} <{iri}>", hint
+
+
+def documentation(
+    triples: Triples,
+    known: Signature,
+    headers: Collection[str],
+    individuals: Collection[str],
+    rows: Flags,
+    kind_of: KindOf,
+    notes: bool,
+) -> Flags:
+    """Which rows document an ontology, class or property by a property that nobody declared.
+
+    All about a header; about a class or property that is no individual: literals, well-known vocabularies, and names elsewhere
+    (``notes``). A name of the ontology as object could be a slip for owl:disjointWith and the like.
+    """
+    subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
+    entities = known.classes | known.object_properties | known.data_properties | known.annotation_properties | known.datatypes
+    entity = marked(triples, entities.difference(individuals))
+    usual = flags_of(triples, distinct(predicates[rows]), lambda term: bool(kind_of(str(term))))
+    literal = np.frombuffer(bytes(triples.kinds), dtype=np.uint8)[values] == LITERAL
+    word = flags_of(triples, distinct(predicates[rows]), lambda term: is_language_word(str(term)))
+    found: Flags = marked(triples, headers)[subjects] | (entity[subjects] & (literal | usual[predicates]))
+    if notes:
+        found |= _notes_elsewhere(triples, known, rows & ~found & ~literal, entity)
+    found &= ~word[predicates]
+    return found
+
+
+def _notes_elsewhere(triples: Triples, known: Signature, rows: Flags, entity: Flags) -> Flags:
+    """Which ``rows`` document something by a name that ``known`` has not, in a namespace in which it has none: those of a
+    property that so documents a class or property, and is no slip of an own property, a known term or a word of axioms.
+
+    entity: the classes and properties that are no individuals, by number of the term.
+    """
+    subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
+    spaces = {*map(namespace_of, known.named)}
+    found = np.zeros(len(triples), bool)
+    for predicate in np.unique(predicates[rows & entity[subjects]]).tolist():
+        if _is_plain(str(triples.terms[predicate]), known):
+            for row in np.flatnonzero(rows & (predicates == predicate)).tolist():
+                found[row] = triples.kinds[values[row]] == IRI and namespace_of(str(triples.terms[values[row]])) not in spaces
+            if not (found & (predicates == predicate) & entity[subjects]).any():
+                found[predicates == predicate] = False
+    return found
+
+
+def _is_plain(iri: str, known: Signature) -> bool:
+    space = namespace_of(iri)
+    local = iri[len(space) :]
+    properties = known.object_properties | known.data_properties | known.annotation_properties
+    own = SlipFinder(name[len(space) :] for name in properties if namespace_of(name) == space)
+    is_word = local.lower() in _AXIOM_WORDS or _WORDS.nearest(local)
+    return not is_word and not own.nearest(local) and not _finder(space).nearest(local)
+
+
+_AXIOM_WORDS = {local_name(word).lower() for word in KNOWN - ANNOTATIONS}
+_WORDS = SlipFinder(local_name(word) for word in KNOWN - ANNOTATIONS)
