@@ -319,13 +319,15 @@ def test_numbers_of_what_was_deleted_are_not_given_again(tmp_path: Path, monkeyp
         assert said(store) == said(write_store(tmp_path / "anew", TBOX, abox_of(store.export())))
 
 
-def test_reading_what_was_removed_imports_no_pandas(tmp_path: Path) -> None:
+def test_reading_what_was_removed_and_a_commit_import_no_pandas(tmp_path: Path) -> None:
     store = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 8)))
     store = commit(tmp_path / "kg", abox_of([]), abox_of(people(0, 2)), checked=store.identity)
     assert any(len(next(iter(store.table(name).removed.values()))) for name in store.manifest.tables)
     code = (
         "import sys; from pathlib import Path; from jobs.store import open_store; store = open_store(Path(sys.argv[1]));"
         "[store.table(name).removed for name in store.manifest.tables];"
+        "from jobs.store.upkeep import commit; from shiq.abox import abox_of; gone = abox_of([*store.export()][:2]);"
+        "assert commit(store.path, abox_of([]), gone, checked=store.identity).snapshot == 3;"
         "assert not {'pandas', 'pyarrow.dataset'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "kg")], check=True, timeout=60, cwd=ROOT)

@@ -45,7 +45,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from jobs.store.files import SHARED, DataFile, described, placed
 from jobs.store.lookup import LookupPart, begin_of, lookup_part, write_lookups
 from jobs.store.manifest import TABLES, TableVersion
-from shiq.columns.arrays import Column, Columns, Ints, array_table, arrow_ints
+from shiq.columns.arrays import Column, Columns, Ints, array_table, arrow_ints, arrow_texts
 from shiq.remote.place import Place
 
 KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
@@ -191,9 +191,13 @@ class SharedFile:
             return []
         if len(keys) > MOST_SHARED and not is_removed:
             return write_ranges(self._store, name, columns)
-        fields = [SCHEMAS[name].field(column) for column in names]
-        of = {"table": pa.array([name] * len(keys)), "removed": pa.array([is_removed] * len(keys))}
-        self._rows.append(pa.table(of | {field.name: _arrow(columns[field.name], field.type) for field in fields}))
+        fields = [SCHEMAS[name].field(column).with_nullable(True) for column in names]
+        arrays = [_arrow(columns[field.name], field.type) for field in fields]
+        flags = pa.py_buffer(bytes([255 * is_removed]) * (len(keys) // 8 + 1))
+        of = [arrow_texts([name] * len(keys)), pa.Array.from_buffers(pa.bool_(), len(keys), [None, flags])]
+        # Made of values that are no arrays, any of these would import pandas where it is installed.
+        schema = pa.schema([("table", _TEXT), ("removed", pa.bool_()), *fields])
+        self._rows.append(pa.Table.from_arrays([*of, *arrays], schema=schema))
         file = replace(_file(self._path, keys), start=self._start)
         self._start += len(keys)
         if isinstance(self._store, Path):
