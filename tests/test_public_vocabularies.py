@@ -51,7 +51,7 @@ VOCABULARIES = {
     "time": Vocabulary(W3 + "2006/time#", ("Instant", "ProperInterval"), "Intsant"),
     "dcat": Vocabulary(W3 + "ns/dcat#", ("temporalResolution", f'"daily"^^<{XSD}string>'), "Datset"),
     "foaf": Vocabulary("http://xmlns.com/foaf/0.1/", ("Person", "Project"), "Persn"),
-    "schema": Vocabulary("http://schema.org/", ("", ""), "Persn", ("undeclared",)),
+    "schema": Vocabulary("http://schema.org/", ("", ""), "Persn"),
     "m4i": Vocabulary("http://w3id.org/nfdi4ing/metadata4ing#", ("hasBooleanValue", f'"yes"^^<{XSD}string>'), "ProcessingStap"),
     "qudt": Vocabulary("http://qudt.org/schema/qudt/", ("", ""), "Quantty", (), Verdict.INCONSISTENT),
 }

@@ -27,7 +27,7 @@ _IDLE = re.compile(r"^[a-z]+:/+(www\.)?|\.(owl|rdf|ttl|rdfs|n3)(?=$)|[#/:]+$")
 
 #: How IRIs begin that are no prefix and name.
 _SCHEMES = re.compile(
-    r"_:|[a-z][a-z0-9+.-]*:/|(urn|oid|uuid|lsid|ni|cid|mid|news):|tag:.*,|mailto:.*@|tel:[+\d]|doi:10|(info|hdl):.*/|ark:\d|"
+    r"_:|[a-z][a-z0-9+.-]*:/|(urn|oid|uuid|lsid|ni|cid|mid|news|dtmi):|tag:.*,|mailto:.*@|tel:[+\d]|doi:10|(info|hdl):.*/|ark:\d|"
     r"data:.*,|did:.*:|file:",
     re.IGNORECASE,
 )
