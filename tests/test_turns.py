@@ -107,6 +107,20 @@ def test_each_cause_gets_a_conflict_before_one_gets_many(most: int) -> None:
     assert max(len(one.axioms) for one in found.conflicts) == 4
 
 
+def test_a_cause_that_hides_behind_another_of_the_same_individual_is_found() -> None:
+    """Of 40 individuals that contradict by their classes three do so by a role too, which shares a class with that."""
+    axioms = "SubClassOf(:A :P) SubClassOf(:B :Q) DisjointClasses(:P :Q) ObjectPropertyDomain(:f :R) DisjointClasses(:R :Q)"
+    facts = [f"ClassAssertion(:A :k{i}) ClassAssertion(:B :k{i})" for i in range(40)]
+    facts += [f"ObjectPropertyAssertion(:f :k{i} :g{i})" for i in (7, 11, 12)]
+    tbox = parse_functional(f"Prefix(:=<urn:t#>) Ontology({axioms})", "t", "").tbox
+    batch = parse_functional(f"Prefix(:=<urn:t#>) Ontology({' '.join(facts)})", "i", "").abox
+    found = check_insertions(tbox, ABox(), batch, max_conflicts=8, reasoner="own", explain_seconds=600)
+    groups = group(found.conflicts)
+    assert [len(one.conflicts) for one in groups] == [7, 1]
+    assert all(one.is_minimal for one in found.conflicts) and len(found.conflicts) == 8
+    assert sum("urn:t#f>" in line for one in found.conflicts for line in one.insertions) == 1
+
+
 def test_all_are_explained_where_there_is_no_limit() -> None:
     found = checked(1000, 40)
     assert (len(found.conflicts), found.complete, len(group(found.conflicts))) == (49, True, 4)

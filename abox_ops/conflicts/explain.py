@@ -10,6 +10,7 @@ the rest of what they leave on top of that.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain
 
 from abox_ops.conflicts.core import core
 from abox_ops.conflicts.hitting_sets import groups_of, hitting_sets, next_removal
@@ -98,7 +99,7 @@ class Explainer(Justifier):
                 self.unexplained += 1
                 self.complete = False
                 continue
-            for area in near_by:
+            for area in chain(near_by, self._hidden.behind(cores, group)):
                 base, inserted = supports.split(area)
                 self.unsure = False
                 kept = self._blamed(add_set.tbox, base, inserted)

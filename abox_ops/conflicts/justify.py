@@ -12,6 +12,7 @@ from abox_ops.conflicts.budget import HARD_SECONDS, QuestionBudget
 from abox_ops.conflicts.derivation import has_told_clash
 from abox_ops.conflicts.raw_conflict import RawConflict
 from abox_ops.conflicts.shrink import SMALL, connected, shrink
+from abox_ops.conflicts.told_cores import HiddenCores
 from abox_ops.elements.normal import atom_names, definitions, normalise
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.engine import AddSet, Decide
@@ -80,6 +81,7 @@ class Justifier:
     _budget: QuestionBudget = field(default_factory=QuestionBudget)
     _view: DataView | None = None
     _by_signature: dict[frozenset[object], list[owl.Axiom]] = field(default_factory=dict)
+    _hidden: HiddenCores = field(default_factory=HiddenCores)
 
     @cached_property
     def is_base_consistent(self) -> bool:

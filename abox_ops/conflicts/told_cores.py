@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from abox_ops.conflicts.derivation import ToldDerivation
 from abox_ops.conflicts.support import Supports
 from abox_ops.labels.data import DataView
-from shiq.model import Assertion
+from shiq.model import Assertion, ClassAssertion
 
 #: The individuals of one contradiction.
 Group: TypeAlias = tuple[str, ...]
@@ -17,6 +17,8 @@ Group: TypeAlias = tuple[str, ...]
 
 #: A region with more assertions than so many for each group, or so many in all, is not made larger for all of them together.
 MOST_FOR_A_GROUP, MOST = 40, 60
+#: Groups at which a core behind one that is known is looked for, and the largest region that is searched for it.
+LOOKS_BEHIND, MOST_BEHIND = 32, 200
 
 
 @dataclass
@@ -92,6 +94,43 @@ class ToldCores:
 
     def _is_over(self) -> bool:
         return self.is_enough(sum(map(len, self.by_group.values())))
+
+
+@dataclass
+class HiddenCores:
+    """Search for cores that share an insertion with the known one of their group, and so would show only when all conflicts are
+    searched for. It is made at few groups, and each combination of classes and properties is given once.
+
+    left: groups that may still be looked at; forms: the combinations that were met.
+    """
+
+    left: int = LOOKS_BEHIND
+    forms: set[frozenset[object]] = field(default_factory=set)
+
+    def behind(self, cores: ToldCores, group: Group) -> Iterator[list[Assertion]]:
+        """The cores that ``group`` has without one insertion of its first core each."""
+        for core in cores.by_group.get(group, ())[:1]:
+            self.forms.add(_form(core))
+            inserted = cores.supports.split(core)[1]
+            if len(inserted) == 1 or not self.left:
+                continue
+            self.left -= 1
+            for gone in inserted:
+                for region in cores.supports.sets(group, told_only=True):
+                    if len(region) > MOST_BEHIND:
+                        break
+                    derivation = cores.derive(a for a in region if a != gone)
+                    if clash := _clash_of(derivation, group):
+                        hidden = list(derivation.core(clash))
+                        if _form(hidden) not in self.forms:
+                            self.forms.add(_form(hidden))
+                            yield hidden
+                        break
+
+
+def _form(assertions: Iterable[Assertion]) -> frozenset[object]:
+    """The classes and properties of ``assertions``."""
+    return frozenset(a.expression if isinstance(a, ClassAssertion) else getattr(a, "property", type(a)) for a in assertions)
 
 
 def _clash_of(derivation: ToldDerivation, group: Group) -> str:
