@@ -2,6 +2,9 @@
 
 Each ontology of a public crawl is certified without options, and with the crawl as catalog. HermiT is asked about each document
 as the OWL API reads it: none that it refutes may be consistent here. Prints how many are answered, and what differs.
+
+It differs the other way on one: a literal that is typed rdf:PlainLiteral without an @ is not in that datatype's lexical space, so
+that the document is inconsistent. The OWL API takes it for a plain literal.
 """
 
 from __future__ import annotations
