@@ -100,6 +100,8 @@ class Explainer(Justifier):
                 self.complete = False
                 continue
             for area in chain(near_by, self._hidden.behind(cores, group)):
+                if self._is_enough(len(candidates)):
+                    break
                 base, inserted = supports.split(area)
                 self.unsure = False
                 kept = self._blamed(add_set.tbox, base, inserted)
