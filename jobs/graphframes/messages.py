@@ -79,7 +79,8 @@ class GraphFramesCalls:
         from graphframes import GraphFrame  # type: ignore[import-untyped]
 
         found: DataFrame = GraphFrame(vertices, edges).aggregateMessages([aggregate], sendToSrc=[to_src], sendToDst=[to_dst])
-        return found
+        # It takes null for a message.
+        return found.dropna()
 
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
         """See `GraphCalls.components`."""
