@@ -37,7 +37,7 @@ def kinds(result: Result) -> set[str]:
         (":Pup rdfs:SubClassOf [ a owl:Class ; owl:complementOf :Cat ] .", ":rex a :Pup , :Cat ."),
         (":Pup owl:disjontWith :Dog .", ":rex a :Pup , :Dog ."),
         (":likes rdfs:ramge :Dog .", ":rex :likes :tom . :tom a :Cat ."),
-        (":likes a owl:IreflexiveProperty .", ":rex :likes :rex ."),
+        (":likes a owl:IrreflexivProperty .", ":rex :likes :rex ."),
     ],
 )
 def test_a_misspelt_word_is_read_as_what_it_means_too(tmp_path: Path, axiom: str, data: str) -> None:
@@ -48,7 +48,15 @@ def test_a_misspelt_word_is_read_as_what_it_means_too(tmp_path: Path, axiom: str
     assert certified(tmp_path, PETS + axiom + data + ":tim a :Cat , :Dog .").verdict is Verdict.INCONSISTENT
 
 
-@pytest.mark.parametrize("axiom", [":Pup rdfs:Klassof :Dog .", ":fond rdfs:subPropertyof :likes . :fond rdfs:domain :Cat ."])
+@pytest.mark.parametrize(
+    "axiom",
+    [
+        ":Pup rdfs:Klassof :Dog .",
+        ":fond rdfs:subPropertyof :likes . :fond rdfs:domain :Cat .",
+        ":likes a owl:SymetricProperty .",  # or asymmetric
+        ":Dog rdfs:supClassOf :Pup .",  # the other way round
+    ],
+)
 def test_a_word_that_means_nothing_certain_or_settles_a_kind_blocks(tmp_path: Path, axiom: str) -> None:
     result = certified(tmp_path, PETS + axiom)
     assert result.verdict is Verdict.UNDETERMINED and "unknown-vocabulary" in kinds(result)
@@ -117,6 +125,12 @@ def test_all_files_of_an_ontology_are_read_and_what_only_some_hold_is_in_doubt(t
 def test_files_that_would_be_read_otherwise_alone_stay_ambiguous(tmp_path: Path, first: str, second: str, own: str) -> None:
     lib = versions(tmp_path, first, second + " v:A rdfs:subClassOf v:B .")
     result = certified(tmp_path, PETS + IMPORT + own, catalog=[lib])
+    assert result.verdict is Verdict.UNDETERMINED and "ambiguous-import" in kinds(result)
+
+
+def test_a_contradiction_that_needs_a_kind_which_one_file_gives_is_left_open(tmp_path: Path) -> None:
+    lib = versions(tmp_path, "v:n a owl:AnnotationProperty . v:A rdfs:subClassOf v:B .", "v:n a owl:ObjectProperty .")
+    result = certified(tmp_path, PETS + IMPORT + "v:n rdfs:domain :Cat . :tom v:n :tim ; a :Dog .", catalog=[lib])
     assert result.verdict is Verdict.UNDETERMINED and "ambiguous-import" in kinds(result)
 
 

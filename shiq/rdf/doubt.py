@@ -37,9 +37,11 @@ _FINDER = SlipFinder(_WORDS)
 
 
 def meant(word: str) -> str:
-    """The word of axioms that an unknown word of a reserved namespace is a slip of; "" for any other."""
+    """The word of axioms that an unknown word of a reserved namespace is a slip of; "" for any other, and where it is one of
+    several (``owl:SymetricProperty``), or may be of a converse (``rdfs:supClassOf``)."""
     name = local_name(word)
-    return _WORDS.get(name) or _WORDS.get(_FINDER.nearest(name), "")
+    near = [] if name.lower().startswith("sup") else _FINDER.near(name)
+    return _WORDS.get(name) or (_WORDS[near[0]] if len(near) == 1 else "")
 
 
 def meant_triple(
@@ -102,25 +104,23 @@ def tell_candidates(candidates: Collection[Candidates], known: Signature, loaded
     """What is told of each: information, or that it is in the way, as with one file alone the rest would be read otherwise."""
     names = {name for found in candidates for name in found.names}
     for found in candidates:
-        if term := _read_otherwise(found, known, loaded, names):
-            message = f"{found.leftover.message}; with one of them alone <{term}> may be of another kind"
+        if terms := _read_otherwise(found, known, loaded, names):
+            message = f"{found.leftover.message}; with one of them alone <{min(terms)}> may be of another kind"
             yield replace(found.leftover, message=message)
         else:
             message = f"{found.leftover.message}; all were read, and consistent holds for each"
             yield replace(found.leftover, kind=IN_DOUBT, message=message)
 
 
-def _read_otherwise(found: Candidates, known: Signature, loaded: LoadedSources, names: Collection[str]) -> str:
-    """A name of which an axiom, or assertion, might be another with one file alone; "" if there is none.
+def _read_otherwise(found: Candidates, known: Signature, loaded: LoadedSources, names: Collection[str]) -> set[str]:
+    """The names of which an axiom, or assertion, might be another with one file alone.
 
-    It has a kind there that it has not here, or it has not the same kind in all files, and is used outside of them without a
-    declaration there.
+    Such a name has a kind there that it has not here, or it has not the same kind in all files, and is used outside of them
+    without a declaration there.
     """
     kinds = [dict(_kinds(vocabulary)) for vocabulary in found.vocabularies]
     here = dict(_kinds(known))
-    for iri in sorted({iri for of in kinds for iri in of}):
-        if any(of.get(iri, frozenset()) - here.get(iri, frozenset()) - {"annotation"} for of in kinds):
-            return iri
+    other = {iri for of in kinds for iri in of if of[iri] - here.get(iri, frozenset()) - {"annotation"}}
     open_ = {iri for of in kinds for iri in of if any(of.get(iri) != other.get(iri) for other in kinds)}
     triples = loaded.triples
     ids = [i for i in map(triples.ids.get, open_) if i is not None]
@@ -133,7 +133,7 @@ def _read_otherwise(found: Candidates, known: Signature, loaded: LoadedSources, 
             declared |= {subject, value}
     for items in (loaded.axioms, loaded.assertions):
         used |= {entity.iri for item in items if item.source not in names for entity in entities(item.value)}
-    return min(used & open_ - declared, default="")
+    return other | (used & open_ - declared)
 
 
 def _kinds(known: Signature) -> Iterator[tuple[str, frozenset[str]]]:
@@ -153,10 +153,15 @@ def with_doubt(
     axioms: Collection[Axiom],
     certain: Collection[Axiom],
     inside: Collection[Axiom],
-    candidates: Collection[Candidates] = (),
+    candidates: Collection[Candidates],
+    loaded: LoadedSources,
 ) -> TBox:
-    """``tbox``, which is made of ``axioms``, with all in doubt that the ``certain`` ones do not give, and what only some of the
-    ``candidates`` hold; ``inside``: those of the certain ones that are inside SHIQ(D)."""
+    """``tbox``, which is made of ``axioms``, with all in doubt that the ``certain`` ones do not give, what only some of the
+    ``candidates`` hold, and what is about names that may be of another kind with one of these alone; ``inside``: those of the
+    certain ones that are inside SHIQ(D)."""
     doubtful = {*tbox.axioms}.difference(inside) | {*axioms}.difference(certain)
     doubtful.difference_update(*(found.common for found in candidates))
+    names = {name for found in candidates for name in found.names}
+    if other := {iri for found in candidates for iri in _read_otherwise(found, tbox.signature, loaded, names)}:
+        doubtful.update(axiom for axiom in tbox.axioms if not other.isdisjoint(entity.iri for entity in entities(axiom)))
     return replace(tbox, doubtful=frozenset(doubtful).union(*(found.asserted for found in candidates)))

@@ -102,12 +102,16 @@ class SlipFinder:
 
     def nearest(self, name: str) -> str:
         """The first name that ``name`` is a slip of; "" if there is none."""
+        return min(self.near(name), default="")
+
+    def near(self, name: str) -> list[str]:
+        """All names that ``name`` is a slip of."""
         text, found = name.lower(), set[str]()
         for length in range(max(len(text) - 2, 1), len(text) + 3):
             for start, end in _thirds(length):
                 for shift in range(-min(2, start), 3):
                     found.update(self._names.get((length, start, text[start + shift : end + shift]), ()))
-        return min((other for other in found if is_slip_of(name, other)), default="")
+        return [other for other in found if is_slip_of(name, other)]
 
 
 def _thirds(length: int) -> list[tuple[int, int]]:

@@ -81,7 +81,7 @@ def read_ontology(
         from shiq.rdf.doubt import tell_candidates, with_doubt
 
         certain = dict.fromkeys(reader.axioms({name for found in candidates for name in found.names}, of_doubt=False))
-        tbox = with_doubt(tbox, axioms, certain, split_axioms(list(certain), chains=chains)[0], candidates)
+        tbox = with_doubt(tbox, axioms, certain, split_axioms(list(certain), chains=chains)[0], candidates, loaded)
         reader.accounts.leftovers += tell_candidates(candidates, known, loaded)
     reading = reader.finish(tbox, known, inside)
     return replace(reading, labels=labelled([*loaded.labels, *_labels(loaded.triples)], known))
