@@ -100,7 +100,7 @@ class Explainer(Justifier):
                 self.complete = False
                 continue
             for area in chain(near_by, self._hidden.behind(cores, group)):
-                if self._is_enough(len(candidates)):
+                if len(self.found) + len(candidates) >= self.limit:
                     break
                 base, inserted = supports.split(area)
                 self.unsure = False
