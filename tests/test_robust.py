@@ -16,6 +16,7 @@ from abox_ops.modules.decide import Decider
 from jobs import cli
 from jobs.cli import main
 from jobs.repro import of_disagreement, read, replay
+from jobs.spark import deciding
 from jobs.spark.auditing import drawn, examine
 from shiq import check_insertions, open_store
 from shiq.check import index
@@ -180,7 +181,11 @@ def test_an_audit_asks_whether_an_executor_was_right() -> None:
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.jvm
-def test_spark_audits_what_its_executors_decided(spark: SparkSession, hard: Path, tmp_path: Path) -> None:
+def test_spark_audits_what_its_executors_decided(
+    spark: SparkSession, hard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deciding, "MOST_HERE", 0)
+    monkeypatch.setattr(deciding, "LEAST_OUT", 1)
     assert index(hard, batch(tmp_path / "base.nt", "A"), tmp_path / "kg", engine="spark", audit=1.0).evidence.notes
     good, bad = batch(tmp_path / "good.nt", "C"), batch(tmp_path / "bad.nt", "C", "D")
     with open_store(tmp_path / "kg") as session:
@@ -194,6 +199,11 @@ def test_spark_audits_what_its_executors_decided(spark: SparkSession, hard: Path
                 for result in results:
                     (note,) = result.evidence.notes
                     assert "0 disagreed" in note and " 0 decided again" not in note
+    # A planted fault: what executors say is consistent. Neither reasoner is believed.
+    monkeypatch.setattr(deciding, "_answer", lambda row: Answer(Verdict.CONSISTENT))
+    with open_store(tmp_path / "kg") as session:
+        result = session.check(bad, engine="spark", criterion="clausal", reasoner="own", audit=1.0)
+    assert (result.verdict, len(result.disagreements), result.conflicts) == (Verdict.UNDETERMINED, 1, ())
 
 
 def test_pack_and_run_again(hard: Path, tmp_path: Path, run: Run) -> None:

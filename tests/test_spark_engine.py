@@ -33,7 +33,6 @@ from shiq.model import (
     TBox,
 )
 from shiq.ntriples import assertion_lines
-from shiq.reasoner.protocol import Answer
 from shiq.result import Result
 from shiq.verdict import Verdict
 from tests.tools.random_ontologies.kb import RandomKB, random_kb
@@ -183,21 +182,6 @@ def test_executors_decide_what_is_many_or_hard(spark: SparkSession, tmp_path: Pa
     out = descriptions(spark).count("shiq: deciding shapes") - before
     assert same_answers(store, case.insertions, "none").conflicts
     assert descriptions(spark).count("shiq: deciding shapes") == before + 2 * out
-
-
-@pytest.mark.slow
-@pytest.mark.spark
-@pytest.mark.jvm
-def test_an_audit_finds_wrong_answers_of_executors(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    case, store = chains(4), tmp_path / "kg"
-    assert index(case.tbox, abox_of(case.abox), store, **_SETTINGS).verdict is Verdict.CONSISTENT
-    monkeypatch.setattr(deciding, "MOST_HERE", 0)
-    monkeypatch.setattr(deciding, "LEAST_OUT", 1)
-    assert "0 disagreed" in same_answers(store, case.insertions, "clausal", audit=1.0).evidence.notes[0]
-    monkeypatch.setattr(deciding, "_answer", lambda row: Answer(Verdict.CONSISTENT))
-    with open_store(store) as session:
-        result = session.check(abox_of(case.insertions), engine="spark", audit=1.0, criterion="clausal", **_SETTINGS)
-    assert (result.verdict, len(result.disagreements), result.conflicts) == (Verdict.UNDETERMINED, 1, ())
 
 
 @pytest.mark.spark

@@ -161,7 +161,8 @@ def time_over(options: Options, doing: str) -> str:
 def in_time(options: Options, clock: Clock, check: Callable[[], Result], leftovers: tuple[Leftover, ...] = ()) -> Result:
     """What ``check`` gives in the time of ``options``, which counts since ``clock`` began; where it takes longer, the result that
     is certain by then, or one that says what was under way, with ``leftovers``."""
-    if options.timeout is None or options.engine in ELSEWHERE:
+    # Spark's start and its jobs are not broken off in their midst, which would leave a JVM behind.
+    if options.timeout is None or options.engine in ELSEWHERE or options.engine in FAR_WORK:
         return check()
     # Loaded where there is a limit.
     from shiq.deadline import TimeIsOver, until
