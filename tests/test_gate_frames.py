@@ -349,3 +349,15 @@ def test_a_session_that_is_closed_says_so(tmp_path: Path) -> None:
     for ask in (lambda: session.taken, lambda: len(session), lambda: session.labels, lambda: session.left([]), session.check):
         with pytest.raises(StoreError, match="the store is closed"):
             ask()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_other_rows_of_the_same_triples_are_added_and_the_same_rows_are_not(spark: SparkSession, kg: Path) -> None:
+    from deltalake import DeltaTable
+
+    good = str(kg.parent / "good.delta")
+    for key in (1, 1, 2):
+        frame = spark.createDataFrame([(key, "<urn:k>", TYPE, "<urn:C>", None, None)], DDL)
+        gate(frame, kg, accepted=good).close()
+    assert sorted(DeltaTable(good).to_pyarrow_table().column("id").to_pylist()) == [1, 2]

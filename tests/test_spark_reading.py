@@ -329,6 +329,7 @@ def test_sources_of_all_kinds(spark: SparkSession, tmp_path: Path, monkeypatch: 
     for part_bytes in (1 << 20, 100):
         monkeypatch.setattr(reading, "PART_BYTES", part_bytes)
         assert_equal(read_on_spark(spark, files), whole)
+    assert not read_on_spark(spark, [str(plain[4])]).abox
     frame = spark.createDataFrame([("<urn:e>", TYPE, "<urn:Dog>", 5)], "s string, p string, o string, key int")
     found = read_on_spark(spark, [str(turtle), frame, frame.limit(0)])
     assert set(found.abox) == {ClassAssertion(DOG, "urn:tom"), ClassAssertion(DOG, "urn:e")}

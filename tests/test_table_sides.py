@@ -16,7 +16,7 @@ from jobs.gate.row_sides import REASON_COLUMNS
 from shiq.check import open_store
 from shiq.errors import OperationalError
 from tests.command_line import shiq
-from tests.planted_rows import COLUMNS, FAULTS, GOOD, ROWS, store_in
+from tests.planted_rows import COLUMNS, FAULTS, GOOD, ROWS, TYPE, store_in
 
 
 @pytest.fixture
@@ -61,6 +61,14 @@ def test_another_decision_about_the_same_rows_is_another_run(folder: Path) -> No
     assert gate(folder, "--delete", "gone.nt") == 5
     assert DeltaTable(folder / "good.delta").version() == DeltaTable(folder / "bad.delta").version() == 1
     assert len(rows(folder / "bad.delta")) == 2 * len(FAULTS) - 2
+
+
+def test_the_same_triples_in_other_rows_are_another_run(folder: Path) -> None:
+    """What counts is all columns: rows of another night may say the same again."""
+    for key in (1, 2):
+        pq.write_table(pa.table({"id": [key], "s": ["<urn:k>"], "p": [TYPE], "o": ["<urn:C>"]}), folder / "n.parquet")
+        assert gate(folder, batch="n.parquet") == gate(folder, batch="n.parquet") == 0
+    assert [row["id"] for row in rows(folder / "good.delta")] == [1, 2]
 
 
 def test_files_are_replaced_and_texts_hold_lists_as_json(folder: Path) -> None:

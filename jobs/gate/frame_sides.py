@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from jobs.gate.appending import AppendRun, DeltaAppender, PartFile, plain_schema, write_part
+from jobs.gate.appending import AppendRun, DeltaAppender, PartFile, content_of, plain_schema, write_part
 from jobs.gate.row_sides import REASON_COLUMNS
 from jobs.gate.side_names import is_delta_side
 from jobs.spark.lake import present_version
@@ -60,6 +60,17 @@ def _plain(columns: StructType) -> pa.Schema:
 def _write_task(folder: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for part in write_part(folder, schema, (pa.Table.from_batches([batch]) for batch in batches)):
         yield pa.RecordBatch.from_pydict({"name": [part.name], "size": [part.size], "rows": [part.rows]})
+
+
+def content_of_frame(rows: DataFrame) -> int:
+    """`content_of` the ``rows``, by executors."""
+    found = rows.mapInArrow(_content_task, "content string").collect()
+    return sum(int(row.content) for row in found) % (1 << 128)
+
+
+def _content_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    total = content_of(pa.Table.from_batches([batch]) for batch in batches)
+    yield pa.RecordBatch.from_pydict({"content": [str(total)]})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -25,7 +25,7 @@ from pyspark.sql.types import NullType
 from jobs.checking.options import NTRIPLES_TERMS
 from jobs.gate.appending import AppendRun
 from jobs.gate.decide import gate
-from jobs.gate.frame_sides import FrameSides
+from jobs.gate.frame_sides import FrameSides, content_of_frame
 from jobs.gate.gated import GateAnswer
 from jobs.gate.row_sides import (
     REASON_COLUMNS,
@@ -135,10 +135,14 @@ def gate_frame(
                 made.append(_frames(answer, frame, kept, rows, files))
             return replace(made[0], answer=answer)
 
+        @cache
+        def content() -> int:
+            return content_of_frame(kept.drop(_ROW))
+
         def run_of(side: str, answer: GateAnswer) -> AppendRun:
             """Of a micro-batch its number says what it is, whatever rows it has."""
             of_query = [AppendRun(f"shiq-gate-{query}-{side}", number) for query, number in taken.items()]
-            return of_query[0] if of_query else side_run(answer, session.path, side)
+            return of_query[0] if of_query else side_run(answer, session.path, side, content())
 
         def deliver(answer: GateAnswer) -> None:
             found = frames_of(answer)

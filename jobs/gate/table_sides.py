@@ -18,7 +18,7 @@ import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from jobs.files import naming, replacing
-from jobs.gate.appending import AppendRun, DeltaAppender, plain_schema, write_part
+from jobs.gate.appending import AppendRun, DeltaAppender, content_of, plain_schema, write_part
 from jobs.gate.gated import GateAnswer
 from jobs.gate.row_sides import REASON_COLUMNS, RowReason, RowSides, reason_table, refuse_reason_columns, row_sides
 from jobs.gate.side_names import PARQUET, TSV, is_delta_side
@@ -28,10 +28,11 @@ from shiq.remote.place import Place
 from shiq.sources import TABLE, TableSource, source_of
 
 
-def side_run(gated: GateAnswer, store: Place, side: str) -> AppendRun:
-    """The id of what a run adds to a ``side``: the same where the same is decided about the same lines, committed or not."""
+def side_run(gated: GateAnswer, store: Place, side: str, content: int) -> AppendRun:
+    """The id of what a run adds to a ``side``: the same where the same is decided about the same rows, whose ``content`` is that
+    of all columns (`content_of`), committed or not."""
     where = store.absolute() if isinstance(store, Path) else store
-    found = hashlib.sha256(f"{where}\n{side}\n".encode())
+    found = hashlib.sha256(f"{where}\n{side}\n{content:x}\n".encode())
     for mark, lines in ((b"+", gated.accepted), (b"-", [x.line for x in (*gated.set_aside, *gated.tolerated)])):
         for raw in sorted(line.raw for line in lines):
             found.update(mark + raw)
@@ -127,11 +128,14 @@ class TableSides:
         """Write what ``gated`` decided, the quarantine first. Raises: OperationalError."""
         sides = row_sides(gated)
         texts = {x.line.table_row: x.line.text.removeprefix("? ") for x in gated.set_aside if x.line.problem}
+        is_added = any(isinstance(target, _DeltaTarget) for target in (self.accepted, self.quarantine))
+        content = content_of(rows for _, rows in self.source) if is_added else 0
         if self.quarantine:
-            run = side_run(gated, self.store, "quarantine")
+            run = side_run(gated, self.store, "quarantine", content)
             self.quarantine.write(lambda: self._set_aside(sides, texts), self._reasoned, run)
         if self.accepted:
-            self.accepted.write(lambda: self._accepted(sides), self.source.schema, side_run(gated, self.store, "accepted"))
+            run = side_run(gated, self.store, "accepted", content)
+            self.accepted.write(lambda: self._accepted(sides), self.source.schema, run)
 
     @property
     def _reasoned(self) -> pa.Schema:

@@ -116,7 +116,10 @@ class SparkReading:
 
     def _read(self) -> dict[int, list[tuple[int, int, bytes]]]:
         """The parts by source. Raises: InputError where one lacks something."""
-        whole = reduce(DataFrame.unionAll, [*self._frames_of_lines(), *self._frames_of_ranges(), *self._frames])
+        frames = [*self._frames_of_lines(), *self._frames_of_ranges(), *self._frames]
+        if not frames:
+            return {}  # All files are empty.
+        whole = reduce(DataFrame.unionAll, frames)
         found: dict[int, list[tuple[int, int, bytes]]] = defaultdict(list)
         seen: dict[int, int] = defaultdict(int)
         with self._streamed(whole) as rows:
