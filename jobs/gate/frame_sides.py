@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -68,7 +68,7 @@ def content_of_frame(rows: DataFrame) -> int:
     return sum(int(row.content) for row in found) % (1 << 128)
 
 
-def _content_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _content_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     total = content_of(pa.Table.from_batches([batch]) for batch in batches)
     yield pa.RecordBatch.from_pydict({"content": [str(total)]})
 

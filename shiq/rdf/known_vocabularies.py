@@ -24,6 +24,7 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
     for term in sorted(table.beyond.keys() & loaded.triples.ids.keys()):
         message = f"{table.label} says of <{term}> what OWL 2 DL cannot say: it is {table.beyond[term]}"
         loaded.leftovers.append(Leftover("outside-shiq", message, name))
+    loaded.leftovers += (Leftover("outside-shiq", f"{table.label} has {text}", name) for text in table.outside)
     loaded.sources.append(name)
     loaded.triples.begin(name)
     loaded.of_tables += (StatedValue(axiom, name) for _, axiom in document.axioms)

@@ -47,6 +47,7 @@ class VocabularyTable:
     axioms: in functional syntax, with whole IRIs; of a property that may be object or data, in both readings. Assertions too.
     of_annotations: annotation properties of which its axioms speak. They are not among ``axioms``.
     beyond: terms of which the vocabulary says what OWL 2 DL cannot say, and what that is. They have no kind.
+    outside: what else the vocabulary says that no axiom can, as messages.
     """
 
     name: str
@@ -59,6 +60,7 @@ class VocabularyTable:
     axioms: tuple[str, ...] = ()
     of_annotations: tuple[str, ...] = ()
     beyond: Mapping[str, str] = field(default_factory=dict)
+    outside: tuple[str, ...] = ()
 
     @cached_property
     def label(self) -> str:
@@ -87,6 +89,7 @@ def table(name: str) -> VocabularyTable:
         tuple(raw["axioms"]),
         tuple(raw["of_annotations"]),
         raw["beyond"],
+        tuple(raw.get("outside", ())),
     )
 
 

@@ -172,6 +172,7 @@ def make_table(name: str, path: Path) -> dict[str, Any]:
     values = [x for x in as_written([*reading.tbox.axioms, *outside, *own]) if not any(e.iri in beyond for e in entities(x))]
     left = [leftover for leftover in reading.leftovers if leftover.kind in UNREAD | {"punning", "non-simple-role"}]
     messages = {leftover.message for leftover in left if leftover.kind != "missing-import"}
+    unsaid = {leftover.message for leftover in reading.leftovers if leftover.kind == "outside-shiq" and not leftover.said}
     return {
         **{"title": source.title, "version": source.version, "source": source.file},
         "imports": sorted({iri for _, iri in _pairs(plain, IMPORTS) if iri.rstrip("#/") not in headers}),
@@ -179,6 +180,7 @@ def make_table(name: str, path: Path) -> dict[str, Any]:
             kind: sorted(iri.removeprefix(first) for iri, of in kinds.items() if of == kind) for kind in sorted({*kinds.values()})
         },
         **{"axioms": sorted({axiom_text(value) for value in values}), "beyond": beyond},
+        **({"outside": sorted(unsaid)} if unsaid else {}),
         "of_annotations": sorted(_of_annotations(reading, plain)),
         "left": sorted(text for text in messages if not any(text.startswith(known) for known in source.information)),
     }
@@ -243,7 +245,7 @@ def compare(name: str, path: Path) -> list[str]:
     """How the table differs from the vocabulary's own file."""
     made, kept = make_table(name, path), json.loads((_FOLDER / f"{name}.json").read_text("utf-8"))
     return [
-        *(f"{name}: {what} differ" for what in ("imports", "beyond") if made[what] != kept[what]),
+        *(f"{name}: {what} differ" for what in ("imports", "beyond", "outside") if made.get(what) != kept.get(what)),
         *(f"{name}: the table cannot say: {message}" for message in made["left"]),
         *_missing(name, "the table lacks", _facts(made), _facts(kept)),
         *_missing(name, "only the table has", _facts(kept), _facts(made)),
