@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-
-import pytest
 
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
-
-DATA = Path(os.environ.get("SHIQ_DATA", Path(__file__).parents[1] / "../shared/data"))
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the data sets are not here (setting SHIQ_DATA)")
 
 PREFIXES = """\
 @prefix : <urn:t#> .

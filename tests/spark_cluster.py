@@ -25,7 +25,6 @@ import pyspark
 ROOT = Path(__file__).resolve().parent.parent
 HOME = Path(pyspark.__file__).parent
 STAGE_DONE = '"Event":"SparkListenerStageCompleted"'
-TASK_DONE = '"Event":"SparkListenerTaskEnd"'
 
 
 def _free_port() -> int:

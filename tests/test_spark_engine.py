@@ -146,7 +146,7 @@ def test_a_small_batch_is_one_job(spark: SparkSession, tmp_path: Path) -> None:
         # Nothing to read, and nothing hard.
         assert not session.check(abox_of(links), engine="spark", **_SETTINGS).statistics.spark
         assert session.check(abox_of(links), **_SETTINGS).statistics.spark == {}
-        with pytest.raises(UsageError, match="only the engine spark"):
+        with pytest.raises(UsageError, match="only the engines spark"):
             session.check(abox_of(links), **_SETTINGS).a_add.frame()  # type: ignore[attr-defined]
 
 

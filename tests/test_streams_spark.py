@@ -22,7 +22,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from jobs.streaming.chunks import HEAD, EventLimits, Split, rows_of
 from jobs.streaming.ordering import Order
-from jobs.streaming.pieces import Piece, advanced, between, records, units
+from jobs.streaming.pieces import advanced, between, records, units
 from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.errors import OperationalError
@@ -548,7 +548,6 @@ def test_pieces_have_all_lines_once(tmp_path: Path) -> None:
         found = list[tuple[str, bytes]]()
         while (then := advanced(there, at, most)) != at:
             for piece in between(there, at, then, max(most // 3, 1)):
-                piece = Piece.of_text(piece.to_text())
                 lines = list(records(piece, "sec"))
                 assert [record.line for record in lines] == list(range(1, len(lines) + 1))
                 found += [(record.source, record.data) for record in lines]

@@ -324,12 +324,12 @@ class _Kept(Sequence[Assertion]):
         return getattr(self.add_set, "patch", None)
 
     def frame(self) -> Any:
-        """The same as a Spark DataFrame (s, p, o: N-Triples terms); engine ``spark`` only."""
+        """The same as a Spark DataFrame (s, p, o: N-Triples terms); engines ``spark`` and ``graphframes`` only."""
         make = getattr(self.add_set, "frame", None)
         if make is None and self._engine in FAR_WORK:
             return load(FRAMES)(self)
         if make is None:
-            raise UsageError("only the engine spark gives DataFrames", 'Check with engine="spark".')
+            raise UsageError("only the engines spark and graphframes give DataFrames", 'Check with engine="spark".')
         return make()
 
 

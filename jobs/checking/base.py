@@ -142,13 +142,13 @@ class FarWork(Protocol):
         """``given``, to be read there as far as that can be. Raises: InputError."""
 
     def deciding(self, decider: Decider) -> AbstractContextManager[None]:
-        """What ``decider`` is asked within may be asked there."""
+        """A context within which questions to ``decider`` may be asked there."""
 
     def run(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
         """A name for the check of this batch, by its content."""
 
     def cost(self) -> Mapping[str, int]:
-        """What was done there so far (`shiq.result.Statistics`)."""
+        """Counts of the work that was done there so far (`shiq.result.Statistics`)."""
 
 
 @runtime_checkable

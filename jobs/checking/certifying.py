@@ -299,7 +299,7 @@ def own_reading(store: Any) -> StoreContent:
 
 @dataclass(frozen=True)
 class StoredBase:
-    """What a store hands on to one that is made of it beside T and A.
+    """Facts of a store, beside T and A, for one that is made of it.
 
     taken: the numbers of the last batches, by feed.
     asides: what belongs to the data and contradicts.
@@ -316,7 +316,7 @@ class StoredBase:
 
 
 def stored_base(store: Any) -> tuple[StoredBase, tuple[Reading, Reading]]:
-    """What an open store, of any version, hands on to another one; and its T and A."""
+    """Read from an open store, of any version, what another one takes over; and its T and A."""
     held, manifest = own_reading(store), store.manifest
     certificate = store.certificate.to_dict() if store.certificate else {}
     old = StoredBase(manifest.taken, store.asides, certificate, store.read_properties, manifest.range_size)

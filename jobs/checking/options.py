@@ -205,6 +205,11 @@ def _known(value: str, among: Iterable[str], what: str) -> None:
         raise UsageError(f"unknown {what} {value!r}", f"Did you mean {near[0]!r}? Known: {', '.join(names)}." if near else "")
 
 
+def options_in(settings: Mapping[str, Any]) -> Options:
+    """The options among ``settings``, which may have others beside. Raises: UsageError."""
+    return Options(**settings_of({key: value for key, value in settings.items() if key in Options.__dataclass_fields__}))
+
+
 def load(target: str) -> Any:
     """The object named ``module:attribute``, or a module; engines and stores are loaded only when they are asked for.
 

@@ -69,13 +69,13 @@ class SlicedAddSet:
             pulled_in=self.pulled_in + add_set.pulled_in,
             modules=self.modules + len(add_set.modules),
             widening=self.widening + (add_set.widening if offers(add_set, PatchAddSet) else NO_WIDENING),
-            reasons=_joined(self.reasons, why),
+            reasons=_join_reasons(self.reasons, why),
             decided=self.decided + decided,
             shapes=self.shapes | shapes,
         )
 
     def kept(self) -> Iterator[Assertion]:
-        """What the check looked at, slice by slice."""
+        """The assertions that the check looked at, slice by slice."""
         return chain.from_iterable(add_set.kept() for add_set in self.again())
 
     def members(self) -> list[tuple[str, ...]]:
@@ -91,7 +91,7 @@ class SlicedAddSet:
         return self.reasons
 
 
-def _joined(before: Sequence[PulledIn], more: Sequence[PulledIn]) -> tuple[PulledIn, ...]:
+def _join_reasons(before: Sequence[PulledIn], more: Sequence[PulledIn]) -> tuple[PulledIn, ...]:
     found: dict[tuple[str, str, tuple[str, ...]], PulledIn] = {}
     for reason in (*before, *more):
         key = reason.reason, reason.text, reason.axioms
@@ -115,11 +115,13 @@ def obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str:
 def find_by_slices(
     base: OpenBase, batch: InputBatch, options: Options, inquiry: Inquiry, decider: Decider, opened: Opening
 ) -> tuple[Findings | None, str]:
-    """What is found of a batch slice by slice; None where it has to be taken whole, and why. ``opened``: gives a decider for what
+    """Check a batch slice by slice; None where it has to be taken whole, and why. ``opened``: gives a decider for what
     is asked for later."""
     rows = options.driver_rows or 1
     why = obstacle(base, batch, options)
-    found = SlicedAddSet(partial(_again, base, batch, rows, options, opened), partial(_whole, base, batch, options, opened))
+    found = SlicedAddSet(
+        partial(_each_slice, base, batch, rows, options, opened), partial(_whole_batch, base, batch, options, opened)
+    )
     for add_set, decided, found_so in () if why else _run(base, batch, rows, inquiry):
         if found_so is Verdict.INCONSISTENT:
             inquiry.certain()
@@ -144,13 +146,13 @@ _WHY = {
 }
 
 
-def _again(base: OpenBase, batch: InputBatch, rows: int, options: Options, opened: Opening) -> Iterator[AddSet]:
+def _each_slice(base: OpenBase, batch: InputBatch, rows: int, options: Options, opened: Opening) -> Iterator[AddSet]:
     """The add sets of slices that were consistent, worked out once more."""
     with opened(replace(options, audit=0.0, progress=None)) as decider:
         yield from (add_set for add_set, _, _ in _run(base, batch, rows, Inquiry(decider.decide, attempt=decider.attempt)))
 
 
-def _whole(base: OpenBase, batch: InputBatch, options: Options, opened: Opening) -> Merging:
+def _whole_batch(base: OpenBase, batch: InputBatch, options: Options, opened: Opening) -> Merging:
     """The add set of the batch in one piece."""
     knowledge_base: Any = base.knowledge_base
     with opened(replace(options, audit=0.0, progress=None)) as decider:

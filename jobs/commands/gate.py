@@ -259,11 +259,10 @@ def _gate_rows(
 ) -> GateAnswer:
     """Gate one table, and write its rows on this machine."""
     from jobs.checking.inputs import input_sources
-    from jobs.checking.options import settings_of
+    from jobs.checking.options import options_in
     from jobs.gate.table_sides import table_sides
 
-    options = Options(**settings_of({key: value for key, value in settings.items() if key in Options.__dataclass_fields__}))
-    tables = input_sources(list(insertions), options)
+    tables = input_sources(list(insertions), options_in(settings))
     sides = table_sides(tables, accepted, quarantine, session.path)
     return run(session, [sides.source.source], deletions, deliver=sides.write, hints_first=True, **settings)
 

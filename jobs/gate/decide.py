@@ -134,16 +134,16 @@ def gate(
         gating.against = partial(disputes, session.tbox, ledger=rows, reasoner=settings.get("reasoner", "auto"))
         gating.know(session.asides, session.tbox_hash)
 
-    def hinted(answer: GateAnswer) -> GateAnswer:
+    def add_hints(answer: GateAnswer) -> GateAnswer:
         return with_hints(answer, session, batch, going, options, announce)
 
-    def deliver_hinted(answer: GateAnswer) -> GateAnswer:
-        found = hinted(answer) if hints_first else answer
+    def deliver_with_hints(answer: GateAnswer) -> GateAnswer:
+        found = add_hints(answer) if hints_first else answer
         if deliver:
             deliver(found)
         return found
 
-    return hinted(gating.decide(commit and not dry_run, None if dry_run else deliver_hinted))
+    return add_hints(gating.decide(commit and not dry_run, None if dry_run else deliver_with_hints))
 
 
 def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:

@@ -26,7 +26,7 @@ _ICEBERG_RUN = "shiq-run"
 
 
 class FrameTarget(Protocol):
-    """Where the rows of one side go."""
+    """A target of the rows of one side."""
 
     def check(self, columns: StructType) -> None:
         """See that rows with ``columns`` can be added. Raises: OperationalError."""
@@ -115,7 +115,7 @@ class _KnownTarget:
 
 
 def target_of(session: SparkSession, name: str) -> FrameTarget:
-    """Where the rows of a side of this name go. Raises: UsageError."""
+    """The target of the rows of a side of this name. Raises: UsageError."""
     if name.startswith(TABLE):
         return _KnownTarget(session, name.removeprefix(TABLE))
     if is_delta_side(name):

@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.checking.options import Options, settings_of
+from jobs.checking.options import options_in
 from jobs.gate.frames import gate_frame
 from jobs.gate.gated import GateAnswer
 from jobs.spark.engine import session_of
@@ -25,8 +25,7 @@ def gate_tables(session: Session, insertions: Sequence[str], **settings: Any) ->
     """Gate the one table of ``insertions``; settings as in `gate_frame`. Raises: UsageError, InputError, OperationalError."""
     if len(insertions) != 1:
         raise UsageError("a side that is a table has the rows of one table", "Name one table with --insert.")
-    options = Options(**settings_of({k: v for k, v in settings.items() if k in Options.__dataclass_fields__}))
-    frame = _frame(session_of(options), insertions[0])
+    frame = _frame(session_of(options_in(settings)), insertions[0])
     with gate_frame(frame, session, name=insertions[0], **settings) as frames:
         return frames.answer
 

@@ -231,7 +231,7 @@ def _refuse(frame: DataFrame, spark: SparkSession, name: str) -> None:
 
 @dataclass(frozen=True)
 class _Reading:
-    """How the driver is given the terms of a DataFrame: ``names``, by the names that ``source`` has for them, of columns."""
+    """The terms of a DataFrame as the driver is given them: ``names``, by the names that ``source`` has for them, of columns."""
 
     source: TableSource
     names: Mapping[str, int]

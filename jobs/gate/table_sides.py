@@ -40,7 +40,7 @@ def side_run(gated: GateAnswer, store: Place, side: str, content: int) -> Append
 
 
 class RowTarget(Protocol):
-    """Where rows of one side go."""
+    """A target of the rows of one side."""
 
     def check(self, schema: pa.Schema) -> None:
         """See that rows of ``schema`` can be written. Raises: OperationalError."""
@@ -101,7 +101,7 @@ def _as_text(table: pa.Table) -> pa.Table:
 
 
 def target_of(name: str) -> RowTarget:
-    """Where the rows of a side of this name go. Raises: UsageError."""
+    """The target of the rows of a side of this name. Raises: UsageError."""
     if name.startswith(TABLE):
         raise UsageError(f"{name} is a table that a session of Spark's knows", "Add --engine spark, or name a .delta table.")
     return _DeltaTarget(DeltaAppender(Path(name))) if is_delta_side(name) else _FileTarget(Path(name))
@@ -151,17 +151,17 @@ class TableSides:
             found = [(i, reason) for i, number in enumerate(numbers) if (reason := sides.reason_of(number))]
             for number in numbers:
                 unread.pop(number, None)
-            yield _beside(rows.take(pa.array([i for i, _ in found], pa.int64())), [reason for _, reason in found])
+            yield _append_reasons(rows.take(pa.array([i for i, _ in found], pa.int64())), [reason for _, reason in found])
         # A line that has not the columns of its table is no row of it.
         lines = sorted(unread.items())
         empty = pa.table([pa.nulls(len(lines), field.type) for field in self.source.schema], schema=self.source.schema)
         reasons = [
             RowReason(f"{reason.reason} (line {number}: {texts.get(number, '')})", reason.cause) for number, reason in lines
         ]
-        yield _beside(empty, reasons)
+        yield _append_reasons(empty, reasons)
 
 
-def _beside(rows: pa.Table, reasons: Sequence[RowReason]) -> pa.Table:
+def _append_reasons(rows: pa.Table, reasons: Sequence[RowReason]) -> pa.Table:
     told = reason_table(reasons)
     for field in REASON_COLUMNS:
         rows = rows.append_column(field, told.column(field.name))

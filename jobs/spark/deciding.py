@@ -184,7 +184,7 @@ class FarReasoner:
 
 
 def names_by(reasoner: Reasoner, count: int) -> list[str]:
-    """Who gave each of the ``count`` answers of the last call."""
+    """The names of the reasoners that gave the ``count`` answers of the last call."""
     return [*reasoner.by] if isinstance(reasoner, Deciding) else [reasoner.name] * count
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class SparkWork:
-    """What one check has done by Spark. See `jobs.checking.base.FarWork`. A session is begun where there is something to do."""
+    """The work of one check that Spark does (`jobs.checking.base.FarWork`). A session is begun where there is something to do."""
 
     def __init__(self, base: OpenBase, options: Options) -> None:
         self._base, self._options = base, options
@@ -75,7 +75,7 @@ class SparkWork:
             with replace(jobs, stage=stage):
                 yield
         except Exception as error:
-            raise told(error, jobs.spark) from error
+            raise failure_of(error, jobs.spark) from error
 
     def run(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
         """See `jobs.checking.base.FarWork.run`."""
@@ -98,7 +98,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _content(abox: ABox) -> tuple[int, int]:
-    """How many assertions there are, and the sum of their hashes, which is the same in any order."""
+    """The number of assertions, and the sum of their hashes, which is the same in any order."""
     total = 0
     individuals = term_hash(abox.individuals)
     names = term_hash(abox.classes), term_hash(abox.object_properties), term_hash(abox.data_properties)
@@ -141,7 +141,7 @@ def frame_of(assertions: Iterable[Assertion]) -> DataFrame:
     return session_of(Options()).createDataFrame(pa.table(columns))
 
 
-def told(error: Exception, session: SparkSession) -> Exception:
+def failure_of(error: Exception, session: SparkSession) -> Exception:
     """``error``, or what to make of Spark's own: a task that failed for good, a session that was lost."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException

@@ -212,7 +212,7 @@ def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -
     texts: list[bytes] = []
     number = lines = size = 0
 
-    def parsed() -> pa.RecordBatch:
+    def parse_texts() -> pa.RecordBatch:
         assert block is not None
         source, name, quads = files[unquote(urlsplit(block[0]).path)]
         found = ParsedRange.of(name)
@@ -227,14 +227,14 @@ def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -
         for path, at, values in _runs(batch):
             if (path, at) != block or size >= PART_BYTES:
                 if texts:
-                    yield parsed()
+                    yield parse_texts()
                 number = number + 1 if (path, at) == block else 0
                 block, texts, lines, size = (path, at), [], 0, 0
-            texts.append(_joined(values))
+            texts.append(_join_lines(values))
             lines += len(values)
             size += len(texts[-1]) + 1
     if texts:
-        yield parsed()
+        yield parse_texts()
 
 
 def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str, int, pa.Array]]:
@@ -248,7 +248,7 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str, int, pa.Array]]:
         yield paths.dictionary[int(names[begin])].as_py(), int(starts[begin]), batch.column(0).slice(begin, end - begin)
 
 
-def _joined(lines: pa.Array) -> bytes:
+def _join_lines(lines: pa.Array) -> bytes:
     """``lines``, which need not be UTF-8, with the newlines between them."""
     texts = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines.cast(pa.binary()))
     joined: bytes = pc.binary_join(texts, b"\n")[0].as_py()
@@ -301,7 +301,7 @@ def row_of(source: int, at: int, number: int, part: ParsedPart, size: int = 0) -
 
 
 def bytes_of(part: ParsedPart) -> bytes:
-    """What `part_in` reads."""
+    """Encode a part as bytes, for `part_in`."""
     return pickle.dumps([getattr(part, name.name) for name in fields(part)], pickle.HIGHEST_PROTOCOL)
 
 

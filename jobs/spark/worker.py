@@ -19,16 +19,14 @@ _kept: dict[str, OrderedDict[Hashable, Any]] = {}
 
 @dataclass(frozen=True)
 class StoreKey:
-    """A snapshot of a store that every executor can open: its path, and the manifest that the driver read. ``by_form``: its TBox
-    is read as `jobs.checking.inputs.read_by_form` has it."""
+    """A snapshot of a store that every executor can open: its path, and the manifest that the driver read."""
 
     path: str
     manifest: Manifest
-    by_form: bool = False
 
     @property
     def identity(self) -> Hashable:
-        return self.path, self.manifest.snapshot, self.manifest.created, self.manifest.tbox_hash, self.by_form
+        return self.path, self.manifest.snapshot, self.manifest.created, self.manifest.tbox_hash
 
 
 def kept(kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None) -> V:

@@ -130,7 +130,7 @@ class MappedFile:
         return len(self.keys)
 
     def places(self, keys: Ints) -> Ints:
-        """How many rows come before each of ``keys``."""
+        """The number of rows before each of ``keys``."""
         return np.searchsorted(self.keys, keys)
 
     def rows_of(self, wanted: Ints) -> Columns:

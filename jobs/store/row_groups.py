@@ -68,7 +68,7 @@ class RowGroups:
         return self._selected(self._near(wanted), lambda keys: matching_rows(keys, wanted))
 
     def degrees(self, wanted: Ints) -> Ints:
-        """How many rows each of ``wanted`` has."""
+        """The number of rows of each of ``wanted``."""
         found = np.zeros(len(wanted), np.int64)
         for rows in self._load(self._near(wanted)):
             found += run_lengths(rows[self._key], wanted)
@@ -88,7 +88,7 @@ class RowGroups:
         return {name: column[start - begin : stop - begin] for name, column in rows.items()}
 
     def places(self, keys: Ints) -> Ints:
-        """How many rows come before each of ``keys``."""
+        """The number of rows before each of ``keys``."""
         found: Ints = np.searchsorted(self.part(0, len(self))[self._key], keys)
         return found
 
@@ -135,7 +135,7 @@ class RowGroups:
             yield rows
 
     def _span(self, i: int) -> tuple[int, int]:
-        """Where a row group lies in the file."""
+        """The first byte of a row group in the file, and the one behind its last."""
         group = self._parquet.metadata.row_group(i)
         parts = [group.column(j) for j in range(group.num_columns)]
         starts = [part.dictionary_page_offset or part.data_page_offset for part in parts]

@@ -29,7 +29,7 @@ from jobs.spark.session import width_of
 from jobs.streaming.chunks import COLUMNS, Row
 from jobs.streaming.failures import ATTEMPTS, TOO_SLOW, chain, reason
 from jobs.streaming.pieces import BATCH_BYTES, PIECES, Piece, advanced, batch_bytes, between, units
-from jobs.streaming.progress import figured, tell
+from jobs.streaming.progress import tell, with_figures
 from jobs.streaming.sources import (
     ChunkRows,
     check_targets,
@@ -143,7 +143,7 @@ class Batches:
         if is_kafka(self.targets):
             frame = topics(self.session, self.targets, self.options)
         else:
-            frame = figured(ticks(self.session), self.query_name)
+            frame = with_figures(ticks(self.session), self.query_name)
         writer = frame.writeStream.outputMode("append").queryName(self.query_name)
         writer = writer.foreachBatch(partial(self._batch, system, follow)).option("checkpointLocation", str(folder / "spark"))
         if not is_kafka(self.targets):

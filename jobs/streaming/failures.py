@@ -14,14 +14,14 @@ _RAISED: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
 
 
 def chain(error: BaseException | None) -> Iterator[str]:
-    """What an error says, and what those say that Java had as its causes."""
+    """The messages of an error, and of those that Java had as its causes."""
     while error is not None:
         yield str(error)
         error = getattr(error, "_cause", None)
 
 
 def reason(error: BaseException) -> str:
-    """What was at the bottom of it, in a line."""
+    """The deepest cause of an error, in a line."""
     said = type(error).__name__
     for message in chain(error):
         lines = [line.strip() for line in message.splitlines() if line.strip()]
@@ -30,6 +30,6 @@ def reason(error: BaseException) -> str:
 
 
 def _of_python(lines: Sequence[str]) -> str:
-    """What a worker raised, of the traceback in the message."""
+    """The error that a worker raised, from the traceback in a message."""
     at = next((n for n, line in enumerate(lines) if line.startswith("Traceback")), len(lines))
     return next((line for line in lines[at:] if _RAISED.match(line)), "")

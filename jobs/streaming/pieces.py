@@ -6,9 +6,8 @@ ends with lines, so that tasks read pieces side by side; which number its first 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -52,14 +51,6 @@ class Piece:
     unit: Unit
     low: int
     high: int
-
-    def to_text(self) -> str:
-        return json.dumps(asdict(self))
-
-    @staticmethod
-    def of_text(text: str) -> Piece:
-        found = json.loads(text)
-        return Piece(Unit(**found["unit"]), found["low"], found["high"])
 
 
 def units(targets: Sequence[str], format: str = "auto", *, follow: bool = False) -> list[Unit]:

@@ -19,7 +19,7 @@ FIGURES: Final = ("events", "triples", "duplicates", "rejects", "rows", "hits")
 _PROPERTY: Final = "mdc.shiq."
 
 
-def figured(ticks: DataFrame, name: str) -> DataFrame:
+def with_figures(ticks: DataFrame, name: str) -> DataFrame:
     """``ticks`` whose batches have the metric ``name``, of what they are told (`tell`)."""
     told = [F.java_method(F.lit("org.slf4j.MDC"), F.lit("get"), F.lit(_PROPERTY + figure)) for figure in FIGURES]
     found = ticks.select(*(value.try_cast("long").alias(figure) for figure, value in zip(FIGURES, told)))
@@ -27,7 +27,7 @@ def figured(ticks: DataFrame, name: str) -> DataFrame:
 
 
 def tell(frame: DataFrame, figures: Mapping[str, int], text: str) -> None:
-    """Has Spark count the ``figures`` of a batch, whose ``frame`` is `figured`, in a job that is described by ``text``."""
+    """Has Spark count the ``figures`` of a batch, whose ``frame`` is `with_figures`, in a job that is described by ``text``."""
     context = frame.sparkSession.sparkContext
     for name in FIGURES:
         context.setLocalProperty(_PROPERTY + name, str(figures[name]) if name in figures else None)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from jobs.streaming.sources import (
     place_of,
     topic_texts,
 )
-from jobs.streaming.stages import BucketStates, BucketStep, ShuffledChunks, finish, shuffled
+from jobs.streaming.stages import BucketStates, BucketStep, ShuffledChunks, finish, shuffle_chunks
 from shiq.errors import OperationalError, UsageError
 from streams.front.checkpoint import CheckpointContent
 
@@ -64,7 +64,7 @@ class Query(Batches):
             self.states.check(self.batch)
 
     def hear(self, frame: DataFrame, system: Broadcast[Any], number: int) -> Mapping[str, int]:
-        chunks = shuffled(self.chunks(frame, system, rows_of), self.system.buckets, self.width)
+        chunks = shuffle_chunks(self.chunks(frame, system, rows_of), self.system.buckets, self.width)
         heads = self.run_job("read", number, lambda: chunks.rows_of(HEAD))
         shown = self.run_job("show", number, lambda: chunks.rows_of(SHOWN)) if self.system.shows else []
         records = _Records(self, frame, number, chunks, {place: Head.of_bytes(data) for _, place, data in heads})

@@ -75,7 +75,7 @@ class BucketStates:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def shuffled(chunks: RDD[ChunkRow], buckets: int, width: int) -> ShuffledChunks:
+def shuffle_chunks(chunks: RDD[ChunkRow], buckets: int, width: int) -> ShuffledChunks:
     """The ``chunks`` of a batch by their buckets, for about ``width`` tasks."""
     parts = min(buckets, width)
     keyed = chunks.map(lambda row: (_PARTITIONS.get(row[0], _BUCKETS + row[0] % parts), row))

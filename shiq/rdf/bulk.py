@@ -148,16 +148,13 @@ def resolve(
     individuals: Callable[[], Collection[str]],
     counted: int,
     vocabulary: VocabularyChoice | None = None,
-    links: bool = True,
     notes: bool = False,
 ) -> Bulk:
     """Sorts the rows that are not for the graph, given the vocabulary ``known``.
 
     ``headers`` are ontologies, ``nodes`` axioms that are nodes; ``individuals`` gives the names that are individuals,
     whatever else they are. The ledger counts the first ``counted`` rows; those after them were not read. ``vocabulary``: which
-    tables of known vocabularies count, None for all. ``links``: see `shiq.rdf.values_as_nodes.add_nodes`;
-    ``notes``: see
-    `shiq.rdf.undeclared.documentation`.
+    tables of known vocabularies count, None for all. ``notes``: see `shiq.rdf.undeclared.documentation`.
     """
     kind_in_table = partial(_kind_in_table, vocabulary)
     subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
@@ -231,7 +228,7 @@ def resolve(
         # Loaded where a data property is inverse functional.
         from shiq.rdf.values_as_nodes import add_nodes
 
-        add_nodes(triples, result, known, links=links)
+        add_nodes(triples, result, known)
     return result
 
 

@@ -30,8 +30,7 @@ def entities_of(known: Signature) -> frozenset[str]:
 @dataclass(frozen=True)
 class Judging:
     """What a range is judged by: the vocabulary; names of ontologies, and of axioms that are nodes (see `resolve`); the names
-    that are ``asked`` for as individuals, and those of them that are; whether ill-typed data assertions are set ``aside``;
-    ``by_label``: blank nodes are those of the base with these labels, so a source that has any is read as a whole."""
+    that are ``asked`` for as individuals, and those of them that are; whether ill-typed data assertions are set ``aside``."""
 
     known: Signature
     headers: frozenset[str] = frozenset()
@@ -39,15 +38,13 @@ class Judging:
     asked: frozenset[str] = frozenset()
     typed: frozenset[str] = frozenset()
     aside: bool = False
-    by_label: bool = False
 
 
 @dataclass
 class RangeReport:
     """What is told of a range: its lines and triples; how many lines were rejected (``unsure``: those that do not even look like
     a triple), of which some are shown; the other leftovers; the ledger of its triples; ``rare``: triples that speak of others,
-    with their lines and graphs; ``typed``: the names that were asked for and are individuals here; ``labelled``: whether it has
-    blank nodes that go by their labels; ``error``: why the source
+    with their lines and graphs; ``typed``: the names that were asked for and are individuals here; ``error``: why the source
     cannot be used at all, and what to do. Lines are those of the range until `located`."""
 
     source: str
@@ -62,13 +59,7 @@ class RangeReport:
     ledger: Counter[str] = field(default_factory=Counter)
     rare: list[tuple[str, str, Term, int, str]] = field(default_factory=list)
     typed: set[str] = field(default_factory=set)
-    labelled: bool = False
     error: tuple[str, str] | None = None
-
-    @property
-    def needs_whole(self) -> bool:
-        """Whether something in it can only be judged by what other ranges say."""
-        return bool(self.rare or self.typed or self.labelled)
 
 
 # --- one range ------------------------------------------------------------------------------------
@@ -80,7 +71,6 @@ def survey(parsed: ParsedRange, judging: Judging, report: RangeReport) -> None:
     report.lines, report.triples = parsed.lines, len(triples)
     report.rejected, report.unsure, report.rejects = rejects.total, rejects.unsure, rejects.shown
     report.typed = _typed(triples, judging.asked)
-    report.labelled = judging.by_label and any(isinstance(term, str) and term.startswith("_:") for term in triples.terms)
     built_in = [i for name in BUILT_IN_OBJECT | BUILT_IN_DATA if (i := triples.ids.get(name)) is not None]
     rows = np.union1d(graph_rows(triples), np.flatnonzero(np.isin(column(triples.predicate), built_in)))
     for row in rows.tolist():
@@ -107,7 +97,6 @@ def judge(parsed: ParsedRange, judging: Judging, report: RangeReport, *, most_as
         nodes=judging.nodes,
         individuals=lambda: judging.typed,
         counted=len(triples),
-        links=not judging.by_label,
     )
     report.leftovers, report.ledger = [*bulk.leftovers], bulk.ledger
     if judging.aside:
@@ -210,13 +199,13 @@ def is_of_unknown_property(leftover: Leftover) -> bool:
     return leftover.message.startswith(_ORDER[1])
 
 
-def merged(reports: Sequence[RangeReport], *, joins_aside: bool = False) -> list[Leftover]:
-    """The leftovers of all ranges but for broken lines, those about one name in one, at the place where it was met first, in the
-    order in which reading in one piece tells them. ``joins_aside``: also those of one ill-typed assertion."""
+def merged(reports: Sequence[RangeReport]) -> list[Leftover]:
+    """The leftovers of all ranges but for broken lines, those about one name or ill-typed assertion in one, at the place where it
+    was met first, in the order in which reading in one piece tells them."""
     told = [(_place(x), k, x.line or _LAST, x) for k, report in enumerate(reports) for x in report.leftovers]
     found: dict[object, Leftover] = {}
-    for i, (_, _, _, leftover) in enumerate(sorted(told, key=lambda item: item[:3])):
-        of = "" if leftover.kind != "ill-typed" else leftover.text if joins_aside else i
+    for _, _, _, leftover in sorted(told, key=lambda item: item[:3]):
+        of = leftover.text if leftover.kind == "ill-typed" else ""
         before = found.get(key := (leftover.kind, leftover.message, of))
         found[key] = leftover if before is None else replace(before, count=before.count + leftover.count)
     return list(found.values())

@@ -153,9 +153,9 @@ def literal_of(node: str) -> owl.Literal:
     return owl.Literal(lexical, datatype, language)
 
 
-def add_nodes(triples: Triples, bulk: Bulk, known: owl.Signature, *, links: bool) -> None:
+def add_nodes(triples: Triples, bulk: Bulk, known: owl.Signature) -> None:
     """Adds the triples on nodes that come with the data assertions of ``bulk`` to its role assertions; tells of values that are
-    not known. Without ``links`` nodes are not tied to their values: deletions leave that."""
+    not known."""
     rows = bulk.data
     # Copies: what is looked at cannot grow.
     subjects, predicates, values = (column(c)[rows].tolist() for c in (triples.subject, triples.predicate, triples.object))
@@ -173,8 +173,7 @@ def add_nodes(triples: Triples, bulk: Bulk, known: owl.Signature, *, links: bool
             opaque.setdefault((str(triples.terms[predicate]), literal.datatype), row)
         node = node_of(literal)
         made.append(triples.imply(str(triples.terms[subject]), roles[predicate], node, row))
-        if links:
-            made.append(triples.imply(node, VALUE_LINK, _VALUE + quote(f"{value.space} {value.key!r}", safe=""), row))
+        made.append(triples.imply(node, VALUE_LINK, _VALUE + quote(f"{value.space} {value.key!r}", safe=""), row))
     for (property, datatype), row in opaque.items():
         message = f"individuals with one value of <{property}> are one, and nothing says which values <{datatype}> has"
         bulk.leftovers.append(triples.leftover("outside-shiq", message, row, hint="use a datatype of the OWL 2 datatype map"))

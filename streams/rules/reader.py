@@ -1,6 +1,6 @@
 """Programs, read from texts: every fault in one pass, each with its place (SPEC 004, section 1).
 
->>> read = read_program("a(X) :- b(X) always in [2].  b(1).")
+>>> read = read_programs([("a(X) :- b(X) always in [2].  b(1).", "program")], "sec")
 >>> str(read.rules[0]), list(read.facts["b/1"])
 ('a(X) :- b(X) always in [2].', [(1,)])
 """
@@ -41,11 +41,6 @@ class ParsedProgram:
     mapped: dict[str, tuple[PredicateMapping, Position]] = field(default_factory=dict)
     constants: dict[str, tuple[Value, Position]] = field(default_factory=dict)
     problems: list[ProgramProblem] = field(default_factory=list)
-
-
-def read_program(text: str, file: str = "program", unit: str = "sec") -> ParsedProgram:
-    """The program that ``text`` holds, with its faults."""
-    return read_programs([(text, file)], unit)
 
 
 def read_programs(texts: Iterable[tuple[str, str]], unit: str) -> ParsedProgram:

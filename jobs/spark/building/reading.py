@@ -106,7 +106,7 @@ def read(
     else:
         raise InputError("the assertions cannot be judged: what is known of their vocabulary does not settle", "Report it.")
     rare = reader.reading()
-    ledger, leftovers = Counter(rare.ledger), [*rare.leftovers, *merged(reports, joins_aside=True)]
+    ledger, leftovers = Counter(rare.ledger), [*rare.leftovers, *merged(reports)]
     for report in reports:
         ledger.update(report.ledger)
     lines, *of_chunks = _left_out(root, summaries, first_lines(unplaced))
