@@ -91,6 +91,8 @@ def test_unexpanded_prefixes_and_misspelt_namespaces_of_the_language_block(tmp_p
         (":fond rdfs:subPropertyOf :Likes .", "onto#likes"),
         (":Cat rdfs:subClassOf foaf:Persn .", "foaf/0.1/Person"),
         (":fond rdfs:subPropertyOf foaf:knos .", "foaf/0.1/knows"),
+        (":Pup rdfs:subClassOf <https://example.org/onto/Dog> .", "http://example.org/onto#Dog"),
+        (":Pup rdfs:subClassOf <https://xmlns.com/foaf/0.1/Person> .", "http://xmlns.com/foaf/0.1/Person"),
     ],
 )
 def test_slips_of_declared_names_and_of_known_terms_block_in_axioms(tmp_path: Path, axiom: str, meant: str) -> None:
@@ -110,6 +112,7 @@ def test_slips_of_declared_names_and_of_known_terms_block_in_axioms(tmp_path: Pa
         ":Dog1 a owl:Class . :Pup rdfs:subClassOf :Dog2 .",  # by number
         ":Pup rdfs:subClassOf :Likes , :Car , :Bird .",  # of another kind, or not near
         ":fond rdfs:subPropertyOf foaf:knows .",
+        ":Dog owl:equivalentClass <https://example.org/onto/Dog> . <https://example.org/onto/Dog> rdfs:subClassOf :Pup .",
     ],
 )
 def test_undeclared_names_that_are_no_slips_do_not_block_in_axioms(tmp_path: Path, axiom: str) -> None:

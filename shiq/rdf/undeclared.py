@@ -14,11 +14,11 @@ from functools import cache
 
 import numpy as np
 
-from shiq.model import Signature
+from shiq.model import Literal, Signature
 from shiq.rdf.bulk import Flags, KindOf, distinct, flags_of, is_structural, marked
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.kinds import Problem
-from shiq.rdf.namespaces import SlipFinder, is_language_word, is_unexpanded, namespace_of
+from shiq.rdf.namespaces import OwnNamespaces, SlipFinder, is_language_word, is_unexpanded, namespace_of
 from shiq.rdf.triples import IRI, LITERAL, Triples, column
 from shiq.rdf.vocabulary import ANNOTATIONS, KNOWN, NearMisses, is_reserved, known_word, local_name
 from shiq.vocabularies import VocabularyChoice
@@ -26,8 +26,9 @@ from shiq.vocabularies import VocabularyChoice
 
 def slips(known: Signature, vocabulary: VocabularyChoice | None = None) -> Iterator[tuple[str, str, str]]:
     """(name, what it is, the name that was probably meant) for each undeclared name of an axiom in ``known`` that is a prefix
-    which was not expanded, a word of OWL in a namespace that only looks like its own, or nearly a declared name or a term of a
-    known vocabulary, of the same kind and namespace. ``vocabulary``: which tables count, None for all."""
+    which was not expanded, a word of OWL in a namespace that only looks like its own, nearly a declared name or a term of a known
+    vocabulary, of the same kind and namespace, or has the local name of a declared one in a namespace that is nearly that one's.
+    ``vocabulary``: which tables count, None for all."""
     spaces = set(map(namespace_of, known.declared))
     tables = (vocabulary or VocabularyChoice()).kinds_in
     properties = known.object_properties | known.data_properties
@@ -35,6 +36,9 @@ def slips(known: Signature, vocabulary: VocabularyChoice | None = None) -> Itera
         declared = names & known.declared
         near = NearMisses(declared)
         finders: dict[str, tuple[set[str], SlipFinder]] = {}
+        by_local: dict[str, list[str]] = {}
+        for iri in sorted(declared):
+            by_local.setdefault(local_name(iri).lower(), []).append(iri)
         for iri in sorted(names - known.declared):
             if is_reserved(iri):
                 continue
@@ -52,6 +56,12 @@ def slips(known: Signature, vocabulary: VocabularyChoice | None = None) -> Itera
             terms, finder = finders[space]
             if iri not in terms and (meant := finder.nearest(iri[len(space) :])):
                 yield iri, what, space + meant
+            elif iri not in terms and space not in spaces:
+                others = by_local.get(local_name(iri).lower(), ())
+                other = next((name for name in others if OwnNamespaces([name]).nearest(iri)), "")
+                by_http = iri.replace("https://", "http://", 1)
+                if other := other or (by_http if by_http in tables(namespace_of(by_http)) else ""):
+                    yield iri, what, other
 
 
 _PROPERTIES = ("object", "data", "annotation", "property")
@@ -63,7 +73,8 @@ def slip_problems(
     """What is to be told of `slips`, at the first triple of ``graph`` that has the name. A name that only is near another is no
     slip where ``triples`` say of it what no axiom does, as by a label, or where both names stand beside each other."""
     for iri, what, nearest in slips(known, vocabulary):
-        if namespace_of(nearest) == namespace_of(iri) and (_is_described(triples, iri) or _are_beside(graph, iri, nearest)):
+        is_other_word = is_language_word(iri) or (is_unexpanded(iri) and namespace_of(nearest) != namespace_of(iri))
+        if not is_other_word and (_is_described(triples, iri) or _are_beside(graph, iri, nearest)):
             continue
         index = next((i for i, pair in enumerate(zip(graph.subjects, graph.objects)) if iri in pair), -1)
         place = None if index >= 0 else ("", 0)
@@ -78,9 +89,14 @@ def _is_described(triples: Triples, iri: str) -> bool:
 
 
 def _are_beside(graph: VocabularyGraph, first: str, second: str) -> bool:
-    """Whether one subject has both names as values of one property: their author tells them apart."""
-    rows = zip(graph.subjects, graph.predicates, graph.objects)
-    return any(value == first and second in graph.values(subject, predicate) for subject, predicate, value in rows)
+    """Whether one subject has both names as values of one property, or one as a value of the other: their author tells them
+    apart."""
+    pair = {first, second}
+    return any(
+        {subject, value} == pair or (value == first and second in graph.values(subject, predicate))
+        for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects)
+        if not isinstance(value, Literal)
+    )
 
 
 @cache
