@@ -52,8 +52,8 @@ class Sets(NamedTuple):
 
 @dataclass(frozen=True)
 class GroundMined:
-    """See `streams.discovery.mining.Mined`. ``table``: a row for each rule, best first: support, that of the body, head, body;
-    the last two by places in ``atoms``, whose columns are ``bits``; -1 is none."""
+    """See `streams.discovery.mining.MinedRules`. ``table``: a row for each rule, best first: support, that of the body, head,
+    body; the last two by places in ``atoms``, whose columns are ``bits``; -1 is none."""
 
     atoms: Sequence[Atom]
     bits: Bits

@@ -134,7 +134,7 @@ def knowledge_of(tbox: object, static: object, allow: Iterable[str] = (), catalo
         if tbox is None and static.tbox.doubtful:
             raise InputError(
                 "the ontology of the store has axioms in doubt, of which it is not certain what follows",
-                "`shiq status` names them: correct the ontology, and certify the store with it.",
+                "`shiq lint TBOX` names them: correct it, then `shiq certify --store DIR --tbox TBOX`.",
             )
         ontology = (
             Reading(tbox=static.tbox, ontologies=base.ontologies) if tbox is None else ontology_of([tbox], options, doubt=False)

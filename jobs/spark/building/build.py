@@ -133,8 +133,8 @@ def build(
     What is ``gone`` of them is left out, and kept beside as ``asides``. ``taken``: see `jobs.store.manifest.TAKEN`;
     ``place``: what was found at ``store`` before, which has to be there still.
 
-    The store is the one that `jobs.store.write_store` writes for the same assertions, but for how rows are cut into files. All
-    executors have to see ``store`` and ``sources`` under these names, and no other folder.
+    The store is the one that `jobs.store.upkeep.build.write_store` writes for the same assertions, but for how rows are cut into
+    files. All executors have to see ``store`` and ``sources`` under these names, and no other folder.
 
     Raises: InputError, UsageError, StoreError, OperationalError.
     """
