@@ -19,7 +19,6 @@ from test_places import (  # noqa: F401
     test_files_stay_for_a_week_after_the_last_snapshot_that_needs_them,
     test_of_two_writers_the_second_is_told,
     test_two_builds_at_once,
-    test_versions_of_tables_are_those_of_one_writer,
     test_what_a_build_that_died_left_is_kept_for_a_week,
     test_what_is_no_store_is_not_overwritten,
     test_writers_at_once_one_wins_and_the_others_exit_with_4,

@@ -128,7 +128,7 @@ def test_text_and_json(tmp_path: Path) -> None:
 
 def test_only_where_it_is_known(tmp_path: Path) -> None:
     for settings in ({"engine": "memory"}, {"criterion": "definition7"}):
-        with pytest.raises(UsageError, match="engine local"):
+        with pytest.raises(UsageError, match="engines local and spark"):
             check_insertions(tmp_path, None, tmp_path, why_pulled=True, **settings)  # type: ignore[arg-type]
 
 
