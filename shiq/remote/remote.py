@@ -123,7 +123,11 @@ class Remote(ABC):
 
     @contextmanager
     def placed(self, name: str) -> Iterator[Path]:
-        """A path to write to; what is there at the end is the file ``name``, in one step, and its copy."""
+        """A path to write to; what is there at the end is the file ``name``, in one step, and its copy.
+
+        Blocks of a file that had the name before go: a build writes the elements again once they are certified.
+        """
+        copies().drop_all(self._name, name + _BLOCKS)
         with copies().making(self._name, name) as temporary:
             yield temporary
             with self._reached(name):
