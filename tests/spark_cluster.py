@@ -25,6 +25,7 @@ import pyspark
 ROOT = Path(__file__).resolve().parent.parent
 HOME = Path(pyspark.__file__).parent
 STAGE_DONE = '"Event":"SparkListenerStageCompleted"'
+HAS_EXECUTOR = '"Event":"SparkListenerExecutorAdded"'
 
 
 def _free_port() -> int:
@@ -125,11 +126,11 @@ def nightly(
         return subprocess.Popen(command, env=_environment(made.folder), stdout=out, stderr=subprocess.STDOUT)
 
 
-def wait_for_stage(made: Cluster, job: subprocess.Popen[bytes], log: str, seconds: float = 600) -> None:
-    """Waits until the job has done a stage, and so is in the middle of its work."""
+def wait_for_stage(made: Cluster, job: subprocess.Popen[bytes], log: str, seconds: float = 600, event: str = STAGE_DONE) -> None:
+    """Waits until the job has done a stage (or what else ``event`` says), and so is in the middle of its work."""
     deadline = time.monotonic() + seconds
     while job.poll() is None:
-        if any(STAGE_DONE in file.read_text(errors="replace") for file in (made.folder / log).iterdir()):
+        if any(event in file.read_text(errors="replace") for file in (made.folder / log).iterdir()):
             return
         if time.monotonic() > deadline:
             raise TimeoutError(made.log(log)[-3000:])

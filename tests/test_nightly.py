@@ -121,7 +121,8 @@ def test_67_lost_executors_and_duplicate_tasks_change_nothing(lubm: Path, tmp_pa
             settings = {"spark.sql.files.maxPartitionBytes": "100000", **(TWICE if turn == "twice" else {})}
             job = sc.nightly(made, given, settings, turn)
             if killed:
-                sc.wait_for_stage(made, job, turn)
+                # A check has one stage: it would be over.
+                sc.wait_for_stage(made, job, turn, event=sc.HAS_EXECUTOR)
                 sc.kill_a_worker(made)
             assert job.wait(900) == 1, made.log(turn)[-4000:]
             assert (sc.lost_executors(made, turn) > 0) == killed
