@@ -23,8 +23,8 @@ from streams.rules.syntax import (
     Literal,
     StreamRule,
     Term,
-    WindowedLiteral,
     is_own,
+    written_literals,
 )
 from streams.rules.values import Row
 
@@ -141,8 +141,7 @@ class Explaining(Reference):
             return Because(text, self.when, "fact", fact[0].place(fact[1]))
         number, rule, binding = self.origins[predicate, row]
         step = _Step(self, self.when, {name: set(rows) for name, rows in (self.model.whole if self.model else {}).items()})
-        told = [literal for literal in rule.body if not (isinstance(literal, WindowedLiteral) and ".." in literal.atom.name)]
-        body = tuple(self._reason(program, step, rule, literal, binding, number) for literal in told)
+        body = tuple(self._reason(program, step, rule, literal, binding, number) for literal in written_literals(rule.body))
         shown = {name: str(value) for name, value in sorted(binding.items()) if name[0] != "_" and is_own(name)}
         return Because(text, self.when, "rule", rule.position, str(rule), shown, body)
 

@@ -21,9 +21,9 @@ from streams.rules.syntax import (
 )
 from streams.rules.terms import Terms
 from streams.rules.tokens import HASH, INTEGER, NAME, RuleToken, TokenFault
+from streams.rules.values import FLIPPED
 
 RELATIONS: Final = {"=": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_FLIPPED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 #: Signs behind a name that is a term of a comparison, and no atom.
 _GOES_ON: Final = frozenset({*RELATIONS, "+", "-", "*", "/", "\\", ".."})
 _FUNCTIONS: Final = ("#count", "#sum", "#min", "#max")
@@ -78,7 +78,7 @@ class Literals(Terms):
             raise TokenFault(token, f"expected a comparison (= != < <= > >=), found {token}")
         relation = RELATIONS[self.take().text]
         if self.peek().kind == HASH:
-            return self._aggregate(negated, (_FLIPPED[relation], left), begun)
+            return self._aggregate(negated, (FLIPPED[relation], left), begun)
         right = self.term_or_interval()
         if self.peek().text in RELATIONS:
             raise TokenFault(self.peek(), "a comparison has two sides; write two comparisons")

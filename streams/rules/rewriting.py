@@ -24,7 +24,7 @@ from streams.rules.syntax import (
     Variable,
     WindowedLiteral,
 )
-from streams.rules.values import Value, compare
+from streams.rules.values import FLIPPED, Value, compare
 
 #: Programs are given no more predicates that divide others.
 _MOST_PARTS = 256
@@ -59,7 +59,7 @@ def _bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
         if isinstance(literal, ComparisonLiteral) and not literal.negated:
             for one, other, relation in (
                 (literal.left, literal.right, literal.relation),
-                (literal.right, literal.left, _FLIPPED[literal.relation]),
+                (literal.right, literal.left, FLIPPED[literal.relation]),
             ):
                 if isinstance(one, Variable) and isinstance(other, Constant):
                     found.setdefault(one.name, []).append((relation, other.value))
@@ -67,9 +67,6 @@ def _bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
             if isinstance(literal.count, Variable):
                 found.setdefault(literal.count.name, []).append((">=", 1))
     return found
-
-
-_FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 # --- the anonymous variable ------------------------------------------------------------------------

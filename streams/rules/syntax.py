@@ -232,10 +232,9 @@ def is_own(predicate: str) -> bool:
     return "#" not in predicate and ".." not in predicate
 
 
-def _body_text(body: Iterable[Literal], between: str) -> str:
-    """Literals as they were written: an interval stands where its variable does."""
-    shown = (literal for literal in body if not (isinstance(literal, WindowedLiteral) and ".." in literal.atom.name))
-    return between.join(map(str, shown))
+def written_literals(body: Iterable[Literal]) -> list[Literal]:
+    """The literals of a body, but for those that bind the variables of intervals: an interval stands where its variable does."""
+    return [literal for literal in body if not (isinstance(literal, WindowedLiteral) and ".." in literal.atom.name)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +245,7 @@ class AggregateElement:
     body: tuple[WindowedLiteral | ComparisonLiteral | External, ...] = ()
 
     def __str__(self) -> str:
-        terms, body = ",".join(map(str, self.terms)), _body_text(self.body, ",")
+        terms, body = (",".join(map(str, part)) for part in (self.terms, written_literals(self.body)))
         return f"{terms}:{body}" if body else terms
 
 
@@ -287,7 +286,7 @@ class StreamRule:
         before = "#temp " if self.temporary else ""
         if self.frequency is not None:
             before += f"#trigger_frequency({self.frequency}) "
-        body = _body_text(self.body, ", ")
+        body = ", ".join(map(str, written_literals(self.body)))
         return f"{before}{self.head}{' :- ' + body if body else ''}."
 
 

@@ -19,6 +19,8 @@ Row: TypeAlias = tuple[Value, ...]
 
 #: Integers are from -LIMIT to LIMIT - 1.
 LIMIT: Final = 1 << 63
+#: Relations as they are from the other side.
+FLIPPED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ESCAPED: Final = re.compile(r'\\(["\\n])')
 _SPECIAL: Final = {"n": "\n", '"': '"', "\\": "\\"}
 
