@@ -1,7 +1,10 @@
-"""What an engine offers: a knowledge base opened for checking, and the add set that it computes for a batch.
+"""What an engine offers: a knowledge base opened for checking, and the add set that it computes for
+a batch.
 
-An engine holds a certified-consistent (T, A) in some form (dictionaries, columns, a Spark table) and computes A_add for a
-batch. It never asks a reasoner. All engines give equal add sets for equal inputs; `abox_ops.memory` is the reference.
+An engine holds a certified-consistent (T, A) in some form (dictionaries, columns, a Spark table)
+and computes A_add for a
+batch. It never asks a reasoner. All engines give equal add sets for equal inputs; `abox_ops.memory`
+is the reference.
 """
 
 from __future__ import annotations
@@ -42,10 +45,12 @@ class Inquiry:
     """How a batch is decided while it is patched.
 
     ``decide``: asked for modules, as often as need be.
-    ``attempt``: asked instead where another answer than consistent only means to look at more: the own reasoner, with a small
+    ``attempt``: asked instead where another answer than consistent only means to look at more: the
+    own reasoner, with a small
     budget (THEORY, "How much is asked, and how far I grows"). Without it ``decide`` is.
     ``is_over``: after it says so, what is not decided yet is left undetermined.
-    ``verdict_only``: ends where the batch is known to be inconsistent, with what was looked at by then.
+    ``verdict_only``: ends where the batch is known to be inconsistent, with what was looked at by
+    then.
     ``certain``: called as soon as that is known.
     """
 
@@ -57,14 +62,19 @@ class Inquiry:
 
     @property
     def of_a_base(self) -> Inquiry:
-        """The same for certifying a base: not ended by a contradiction, told to nobody, and each question asked in full."""
+        """The same for certifying a base: not ended by a contradiction, told to nobody, and each
+        question asked in full.
+        """
         return replace(self, verdict_only=False, certain=unheard, attempt=None)
 
 
 @dataclass(frozen=True, slots=True)
 class WideningFigures:
-    """What it cost to ask again about modules that failed: ``rounds`` of asking; ``questions`` about modules that were widened,
-    and the ``elements`` that these laid out; ``closed``: elements past the bound on both (`abox_ops.patch.effort`)."""
+    """What it cost to ask again about modules that failed: ``rounds`` of asking; ``questions``
+    about modules that were widened,
+    and the ``elements`` that these laid out; ``closed``: elements past the bound on both
+    (`abox_ops.patch.effort`).
+    """
 
     rounds: int = 0
     questions: int = 0
@@ -73,7 +83,11 @@ class WideningFigures:
 
     def __add__(self, other: WideningFigures) -> WideningFigures:
         """Those of two parts of a batch, which were asked about side by side."""
-        counts = (self.questions + other.questions, self.elements + other.elements, self.closed + other.closed)
+        counts = (
+            self.questions + other.questions,
+            self.elements + other.elements,
+            self.closed + other.closed,
+        )
         return WideningFigures(max(self.rounds, other.rounds), *counts)
 
 
@@ -89,7 +103,9 @@ class PatchAddSet(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NamedModule:
-    """A module and who its nodes are: ``elements[i]`` are the individuals (equal to each other) that node i stands for."""
+    """A module and who its nodes are: ``elements[i]`` are the individuals (equal to each other)
+    that node i stands for.
+    """
 
     module: Module
     elements: tuple[tuple[str, ...], ...]
@@ -98,8 +114,10 @@ class NamedModule:
 class AddSet(Protocol):
     """A_add of one batch, split into modules.
 
-    ``tbox``: the clauses that the modules' atoms refer to. ``contradictory``: elements (sorted members) that unit propagation
-    alone refutes; they are in no module. ``insertions``: |A⁺ \\ A|; ``size``: |A_add| (THEORY, "The add set"); ``pulled_in``:
+    ``tbox``: the clauses that the modules' atoms refer to. ``contradictory``: elements (sorted
+    members) that unit propagation
+    alone refutes; they are in no module. ``insertions``: |A⁺ \\ A|; ``size``: |A_add| (THEORY, "The
+    add set"); ``pulled_in``:
     how many elements entered without being touched by the batch.
     """
 
@@ -111,16 +129,22 @@ class AddSet(Protocol):
     pulled_in: int
 
     def kept(self) -> Iterator[Assertion]:
-        """The assertions of A ∪ A⁺ that are kept, then the remedies; ``size`` of them, without repetition."""
+        """The assertions of A ∪ A⁺ that are kept, then the remedies; ``size`` of them, without
+        repetition.
+        """
 
     def about(self, individual: str) -> Sequence[Assertion]:
-        """Every assertion of (A less deletions) ∪ A⁺ that mentions ``individual``, sorted, as a model value."""
+        """Every assertion of (A less deletions) ∪ A⁺ that mentions ``individual``, sorted, as a
+        model value.
+        """
 
     def about_all(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]:
         """`about` for many individuals, fetched together."""
 
     def label(self, individual: str) -> tuple[int, int]:
-        """The told literals (positive, negative) of the element of ``individual``, bitmasks over ``tbox.atoms``."""
+        """The told literals (positive, negative) of the element of ``individual``, bitmasks over
+        ``tbox.atoms``.
+        """
 
     def labels(self, individuals: Sequence[str]) -> Sequence[tuple[int, int]]:
         """`label` of each of ``individuals``, fetched together."""
@@ -149,20 +173,27 @@ class KnowledgeBase(Protocol):
         """A_add for ((A less ``deletions``) ∪ ``insertions``); the deletions come first."""
 
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
-        """How many of ``deletions`` are not in A, so that deleting them does nothing; and at most ``most`` of them."""
+        """How many of ``deletions`` are not in A, so that deleting them does nothing; and at most
+        ``most`` of them.
+        """
 
 
 @runtime_checkable
 class ModelKnowledgeBase(Protocol):
-    """A knowledge base whose engine has the criterion `model` (THEORY, "The criterion `model`"). ``is_completed``: whether the
+    """A knowledge base whose engine has the criterion `model` (THEORY, "The criterion `model`").
+    ``is_completed``: whether the
     certified completion of A is known, so that a check need not begin by looking at all of A."""
 
     is_completed: bool
 
-    def patched(self, insertions: ABox, deletions: ABox, inquiry: Inquiry) -> tuple[AddSet, Sequence[Answer]]:
-        """A_add for ((A less ``deletions``) ∪ ``insertions``), and one answer for each of its modules.
+    def patched(
+        self, insertions: ABox, deletions: ABox, inquiry: Inquiry
+    ) -> tuple[AddSet, Sequence[Answer]]:
+        """A_add for ((A less ``deletions``) ∪ ``insertions``), and one answer for each of its
+        modules.
 
-        ``inquiry`` is asked for the certified completion too, which is that of A where it is known, unless complex assertions are
+        ``inquiry`` is asked for the certified completion too, which is that of A where it is known,
+        unless complex assertions are
         deleted (THEORY, "N in a store, and its renewal"), else that of A less ``deletions``.
         """
 
@@ -172,5 +203,6 @@ class Layering(ModelKnowledgeBase, Protocol):
     """A knowledge base on which a batch that was accepted can be laid without being written."""
 
     def with_accepted(self, add_set: AddSet) -> ModelKnowledgeBase | None:
-        """(T, A ∪ A⁺) for the criterion `model`, where ``add_set`` came of `patched` by this and all its answers are consistent.
+        """(T, A ∪ A⁺) for the criterion `model`, where ``add_set`` came of `patched` by this and
+        all its answers are consistent.
         None where a deletion came first, or where that costs as much as checking A ∪ A⁺ anew."""

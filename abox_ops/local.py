@@ -1,6 +1,8 @@
-"""The engine `local`: the criteria over columns, in memory or from a store; a check fetches what its batch touches.
+"""The engine `local`: the criteria over columns, in memory or from a store; a check fetches what
+its batch touches.
 
-Equal to `abox_ops.memory` on every input; what is done per signature is `abox_ops`, what is done per individual is numpy.
+Equal to `abox_ops.memory` on every input; what is done per signature is `abox_ops`, what is done
+per individual is numpy.
 
 >>> from shiq.abox import abox_of
 >>> from shiq.model import Class, ClassAssertion, DisjointClasses, TBox
@@ -61,7 +63,9 @@ class LocalKnowledgeBase:
 
     @classmethod
     def build(cls, tbox: TBox, abox: ABox) -> LocalKnowledgeBase:
-        """Opens (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies in SHIQ(D)."""
+        """Opens (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies in
+        SHIQ(D).
+        """
         return cls(tbox, array_base(abox), role_box(tbox.axioms))
 
     @classmethod
@@ -91,27 +95,45 @@ class LocalKnowledgeBase:
     def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> LocalAddSet:
         """See `abox_ops.engine.KnowledgeBase.add_set`."""
         if criterion not in CRITERIA:
-            raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
+            raise UsageError(
+                f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}"
+            )
         after = self.without(deletions, insertions)
         whole = after.whole(insertions)
-        return after._insert_clausal(whole) if criterion == "clausal" else after._insert(whole, criterion)
+        return (
+            after._insert_clausal(whole)
+            if criterion == "clausal"
+            else after._insert(whole, criterion)
+        )
 
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
         """See `abox_ops.engine.KnowledgeBase.absent`."""
         lacked = self.whole(deletions)
         return lacked.insertions, list(islice(lacked.some_inserted(most), most))
 
-    def patched(self, insertions: ABox, deletions: ABox, inquiry: Inquiry) -> tuple[LocalAddSet, Sequence[Answer]]:
+    def patched(
+        self, insertions: ABox, deletions: ABox, inquiry: Inquiry
+    ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
         after = self.without(deletions, insertions)
         known = self._completion
-        if after is not self and known is not None and known.is_guessed and isinstance(after.base, LessBase) and after.made_index:
+        if (
+            after is not self
+            and known is not None
+            and known.is_guessed
+            and isinstance(after.base, LessBase)
+            and after.made_index
+        ):
             after._completions.append(known.less(self.index, after.made_index, after.base.vanished))
         return after._patch(after.whole(insertions), inquiry)
 
     def with_accepted(self, add_set: AddSet) -> LocalKnowledgeBase | None:
         """See `abox_ops.engine.Layering`."""
-        if not isinstance(add_set, LocalAddSet) or add_set.patch is None or add_set.whole.base is not self.base:
+        if (
+            not isinstance(add_set, LocalAddSet)
+            or add_set.patch is None
+            or add_set.whole.base is not self.base
+        ):
             return None
         # Loaded where there is something to explain: most batches are consistent.
         from abox_ops.patch.layer import layer
@@ -128,14 +150,20 @@ class LocalKnowledgeBase:
         return self.patch_with(whole, calculus, added, inquiry)
 
     def patch_with(
-        self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class], inquiry: Inquiry
+        self,
+        whole: UnionView,
+        calculus: Calculus,
+        added: Sequence[SubClassOf | Class],
+        inquiry: Inquiry,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
         """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``."""
         outside = self._outside(inquiry)
         patch = self._onto(outside, whole, calculus, added)
         found = patched(patch, inquiry)
         add_set = self.add_set_on(calculus, whole, patch.found())
-        add_set = replace(add_set, clauses=patch.tbox, decided=found.modules, patch=patch, widening=found.widening)
+        add_set = replace(
+            add_set, clauses=patch.tbox, decided=found.modules, patch=patch, widening=found.widening
+        )
         return add_set, found.answers
 
     def _onto(
@@ -147,7 +175,9 @@ class LocalKnowledgeBase:
         *,
         all_plain: bool = False,
     ) -> Patch:
-        """The patch of ``whole`` onto N, over the ``calculus`` of T with the vocabulary ``added``, not closed yet."""
+        """The patch of ``whole`` onto N, over the ``calculus`` of T with the vocabulary ``added``,
+        not closed yet.
+        """
         graph = Graph(whole, self.roles, self.index.equal, self.index.labels.of, outside.classes)
         known = self.index.simplified.clauses.atom_ids
         brought = {x.iri if isinstance(x, Class) else name_of(x.sub) for x in added}
@@ -157,7 +187,9 @@ class LocalKnowledgeBase:
             return self.add_set_on(calculus, whole, found).modules
 
         touched = touched_by(whole, self.roles)
-        return self._new_patch(PatchInput(self.index, calculus, graph, touched, outside, name, absent, all_plain))
+        return self._new_patch(
+            PatchInput(self.index, calculus, graph, touched, outside, name, absent, all_plain)
+        )
 
     def _new_patch(self, given: PatchInput) -> Patch:
         return Patch(given)
@@ -167,7 +199,9 @@ class LocalKnowledgeBase:
         return LocalAddSet(calculus, self.index, whole, self.roles, found)
 
     def _outside(self, inquiry: Inquiry) -> OutsideCompletion:
-        """N of (T, A): as it is stored, else certified on first use; one that time did not suffice for is not kept."""
+        """N of (T, A): as it is stored, else certified on first use; one that time did not suffice
+        for is not kept.
+        """
         if self._completion is not None:
             return self._completion
         outside = self.certified(inquiry.of_a_base).completion
@@ -205,19 +239,28 @@ class LocalKnowledgeBase:
         return self.add_set_on(self.index.calculus, graph.whole, found)
 
     def whole(self, insertions: ABox) -> UnionView:
-        """The base beside what ``insertions`` bring. Names of T are numbered once, so that what is worked out of labels and roles
+        """The base beside what ``insertions`` bring. Names of T are numbered once, so that what is
+        worked out of labels and roles
         for one batch serves the next."""
         names = self.index.calculus.names
         used = chain(insertions.classes, insertions.object_properties, insertions.data_properties)
-        batch = batch_of(self.base, insertions, names if self._own_names.issuperset(used) else names.copy())
+        batch = batch_of(
+            self.base, insertions, names if self._own_names.issuperset(used) else names.copy()
+        )
         _, lacked = split(self.base, batch)
-        return UnionView(self.base, batch, {name: array_table("node", columns) for name, columns in lacked.items()})
+        return UnionView(
+            self.base,
+            batch,
+            {name: array_table("node", columns) for name, columns in lacked.items()},
+        )
 
     @cached_property
     def _own_names(self) -> frozenset[str]:
         """The classes and properties that T speaks of."""
         named = self.source.signature
-        return frozenset((THING.iri, NOTHING.iri)).union(named.classes, named.object_properties, named.data_properties)
+        return frozenset((THING.iri, NOTHING.iri)).union(
+            named.classes, named.object_properties, named.data_properties
+        )
 
     def without(self, deletions: ABox, insertions: ABox) -> LocalKnowledgeBase:
         """This less those of ``deletions`` that are not inserted as well."""
@@ -228,7 +271,8 @@ class LocalKnowledgeBase:
         return self if removed is None else self._less(removed)
 
     def _removed(self, deletions: ABox, held: dict[str, Columns]) -> dict[str, Columns] | None:
-        """The rows of the base that ``deletions`` remove; one that the same batch inserts again (``held``) stays. None if no row
+        """The rows of the base that ``deletions`` remove; one that the same batch inserts again
+        (``held``) stays. None if no row
         goes."""
         gone, _ = split(self.base, batch_of(self.base, deletions, self.base.names.copy()))
         for name, rows in gone.items():
@@ -238,7 +282,8 @@ class LocalKnowledgeBase:
         return gone if any(len(rows["node"]) for rows in gone.values()) else None
 
     def _less(self, removed: dict[str, Columns]) -> LocalKnowledgeBase:
-        """This less the ``removed`` rows. All is indexed anew where complex assertions may take definitions with them, and where
+        """This less the ``removed`` rows. All is indexed anew where complex assertions may take
+        definitions with them, and where
         the labels of A are no sound start, since they clash."""
         less = LessBase(self.base, removed)
         anew = len(removed["complex"]["node"]) or self.index.contradictory
@@ -266,8 +311,11 @@ class LocalKnowledgeBase:
         calculus = self.calculi.of(self.calculi.simplified(added), "clausal", whole.names)
         return self.add_set_on(calculus, whole, self.plain_patch(whole, calculus, added).found())
 
-    def plain_patch(self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class]) -> Patch:
-        """The criterion `clausal` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``: one patch onto N =
+    def plain_patch(
+        self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class]
+    ) -> Patch:
+        """The criterion `clausal` for ``whole``, over the ``calculus`` of T with the vocabulary
+        ``added``: one patch onto N =
         told, in which every element is plain (THEORY, "The add set")."""
         from abox_ops.patch.certificate_columns import of_told
 

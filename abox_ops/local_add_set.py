@@ -1,4 +1,6 @@
-"""The add set of the engine `local`: columns, written out as assertions and modules when they are asked for."""
+"""The add set of the engine `local`: columns, written out as assertions and modules when they are
+asked for.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,11 @@ class LocalAddSet(FoundModules):
         for i, code in enumerate(codes.tolist()):
             elements = pulled[which == i]
             examples = self._members(elements[:_EXAMPLES])
-            told.append(self._told(code, len(elements), tuple(sorted(members[0] for members in examples.values()))))
+            told.append(
+                self._told(
+                    code, len(elements), tuple(sorted(members[0] for members in examples.values()))
+                )
+            )
         return sorted(told, key=lambda x: (-x.count, x.reason, x.text))
 
     def _told(self, code: int, count: int, examples: tuple[str, ...]) -> PulledIn:
@@ -85,19 +91,28 @@ class LocalAddSet(FoundModules):
         grown = (np.bincount(graph.rep, minlength=len(graph)) > 1).nonzero()[0]
         element, node = graph.nodes_of(grown)
         parts: dict[int, dict[int, list[str]]] = {}
-        for e, key, term in zip(element.tolist(), graph.keys_of(node).tolist(), self.whole.terms_of(node)):
+        for e, key, term in zip(
+            element.tolist(), graph.keys_of(node).tolist(), self.whole.terms_of(node)
+        ):
             parts.setdefault(e, {}).setdefault(key, []).append(term)
-        return [tuple(tuple(sorted(part)) for part in found.values()) for found in parts.values() if len(found) > 1]
+        return [
+            tuple(tuple(sorted(part)) for part in found.values())
+            for found in parts.values()
+            if len(found) > 1
+        ]
 
     def settled(self) -> LocalAddSet:
-        """See `abox_ops.engine.Settling`: without the patch and the role assertions of the graph, most of the memory."""
+        """See `abox_ops.engine.Settling`: without the patch and the role assertions of the graph,
+        most of the memory.
+        """
         found = replace(self, patch=None)
         # Counted while the role assertions are there.
         _ = found.size
         found.found.graph.forget_edges()
         return found
 
-    # --- size and assertions -----------------------------------------------------------------------
+    # --- size and assertions
+    # -----------------------------------------------------------------------
 
     @cached_property
     def size(self) -> int:
@@ -110,7 +125,9 @@ class LocalAddSet(FoundModules):
         edges, kept = graph.edges, found.edges
         maybe = (edges["role"] % 2 == 0) & flags(len(graph), kept["source"])[edges["source"]]
         source, role, target = (edges[name][maybe] for name in ("source", "role", "target"))
-        count += int(contained([source, role, target], [kept["source"], kept["role"], kept["target"]]).sum())
+        count += int(
+            contained([source, role, target], [kept["source"], kept["role"], kept["target"]]).sum()
+        )
         count += len(found.data["node"])
         pairs = whole.rows_of("pairs", node)
         told = pairs["kind"] % 2 == 0
@@ -166,7 +183,8 @@ class LocalAddSet(FoundModules):
         roles = self.calculus.roles
         kept = KeptAssertions({})
         kept.edges = {
-            (name[a], roles[r], name[b]) for a, r, b in zip(*(found.edges[c].tolist() for c in ("source", "role", "target")))
+            (name[a], roles[r], name[b])
+            for a, r, b in zip(*(found.edges[c].tolist() for c in ("source", "role", "target")))
         }
         kept.data = {(name[e], p, value) for e, p, value in self._kept_data()}
         closure = Closure(
@@ -179,7 +197,8 @@ class LocalAddSet(FoundModules):
         )
         return kept_assertions(closure, elements, self.about, self.roles)
 
-    # --- individuals -------------------------------------------------------------------------------
+    # --- individuals
+    # -------------------------------------------------------------------------------
 
     def about(self, individual: str) -> Sequence[owl.Assertion]:
         """See `abox_ops.engine.AddSet.about`."""
@@ -192,14 +211,20 @@ class LocalAddSet(FoundModules):
         for individual, assertion in self._about(np.unique(nodes[nodes >= 0])):
             found[individual].append(assertion)
         self._note_inserted(individuals)
-        return {individual: sorted(assertions, key=repr) for individual, assertions in found.items()}
+        return {
+            individual: sorted(assertions, key=repr) for individual, assertions in found.items()
+        }
 
     def _about(self, nodes: Ints, *, with_old: bool = True) -> Iterator[tuple[str, owl.Assertion]]:
-        """(individual, assertion about it) for all ``nodes``, fetched together; those that are inserted, or the old ones too."""
+        """(individual, assertion about it) for all ``nodes``, fetched together; those that are
+        inserted, or the old ones too.
+        """
         if not len(nodes):
             return
         whole, names = self.whole, self.whole.names
-        types, edges, data, pairs = (whole.rows_of(name, nodes, with_old=with_old) for name in _ABOUT)
+        types, edges, data, pairs = (
+            whole.rows_of(name, nodes, with_old=with_old) for name in _ABOUT
+        )
         mentioned = unique(np.concatenate([nodes, edges["neighbour"], pairs["neighbour"]]))
         known = dict(zip(mentioned.tolist(), whole.terms_of(mentioned)))
 
@@ -208,15 +233,26 @@ class LocalAddSet(FoundModules):
 
         for term, c in zip(terms(types["node"]), types["class"].tolist()):
             yield term, owl.ClassAssertion(owl.Class(names.classes.values[c]), term)
-        for term, r, other in zip(terms(edges["node"]), edges["role"].tolist(), terms(edges["neighbour"])):
+        for term, r, other in zip(
+            terms(edges["node"]), edges["role"].tolist(), terms(edges["neighbour"])
+        ):
             property_ = owl.ObjectProperty(names.object_properties.values[r // 2])
             if r % 2 == 0:
                 yield term, owl.ObjectPropertyAssertion(property_, term, other)
             elif other != term:
                 yield term, owl.ObjectPropertyAssertion(property_, other, term)
-        for term, p, value in zip(terms(data["node"]), data["property"].tolist(), whole.literals_of(data["literal"])):
-            yield term, owl.DataPropertyAssertion(owl.DataProperty(names.data_properties.values[p]), term, value)
-        for term, kind, other in zip(terms(pairs["node"]), pairs["kind"].tolist(), terms(pairs["neighbour"])):
+        for term, p, value in zip(
+            terms(data["node"]), data["property"].tolist(), whole.literals_of(data["literal"])
+        ):
+            yield (
+                term,
+                owl.DataPropertyAssertion(
+                    owl.DataProperty(names.data_properties.values[p]), term, value
+                ),
+            )
+        for term, kind, other in zip(
+            terms(pairs["node"]), pairs["kind"].tolist(), terms(pairs["neighbour"])
+        ):
             make = owl.SameIndividual if kind // 2 * 2 == SAME else owl.DifferentIndividuals
             if kind % 2 == 0:
                 yield term, make(term, other)
@@ -243,7 +279,10 @@ class LocalAddSet(FoundModules):
         for i, number in zip(known[told].tolist(), closure.labels[element[told]].tolist()):
             found[i] = labels[number]
         old = known[~told & (node[known] < FRESH)]
-        before, (elements, place, _) = index.calculus.table.labels, distinct(index.equal.of(node[old]))
+        before, (elements, place, _) = (
+            index.calculus.table.labels,
+            distinct(index.equal.of(node[old])),
+        )
         for i, number in zip(old.tolist(), index.labels.of(elements)[place].tolist()):
             found[i] = before[number]
         return found
@@ -254,7 +293,9 @@ class LocalAddSet(FoundModules):
         return assertion in self._inserted[about]
 
     def _note_inserted(self, individuals: Sequence[str]) -> None:
-        """Look up together which assertions about ``individuals`` are inserted, of those not known yet."""
+        """Look up together which assertions about ``individuals`` are inserted, of those not known
+        yet.
+        """
         new = [individual for individual in individuals if individual not in self._inserted]
         if new:
             nodes = self.whole.nodes_of(new)

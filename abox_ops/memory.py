@@ -1,4 +1,6 @@
-"""The engine `memory`: plain dictionaries, every fixpoint over all of A, nothing incremental. The reference for the others."""
+"""The engine `memory`: plain dictionaries, every fixpoint over all of A, nothing incremental. The
+reference for the others.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,10 @@ class MemoryAddSet:
         return by_individual(self.inserted)
 
     def about(self, individual: str) -> Sequence[Assertion]:
-        found = (*self.base.by_individual.get(individual, ()), *self._inserted_about.get(individual, ()))
+        found = (
+            *self.base.by_individual.get(individual, ()),
+            *self._inserted_about.get(individual, ()),
+        )
         return sorted(found, key=repr)
 
     def about_all(self, individuals: Sequence[str]) -> dict[str, Sequence[Assertion]]:
@@ -97,7 +102,11 @@ class MemoryAddSet:
     def label(self, individual: str) -> Label:
         element = self.whole.elements.find(individual)
         found = self.closure.labels.get(element)
-        return self.base.labels.get(self.base.graph.elements.find(individual), EMPTY) if found is None else found
+        return (
+            self.base.labels.get(self.base.graph.elements.find(individual), EMPTY)
+            if found is None
+            else found
+        )
 
     def labels(self, individuals: Sequence[str]) -> list[Label]:
         """See `abox_ops.engine.AddSet.labels`."""
@@ -120,7 +129,9 @@ class MemoryKnowledgeBase:
 
     @classmethod
     def build(cls, tbox: TBox, abox: Iterable[Assertion]) -> MemoryKnowledgeBase:
-        """Opens (``tbox``, ``abox``); nothing is assumed of it but that its TBox lies in SHIQ(D)."""
+        """Opens (``tbox``, ``abox``); nothing is assumed of it but that its TBox lies in
+        SHIQ(D).
+        """
         assertions = frozenset(abox)
         roles = role_box(tbox.axioms)
         extra = vocabulary(assertions, roles)
@@ -128,7 +139,9 @@ class MemoryKnowledgeBase:
 
     @classmethod
     def from_store(cls, store: StoredSnapshot, tbox: TBox | None = None) -> MemoryKnowledgeBase:
-        """Opens the snapshot of ``store``; reads all of it. ``tbox``: instead of its own, with the same clauses."""
+        """Opens the snapshot of ``store``; reads all of it. ``tbox``: instead of its own, with the
+        same clauses.
+        """
         return cls.build(tbox or store.tbox, store.export())
 
     def __len__(self) -> int:
@@ -158,12 +171,21 @@ class MemoryKnowledgeBase:
     def merged(self) -> Partition[str]:
         """The merge classes of A under told."""
         space = LabelSpace(self.simplified.clauses)
-        return Counts(space, SettledGraph(self.graph), self.labels.__getitem__, Needs(space)).classes
+        return Counts(
+            space, SettledGraph(self.graph), self.labels.__getitem__, Needs(space)
+        ).classes
 
     def _merged(self, less: MemoryKnowledgeBase) -> Partition[str]:
-        """Merge classes of ``less``, which is this less deletions: those of this, since a model of A is one of ``less`` too, but
-        where there is none, or the deletions take definitions with them (THEORY, "N in a store, and its renewal")."""
-        if less is self or abox_of(self.assertions - less.assertions).complex or any(map(clashes, self.labels.values())):
+        """Merge classes of ``less``, which is this less deletions: those of this, since a model of
+        A is one of ``less`` too, but
+        where there is none, or the deletions take definitions with them (THEORY, "N in a store, and
+        its renewal").
+        """
+        if (
+            less is self
+            or abox_of(self.assertions - less.assertions).complex
+            or any(map(clashes, self.labels.values()))
+        ):
             return less.merged
         return lifted(self.merged, {e: self.graph.elements.find(e) for e in less.graph.names()})
 
@@ -180,12 +202,20 @@ class MemoryKnowledgeBase:
             graph.individuals.update(individuals_of(assertion))
         return graph
 
-    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> MemoryAddSet:
+    def add_set(
+        self, insertions: ABox, deletions: ABox, criterion: str = "clausal"
+    ) -> MemoryAddSet:
         """See `abox_ops.engine.KnowledgeBase.add_set`."""
         if criterion not in CRITERIA:
-            raise UsageError(f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}")
+            raise UsageError(
+                f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}"
+            )
         base, inserted = self._less(insertions, deletions)
-        return base._insert_clausal(inserted, self._merged(base)) if criterion == "clausal" else base._insert(inserted, criterion)
+        return (
+            base._insert_clausal(inserted, self._merged(base))
+            if criterion == "clausal"
+            else base._insert(inserted, criterion)
+        )
 
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
         """See `abox_ops.engine.KnowledgeBase.absent`."""
@@ -197,20 +227,27 @@ class MemoryKnowledgeBase:
         """See `abox_ops.engine.ModelKnowledgeBase`."""
         return bool(self._completions)
 
-    def patched(self, insertions: ABox, deletions: ABox, inquiry: Inquiry) -> tuple[MemoryAddSet, Sequence[Answer]]:
+    def patched(
+        self, insertions: ABox, deletions: ABox, inquiry: Inquiry
+    ) -> tuple[MemoryAddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
         base, inserted = self._less(insertions, deletions)
         return self._as_certified(base)._patch(inserted, inquiry)
 
     def _as_certified(self, less: MemoryKnowledgeBase) -> MemoryKnowledgeBase:
-        """``less``, which is this less deletions, with the clauses and the completion that are known of this, if there is one and
+        """``less``, which is this less deletions, with the clauses and the completion that are
+        known of this, if there is one and
         the deletions take no definitions with them."""
         known = next((outside for _, outside in self._completions if outside.is_guessed), None)
         if less is self or known is None or abox_of(self.assertions - less.assertions).complex:
             return less
-        return replace(less, _completions=[(self._completions[0][0], known.less(less.graph, less.labels))])
+        return replace(
+            less, _completions=[(self._completions[0][0], known.less(less.graph, less.labels))]
+        )
 
-    def _less(self, insertions: ABox, deletions: ABox) -> tuple[MemoryKnowledgeBase, frozenset[Assertion]]:
+    def _less(
+        self, insertions: ABox, deletions: ABox
+    ) -> tuple[MemoryKnowledgeBase, frozenset[Assertion]]:
         """(T, A less the deletions), and A⁺ without what is in it."""
         batch = frozenset(insertions)
         removed = (frozenset(deletions) - batch) & self.assertions
@@ -218,7 +255,8 @@ class MemoryKnowledgeBase:
         return base, batch - base.assertions
 
     def _without(self, removed: frozenset[Assertion]) -> MemoryKnowledgeBase:
-        """This less the ``removed`` assertions. Names that nothing else mentions stay names of A. Where definitions may go with
+        """This less the ``removed`` assertions. Names that nothing else mentions stay names of A.
+        Where definitions may go with
         them, or A contradicts itself, all is made anew."""
         less = self.assertions - removed
         if abox_of(removed).complex or any(map(clashes, self.labels.values())):
@@ -239,21 +277,33 @@ class MemoryKnowledgeBase:
         means = Patching.of(space, DataView(space))
         told = OutsideCompletion.of_told(space, self.graph, self.labels)
         nothing = OutsideCompletion.of_told(space, ElementGraph(space.tbox), {})
-        plain = [p for a in sorted(self.assertions, key=repr) for p in normalise(a, self.roles).assertions]
+        plain = [
+            p
+            for a in sorted(self.assertions, key=repr)
+            for p in normalise(a, self.roles).assertions
+        ]
         patch = Patch(means, nothing, self.graph.extended(space.tbox, ()), plain)
         found = (means, certified_completion(told, patch, inquiry.of_a_base))
         if not inquiry.is_over():
             self._completions.append(found)
         return found
 
-    def _patch(self, inserted: frozenset[Assertion], inquiry: Inquiry) -> tuple[MemoryAddSet, Sequence[Answer]]:
+    def _patch(
+        self, inserted: frozenset[Assertion], inquiry: Inquiry
+    ) -> tuple[MemoryAddSet, Sequence[Answer]]:
         patch = self._new_patch(inserted, *self._outside(inquiry))
         found = patched(patch, inquiry)
-        add_set = MemoryAddSet(patch.tbox, self, inserted, patch.whole, patch.closure(), found.modules, found.widening)
+        add_set = MemoryAddSet(
+            patch.tbox, self, inserted, patch.whole, patch.closure(), found.modules, found.widening
+        )
         return add_set, found.answers
 
-    def _insert_clausal(self, inserted: frozenset[Assertion], merged: Partition[str]) -> MemoryAddSet:
-        """A_add under `clausal`: one patch onto N = told, in which every element is plain. ``merged``: merge classes."""
+    def _insert_clausal(
+        self, inserted: frozenset[Assertion], merged: Partition[str]
+    ) -> MemoryAddSet:
+        """A_add under `clausal`: one patch onto N = told, in which every element is plain.
+        ``merged``: merge classes.
+        """
         space = LabelSpace(self.simplified.clauses)
         means = Patching.of(space, DataView(space))
         outside = OutsideCompletion.of_told(space, self.graph, self.labels, merged)
@@ -262,16 +312,27 @@ class MemoryKnowledgeBase:
         return MemoryAddSet(patch.space.tbox, self, inserted, patch.whole, patch.closure())
 
     def _new_patch(
-        self, inserted: frozenset[Assertion], means: Patching, outside: OutsideCompletion, *, all_plain: bool = False
+        self,
+        inserted: frozenset[Assertion],
+        means: Patching,
+        outside: OutsideCompletion,
+        *,
+        all_plain: bool = False,
     ) -> Patch:
-        """The patch of a batch onto N, over the clauses of T with the vocabulary that the batch brings."""
+        """The patch of a batch onto N, over the clauses of T with the vocabulary that the batch
+        brings.
+        """
         batch = sorted(inserted, key=repr)
         simplified, added = self._with(batch)
         if added:
             space = LabelSpace(simplified.clauses)
             means = Patching.of(space, DataView(space))
             known = self.simplified.clauses.atom_ids
-            absent = {name for x in added if (name := x.iri if isinstance(x, Class) else name_of(x.sub)) not in known}
+            absent = {
+                name
+                for x in added
+                if (name := x.iri if isinstance(x, Class) else name_of(x.sub)) not in known
+            }
             outside = outside.grown(space, sum(1 << space.tbox.atom_ids[name] for name in absent))
         plain = [p for a in batch for p in normalise(a, self.roles).assertions]
         whole = self.graph.extended(simplified.clauses, plain)

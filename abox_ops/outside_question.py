@@ -1,12 +1,18 @@
-"""(T, A) as a whole, with nominals, Self, keys and chains, written so that a reasoner sees none of what reasoners err on.
+"""(T, A) as a whole, with nominals, Self, keys and chains, written so that a reasoner sees none of
+what reasoners err on.
 
-HermiT and Openllet miss consequences of chains above inverses, of transitivity in cycles of inverses, of negative assertions on
-roles that are not simple, and of keys on complex classes. So a nominal is named, N ≡ {a}, and ∃r.{a} is ∃r.N; ∃r.Self is named.
-The rest is SHIQ(D) with chains, and takes the passes of every other TBox, `simplify.paths` for transitivity. A key is on a name
+HermiT and Openllet miss consequences of chains above inverses, of transitivity in cycles of
+inverses, of negative assertions on
+roles that are not simple, and of keys on complex classes. So a nominal is named, N ≡ {a}, and
+∃r.{a} is ∃r.N; ∃r.Self is named.
+The rest is SHIQ(D) with chains, and takes the passes of every other TBox, `simplify.paths` for
+transitivity. A key is on a name
 Q with C ⊑ Q. What comes out has a model if and only if (T, A) has one.
 
-Keys speak of individuals that IRIs name, and reasoners are sent names for blank nodes too: those are kept out by Q ⊒ C ⊓ Named;
-as a value r_i(x, z) of a key, z would count though it is blank. Then the question is put in two forms (`OutsideQuestion.weaker`).
+Keys speak of individuals that IRIs name, and reasoners are sent names for blank nodes too: those
+are kept out by Q ⊒ C ⊓ Named;
+as a value r_i(x, z) of a key, z would count though it is blank. Then the question is put in two
+forms (`OutsideQuestion.weaker`).
 """
 
 from __future__ import annotations
@@ -49,7 +55,8 @@ _BUILT_IN = {name: iri for iri, name in _STAND_INS.items()}
 
 @dataclass(frozen=True)
 class OutsideQuestion:
-    """``weaker``: the axioms without the keys that blank nodes may be values of, where there are some: if these are
+    """``weaker``: the axioms without the keys that blank nodes may be values of, where there are
+    some: if these are
     inconsistent with ``assertions`` so is (T, A), and if ``axioms`` are consistent so is it."""
 
     axioms: tuple[owl.Axiom, ...]
@@ -58,16 +65,25 @@ class OutsideQuestion:
 
 
 def question(axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion]) -> OutsideQuestion:
-    """(T, A) as it is to be sent. Raises Irregular where ``axioms`` break a global restriction of OWL 2 DL, `UsageError` for what
+    """(T, A) as it is to be sent. Raises Irregular where ``axioms`` break a global restriction of
+    OWL 2 DL, `UsageError` for what
     cannot be said."""
     assertions = list(assertions)
     if tops := watched(axioms):
-        if len(tops) > 1 and any(isinstance(part, _NOMINALS) for value in (*axioms, *assertions) for part in parts(value)):
-            raise Irregular(f"<{min(tops)}> and others are inverse functional data properties, beside nominals")
+        if len(tops) > 1 and any(
+            isinstance(part, _NOMINALS) for value in (*axioms, *assertions) for part in parts(value)
+        ):
+            raise Irregular(
+                f"<{min(tops)}> and others are inverse functional data properties, beside nominals"
+            )
         expressions = [a.expression for a in assertions if isinstance(a, owl.ClassAssertion)]
         if asked := asked_for([*axioms], expressions):
-            raise Irregular(f"<{min(asked)}> may have values that nothing asserts, and individuals with one of them would be one")
-        axioms = [axiom for axiom in axioms if not isinstance(axiom, owl.InverseFunctionalDataProperty)]
+            raise Irregular(
+                f"<{min(asked)}> may have values that nothing asserts, and individuals with one of them would be one"
+            )
+        axioms = [
+            axiom for axiom in axioms if not isinstance(axiom, owl.InverseFunctionalDataProperty)
+        ]
     return _Writer(axioms).question(assertions)
 
 
@@ -75,7 +91,9 @@ class _Writer:
     """T, taken apart. Raises Irregular."""
 
     def __init__(self, axioms: Sequence[owl.Axiom]) -> None:
-        self.axioms = plain = [rewritten(p, _standing_in) for axiom in axioms for p in without_built_in(axiom)]
+        self.axioms = plain = [
+            rewritten(p, _standing_in) for axiom in axioms for p in without_built_in(axiom)
+        ]
         self.paths = RolePaths(plain)
         self.roles: RoleBox = self.paths.roles
         self.meanings: dict[owl.Class, owl.ClassExpression] = {}
@@ -87,11 +105,17 @@ class _Writer:
 
     def _sort(self, axiom: owl.Axiom) -> None:
         if named := names_of((axiom,)) & LANGUAGE:
-            raise Irregular(f"<{min(named)}> means more than a reasoner of OWL 2 DL knows, and the data reaches {_text(axiom)}")
+            raise Irregular(
+                f"<{min(named)}> means more than a reasoner of OWL 2 DL knows, and the data reaches {_text(axiom)}"
+            )
         for property, use in simple_needed(axiom):
             self._require_simple(property, use, axiom)
-        if isinstance(axiom, (*ROLE_AXIOMS.__args__, owl.SubObjectPropertyChain)) and _uses_stand_in(axiom):
-            raise Irregular(f"a top or bottom property in an axiom on roles is not decided: {_text(axiom)}")
+        if isinstance(
+            axiom, (*ROLE_AXIOMS.__args__, owl.SubObjectPropertyChain)
+        ) and _uses_stand_in(axiom):
+            raise Irregular(
+                f"a top or bottom property in an axiom on roles is not decided: {_text(axiom)}"
+            )
         if isinstance(axiom, owl.HasKey) and _uses_stand_in(replace(axiom, expression=owl.THING)):
             raise Irregular(f"a key of a top property alone is not decided: {_text(axiom)}")
         match axiom:
@@ -100,7 +124,10 @@ class _Writer:
             case owl.ReflexiveObjectProperty(property):
                 # The property need not be simple, and a loop must be.
                 loop = owl.ObjectProperty(PREFIX + "loop:" + _digest(axiom))
-                self.beside += [owl.SubObjectPropertyOf(loop, property), owl.ReflexiveObjectProperty(loop)]
+                self.beside += [
+                    owl.SubObjectPropertyOf(loop, property),
+                    owl.ReflexiveObjectProperty(loop),
+                ]
             case owl.HasKey():
                 for property in axiom.object_properties:
                     self._require_simple(property, "a role of a key, for HermiT to see it,", axiom)
@@ -110,7 +137,9 @@ class _Writer:
             case _:
                 self.inside.append(self._named(axiom))
 
-    def _require_simple(self, property: owl.ObjectPropertyExpression, use: str, axiom: owl.Axiom | owl.Assertion) -> None:
+    def _require_simple(
+        self, property: owl.ObjectPropertyExpression, use: str, axiom: owl.Axiom | owl.Assertion
+    ) -> None:
         if not self.roles.is_simple(role_of(property)):
             raise Irregular(
                 f"{use} must be simple, but {_text(property)} is above a property chain or a transitive role "
@@ -124,8 +153,12 @@ class _Writer:
         for assertion in assertions:
             if self.keys:
                 individuals.update(dict.fromkeys(individuals_of(assertion)))
-            if isinstance(assertion, owl.ClassAssertion) and not isinstance(assertion.expression, owl.Class):
-                assertion = on_simple_roles(self._named(rewritten(assertion, _standing_in)), self.roles)
+            if isinstance(assertion, owl.ClassAssertion) and not isinstance(
+                assertion.expression, owl.Class
+            ):
+                assertion = on_simple_roles(
+                    self._named(rewritten(assertion, _standing_in)), self.roles
+                )
                 for property, use in simple_needed(assertion):
                     self._require_simple(property, use, assertion)
             elif not isinstance(assertion, owl.NegativeObjectPropertyAssertion):
@@ -137,20 +170,43 @@ class _Writer:
         said = dict.fromkeys(_heard(said, [*self.axioms, *definitions, *self.meanings]))
         are_blank = any(name.startswith("_:") for name in individuals)
         if are_blank:
-            named = {part for axiom in self.inside for part in parts(axiom) if isinstance(part, str)}
-            named |= {i for meaning in self.meanings.values() for i in parts(meaning) if isinstance(i, str)}
-            said.update((owl.ClassAssertion(NAMED, i), None) for i in sorted({*individuals, *named}) if not i.startswith("_:"))
+            named = {
+                part for axiom in self.inside for part in parts(axiom) if isinstance(part, str)
+            }
+            named |= {
+                i
+                for meaning in self.meanings.values()
+                for i in parts(meaning)
+                if isinstance(i, str)
+            }
+            said.update(
+                (owl.ClassAssertion(NAMED, i), None)
+                for i in sorted({*individuals, *named})
+                if not i.startswith("_:")
+            )
         doubtful = [key for key in self.keys if are_blank and key.object_properties]
         sure = [key for key in self.keys if key not in doubtful]
-        weaker = tuple(self._written([*definitions], sure, named_only=are_blank)) if doubtful else None
-        return OutsideQuestion(tuple(self._written([*definitions], self.keys, named_only=are_blank)), tuple(said), weaker)
+        weaker = (
+            tuple(self._written([*definitions], sure, named_only=are_blank)) if doubtful else None
+        )
+        return OutsideQuestion(
+            tuple(self._written([*definitions], self.keys, named_only=are_blank)),
+            tuple(said),
+            weaker,
+        )
 
-    def _written(self, definitions: list[owl.SubClassOf], keys: Iterable[owl.HasKey], *, named_only: bool) -> list[owl.Axiom]:
+    def _written(
+        self, definitions: list[owl.SubClassOf], keys: Iterable[owl.HasKey], *, named_only: bool
+    ) -> list[owl.Axiom]:
         inside = [*self.inside, *definitions]
         sent: list[owl.Axiom] = []
         for key in keys:
             name, members = owl.Class(PREFIX + "key:" + _digest(key)), self._named(key.expression)
-            inside.append(owl.SubClassOf(owl.ObjectIntersectionOf((members, NAMED)) if named_only else members, name))
+            inside.append(
+                owl.SubClassOf(
+                    owl.ObjectIntersectionOf((members, NAMED)) if named_only else members, name
+                )
+            )
             sent.append(owl.HasKey(name, key.object_properties, key.data_properties))
         context = Context(roles=self.roles)
         inclusions = normal_form(to_nnf(desugar(inside, context), context), context)
@@ -171,7 +227,9 @@ class _Writer:
     def _name_of(self, part: object) -> object | None:
         match part:
             case owl.ObjectHasValue(property, individual):
-                return owl.ObjectSomeValuesFrom(property, self._name(owl.ObjectOneOf((individual,))))
+                return owl.ObjectSomeValuesFrom(
+                    property, self._name(owl.ObjectOneOf((individual,)))
+                )
             case owl.ObjectOneOf() | owl.ObjectHasSelf():
                 return self._name(part)
         return None
@@ -183,8 +241,11 @@ class _Writer:
 
 
 def _heard(assertions: Iterable[owl.Assertion], axioms: Iterable[object]) -> list[owl.Assertion]:
-    """The ``assertions``, consistent by themselves, that can contradict ``axioms``: not those on a name that stands nowhere
-    else, which means whatever is asserted of it. (Negative assertions may come to contradict when individuals are one.)"""
+    """The ``assertions``, consistent by themselves, that can contradict ``axioms``: not those on a
+    name that stands nowhere
+    else, which means whatever is asserted of it. (Negative assertions may come to contradict when
+    individuals are one.)
+    """
     assertions = list(assertions)
     names = names_of([*axioms, *(a for a in assertions if not _is_positive(a))]) | {owl.NOTHING.iri}
 
@@ -192,7 +253,9 @@ def _heard(assertions: Iterable[owl.Assertion], axioms: Iterable[object]) -> lis
         match assertion:
             case owl.ClassAssertion(owl.Class(iri), _):
                 return iri in names
-            case owl.ObjectPropertyAssertion(property, _, _) | owl.DataPropertyAssertion(property, _, _):
+            case owl.ObjectPropertyAssertion(property, _, _) | owl.DataPropertyAssertion(
+                property, _, _
+            ):
                 return any(name in names or is_reserved(name) for name in names_of((property,)))
         return True
 
@@ -221,7 +284,10 @@ def _renamed(part: object, names: dict[str, str]) -> object | None:
 
 
 def _uses_stand_in(axiom: owl.Axiom) -> bool:
-    return any(isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in _BUILT_IN for part in parts(axiom))
+    return any(
+        isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in _BUILT_IN
+        for part in parts(axiom)
+    )
 
 
 def _text(value: object) -> str:

@@ -1,6 +1,8 @@
-"""The command line: ``shiq certify | index | check | gate | report | status | export | compact | simplify | generate …``.
+"""The command line: ``shiq certify | index | check | gate | report | status | export | compact |
+simplify | generate …``.
 
-Exit codes: 0 consistent; 1 inconsistent; 2 usage; 3 undetermined; 4 operational; 130 interrupted. Results go to stdout,
+Exit codes: 0 consistent; 1 inconsistent; 2 usage; 3 undetermined; 4 operational; 130 interrupted.
+Results go to stdout,
 progress and errors to stderr.
 """
 
@@ -41,19 +43,28 @@ COMMANDS = {
 }
 
 
-@click.group(cls=Commands, modules=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=Commands,
+    modules=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(None, "--version", package_name="shiq", prog_name="shiq")
 def cli() -> None:
-    """Do tonight's insertions keep a knowledge graph logically consistent? In full SHIQ(D), at the cost of the batch.
+    """Do tonight's insertions keep a knowledge graph logically consistent? In full SHIQ(D), at the
+    cost of the batch.
 
-    The TBox is the ontology, the ABox the data; the base is what a store holds, a batch what is to be added tonight.
+    The TBox is the ontology, the ABox the data; the base is what a store holds, a batch what is to
+    be added tonight.
 
-    Exit codes: 0 consistent, 1 inconsistent, 2 usage, 3 undetermined, 4 operational (a file, a store, a JVM).
+    Exit codes: 0 consistent, 1 inconsistent, 2 usage, 3 undetermined, 4 operational (a file, a
+    store, a JVM).
     """
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs the command line and exits. No exception gets out: Python's own exit code 1 would read as `inconsistent`."""
+    """Runs the command line and exits. No exception gets out: Python's own exit code 1 would read
+    as `inconsistent`.
+    """
     arguments = sys.argv[1:] if arguments is None else arguments
     if instruction := os.environ.get("_SHIQ_COMPLETE"):  # a shell asks what may stand at the cursor
         # Loaded where it is asked for.
@@ -81,16 +92,25 @@ def main(arguments: list[str] | None = None) -> None:
         _give_up_output()
         code = OPERATIONAL
     except SystemExit as stop:
-        code = _complain(RuntimeError(f"a part of it ended the process with {stop.code!r}"), OPERATIONAL, arguments)
+        code = _complain(
+            RuntimeError(f"a part of it ended the process with {stop.code!r}"),
+            OPERATIONAL,
+            arguments,
+        )
     except OSError as error:
         if error.errno in NO_ROOM and error.filename is None:
             _give_up_output()
-            full = OperationalError("what this prints cannot be written: the disk is full", "Make room there, and run it again.")
+            full = OperationalError(
+                "what this prints cannot be written: the disk is full",
+                "Make room there, and run it again.",
+            )
             code = _complain(full, OPERATIONAL, arguments)
         else:
             code = _complain(error, OPERATIONAL, arguments)
     except MemoryError:
-        click.echo("shiq: out of memory\n  Give the process more, or check a smaller batch.", err=True)
+        click.echo(
+            "shiq: out of memory\n  Give the process more, or check a smaller batch.", err=True
+        )
         code = OPERATIONAL
     except ImportError as error:
         code = _complain(missing_package(error) or error, OPERATIONAL, arguments)
@@ -112,7 +132,9 @@ def _complain(error: BaseException, code: int, arguments: list[str]) -> int:
             traceback.print_exception(error)
         click.echo(f"shiq: {error}", err=True)
         if not expected:
-            click.echo("  This is a fault of shiq: please report it with the lines above.", err=True)
+            click.echo(
+                "  This is a fault of shiq: please report it with the lines above.", err=True
+            )
     return code
 
 

@@ -27,7 +27,12 @@ SCHEMA_VERSION = 1
 
 #: What the program needs, and what some of it needs (by extra).
 NEEDED = ("click", "numpy", "pyarrow", "deltalake", "pyoxigraph", "py4j", "owlready2")
-OPTIONAL = {"pyspark": "spark", "graphframes-py": "spark", "obstore": "cloud", "hdfs-native": "cloud"}
+OPTIONAL = {
+    "pyspark": "spark",
+    "graphframes-py": "spark",
+    "obstore": "cloud",
+    "hdfs-native": "cloud",
+}
 
 #: Less free disk than this is told.
 FREE_BYTES = 1 << 30
@@ -37,7 +42,9 @@ _JAVA = re.compile(r'version "([^"]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``what`` was looked at, its ``state`` (`OK`, `WARN`, `FAIL`), what was found, and the ``remedy`` where it is not well."""
+    """``what`` was looked at, its ``state`` (`OK`, `WARN`, `FAIL`), what was found, and the
+    ``remedy`` where it is not well.
+    """
 
     what: str
     state: str
@@ -48,16 +55,32 @@ class Finding:
         return {"what": self.what, "state": self.state, "found": self.found, "remedy": self.remedy}
 
 
-def examine(*, heap: str = "1g", spark: bool = False, master: str | None = None) -> Iterator[Finding]:
-    """Every finding, as it is made. ``spark``: starts a Spark session too, at ``master``. Nothing here raises."""
-    parts: list[Callable[[], Iterator[Finding]]] = [_python, _packages, _own, _java, lambda: _hermit(heap), _peers]
+def examine(
+    *, heap: str = "1g", spark: bool = False, master: str | None = None
+) -> Iterator[Finding]:
+    """Every finding, as it is made. ``spark``: starts a Spark session too, at ``master``. Nothing
+    here raises.
+    """
+    parts: list[Callable[[], Iterator[Finding]]] = [
+        _python,
+        _packages,
+        _own,
+        _java,
+        lambda: _hermit(heap),
+        _peers,
+    ]
     parts += [_graphframes, *([lambda: _spark(master)] if spark else []), _temporary_folder]
     for part in parts:
         try:
             yield from part()
         except Exception as error:  # a doctor who falls ill at the bedside helps nobody
             name = getattr(part, "__name__", "").strip("_<>") or "examination"
-            yield Finding(name, FAIL, f"{type(error).__name__}: {error}", "Please report this with the line above.")
+            yield Finding(
+                name,
+                FAIL,
+                f"{type(error).__name__}: {error}",
+                "Please report this with the line above.",
+            )
 
 
 def to_dict(findings: list[Finding]) -> dict[str, Any]:
@@ -75,7 +98,12 @@ def _python() -> Iterator[Finding]:
     version = platform.python_version()
     state = OK if sys.version_info >= (3, 10) else FAIL
     yield Finding("shiq", OK, shiq.__version__)
-    yield Finding("Python", state, f"{version} at {sys.executable}", "" if state == OK else "Use Python 3.10 or newer.")
+    yield Finding(
+        "Python",
+        state,
+        f"{version} at {sys.executable}",
+        "" if state == OK else "Use Python 3.10 or newer.",
+    )
 
 
 def _packages() -> Iterator[Finding]:
@@ -84,11 +112,16 @@ def _packages() -> Iterator[Finding]:
         if version:
             yield Finding(name, OK, version)
         else:
-            yield Finding(name, FAIL, "not installed", "Install shiq again: pip install shiq brings it.")
+            yield Finding(
+                name, FAIL, "not installed", "Install shiq again: pip install shiq brings it."
+            )
     for name, extra in OPTIONAL.items():
         version = _version(name)
         yield Finding(
-            name, OK if version else WARN, version or "not installed", "" if version else f"pip install 'shiq[{extra}]'"
+            name,
+            OK if version else WARN,
+            version or "not installed",
+            "" if version else f"pip install 'shiq[{extra}]'",
         )
 
 
@@ -103,7 +136,9 @@ def _version(name: str) -> str:
 
 
 def _decides(reasoner: Any) -> str:
-    """ "" if ``reasoner`` tells a tiny contradiction from a tiny ontology without one; else what it says."""
+    """ "" if ``reasoner`` tells a tiny contradiction from a tiny ontology without one; else what it
+    says.
+    """
     from shiq.model import Class, DisjointClasses, TBox
     from shiq.reasoner.protocol import Module
     from simplify import simplify
@@ -121,7 +156,9 @@ def _own() -> Iterator[Finding]:
 
     trouble = _decides(create("own"))
     remedy = "Please report this: the reasoner of this program answers wrongly." if trouble else ""
-    yield Finding("reasoner own", FAIL if trouble else OK, trouble or "decides a tiny ontology", remedy)
+    yield Finding(
+        "reasoner own", FAIL if trouble else OK, trouble or "decides a tiny ontology", remedy
+    )
 
 
 def _java() -> Iterator[Finding]:
@@ -133,15 +170,24 @@ def _java() -> Iterator[Finding]:
         yield Finding("Java", WARN, error.message, error.remedy)
         return
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS, check=False)
+        said = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=_JAVA_SECONDS, check=False
+        )
         found = _JAVA.search(said.stderr + said.stdout)
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield Finding("Java", WARN, f"{java}: {error}", "Try `java -version` in a shell, or set JAVA_HOME.")
+        yield Finding(
+            "Java", WARN, f"{java}: {error}", "Try `java -version` in a shell, or set JAVA_HOME."
+        )
         return
     version = found[1] if found else "unknown"
     major = int(version.split(".")[1 if version.startswith("1.") else 0]) if found else 0
     state = OK if major >= 11 else WARN
-    yield Finding("Java", state, f"{version} at {java}", "" if state == OK else "HermiT and Spark need a Java from 11 on.")
+    yield Finding(
+        "Java",
+        state,
+        f"{version} at {java}",
+        "" if state == OK else "HermiT and Spark need a Java from 11 on.",
+    )
     try:
         _, hermit = find_jars()
         yield Finding("HermiT's jar", OK, str(hermit))
@@ -163,7 +209,11 @@ def _hermit(heap: str) -> Iterator[Finding]:
         yield Finding("reasoner hermit", WARN, error.message, error.remedy)
         return
     well = f"decides a tiny ontology (heap {heap}, {time.perf_counter() - began:.1f} s)"
-    remedy = "Without it `auto` leaves open what `own` cannot decide; look at Java and --heap." if trouble else ""
+    remedy = (
+        "Without it `auto` leaves open what `own` cannot decide; look at Java and --heap."
+        if trouble
+        else ""
+    )
     yield Finding("reasoner hermit", WARN if trouble else OK, trouble or well, remedy)
 
 
@@ -187,16 +237,25 @@ def _graphframes() -> Iterator[Finding]:
         return
     jar = os.environ.get("SHIQ_GRAPHFRAMES_JAR")
     if not jar:
-        yield Finding("GraphFrames' core", OK, "not named: the engine graphframes runs on DataFrames")
+        yield Finding(
+            "GraphFrames' core", OK, "not named: the engine graphframes runs on DataFrames"
+        )
     elif Path(jar).is_file():
         yield Finding("GraphFrames' core", OK, jar)
     else:
-        yield Finding("GraphFrames' core", WARN, f"SHIQ_GRAPHFRAMES_JAR={jar} is no file", "Name the jar, or unset the variable.")
+        yield Finding(
+            "GraphFrames' core",
+            WARN,
+            f"SHIQ_GRAPHFRAMES_JAR={jar} is no file",
+            "Name the jar, or unset the variable.",
+        )
 
 
 def _spark(master: str | None) -> Iterator[Finding]:
     if importlib.util.find_spec("pyspark") is None:
-        yield Finding("Spark session", FAIL, "pyspark is not installed", "pip install 'shiq[spark]'")
+        yield Finding(
+            "Spark session", FAIL, "pyspark is not installed", "pip install 'shiq[spark]'"
+        )
         return
     from jobs.spark.session import is_connect, spark_session, stop
 
@@ -205,14 +264,20 @@ def _spark(master: str | None) -> Iterator[Finding]:
         session, started = spark_session(master=master)
         try:
             count = session.range(10).count()
-            master = "a Spark Connect server" if is_connect(session) else session.sparkContext.master
+            master = (
+                "a Spark Connect server" if is_connect(session) else session.sparkContext.master
+            )
             said = f"{session.version} at {master}, counts to {count} ({time.perf_counter() - began:.1f} s)"
         finally:
             if started:
                 stop(session)
     except Exception as error:
-        first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        yield Finding("Spark session", FAIL, first[:300], "Spark needs a JDK 17: look at JAVA_HOME, --master.")
+        first = next(
+            (line for line in str(error).splitlines() if line.strip()), type(error).__name__
+        )
+        yield Finding(
+            "Spark session", FAIL, first[:300], "Spark needs a JDK 17: look at JAVA_HOME, --master."
+        )
         return
     yield Finding("Spark session", OK, said)
 
@@ -235,4 +300,9 @@ def _temporary_folder() -> Iterator[Finding]:
     yield Finding("temporary folder", OK if private else WARN, found, "" if private else remedy)
     free = shutil.disk_usage(folder).free
     state = OK if free >= FREE_BYTES else WARN
-    yield Finding("free disk", state, f"{free / 2**30:,.1f} GiB at {folder}", "" if state == OK else "Make room, or set TMPDIR.")
+    yield Finding(
+        "free disk",
+        state,
+        f"{free / 2**30:,.1f} GiB at {folder}",
+        "" if state == OK else "Make room, or set TMPDIR.",
+    )

@@ -18,27 +18,44 @@ WHY: Final = ".why.json"
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Writes the file in one step: it holds ``content``, or what it held before. Readable for whom the umask says.
+    """Writes the file in one step: it holds ``content``, or what it held before. Readable for whom
+    the umask says.
 
-    Text is written as UTF-8, and a lone surrogate, which UTF-8 does not have, as its escape. Raises: OperationalError.
+    Text is written as UTF-8, and a lone surrogate, which UTF-8 does not have, as its escape.
+    Raises: OperationalError.
     """
     with naming(path):
-        replace_file(path, content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
+        replace_file(
+            path,
+            content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content,
+        )
 
 
 @contextlib.contextmanager
 def naming(path: Path, remedy: str = "") -> Iterator[None]:
-    """Says of what goes wrong inside that ``path`` cannot be written: a full disk names no file. Raises: OperationalError."""
+    """Says of what goes wrong inside that ``path`` cannot be written: a full disk names no file.
+    Raises: OperationalError.
+    """
     try:
         yield
     except OSError as error:
-        usual = "Make room there, or name a file elsewhere." if error.errno in NO_ROOM else _IN_A_DIRECTORY
-        raise OperationalError(f"{path}: cannot be written ({error.strerror or error})", remedy or usual) from error
+        usual = (
+            "Make room there, or name a file elsewhere."
+            if error.errno in NO_ROOM
+            else _IN_A_DIRECTORY
+        )
+        raise OperationalError(
+            f"{path}: cannot be written ({error.strerror or error})", remedy or usual
+        ) from error
 
 
 def is_device(path: Path) -> bool:
-    """Whether ``path`` is a device, a pipe or an open file such as /dev/stdout: written to, never put away."""
-    return path.absolute().parent in (Path("/dev"), Path("/dev/fd")) or (path.exists() and not (path.is_file() or path.is_dir()))
+    """Whether ``path`` is a device, a pipe or an open file such as /dev/stdout: written to, never
+    put away.
+    """
+    return path.absolute().parent in (Path("/dev"), Path("/dev/fd")) or (
+        path.exists() and not (path.is_file() or path.is_dir())
+    )
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -49,13 +66,16 @@ def replace_file(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to be written, which takes the place of the one at ``path`` at the end, in one step, durably; a device is written
+    """A file to be written, which takes the place of the one at ``path`` at the end, in one step,
+    durably; a device is written
     to. Raises: OSError."""
     if is_device(path):
         with open(path, "ab", buffering=0) as device:
             yield device
         return
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+    with tempfile.NamedTemporaryFile(
+        dir=path.parent, prefix=f".{path.name}.", delete=False
+    ) as file:
         try:
             yield file
             file.flush()

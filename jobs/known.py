@@ -29,7 +29,8 @@ def today() -> date:
 
 
 def read_known(file: Path, day: date | None = None) -> KnownLeftovers:
-    """The known leftovers in a TOML or JSON file, as of ``day``. Raises: InputError where the file cannot be read, UsageError
+    """The known leftovers in a TOML or JSON file, as of ``day``. Raises: InputError where the file
+    cannot be read, UsageError
     where it says something that is not known."""
     return known_of(read_tables(file, "docs/EVIDENCE.md")[0], day or today(), str(file))
 
@@ -39,8 +40,12 @@ def known_of(found: Mapping[str, Any], day: date, source: str = "known") -> Know
     only(source, found, ("known",))
     entries = found.get("known", [])
     if not isinstance(entries, list):
-        raise UsageError(f"{source}: known is a list of tables", "Write [[known]], and the keys of each below.")
-    return KnownLeftovers(tuple(_entry(f"{source}: known {i}", entry) for i, entry in enumerate(entries, 1)), day)
+        raise UsageError(
+            f"{source}: known is a list of tables", "Write [[known]], and the keys of each below."
+        )
+    return KnownLeftovers(
+        tuple(_entry(f"{source}: known {i}", entry) for i, entry in enumerate(entries, 1)), day
+    )
 
 
 def _entry(place: str, found: object) -> KnownEntry:
@@ -51,30 +56,49 @@ def _entry(place: str, found: object) -> KnownEntry:
     if not all(isinstance(text, str) for text in texts.values()):
         raise UsageError(f"{place}: {', '.join(texts)} are texts", 'Write them as "…".')
     if lacking := [
-        name for name in ("kind", "owner", "expires") if not (isinstance(v := found.get(name), date) or str(v or "").strip())
+        name
+        for name in ("kind", "owner", "expires")
+        if not (isinstance(v := found.get(name), date) or str(v or "").strip())
     ]:
-        raise UsageError(f"{place}: lacks {', '.join(lacking)}", "An entry names a kind, who answers for it, and until when.")
+        raise UsageError(
+            f"{place}: lacks {', '.join(lacking)}",
+            "An entry names a kind, who answers for it, and until when.",
+        )
     only(place, [found["kind"]], KINDS)
     named = [name for name in ("term", "pattern") if found.get(name)]
     if len(named) != 1:
-        raise UsageError(f"{place}: names {' and '.join(named) or 'nothing'}", "Name a term or a pattern.")
+        raise UsageError(
+            f"{place}: names {' and '.join(named) or 'nothing'}", "Name a term or a pattern."
+        )
     return KnownEntry(**texts, expires=day_of(place, found["expires"]))
 
 
 def draft(
-    leftovers: Iterable[Leftover], before: KnownLeftovers, owner: str, allowed: Collection[str], fail_on: Collection[str]
+    leftovers: Iterable[Leftover],
+    before: KnownLeftovers,
+    owner: str,
+    allowed: Collection[str],
+    fail_on: Collection[str],
 ) -> tuple[KnownEntry, ...]:
-    """The entries of ``before``, and one by ``owner`` for each kind and term of the ``leftovers`` that stands in the way and has
+    """The entries of ``before``, and one by ``owner`` for each kind and term of the ``leftovers``
+    that stands in the way and has
     a term."""
     ends = before.today + _DRAFTED
-    new = dict.fromkeys((x.kind, x.term) for x in leftovers if x.term and blocks(x, allowed, fail_on))
+    new = dict.fromkeys(
+        (x.kind, x.term) for x in leftovers if x.term and blocks(x, allowed, fail_on)
+    )
     return (*before.entries, *(KnownEntry(kind, owner, ends, term) for kind, term in sorted(new)))
 
 
 def write_known(file: Path, entries: Iterable[KnownEntry]) -> None:
     """Writes the file that says ``entries``: TOML, or JSON by its name. Raises: InputError."""
     tables = [
-        {name: str(value) for name in _OF_ENTRY if (value := getattr(x, name)) or name in ("owner", "reason")} for x in entries
+        {
+            name: str(value)
+            for name in _OF_ENTRY
+            if (value := getattr(x, name)) or name in ("owner", "reason")
+        }
+        for x in entries
     ]
     if file.suffix.lower() == ".json":
         write_whole(file, json_text({"known": tables}))
@@ -82,7 +106,10 @@ def write_known(file: Path, entries: Iterable[KnownEntry]) -> None:
     lines = ["# What is known, who answers for it, and the last day that it is: docs/EVIDENCE.md."]
     for table in tables:
         lines += ["", "[[known]]"]
-        lines += [f"{name} = {value if name == 'expires' else _quoted(value)}" for name, value in table.items()]
+        lines += [
+            f"{name} = {value if name == 'expires' else _quoted(value)}"
+            for name, value in table.items()
+        ]
     write_whole(file, "\n".join(lines) + "\n")
 
 

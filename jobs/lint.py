@@ -1,4 +1,6 @@
-"""The ledger of some files: which bucket each triple went into, and what was not interpreted. Nothing is decided."""
+"""The ledger of some files: which bucket each triple went into, and what was not interpreted.
+Nothing is decided.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jobs.checking.certifying import impossible_classes
-from jobs.checking.inputs import OUT_OF_REACH, OUTSIDE, catalog_of, empty_tbox, is_outside, tables_of, vocabulary_of
+from jobs.checking.inputs import (
+    OUT_OF_REACH,
+    OUTSIDE,
+    catalog_of,
+    empty_tbox,
+    is_outside,
+    tables_of,
+    vocabulary_of,
+)
 from jobs.checking.options import Options
 from jobs.checking.outside import Ahead, ahead
 from shiq.catalog import Catalogs
@@ -19,7 +29,8 @@ from simplify import simplify
 
 SCHEMA_VERSION = 2
 
-#: What a bucket of `Reading.ledger` is called in print; those of leftovers are called by their kind.
+# : What a bucket of `Reading.ledger` is called in print; those of leftovers are called by their
+# kind.
 BUCKETS = {
     "axiom": "axioms",
     "assertion": "assertions",
@@ -30,8 +41,10 @@ BUCKETS = {
 
 @dataclass(frozen=True, slots=True)
 class Lint:
-    """``ledger``: triples by bucket, each in exactly one (for functional syntax: axioms); ``axioms``, ``assertions``: distinct
-    ones that came of them; ``blocking``: the kinds of ``leftovers`` that would keep a verdict from being `consistent`; ``asked``:
+    """``ledger``: triples by bucket, each in exactly one (for functional syntax: axioms);
+    ``axioms``, ``assertions``: distinct
+    ones that came of them; ``blocking``: the kinds of ``leftovers`` that would keep a verdict from
+    being `consistent`; ``asked``:
     those of ``leftovers`` that a check would ask HermiT about, if there is no ``obstacle``."""
 
     ledger: Mapping[str, int]
@@ -48,7 +61,11 @@ class Lint:
         """The leftovers that would keep a verdict from being `consistent`, whatever HermiT says."""
         is_settled = not self.obstacle and OUTSIDE not in self.fail_on
         settled = set(map(id, self.asked)) if is_settled else set()
-        return [x for x in self.leftovers if id(x) not in settled and blocks(x, self.allowed, self.fail_on)]
+        return [
+            x
+            for x in self.leftovers
+            if id(x) not in settled and blocks(x, self.allowed, self.fail_on)
+        ]
 
     @property
     def blocking(self) -> list[str]:
@@ -77,7 +94,19 @@ class Lint:
             "fail_on": list(self.fail_on),
             "known": known_counts(self.leftovers),
             "leftovers": [
-                {name: getattr(x, name) for name in ("kind", "message", "source", "line", "text", "hint", "count", "term")}
+                {
+                    name: getattr(x, name)
+                    for name in (
+                        "kind",
+                        "message",
+                        "source",
+                        "line",
+                        "text",
+                        "hint",
+                        "count",
+                        "term",
+                    )
+                }
                 | ({"items": x.items} if x.items else {})
                 | {name: owner for name in ("known", "lapsed") if (owner := getattr(x, name))}
                 for x in self.leftovers
@@ -97,24 +126,37 @@ def lint(
     vocabulary: Sequence[str] = (),
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Lint:
-    """Reads ``ontology`` (TBox, perhaps with assertions), then ``data`` by its vocabulary. ``classes``: also looks, for a few
+    """Reads ``ontology`` (TBox, perhaps with assertions), then ``data`` by its vocabulary.
+    ``classes``: also looks, for a few
     seconds, which classes can have no member.
 
     Raises: UsageError, InputError.
     """
-    options = Options(allow=frozenset(allow), fail_on=frozenset(fail_on), catalog=catalog, vocabulary=tuple(vocabulary))
+    options = Options(
+        allow=frozenset(allow),
+        fail_on=frozenset(fail_on),
+        catalog=catalog,
+        vocabulary=tuple(vocabulary),
+    )
     imported_from, tables = catalog_of(options), tables_of(options)
 
     def reading(source: str, done: int) -> None:
         if progress is not None:
             progress(f"reading {source}", done, 0)
 
-    read = read_ontology(list(ontology), progress=reading, catalog=imported_from, vocabulary=tables, doubt=True)
+    read = read_ontology(
+        list(ontology), progress=reading, catalog=imported_from, vocabulary=tables, doubt=True
+    )
     ledger, leftovers = Counter(read.ledger), [*read.leftovers, *empty_tbox(read)]
     assertions, of_data = len(read.abox), None
     if data:
         unnamed = replace(tables, named=()) if tables else None
-        own = {"ontologies": read.ontologies, "axioms": read.tbox.axioms, "catalog": imported_from, "vocabulary": unnamed}
+        own = {
+            "ontologies": read.ontologies,
+            "axioms": read.tbox.axioms,
+            "catalog": imported_from,
+            "vocabulary": unnamed,
+        }
         facts = read_assertions(list(data), read.tbox.signature, progress=reading, **own)  # type: ignore[arg-type]
         ledger += Counter(facts.ledger)
         leftovers += facts.leftovers
@@ -141,15 +183,25 @@ def lint(
 def lint_text(found: Lint) -> list[str]:
     """The ledger for people: a line for each bucket, the largest first, leftovers last."""
     width = len(f"{found.total:,}")
-    lines = [f"{found.total:>{width},} triples read: {found.axioms:,} axioms, {found.assertions:,} assertions"]
+    lines = [
+        f"{found.total:>{width},} triples read: {found.axioms:,} axioms, {found.assertions:,} assertions"
+    ]
     for bucket, triples in found.ledger.items():
         kind = bucket.removeprefix("leftover:")
-        rows = [x for x in found.leftovers if x.kind == kind or (kind == OUTSIDE and x.kind == OUT_OF_REACH)]
+        rows = [
+            x
+            for x in found.leftovers
+            if x.kind == kind or (kind == OUTSIDE and x.kind == OUT_OF_REACH)
+        ]
         number = {"axiom": found.axioms, "assertion": found.assertions}.get(bucket, triples)
         if rows and sum(x.count for x in rows) == triples:
             number = sum(x.number for x in rows)
         of_triples = f" ({triples:,} triples)" if triples != number else ""
-        what = f"{kind}{of_triples}: {KINDS[kind]}" if kind in KINDS else f"{BUCKETS.get(bucket, bucket)}{of_triples}"
+        what = (
+            f"{kind}{of_triples}: {KINDS[kind]}"
+            if kind in KINDS
+            else f"{BUCKETS.get(bucket, bucket)}{of_triples}"
+        )
         lines.append(f"{number:>{width},} {what}")
     return lines
 
@@ -160,5 +212,11 @@ def asked_text(found: Lint) -> list[str]:
         return []
     about = f"{sum(len(x.said) for x in found.asked):,} outside SHIQ(D)"
     if found.obstacle:
-        return ["", f"{about}: HermiT would have to be asked about the whole, and cannot be: {found.obstacle}"]
-    return ["", f"{about}: where the data reaches them a check asks HermiT about the whole (--outside undetermined does not)"]
+        return [
+            "",
+            f"{about}: HermiT would have to be asked about the whole, and cannot be: {found.obstacle}",
+        ]
+    return [
+        "",
+        f"{about}: where the data reaches them a check asks HermiT about the whole (--outside undetermined does not)",
+    ]

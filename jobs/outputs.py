@@ -1,6 +1,8 @@
-"""An output never replaces an input, another output, or a file of a store; and it can be written, which is seen before any work.
+"""An output never replaces an input, another output, or a file of a store; and it can be written,
+which is seen before any work.
 
-Two names are one place if they lead to the same file by device and inode, through links; addresses, if they have the same normal
+Two names are one place if they lead to the same file by device and inode, through links; addresses,
+if they have the same normal
 form. What is no file (``-``, a device, a pipe) replaces nothing.
 """
 
@@ -26,7 +28,8 @@ from shiq.sources import TABLE
 
 
 class OutputKind(Enum):
-    """What an option makes. ``ROWS``: a file that is written where it stands, and not replaced; ``OWN``: a folder in which
+    """What an option makes. ``ROWS``: a file that is written where it stands, and not replaced;
+    ``OWN``: a folder in which
     nothing else may lie, as a checkpoint or a table."""
 
     FILE = "a file"
@@ -43,7 +46,8 @@ _OWNED = (OutputKind.OWN, OutputKind.STORE)
 
 @dataclass(frozen=True)
 class InputPlace:
-    """What an ``option`` names to be read. ``leads_to``: of a catalog, whether it has a file; what else lies in it, if it is a
+    """What an ``option`` names to be read. ``leads_to``: of a catalog, whether it has a file; what
+    else lies in it, if it is a
     folder of this machine, is not read."""
 
     option: str
@@ -53,7 +57,8 @@ class InputPlace:
 
 @dataclass(frozen=True)
 class OutputPlace:
-    """What an ``option`` names to be written. ``derived``: the name follows from the one that was given: what is wrong with its
+    """What an ``option`` names to be written. ``derived``: the name follows from the one that was
+    given: what is wrong with its
     folder is seen there."""
 
     option: str
@@ -67,7 +72,8 @@ class OutputPlace:
 
 
 def keep_apart(inputs: Iterable[InputPlace], outputs: Iterable[OutputPlace]) -> None:
-    """Refuse outputs that would replace an input, another output or a file of a store, or that cannot be written.
+    """Refuse outputs that would replace an input, another output or a file of a store, or that
+    cannot be written.
 
     Raises: UsageError, which names both options.
     """
@@ -90,7 +96,9 @@ def kind_of_rows(name: str) -> OutputKind:
 
 
 def share_no_stdout(outputs: Iterable[tuple[str, str | None]]) -> None:
-    """Refuse two options, each with its output, that would both write to stdout. Raises: UsageError."""
+    """Refuse two options, each with its output, that would both write to stdout. Raises:
+    UsageError.
+    """
     there = [option for option, name in outputs if name == "-"]
     if len(there) > 1:
         raise UsageError(f"{there[-1]} and {there[0]} are both stdout", f"Give {there[-1]} a file.")
@@ -136,17 +144,22 @@ def _of_file_address(name: str) -> Path | None:
 
 
 def normal_address(name: str) -> str:
-    """The normal form of an address: one scheme for each kind of place, the host in small letters and without the usual port, the
+    """The normal form of an address: one scheme for each kind of place, the host in small letters
+    and without the usual port, the
     path without empty parts, ``.`` and ``..``, and with no character escaped."""
     scheme, _, rest = name.partition("://")
     kind = _KINDS.get(scheme.lower(), scheme.lower())
     host, _, path = rest.partition("/")
-    hosts = sorted(part.strip().removesuffix(_PORTS.get(kind, "\0")) for part in host.lower().split(","))
+    hosts = sorted(
+        part.strip().removesuffix(_PORTS.get(kind, "\0")) for part in host.lower().split(",")
+    )
     return f"{kind}://{','.join(hosts)}{posixpath.normpath('/' + unquote(path).lstrip('/'))}"
 
 
 def _identity(where: _Where) -> tuple[object, ...]:
-    """What two names of one place have in common: device and inode; of what is not there yet, those of its folder, and a name."""
+    """What two names of one place have in common: device and inode; of what is not there yet, those
+    of its folder, and a name.
+    """
     if isinstance(where, str):
         return (where,)
     with suppress(OSError):
@@ -164,9 +177,14 @@ def _resolved(path: Path) -> Path:
 
 
 def _around(path: Path) -> Iterator[Path]:
-    """``path`` and the folders that it lies in: those that its name has, since a file that is replaced is replaced there, and
+    """``path`` and the folders that it lies in: those that its name has, since a file that is
+    replaced is replaced there, and
     those that it leads to through links."""
-    named = Path(os.path.realpath(path.parent)) / path.name if path.name not in ("", "..") else _resolved(path)
+    named = (
+        Path(os.path.realpath(path.parent)) / path.name
+        if path.name not in ("", "..")
+        else _resolved(path)
+    )
     for real in dict.fromkeys((named, _resolved(path))):
         yield from (real, *real.parents)
 
@@ -197,26 +215,39 @@ def _refuse_input(target: OutputPlace, where: _Where, source: InputPlace, other:
 def _refuse_output(target: OutputPlace, where: _Where, earlier: OutputPlace, other: _Where) -> None:
     if _identity(where) == _identity(other):
         raise UsageError(
-            f"{target.option} and {earlier.option} are both {target.name}", f"Name another place for {target.option}."
+            f"{target.option} and {earlier.option} are both {target.name}",
+            f"Name another place for {target.option}.",
         )
-    for inner, place, outer, folder in ((target, where, earlier, other), (earlier, other, target, where)):
+    for inner, place, outer, folder in (
+        (target, where, earlier, other),
+        (earlier, other, target, where),
+    ):
         if outer.kind in _OWNED and _lies_in(place, folder):
-            raise UsageError(f"{inner.shown} lies in {outer.shown}, where nothing else may be", _elsewhere(inner))
+            raise UsageError(
+                f"{inner.shown} lies in {outer.shown}, where nothing else may be", _elsewhere(inner)
+            )
 
 
 def _refuse_store(target: OutputPlace, path: Path) -> None:
     starts = [path.parent, _resolved(path).parent] if target.kind is OutputKind.STORE else [path]
     for start in starts:
         if store := next(filter(is_store, _around(start)), None):
-            raise UsageError(f"{target.shown} lies in the store {store}, which it would damage", _elsewhere(target))
+            raise UsageError(
+                f"{target.shown} lies in the store {store}, which it would damage",
+                _elsewhere(target),
+            )
 
 
 def _refuse_unwritable(target: OutputPlace, path: Path) -> None:
     is_folder = target.kind in FOLDERS
     if path.exists() and path.is_dir() != is_folder:
-        raise UsageError(f"{target.shown} is {'a file' if is_folder else 'a folder'}", _elsewhere(target))
+        raise UsageError(
+            f"{target.shown} is {'a file' if is_folder else 'a folder'}", _elsewhere(target)
+        )
     if not target.derived:
-        for folder in [path] if path.is_dir() else dict.fromkeys((path.parent, _resolved(path).parent)):
+        for folder in (
+            [path] if path.is_dir() else dict.fromkeys((path.parent, _resolved(path).parent))
+        ):
             _refuse_folder(target, folder)
     try:
         if target.kind is OutputKind.ROWS and path.exists():
@@ -226,13 +257,18 @@ def _refuse_unwritable(target: OutputPlace, path: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise UsageError(f"{target.shown} cannot be written ({error.strerror})", _elsewhere(target)) from error
+        raise UsageError(
+            f"{target.shown} cannot be written ({error.strerror})", _elsewhere(target)
+        ) from error
 
 
 def _refuse_folder(target: OutputPlace, folder: Path) -> None:
     """Refuse a ``folder`` that is not there, or takes no files: tried with one that has no name."""
     if not folder.is_dir():
-        raise UsageError(f"{target.shown}: there is no folder {folder}", f"Make it first: mkdir -p {shlex.quote(str(folder))}")
+        raise UsageError(
+            f"{target.shown}: there is no folder {folder}",
+            f"Make it first: mkdir -p {shlex.quote(str(folder))}",
+        )
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass

@@ -1,4 +1,6 @@
-"""What every HTML page of shiq has in common: the frame, the looks, and escaping. One file, nothing fetched."""
+"""What every HTML page of shiq has in common: the frame, the looks, and escaping. One file, nothing
+fetched.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def escaped(text: object) -> str:
 
 def framed(title: str, body: str, *, style: str = "", script: str = "") -> str:
     """The whole page; ``title`` is text, ``body`` HTML. It may load nothing, whatever is in it."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+    )
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'

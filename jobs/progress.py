@@ -1,4 +1,6 @@
-"""Progress on stderr: one moving line on a terminal, plain lines elsewhere; never long without a sign of life."""
+"""Progress on stderr: one moving line on a terminal, plain lines elsewhere; never long without a
+sign of life.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +13,25 @@ from typing import TextIO
 QUIET = 5.0
 #: Seconds between redraws on a terminal.
 REDRAW = 0.1
-#: Seconds after which a stage that reports nothing is shown again with the time: in plain lines, and on a terminal.
+# : Seconds after which a stage that reports nothing is shown again with the time: in plain lines,
+# and on a terminal.
 SILENT = 8.0
 TICK = 1.0
 
 
 class ProgressLine:
-    """Shows (stage, done, total). ``level``: 0 quiet, 1 normal, 2 verbose (a line for every stage, at once).
+    """Shows (stage, done, total). ``level``: 0 quiet, 1 normal, 2 verbose (a line for every stage,
+    at once).
 
-    What is done of a stage only grows: where a stage begins anew, what it did before counts on. Where nothing is reported for
-    ``silent`` seconds (default: `TICK` on a terminal, else `SILENT`), the stage is shown again with the time.
+    What is done of a stage only grows: where a stage begins anew, what it did before counts on.
+    Where nothing is reported for
+    ``silent`` seconds (default: `TICK` on a terminal, else `SILENT`), the stage is shown again with
+    the time.
     """
 
-    def __init__(self, level: int = 1, stream: TextIO | None = None, silent: float | None = None) -> None:
+    def __init__(
+        self, level: int = 1, stream: TextIO | None = None, silent: float | None = None
+    ) -> None:
         self._level = level
         self._stream = stream or sys.stderr
         self._terminal = self._stream.isatty()
@@ -77,7 +85,11 @@ class ProgressLine:
         while not self._closed.wait(self._silent / 4):
             with self._lock:
                 now = time.monotonic()
-                if not self._closed.is_set() and not self._hidden and now - max(self._shown, self._started) >= self._silent:
+                if (
+                    not self._closed.is_set()
+                    and not self._hidden
+                    and now - max(self._shown, self._started) >= self._silent
+                ):
                     self._draw(now)
 
     def _draw(self, now: float) -> None:
@@ -86,7 +98,9 @@ class ProgressLine:
         done, total = before + done, before + total if total else 0
         stage = self._stage or "working"
         if self._terminal:
-            self._stream.write(f"\r\x1b[2K{self._bar(done, total)} {stage} {now - self._started:,.0f} s")
+            self._stream.write(
+                f"\r\x1b[2K{self._bar(done, total)} {stage} {now - self._started:,.0f} s"
+            )
         else:
             self._stream.write(f"{now - self._started:6.1f} s  {stage}{_amount(done, total)}\n")
         self._stream.flush()

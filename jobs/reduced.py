@@ -1,7 +1,9 @@
-"""The reduced ontology of a check: A_add with the simplified TBox, as a file for a reasoner of one's own (THEORY, "The
+"""The reduced ontology of a check: A_add with the simplified TBox, as a file for a reasoner of
+one's own (THEORY, "The
 procedure").
 
-It is what modules were decided with, so it is consistent if and only if A ∪ A⁺ is, where (T, A) is; elements that contradict by
+It is what modules were decided with, so it is consistent if and only if A ∪ A⁺ is, where (T, A) is;
+elements that contradict by
 themselves are instances of owl:Nothing. Every name that is not of the user's begins with `FRESH`.
 """
 
@@ -60,10 +62,16 @@ class FarAddSet(Protocol):
     tbox: ClausalTBox
 
     def reduced_sample(self) -> Sequence[owl.Assertion]:
-        """Assertions in which every property and datatype occurs that the reduced ontology's have."""
+        """Assertions in which every property and datatype occurs that the reduced ontology's
+        have.
+        """
 
-    def reduced_lines(self, write: Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]) -> Any:
-        """A DataFrame of the lines (line) that ``write`` makes of the reduced ontology's assertions."""
+    def reduced_lines(
+        self, write: Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]
+    ) -> Any:
+        """A DataFrame of the lines (line) that ``write`` makes of the reduced ontology's
+        assertions.
+        """
 
     def running(self) -> AbstractContextManager[None]:
         """The settings under which its jobs run."""
@@ -71,19 +79,25 @@ class FarAddSet(Protocol):
 
 @dataclass(frozen=True)
 class ReducedWriter:
-    """Writes axioms and assertions as lines of functional syntax, or else of N-Triples. ``puns``: IRIs of object properties that
+    """Writes axioms and assertions as lines of functional syntax, or else of N-Triples. ``puns``:
+    IRIs of object properties that
     are data properties too, which have another name then."""
 
     tbox: ClausalTBox
     puns: frozenset[str]
     is_functional: bool
 
-    def head(self, note: str, axioms: Sequence[owl.Axiom], terms: Iterable[tuple[str, str]]) -> Iterator[str]:
+    def head(
+        self, note: str, axioms: Sequence[owl.Axiom], terms: Iterable[tuple[str, str]]
+    ) -> Iterator[str]:
         """The lines before the assertions."""
         declared = sorted((kind, self._name(kind, iri)) for kind, iri in terms)
-        comment = owl.DataPropertyAssertion(owl.DataProperty(owl.RDFS + "comment"), IRI, owl.Literal(note))
+        comment = owl.DataPropertyAssertion(
+            owl.DataProperty(owl.RDFS + "comment"), IRI, owl.Literal(note)
+        )
         if self.is_functional:
-            # In front of it no comment may stand, for readers that are older than the recommendation.
+            # In front of it no comment may stand, for readers that are older than the
+            # recommendation.
             yield f"Ontology(<{IRI}> Annotation(<{owl.RDFS}comment> {literal_text(comment.literal)})"
             yield from (renamed_text(declaration_text(*term)) for term in declared)
         else:
@@ -93,10 +107,14 @@ class ReducedWriter:
             yield from self._texts(axiom, axiom_lines)
 
     def lines(self, assertions: Sequence[owl.Assertion], individuals: Sequence[str]) -> list[str]:
-        """The lines of ``assertions``, and of the declarations of ``individuals``. Blank nodes have names: OWL 2 DL says less of
+        """The lines of ``assertions``, and of the declarations of ``individuals``. Blank nodes have
+        names: OWL 2 DL says less of
         them."""
         declaration = declaration_text if self.is_functional else declaration_line
-        found = [renamed_text(declaration("NamedIndividual", named_individual(each))) for each in individuals]
+        found = [
+            renamed_text(declaration("NamedIndividual", named_individual(each)))
+            for each in individuals
+        ]
         refuted = ill_typed_refuted(self._theory, assertions)
         for assertion in map(self._unpunned, sendable((), refuted)[1]):
             found += self._texts(assertion, assertion_lines)
@@ -111,7 +129,11 @@ class ReducedWriter:
             return list(map(renamed_text, triples(value)))
         text = axiom_text(value)
         # Of a text with literals names alone are to change.
-        return [axiom_text(rewritten(value, _renamed_part))] if '"' in text and _OURS in text else [renamed_text(text)]
+        return (
+            [axiom_text(rewritten(value, _renamed_part))]
+            if '"' in text and _OURS in text
+            else [renamed_text(text)]
+        )
 
     def _unpunned(self, value: V) -> V:
         if not self.puns:
@@ -128,28 +150,37 @@ class ReducedWriter:
 
 
 def renamed_text(text: str) -> str:
-    """``text`` with our own names as a reduced ontology has them, but for what stands behind a quotation mark."""
+    """``text`` with our own names as a reduced ontology has them, but for what stands behind a
+    quotation mark.
+    """
     names, quote, rest = text.partition('"')
     return names.replace(f"<{_OURS}", f"<{FRESH}") + quote + rest
 
 
 def _renamed_part(part: object) -> object | None:
-    if isinstance(part, owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype) and part.iri.startswith(_OURS):
+    if isinstance(
+        part, owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype
+    ) and part.iri.startswith(_OURS):
         return type(part)(FRESH + part.iri.removeprefix(_OURS))
-    if isinstance(part, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion) and part.subject.startswith(_OURS):
+    if isinstance(
+        part, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion
+    ) and part.subject.startswith(_OURS):
         property = rewritten(part.property, _renamed_part)
         return type(part)(property, FRESH + part.subject.removeprefix(_OURS), part.literal)
     return None
 
 
-# --- the assertions of an engine of this process ----------------------------------------------------
+# --- the assertions of an engine of this process
+# ----------------------------------------------------
 
 
 def _assertions(add_set: AddSet) -> Iterator[Part]:
     for members in add_set.contradictory:
         yield [owl.ClassAssertion(owl.NOTHING, members[0]), *_same(members)], members
     for named in add_set.modules:
-        assertions = module_assertions(add_set.tbox, named.module, [members[0] for members in named.elements])
+        assertions = module_assertions(
+            add_set.tbox, named.module, [members[0] for members in named.elements]
+        )
         yield [*assertions, *chain(*map(_same, named.elements))], [*chain(*named.elements)]
 
 
@@ -163,7 +194,8 @@ def _sample(add_set: AddSet) -> Iterator[owl.Assertion]:
             yield from module_assertions(add_set.tbox, module, numbered_names(module, _OURS))
 
 
-# --- what the file is worth -------------------------------------------------------------------------
+# --- what the file is worth
+# -------------------------------------------------------------------------
 
 
 def gaps_of(result: Result) -> list[str]:
@@ -201,14 +233,18 @@ def _note(gaps: Sequence[str]) -> str:
     return "Reduced ontology of a check by shiq: as the base by itself is consistent, this is if and only if base and batch are."
 
 
-# --- files ------------------------------------------------------------------------------------------
+# --- files
+# ------------------------------------------------------------------------------------------
 
 
 def ending_of(name: str) -> str:
     """The ending that says how a reduced ontology is written. Raises: UsageError."""
     ending = Path(name).suffix
     if ending not in ENDINGS:
-        raise UsageError(f"{name}: a reduced ontology is written as {', '.join(ENDINGS)}", "Give it a name that ends so.")
+        raise UsageError(
+            f"{name}: a reduced ontology is written as {', '.join(ENDINGS)}",
+            "Give it a name that ends so.",
+        )
     return ending
 
 
@@ -220,14 +256,19 @@ def output_kind(name: str, engine: str) -> OutputKind:
 
 
 def refuse_place(name: str, engine: str) -> None:
-    """Refuse a name under which nothing can be written, or where a table is, which is not replaced. Raises: UsageError."""
+    """Refuse a name under which nothing can be written, or where a table is, which is not replaced.
+    Raises: UsageError.
+    """
     ending_of(name)
     if output_kind(name, engine) is OutputKind.OWN and Path(name).exists():
-        raise UsageError(f"{name} is there already, and is not replaced", "Name a folder that is not there yet.")
+        raise UsageError(
+            f"{name} is there already, and is not replaced", "Name a folder that is not there yet."
+        )
 
 
 def write_reduced(result: Result, target: Path) -> list[str]:
-    """Write the reduced ontology of ``result`` to ``target``, in the form that its name says; why it is not the whole question.
+    """Write the reduced ontology of ``result`` to ``target``, in the form that its name says; why
+    it is not the whole question.
 
     A file is replaced in one step. Raises: UsageError, OperationalError.
     """
@@ -241,7 +282,10 @@ def write_reduced(result: Result, target: Path) -> list[str]:
         if add_set is not None:
             sample = _sample(add_set) if far is None else far.reduced_sample()  # type: ignore[arg-type]
         terms = _terms(tbox, chain(axioms, sample))
-        roles, properties = ({iri for kind, iri in terms if kind == which} for which in ("ObjectProperty", "DataProperty"))
+        roles, properties = (
+            {iri for kind, iri in terms if kind == which}
+            for which in ("ObjectProperty", "DataProperty")
+        )
         writer = ReducedWriter(tbox, frozenset(roles & properties), ending == ".ofn")
         head = writer.head(_note(gaps), axioms, terms)
         try:
@@ -249,9 +293,13 @@ def write_reduced(result: Result, target: Path) -> list[str]:
                 _write_far(target, ending, head, far.reduced_lines(writer.lines))
             else:
                 parts_ = () if add_set is None else _assertions(add_set)  # type: ignore[arg-type]
-                _write_here(target, ending, chain(head, chain.from_iterable(starmap(writer.lines, parts_))))
+                _write_here(
+                    target, ending, chain(head, chain.from_iterable(starmap(writer.lines, parts_)))
+                )
         except ValueError as error:
-            raise UsageError(f"{target}: {error}", "Name a file that ends with .nt, which has escapes for it.") from error
+            raise UsageError(
+                f"{target}: {error}", "Name a file that ends with .nt, which has escapes for it."
+            ) from error
     return gaps
 
 
@@ -272,16 +320,24 @@ def _write_here(target: Path, ending: str, lines: Iterator[str]) -> None:
     import pyarrow as pa  # type: ignore[import-untyped]
 
     schema = pa.schema([(name, pa.string()) for name in ("s", "p", "o")])
-    batches = (pa.RecordBatch.from_arrays([*map(pa.array, zip(*rows))], schema=schema) for rows in _rows(lines))
+    batches = (
+        pa.RecordBatch.from_arrays([*map(pa.array, zip(*rows))], schema=schema)
+        for rows in _rows(lines)
+    )
     if ending == ".delta":
         from deltalake import write_deltalake
 
-        write_deltalake(str(target.absolute()), pa.RecordBatchReader.from_batches(schema, batches), mode="error")
+        write_deltalake(
+            str(target.absolute()), pa.RecordBatchReader.from_batches(schema, batches), mode="error"
+        )
         return
     from pyarrow.csv import CSVWriter  # type: ignore[import-untyped]
     from pyarrow.parquet import ParquetWriter  # type: ignore[import-untyped]
 
-    with replacing(target) as file, (CSVWriter if ending == ".csv" else ParquetWriter)(file, schema) as writer:
+    with (
+        replacing(target) as file,
+        (CSVWriter if ending == ".csv" else ParquetWriter)(file, schema) as writer,
+    ):
         for batch in batches:
             writer.write_batch(batch) if ending == ".parquet" else writer.write(batch)
 
@@ -301,7 +357,11 @@ def _write_far(target: Path, ending: str, head: Iterator[str], lines: Any) -> No
     from jobs.graphframes.add_set import triples_of
 
     place = str(target.absolute())
-    rows = triples_of(lines.sparkSession.createDataFrame([(line,) for line in head], "line string").unionByName(lines))
+    rows = triples_of(
+        lines.sparkSession.createDataFrame([(line,) for line in head], "line string").unionByName(
+            lines
+        )
+    )
     if ending == ".csv":
         rows.write.csv(place, header=True)
         return

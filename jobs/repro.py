@@ -1,7 +1,10 @@
-"""A module packed so that somebody else can decide it: the ontology as text, what was answered, and how to run it.
+"""A module packed so that somebody else can decide it: the ontology as text, what was answered, and
+how to run it.
 
-A reproducer is a zip of text files; nothing in it is ever run or unpickled. The ontology is the clauses and the module written
-back (`shiq.clause_axioms`), so it holds neither more of the data than the module, nor less of the TBox than was decided with.
+A reproducer is a zip of text files; nothing in it is ever run or unpickled. The ontology is the
+clauses and the module written
+back (`shiq.clause_axioms`), so it holds neither more of the data than the module, nor less of the
+TBox than was decided with.
 """
 
 from __future__ import annotations
@@ -55,7 +58,9 @@ Or with any OWL 2 DL reasoner:            unzip THIS.zip, and ask whether {file}
 
 @dataclass(frozen=True)
 class Reproducer:
-    """``text``: the ontology; ``answers``: by reasoner, a verdict and a reason; ``versions`` and ``options`` of the run."""
+    """``text``: the ontology; ``answers``: by reasoner, a verdict and a reason; ``versions`` and
+    ``options`` of the run.
+    """
 
     text: str
     answers: Mapping[str, tuple[str, str]]
@@ -69,11 +74,16 @@ class Reproducer:
 
 
 def reproducer(
-    tbox: ClausalTBox, module: Module, answers: Mapping[str, Answer], options: Mapping[str, Any] | None = None
+    tbox: ClausalTBox,
+    module: Module,
+    answers: Mapping[str, Answer],
+    options: Mapping[str, Any] | None = None,
 ) -> Reproducer:
     """What to pack of a module over ``tbox`` and of what was said of it."""
     names = numbered_names(module, _INDIVIDUAL)
-    text = ontology_text(clause_axioms(tbox), module_assertions(tbox, module, names)).replace(PREFIX, _RENAMED)
+    text = ontology_text(clause_axioms(tbox), module_assertions(tbox, module, names)).replace(
+        PREFIX, _RENAMED
+    )
     said = {name: (answer.verdict.value, answer.reason) for name, answer in answers.items()}
     return Reproducer(text, said, versions(), dict(options or {}))
 
@@ -85,7 +95,11 @@ def of_disagreement(found: Disagreement, options: Mapping[str, Any] | None = Non
 
 def versions() -> dict[str, str]:
     """The versions of what takes part in an answer."""
-    found = {"shiq": shiq.__version__, "python": platform.python_version(), "platform": platform.platform()}
+    found = {
+        "shiq": shiq.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
     for package in ("owlready2", "py4j", "numpy"):
         try:
             found[package] = version(package)
@@ -101,12 +115,17 @@ def write(packed: Reproducer, target: Path) -> Path:
     """Writes the zip in one step. Raises OperationalError where that cannot be."""
     document = {
         "schema_version": SCHEMA_VERSION,
-        "answers": {name: {"verdict": verdict, "reason": reason} for name, (verdict, reason) in packed.answers.items()},
+        "answers": {
+            name: {"verdict": verdict, "reason": reason}
+            for name, (verdict, reason) in packed.answers.items()
+        },
         "versions": dict(packed.versions),
         "options": dict(packed.options),
     }
     members = {
-        README: _HOW.format(version=packed.versions.get("shiq", "?"), file=ONTOLOGY, answers=ANSWERS),
+        README: _HOW.format(
+            version=packed.versions.get("shiq", "?"), file=ONTOLOGY, answers=ANSWERS
+        ),
         ONTOLOGY: packed.text,
         ANSWERS: json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n",
     }
@@ -114,7 +133,9 @@ def write(packed: Reproducer, target: Path) -> Path:
     with zipfile.ZipFile(packed_up, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in members.items():
             # Without the time of day, so that the same reproducer is the same file.
-            archive.writestr(zipfile.ZipInfo(name), text.encode("utf-8", "surrogatepass"), zipfile.ZIP_DEFLATED)
+            archive.writestr(
+                zipfile.ZipInfo(name), text.encode("utf-8", "surrogatepass"), zipfile.ZIP_DEFLATED
+            )
     write_whole(target, packed_up.getvalue())
     return target
 
@@ -126,20 +147,31 @@ def read(source: Path) -> Reproducer:
             text, document = (_member(archive, name, source) for name in (ONTOLOGY, ANSWERS))
         found = json.loads(document)
         if found["schema_version"] != SCHEMA_VERSION:
-            raise InputError(f"{source}: a reproducer of version {found['schema_version']}", "Use the shiq that wrote it.")
-        answers = {name: (str(said["verdict"]), str(said["reason"])) for name, said in found["answers"].items()}
+            raise InputError(
+                f"{source}: a reproducer of version {found['schema_version']}",
+                "Use the shiq that wrote it.",
+            )
+        answers = {
+            name: (str(said["verdict"]), str(said["reason"]))
+            for name, said in found["answers"].items()
+        }
         return Reproducer(text, answers, found["versions"], found["options"])
     except OSError as error:
         raise InputError(
-            f"{source}: cannot be read ({error.strerror or error})", "Name a file that `shiq repro` wrote."
+            f"{source}: cannot be read ({error.strerror or error})",
+            "Name a file that `shiq repro` wrote.",
         ) from error
     except (zipfile.BadZipFile, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(f"{source}: no reproducer ({error})", "Name a file that `shiq repro` wrote.") from error
+        raise InputError(
+            f"{source}: no reproducer ({error})", "Name a file that `shiq repro` wrote."
+        ) from error
 
 
 def _member(archive: zipfile.ZipFile, name: str, source: Path) -> str:
     if archive.getinfo(name).file_size > MOST_BYTES:
-        raise InputError(f"{source}: {name} is larger than {MOST_BYTES:,} bytes", "A reproducer is one module.")
+        raise InputError(
+            f"{source}: {name} is larger than {MOST_BYTES:,} bytes", "A reproducer is one module."
+        )
     with archive.open(name) as member:
         return member.read(MOST_BYTES + 1)[:MOST_BYTES].decode("utf-8", "surrogatepass")
 
@@ -147,17 +179,30 @@ def _member(archive: zipfile.ZipFile, name: str, source: Path) -> str:
 # --- deciding -------------------------------------------------------------------------------------
 
 
-def replay(packed: Reproducer, *, heap: str = "1g", timeout: float | None = None) -> dict[str, Answer]:
-    """What `own` and HermiT say of it now: `own` by the whole way from text to clauses, HermiT from scratch."""
+def replay(
+    packed: Reproducer, *, heap: str = "1g", timeout: float | None = None
+) -> dict[str, Answer]:
+    """What `own` and HermiT say of it now: `own` by the whole way from text to clauses, HermiT from
+    scratch.
+    """
     with tempfile.TemporaryDirectory(prefix="shiq-repro-") as folder:
         path = Path(folder) / ONTOLOGY
         path.write_text(packed.text, encoding="utf-8", errors="surrogatepass")
         reading = read_ontology([path])
-        result = certify(path, reasoner="own", engine="memory", criterion="none", max_conflicts=0, timeout=timeout)
+        result = certify(
+            path,
+            reasoner="own",
+            engine="memory",
+            criterion="none",
+            max_conflicts=0,
+            timeout=timeout,
+        )
     answers = {"own": Answer(result.verdict, result.reason)}
     hermit = HermitReasoner(heap)
     try:
-        answers["hermit"] = hermit.consistent(reading.tbox.axioms, list(reading.abox), timeout or 300.0)
+        answers["hermit"] = hermit.consistent(
+            reading.tbox.axioms, list(reading.abox), timeout or 300.0
+        )
     except OperationalError as error:
         answers["hermit"] = Answer(Verdict.UNDETERMINED, error.message)
     finally:
@@ -174,14 +219,21 @@ def module_of_batch(
     number: int = 0,
     individual: str = "",
 ) -> tuple[ClausalTBox, Module]:
-    """The module of a check by ``criterion``, by its number or by an ``individual`` in it. Raises UsageError where there is
+    """The module of a check by ``criterion``, by its number or by an ``individual`` in it. Raises
+    UsageError where there is
     none."""
     with Session(store) as session:
         batch = session.read(list(insertions), list(deletions))
-        add_set = session.knowledge_base("local").add_set(batch.insertions, batch.deletions, criterion)
-        contradictory = [element for element in add_set.contradictory if not individual or individual in element]
+        add_set = session.knowledge_base("local").add_set(
+            batch.insertions, batch.deletions, criterion
+        )
+        contradictory = [
+            element for element in add_set.contradictory if not individual or individual in element
+        ]
         if contradictory and (individual or not len(add_set.modules)):
-            files = " ".join(f"--insert {name}" for name in insertions) + "".join(f" --delete {name}" for name in deletions)
+            files = " ".join(f"--insert {name}" for name in insertions) + "".join(
+                f" --delete {name}" for name in deletions
+            )
             raise UsageError(
                 f"<{contradictory[0][0]}> contradicts the TBox before a reasoner is asked: it is in no module",
                 f"`shiq check --store {store} {files}` lists the facts and axioms of the conflict: report these.",
@@ -195,7 +247,13 @@ def _chosen(modules: Sequence[NamedModule], number: int, individual: str) -> Nam
         for module in modules:
             if any(individual in element for element in module.elements):
                 return module
-        raise UsageError(f"<{individual}> is in none of the {len(modules)} modules of this check", "Is it spelt as in the data?")
+        raise UsageError(
+            f"<{individual}> is in none of the {len(modules)} modules of this check",
+            "Is it spelt as in the data?",
+        )
     if not 0 <= number < len(modules):
-        raise UsageError(f"there is no module {number}: this check has {len(modules)}", "They are counted from 0.")
+        raise UsageError(
+            f"there is no module {number}: this check has {len(modules)}",
+            "They are counted from 0.",
+        )
     return modules[number]

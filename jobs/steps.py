@@ -1,4 +1,6 @@
-"""What to do about what stands in the way of a verdict: the steps that remove most first, each with a command to paste."""
+"""What to do about what stands in the way of a verdict: the steps that remove most first, each with
+a command to paste.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ _SPECIAL = re.compile(r"[.*\[\]^$\\|&]")
 
 @dataclass(frozen=True, slots=True)
 class LintStep:
-    """``removes``: how many of the leftovers that stand in the way; ``left``: how many are left after it and those before it."""
+    """``removes``: how many of the leftovers that stand in the way; ``left``: how many are left
+    after it and those before it.
+    """
 
     text: str
     command: str
@@ -51,8 +55,14 @@ class _Call:
         return shlex.join(["shiq", "lint", *self.ontology, *self.options])
 
 
-def steps(in_the_way: Sequence[Leftover], ontology: Sequence[str], data: Sequence[str], options: Sequence[str]) -> list[LintStep]:
-    """The steps after which nothing stands in the way; ``options`` are those that were given, ``data`` apart.
+def steps(
+    in_the_way: Sequence[Leftover],
+    ontology: Sequence[str],
+    data: Sequence[str],
+    options: Sequence[str],
+) -> list[LintStep]:
+    """The steps after which nothing stands in the way; ``options`` are those that were given,
+    ``data`` apart.
 
     Each command goes on from those before it, so that they are run in this order.
     """
@@ -96,15 +106,24 @@ def _sort_of(leftover: Leftover) -> tuple[int, str]:
 
 def _catalogs(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
     imports = list(dict.fromkeys(x.term for x in leftovers))
-    folders = {iri: folder for folder in dict.fromkeys(str(Path(f).parent) for f in call.ontology) for iri in _headers_in(folder)}
+    folders = {
+        iri: folder
+        for folder in dict.fromkeys(str(Path(f).parent) for f in call.ontology)
+        for iri in _headers_in(folder)
+    }
     beside = list(dict.fromkeys(folders[iri] for iri in imports if iri in folders))
     missing = [iri for iri in imports if iri not in folders]
     call.options += [part for folder in beside for part in ("--catalog", folder)]
     if not missing:
-        return f"add {count(len(beside), 'folder')} that {'has' if len(beside) == 1 else 'have'} what is imported", call.text()
+        return (
+            f"add {count(len(beside), 'folder')} that {'has' if len(beside) == 1 else 'have'} what is imported",
+            call.text(),
+        )
     # The names are for the user to fill in: nothing is fetched.
     names = {iri: (re.split(r"[#/:]", iri.rstrip("#/:"))[-1] or "imported") for iri in missing}
-    entries = ", ".join(f'"{iri}": "{name if "." in name else name + ".owl"}"' for iri, name in names.items())
+    entries = ", ".join(
+        f'"{iri}": "{name if "." in name else name + ".owl"}"' for iri, name in names.items()
+    )
     call.options += ["--catalog", _NEW_CATALOG]
     files = f"download {count(len(missing), 'imported ontology', 'imported ontologies')} to these names, and add a catalog"
     return files, f"echo {shlex.quote('{' + entries + '}')} > {_NEW_CATALOG}\n{call.text()}"
@@ -119,21 +138,38 @@ def _headers_in(folder: str) -> Iterator[str]:
     with suppress(OSError):
         for path in sorted(Path(folder).iterdir())[:_MOST_FILES]:
             with suppress(ShiqError, OSError):
-                if path.suffix.lower() in ONTOLOGY_EXTENSIONS and path.is_file() and path.stat().st_size <= _MOST_BYTES:
+                if (
+                    path.suffix.lower() in ONTOLOGY_EXTENSIONS
+                    and path.is_file()
+                    and path.stat().st_size <= _MOST_BYTES
+                ):
                     source = source_of(path)
-                    headers = read_headers(source).ontologies if isinstance(source, FileSource) else ()
-                    yield from (iri for header in headers for iri in (header.iri, header.version) if iri)
+                    headers = (
+                        read_headers(source).ontologies if isinstance(source, FileSource) else ()
+                    )
+                    yield from (
+                        iri for header in headers for iri in (header.iri, header.version) if iri
+                    )
 
 
 def _spelling(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
-    changes = dict.fromkeys((x.source, x.term, match[1]) for x in leftovers if (match := _NEAR.search(x.hint)))
-    lines = [shlex.join(["sed", "-i", _replacing(file, wrong, right), file]) for file, wrong, right in changes]
+    changes = dict.fromkeys(
+        (x.source, x.term, match[1]) for x in leftovers if (match := _NEAR.search(x.hint))
+    )
+    lines = [
+        shlex.join(["sed", "-i", _replacing(file, wrong, right), file])
+        for file, wrong, right in changes
+    ]
     terms = len({wrong for _, wrong, _ in changes})
-    return f"mend {count(terms, 'typing error')}, if that is what they are", "\n".join([*lines, call.text()])
+    return f"mend {count(terms, 'typing error')}, if that is what they are", "\n".join(
+        [*lines, call.text()]
+    )
 
 
 def _replacing(file: str, wrong: str, right: str) -> str:
-    """The command of sed that writes ``right`` for ``wrong``: whole IRIs where the file has these, else names behind a prefix."""
+    """The command of sed that writes ``right`` for ``wrong``: whole IRIs where the file has these,
+    else names behind a prefix.
+    """
     with suppress(OSError):
         whole = f"<{wrong}>".encode() in Path(file).read_bytes()
         one, other = _LOCAL.fullmatch(wrong), _LOCAL.fullmatch(right)
@@ -151,7 +187,10 @@ def _declarations(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tupl
     lines = [shlex.quote(f"<{iri}> <{RDF}type> <{OWL}{name}> .") for iri, name in terms.items()]
     call.ontology.append(_NEW_TERMS)
     what = count(len(terms), "term")
-    return f"declare {what}, if they are meant", f"printf '%s\\n' {' '.join(lines)} >> {_NEW_TERMS}\n{call.text()}"
+    return (
+        f"declare {what}, if they are meant",
+        f"printf '%s\\n' {' '.join(lines)} >> {_NEW_TERMS}\n{call.text()}",
+    )
 
 
 def _kind_of(leftover: Leftover) -> str:
@@ -167,7 +206,10 @@ def _agreement(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[s
         if call.options[at : at + 2] == ["--fail-on", kind]:
             del call.options[at : at + 2]
     call.options += ["--allow", kind]
-    return f"correct {count(_number(leftovers), kind)} (the first: {place}), or leave them out of account", call.text()
+    return (
+        f"correct {count(_number(leftovers), kind)} (the first: {place}), or leave them out of account",
+        call.text(),
+    )
 
 
 _MAKERS = (_catalogs, _spelling, _declarations, _agreement)

@@ -28,13 +28,17 @@ def read_tables(file: Path, shown_in: str) -> tuple[Mapping[str, Any], str]:
         if not isinstance(found, dict):
             raise ValueError("not a table of keys and values")
     except ValueError as error:
-        raise UsageError(f"{file}: {error}", f"Mend it: {shown_in} shows what it may say.") from error
+        raise UsageError(
+            f"{file}: {error}", f"Mend it: {shown_in} shows what it may say."
+        ) from error
     return found, hashlib.sha256(data).hexdigest()
 
 
 def _toml(file: Path, data: bytes) -> Any:
     if sys.version_info < (3, 11):
-        raise UsageError(f"{file}: TOML is read with Python 3.11 or newer", "Write the same as JSON (.json).")
+        raise UsageError(
+            f"{file}: TOML is read with Python 3.11 or newer", "Write the same as JSON (.json)."
+        )
     import tomllib
 
     return tomllib.loads(data.decode("utf-8"))
@@ -43,9 +47,15 @@ def _toml(file: Path, data: bytes) -> Any:
 def day_of(place: str, value: object) -> date:
     """The day that ``value`` says. Raises: UsageError."""
     try:
-        return value if type(value) is date else date.fromisoformat(str(value.date() if isinstance(value, datetime) else value))
+        return (
+            value
+            if type(value) is date
+            else date.fromisoformat(str(value.date() if isinstance(value, datetime) else value))
+        )
     except ValueError:
-        raise UsageError(f"{place}: expires is no day: {value!r}", "Write it as 2027-01-31.") from None
+        raise UsageError(
+            f"{place}: expires is no day: {value!r}", "Write it as 2027-01-31."
+        ) from None
 
 
 def only(place: str, names: Iterable[object], known: Collection[str]) -> None:
@@ -53,4 +63,7 @@ def only(place: str, names: Iterable[object], known: Collection[str]) -> None:
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(str(name), list(known), 1, 0)[0]
-            raise UsageError(f"{place}: {name!r} is not known", f"Did you mean {near!r}? Known: {', '.join(known)}.")
+            raise UsageError(
+                f"{place}: {name!r} is not known",
+                f"Did you mean {near!r}? Known: {', '.join(known)}.",
+            )

@@ -1,6 +1,7 @@
 """Incremental consistency checking of ontology-backed knowledge graphs, in full SHIQ(D).
 
-Names are loaded when they are first asked for, so that ``import shiq`` stays light: no JVM, no data frames, no Spark.
+Names are loaded when they are first asked for, so that ``import shiq`` stays light: no JVM, no data
+frames, no Spark.
 
 >>> import shiq
 >>> shiq.Verdict.CONSISTENT.value
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
     from shiq.abox import ABox
     from shiq.check import check_insertions, open_store
     from shiq.conflict import Conflict
-    from shiq.errors import InputError, OperationalError, ReasonerError, ShiqError, StoreError, UsageError
+    from shiq.errors import (
+        InputError,
+        OperationalError,
+        ReasonerError,
+        ShiqError,
+        StoreError,
+        UsageError,
+    )
     from shiq.model import TBox
     from shiq.rdf.changes import table_changes
     from shiq.result import Result
@@ -56,7 +64,14 @@ _HOMES = {
     "shiq.abox": ("ABox",),
     "shiq.check": ("check_insertions", "open_store"),
     "streams.enrichment": ("open_enricher",),
-    "shiq.errors": ("InputError", "OperationalError", "ReasonerError", "ShiqError", "StoreError", "UsageError"),
+    "shiq.errors": (
+        "InputError",
+        "OperationalError",
+        "ReasonerError",
+        "ShiqError",
+        "StoreError",
+        "UsageError",
+    ),
     "shiq.model": ("TBox",),
     "shiq.rdf.changes": ("table_changes",),
     "shiq.conflict": ("Conflict",),

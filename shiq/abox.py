@@ -1,7 +1,9 @@
 """An ABox as dictionary-encoded columns.
 
-Individuals, class names, property names and literals are interned once; assertions are parallel integer arrays. That is the
-form which parsing fills without an object per assertion, and which numpy reads without a copy. The rare kinds (complex class
+Individuals, class names, property names and literals are interned once; assertions are parallel
+integer arrays. That is the
+form which parsing fills without an object per assertion, and which numpy reads without a copy. The
+rare kinds (complex class
 assertions, negative assertions) are lists of model values.
 
 >>> builder = ABoxBuilder()
@@ -60,7 +62,9 @@ def _column() -> array[int]:
 
 
 class Pairs(Sequence[tuple[int, int]]):
-    """Pairs of ids as two parallel columns: an AllDifferent of 2,000 individuals is two million of them."""
+    """Pairs of ids as two parallel columns: an AllDifferent of 2,000 individuals is two million of
+    them.
+    """
 
     __slots__ = ("first", "second")
 
@@ -154,7 +158,9 @@ class ABoxBuilder:
                 self.add_class(individual, iri)
             case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
                 self.add_role(subject, iri, object)
-            case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(owl.ObjectProperty(iri)), subject, object):
+            case owl.ObjectPropertyAssertion(
+                owl.ObjectInverseOf(owl.ObjectProperty(iri)), subject, object
+            ):
                 self.add_role(object, iri, subject)
             case owl.DataPropertyAssertion(owl.DataProperty(iri), subject, literal):
                 self.add_data(subject, iri, literal)
@@ -170,12 +176,20 @@ class ABoxBuilder:
                 self.complex.append(assertion)
 
     def build(self) -> ABox:
-        """The columns as an `ABox`, each assertion once (identical copies are dropped, order kept)."""
+        """The columns as an `ABox`, each assertion once (identical copies are dropped, order
+        kept).
+        """
         classes = dict.fromkeys(zip(self.class_subject, self.class_name))
         roles = dict.fromkeys(zip(self.role_subject, self.role_name, self.role_object))
         data = dict.fromkeys(zip(self.data_subject, self.data_name, self.data_literal))
-        families: tuple[tuple[Iterable[tuple[int, ...]], int], ...] = ((classes, 2), (roles, 3), (data, 3))
-        columns = [array("q", (row[i] for row in rows)) for rows, width in families for i in range(width)]
+        families: tuple[tuple[Iterable[tuple[int, ...]], int], ...] = (
+            (classes, 2),
+            (roles, 3),
+            (data, 3),
+        )
+        columns = [
+            array("q", (row[i] for row in rows)) for rows, width in families for i in range(width)
+        ]
         return ABox(
             individuals=self.individuals.values,
             classes=self.classes.values,
@@ -191,10 +205,13 @@ class ABoxBuilder:
 
 @dataclass(frozen=True, eq=False)
 class ABox:
-    """A finite set of assertions. Row i of each column family is one assertion; ids index the value lists.
+    """A finite set of assertions. Row i of each column family is one assertion; ids index the value
+    lists.
 
-    ``class_*``: named class assertions; ``role_*``: object property assertions on named properties; ``data_*``: data property
-    assertions; ``same``/``different``: pairs of individual ids; ``complex``: complex class assertions and negative property
+    ``class_*``: named class assertions; ``role_*``: object property assertions on named properties;
+    ``data_*``: data property
+    assertions; ``same``/``different``: pairs of individual ids; ``complex``: complex class
+    assertions and negative property
     assertions, as model values. Never mutated.
     """
 
@@ -216,18 +233,31 @@ class ABox:
     complex: tuple[owl.Assertion, ...] = ()
 
     def __len__(self) -> int:
-        families = (self.class_subject, self.role_subject, self.data_subject, self.same, self.different, self.complex)
+        families = (
+            self.class_subject,
+            self.role_subject,
+            self.data_subject,
+            self.same,
+            self.different,
+            self.complex,
+        )
         return sum(map(len, families))
 
     def __iter__(self) -> Iterator[owl.Assertion]:
-        """Every assertion as a model value: class, role, data, same, different, complex, each in order."""
+        """Every assertion as a model value: class, role, data, same, different, complex, each in
+        order.
+        """
         names, classes = self.individuals, self.classes
         for s, c in zip(self.class_subject, self.class_name):
             yield owl.ClassAssertion(owl.Class(classes[c]), names[s])
         for s, p, o in zip(self.role_subject, self.role_name, self.role_object):
-            yield owl.ObjectPropertyAssertion(owl.ObjectProperty(self.object_properties[p]), names[s], names[o])
+            yield owl.ObjectPropertyAssertion(
+                owl.ObjectProperty(self.object_properties[p]), names[s], names[o]
+            )
         for s, p, v in zip(self.data_subject, self.data_name, self.data_literal):
-            yield owl.DataPropertyAssertion(owl.DataProperty(self.data_properties[p]), names[s], self.literals[v])
+            yield owl.DataPropertyAssertion(
+                owl.DataProperty(self.data_properties[p]), names[s], self.literals[v]
+            )
         for a, b in self.same:
             yield owl.SameIndividual(names[a], names[b])
         for a, b in self.different:
@@ -254,9 +284,13 @@ def individuals_of(assertion: owl.Assertion) -> tuple[str, ...]:
     match assertion:
         case owl.ClassAssertion(_, individual):
             return (individual,)
-        case owl.ObjectPropertyAssertion(_, subject, object) | owl.NegativeObjectPropertyAssertion(_, subject, object):
+        case owl.ObjectPropertyAssertion(_, subject, object) | owl.NegativeObjectPropertyAssertion(
+            _, subject, object
+        ):
             return (subject, object)
-        case owl.DataPropertyAssertion(_, subject, _) | owl.NegativeDataPropertyAssertion(_, subject, _):
+        case owl.DataPropertyAssertion(_, subject, _) | owl.NegativeDataPropertyAssertion(
+            _, subject, _
+        ):
             return (subject,)
         case owl.SameIndividual(first, second) | owl.DifferentIndividuals(first, second):
             return (first, second)

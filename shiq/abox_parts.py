@@ -13,7 +13,12 @@ from shiq.columns.arrays import Ints
 from shiq.model import Assertion
 
 _Mask: TypeAlias = Any  # numpy array of bool
-_VALUES: Final = {"name": "", "subject": "individuals", "object": "individuals", "literal": "literals"}
+_VALUES: Final = {
+    "name": "",
+    "subject": "individuals",
+    "object": "individuals",
+    "literal": "literals",
+}
 #: The kinds of assertions that have columns, and what they are about.
 FAMILIES: Final = {"class": "classes", "role": "object_properties", "data": "data_properties"}
 
@@ -39,9 +44,13 @@ def rows_on(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
 
 
 def chosen(abox: ABox, masks: Sequence[_Mask], rare: Mapping[str, Any] | None = None) -> ABox:
-    """The assertions that ``masks`` choose, one for each family; ``rare``: the other ones, as they are by default."""
+    """The assertions that ``masks`` choose, one for each family; ``rare``: the other ones, as they
+    are by default.
+    """
     columns: dict[str, Any] = {
-        name: int_array(_column(abox, name)[mask]) for mask, family in zip(masks, COLUMNS) for name in family
+        name: int_array(_column(abox, name)[mask])
+        for mask, family in zip(masks, COLUMNS)
+        for name in family
     }
     return replace(abox, **columns, **(rare or {}))
 
@@ -58,12 +67,19 @@ def without(abox: ABox, gone: Collection[Assertion]) -> ABox:
                 ids[values][wanted[value]] = i
     masks = []
     for family in COLUMNS:
-        places = [ids[_VALUES[name.split("_")[1]] or FAMILIES[name.split("_")[0]]] for name in family]
-        rows = {tuple(place[i] for place, i in zip(places, row)) for row in zip(*(getattr(less, name) for name in family))}
+        places = [
+            ids[_VALUES[name.split("_")[1]] or FAMILIES[name.split("_")[0]]] for name in family
+        ]
+        rows = {
+            tuple(place[i] for place, i in zip(places, row))
+            for row in zip(*(getattr(less, name) for name in family))
+        }
         columns = [_column(abox, name) for name in family]
         keep = np.ones(len(columns[0]), np.bool_)
         near = np.flatnonzero(np.isin(columns[0], [row[0] for row in rows]))
-        keep[near] = [row not in rows for row in zip(*(column[near].tolist() for column in columns))]
+        keep[near] = [
+            row not in rows for row in zip(*(column[near].tolist() for column in columns))
+        ]
         masks.append(keep)
     pairs = ids["individuals"]
     same = {(pairs[a], pairs[b]) for a, b in less.same}

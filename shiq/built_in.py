@@ -1,6 +1,7 @@
 """Axioms about owl:top…Property and owl:bottom…Property, said without them where that is exact.
 
-The universal role is outside SHIQ(D), but much that is said of it is trivial, and the empty role can always be done without:
+The universal role is outside SHIQ(D), but much that is said of it is trivial, and the empty role
+can always be done without:
 r ⊑ ⊥ is ⊤ ⊑ ∀r.⊥. What cannot be rewritten keeps the property, so that it can be named and refused.
 
 >>> bottom = owl.ObjectProperty(owl.OWL + "bottomObjectProperty")
@@ -25,7 +26,9 @@ _CONTRADICTION = owl.SubClassOf(owl.THING, owl.NOTHING)
 def uses_built_in(value: object) -> bool:
     """Whether a top or bottom property occurs in ``value``."""
     return any(
-        isinstance(part, owl.ObjectProperty | owl.DataProperty) and (_is_top(part) or _is_bottom(part)) for part in parts(value)
+        isinstance(part, owl.ObjectProperty | owl.DataProperty)
+        and (_is_top(part) or _is_bottom(part))
+        for part in parts(value)
     )
 
 
@@ -37,7 +40,8 @@ def never(property: owl.ObjectPropertyExpression | owl.DataProperty) -> owl.Axio
 
 
 def without_built_in(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
-    """Axioms that together say what ``axiom`` says, without top and bottom properties where that is exact and easy; none for a
+    """Axioms that together say what ``axiom`` says, without top and bottom properties where that is
+    exact and easy; none for a
     tautology. An axiom without such properties is returned as it is."""
     return _about_properties(_in_expressions(axiom)) if uses_built_in(axiom) else (axiom,)
 
@@ -50,23 +54,25 @@ def assertion_without_built_in(assertion: owl.Assertion) -> tuple[owl.Assertion,
         case owl.ClassAssertion(expression, individual):
             plain = expression_without_built_in(expression)
             return () if plain == owl.THING else (owl.ClassAssertion(plain, individual),)
-        case owl.ObjectPropertyAssertion(property, subject, _) | owl.DataPropertyAssertion(property, subject, _) if _is_bottom(
-            property
-        ):
+        case owl.ObjectPropertyAssertion(property, subject, _) | owl.DataPropertyAssertion(
+            property, subject, _
+        ) if _is_bottom(property):
             return (owl.ClassAssertion(owl.NOTHING, subject),)
         case owl.ObjectPropertyAssertion(property, _, _) if _is_top(property):
             return ()
         case owl.NegativeObjectPropertyAssertion(property, subject, _) if _is_top(property):
             return (owl.ClassAssertion(owl.NOTHING, subject),)
-        case owl.NegativeObjectPropertyAssertion(property, _, _) | owl.NegativeDataPropertyAssertion(property, _, _) if (
-            _is_bottom(property)
-        ):
+        case owl.NegativeObjectPropertyAssertion(
+            property, _, _
+        ) | owl.NegativeDataPropertyAssertion(property, _, _) if _is_bottom(property):
             return ()
     return (assertion,)
 
 
 def expression_without_built_in(expression: owl.ClassExpression) -> owl.ClassExpression:
-    """``expression`` with restrictions on top and bottom properties replaced by ⊤ or ⊥ where they are equivalent to it."""
+    """``expression`` with restrictions on top and bottom properties replaced by ⊤ or ⊥ where they
+    are equivalent to it.
+    """
     match expression:
         case owl.ObjectIntersectionOf(operands):
             return owl.ObjectIntersectionOf(tuple(map(expression_without_built_in, operands)))
@@ -89,20 +95,42 @@ def expression_without_built_in(expression: owl.ClassExpression) -> owl.ClassExp
             filler = expression_without_built_in(filler)
             return _bounded(type(expression), n, property, filler)
         case owl.ObjectHasValue(property, _) | owl.ObjectHasSelf(property):
-            return owl.NOTHING if _is_bottom(property) else owl.THING if _is_top(property) else expression
-        case owl.DataSomeValuesFrom(data_property, _) | owl.DataHasValue(data_property, _) if _is_bottom(data_property):
+            return (
+                owl.NOTHING
+                if _is_bottom(property)
+                else owl.THING
+                if _is_top(property)
+                else expression
+            )
+        case owl.DataSomeValuesFrom(data_property, _) | owl.DataHasValue(data_property, _) if (
+            _is_bottom(data_property)
+        ):
             return owl.NOTHING
         case owl.DataAllValuesFrom(data_property, _) if _is_bottom(data_property):
             return owl.THING
-        case owl.DataSomeValuesFrom(data_property, range) | owl.DataAllValuesFrom(data_property, range) if _is_top(data_property):
+        case owl.DataSomeValuesFrom(data_property, range) | owl.DataAllValuesFrom(
+            data_property, range
+        ) if _is_top(data_property):
             return owl.THING if range == owl.TOP_DATATYPE else expression
         case owl.DataMinCardinality(n, data_property, range):
             # There are infinitely many data values.
             everything = _is_top(data_property) and range == owl.TOP_DATATYPE
-            return owl.THING if n == 0 or everything else owl.NOTHING if _is_bottom(data_property) else expression
+            return (
+                owl.THING
+                if n == 0 or everything
+                else owl.NOTHING
+                if _is_bottom(data_property)
+                else expression
+            )
         case owl.DataMaxCardinality(_, data_property, range):
             everything = _is_top(data_property) and range == owl.TOP_DATATYPE
-            return owl.THING if _is_bottom(data_property) else owl.NOTHING if everything else expression
+            return (
+                owl.THING
+                if _is_bottom(data_property)
+                else owl.NOTHING
+                if everything
+                else expression
+            )
         case owl.DataExactCardinality(n, data_property, range):
             everything = _is_top(data_property) and range == owl.TOP_DATATYPE
             if _is_bottom(data_property):
@@ -116,25 +144,33 @@ def _is_top(property: owl.ObjectPropertyExpression | owl.DataProperty) -> bool:
 
 
 def _is_bottom(property: owl.ObjectPropertyExpression | owl.DataProperty) -> bool:
-    return (property.property if isinstance(property, owl.ObjectInverseOf) else property).iri in BOTTOM
+    return (
+        property.property if isinstance(property, owl.ObjectInverseOf) else property
+    ).iri in BOTTOM
 
 
 def _negated(expression: owl.ClassExpression | None) -> owl.ClassExpression | None:
     """⊥ for ⊤ and ⊤ for ⊥."""
-    return owl.NOTHING if expression == owl.THING else owl.THING if expression == owl.NOTHING else None
+    return (
+        owl.NOTHING if expression == owl.THING else owl.THING if expression == owl.NOTHING else None
+    )
 
 
 T = TypeVar("T")
 
 
-def _some(property: owl.ObjectPropertyExpression, filler: owl.ClassExpression | None, otherwise: T) -> owl.Class | T:
+def _some(
+    property: owl.ObjectPropertyExpression, filler: owl.ClassExpression | None, otherwise: T
+) -> owl.Class | T:
     """∃property.filler as ⊤ or ⊥, or ``otherwise``. ∃U.⊤ is ⊤, since no domain is empty."""
     if _is_bottom(property) or filler == owl.NOTHING:
         return owl.NOTHING
     return owl.THING if _is_top(property) and filler == owl.THING else otherwise
 
 
-def _bounded(kind: Any, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> owl.ClassExpression:
+def _bounded(
+    kind: Any, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
+) -> owl.ClassExpression:
     """≥n, ≤n or =n as ⊤ or ⊥, or as it is."""
     bounded: owl.ClassExpression = kind(n, property, filler)
     none = _is_bottom(property) or filler == owl.NOTHING
@@ -186,7 +222,13 @@ def _about_properties(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
             | owl.ObjectPropertyRange(property, filler)
             | owl.DataPropertyDomain(property, filler)
         ):
-            return () if _is_bottom(property) else (owl.SubClassOf(owl.THING, filler),) if _is_top(property) else (axiom,)
+            return (
+                ()
+                if _is_bottom(property)
+                else (owl.SubClassOf(owl.THING, filler),)
+                if _is_top(property)
+                else (axiom,)
+            )
         case owl.DataPropertyRange(property, range):
             return () if _is_bottom(property) or range == owl.TOP_DATATYPE else (axiom,)
         case owl.FunctionalObjectProperty(property) | owl.InverseFunctionalObjectProperty(property):
@@ -204,8 +246,12 @@ def _about_properties(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
     return (axiom,)
 
 
-def _keyed(axiom: owl.HasKey, roles: tuple[Any, ...], properties: tuple[Any, ...]) -> tuple[owl.Axiom, ...]:
-    """A key: all share the values of a top property, themselves among them, and none those of a bottom property."""
+def _keyed(
+    axiom: owl.HasKey, roles: tuple[Any, ...], properties: tuple[Any, ...]
+) -> tuple[owl.Axiom, ...]:
+    """A key: all share the values of a top property, themselves among them, and none those of a
+    bottom property.
+    """
     if any(map(_is_bottom, (*roles, *properties))):
         return ()
     telling = (tuple(p for p in some if not _is_top(p)) for some in (roles, properties))

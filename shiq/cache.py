@@ -24,13 +24,16 @@ class _None:
 
 _NONE = _None()
 
-#: What goes first: the oldest entry, the one not asked for the longest, or the one asked for the least (of these, the one not
+# : What goes first: the oldest entry, the one not asked for the longest, or the one asked for the
+# least (of these, the one not
 #: asked for the longest); lifo: the newest, mru: the one asked for last.
 Policy: TypeAlias = Literal["fifo", "lru", "lfu", "lifo", "mru"]
 
 
 class Cache(Generic[K, V]):
-    """Up to ``capacity`` values by key. ``hits`` and ``misses`` count what `get` was asked, ``evictions`` what was dropped."""
+    """Up to ``capacity`` values by key. ``hits`` and ``misses`` count what `get` was asked,
+    ``evictions`` what was dropped.
+    """
 
     def __init__(self, capacity: int, policy: Policy = "fifo") -> None:
         self.capacity, self.policy = capacity, policy

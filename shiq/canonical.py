@@ -1,11 +1,16 @@
-"""A canonical order of the nodes of a graph: isomorphic graphs become equal when their nodes are renumbered by it.
+"""A canonical order of the nodes of a graph: isomorphic graphs become equal when their nodes are
+renumbered by it.
 
-A graph has nodes 0 … n-1, each with a colour, and arcs (label, from, to); to -1: the label is said of one node. Colours and
-labels are compared and sorted, so that each has to be of one kind. A node that is to be kept has a colour of its own, such as its
+A graph has nodes 0 … n-1, each with a colour, and arcs (label, from, to); to -1: the label is said
+of one node. Colours and
+labels are compared and sorted, so that each has to be of one kind. A node that is to be kept has a
+colour of its own, such as its
 name.
 
-Colour refinement tells most nodes apart. What is left open falls into components that do not depend on each other, as all nodes
-of one colour are tied to other ones in the same way; each is ordered by itself, and the components by what they are then. Only in
+Colour refinement tells most nodes apart. What is left open falls into components that do not depend
+on each other, as all nodes
+of one colour are tied to other ones in the same way; each is ordered by itself, and the components
+by what they are then. Only in
 one that stays whole a node is set apart by trial.
 
 >>> square, other = [("r", 0, 1), ("r", 1, 2), ("r", 2, 3), ("r", 3, 0)], [("r", 2, 0), ("r", 0, 3), ("r", 3, 1), ("r", 1, 2)]
@@ -26,8 +31,10 @@ Arc: TypeAlias = tuple[Any, int, int]
 #: Colours in the order of the nodes, and the sorted arcs.
 Form: TypeAlias = tuple[tuple[Hashable, ...], tuple[Arc, ...]]
 
-#: Trials end after so many nodes, those of each trial counted again. What is open then is ordered by the first trial, so that
-#: equal forms still mean isomorphic graphs, but two isomorphic ones (strongly regular or the like) may differ in form.
+# : Trials end after so many nodes, those of each trial counted again. What is open then is ordered
+# by the first trial, so that
+# : equal forms still mean isomorphic graphs, but two isomorphic ones (strongly regular or the like)
+# may differ in form.
 MOST_TRIED = 10_000
 
 
@@ -62,12 +69,15 @@ def canonical_order(colours: Sequence[Any], arcs: Sequence[Arc]) -> list[int]:
 
 
 class _Graph:
-    """A graph whose colours are numbers: how many nodes have a lesser one. A part that is split off gets the next number."""
+    """A graph whose colours are numbers: how many nodes have a lesser one. A part that is split off
+    gets the next number.
+    """
 
     def __init__(self, size: int, arcs: Sequence[Arc]) -> None:
         self.left = MOST_TRIED
         kinds = {label: i for i, label in enumerate(sorted({label for label, _, _ in arcs}))}
-        # Label, direction and the colour at the other end make up one number; that of no node is -1.
+        # Label, direction and the colour at the other end make up one number; that of no node is
+        # -1.
         width = size + 1
         self.around: list[list[tuple[int, int]]] = [[] for _ in range(size)]
         for label, a, b in arcs:
@@ -77,7 +87,8 @@ class _Graph:
                 self.around[b].append((kind + width, a))
 
     def refine(self, colour: list[int], nodes: Iterable[int], touched: Iterable[int]) -> None:
-        """Splits the colours of ``nodes`` until nodes of one colour are tied to as many of each other; ``touched``: the nodes
+        """Splits the colours of ``nodes`` until nodes of one colour are tied to as many of each
+        other; ``touched``: the nodes
         near which something has changed."""
         inside = set(nodes)
         cells = _cells(inside, colour)
@@ -88,7 +99,9 @@ class _Graph:
                 if len(cells[number]) > 1:
                     parts: dict[tuple[int, ...], list[int]] = {}
                     for node in cells[number]:
-                        near = tuple(sorted([kind + colour[other] for kind, other in self.around[node]]))
+                        near = tuple(
+                            sorted([kind + colour[other] for kind, other in self.around[node]])
+                        )
                         parts.setdefault(near, []).append(node)
                     if len(parts) > 1:
                         found.append((number, [parts[near] for near in sorted(parts)]))
@@ -102,15 +115,21 @@ class _Graph:
                         for node in part:
                             colour[node] = at
                     at += len(part)
-            touched = {other for node in changed for _, other in self.around[node] if other in inside}
+            touched = {
+                other for node in changed for _, other in self.around[node] if other in inside
+            }
         colour.pop()
 
     def ordered(self, nodes: list[int], colour: list[int]) -> list[int]:
-        """``nodes`` by ``colour``, which is as fine as it gets, and those of one colour in canonical order."""
+        """``nodes`` by ``colour``, which is as fine as it gets, and those of one colour in
+        canonical order.
+        """
         cells = _cells(nodes, colour)
         if len(cells) == len(nodes):
             return sorted(nodes, key=colour.__getitem__)
-        parts = self._components([node for cell in cells.values() if len(cell) > 1 for node in cell], cells, colour)
+        parts = self._components(
+            [node for cell in cells.values() if len(cell) > 1 for node in cell], cells, colour
+        )
         if len(parts) == 1 and len(parts[0]) == len(nodes):
             return self._by_trial(nodes, cells, colour)
         found: list[tuple[list[int], list[Arc], int, list[int]]] = []
@@ -119,10 +138,15 @@ class _Graph:
             last = max(node for node in part if colour[node] == colour[order[0]])
             found.append(([colour[node] for node in order], self._inner(order), -last, order))
         alone = [cell[0] for cell in cells.values() if len(cell) == 1]
-        return sorted(alone + [node for *_, order in sorted(found) for node in order], key=colour.__getitem__)
+        return sorted(
+            alone + [node for *_, order in sorted(found) for node in order], key=colour.__getitem__
+        )
 
-    def _by_trial(self, nodes: list[int], cells: dict[int, list[int]], colour: list[int]) -> list[int]:
-        """The least that comes of setting apart one node of the first colour; of nodes that an automorphism exchanges, one is
+    def _by_trial(
+        self, nodes: list[int], cells: dict[int, list[int]], colour: list[int]
+    ) -> list[int]:
+        """The least that comes of setting apart one node of the first colour; of nodes that an
+        automorphism exchanges, one is
         tried."""
         number = min(cells)
         found: dict[tuple[Arc, ...], list[int]] = {}
@@ -147,10 +171,19 @@ class _Graph:
     def _inner(self, order: Sequence[int]) -> list[Arc]:
         """The arcs among nodes, by their places in ``order``."""
         place = {node: i for i, node in enumerate(order)}
-        return sorted((kind, i, place[b]) for i, a in enumerate(order) for kind, b in self.around[a] if b in place)
+        return sorted(
+            (kind, i, place[b])
+            for i, a in enumerate(order)
+            for kind, b in self.around[a]
+            if b in place
+        )
 
-    def _components(self, nodes: list[int], cells: dict[int, list[int]], colour: list[int]) -> list[list[int]]:
-        """``nodes`` by what ties them together: an arc, unless its label ties all nodes of the one colour to all of the other."""
+    def _components(
+        self, nodes: list[int], cells: dict[int, list[int]], colour: list[int]
+    ) -> list[list[int]]:
+        """``nodes`` by what ties them together: an arc, unless its label ties all nodes of the one
+        colour to all of the other.
+        """
         inside = set(nodes)
         ties = [(kind, a, b) for a in nodes for kind, b in self.around[a] if b in inside and a != b]
         count = Counter((kind, colour[a], colour[b]) for kind, a, b in set(ties))

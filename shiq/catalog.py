@@ -1,8 +1,12 @@
-"""Catalogs: which file stands for an IRI that is imported, or that a JSON-LD document takes its context from.
+"""Catalogs: which file stands for an IRI that is imported, or that a JSON-LD document takes its
+context from.
 
-Nothing is ever fetched. A catalog is a folder, below which each ontology is known by its header (`shiq.ontology_folder`), or a
-file, which goes before folders: XML, as Protégé and ROBOT write it (``catalog-v001.xml``, OASIS XML Catalogs), or JSON:
-``{"http://example.org/onto": "onto.owl"}``, or ``{"file": "onto.owl", "sha256": "…"}`` in the place of a name. Its files are in
+Nothing is ever fetched. A catalog is a folder, below which each ontology is known by its header
+(`shiq.ontology_folder`), or a
+file, which goes before folders: XML, as Protégé and ROBOT write it (``catalog-v001.xml``, OASIS XML
+Catalogs), or JSON:
+``{"http://example.org/onto": "onto.owl"}``, or ``{"file": "onto.owl", "sha256": "…"}`` in the place
+of a name. Its files are in
 the catalog's folder or below, wherever links lead.
 """
 
@@ -31,7 +35,9 @@ from shiq.remote.place import is_address
 _NAMESPACE = "urn:oasis:names:tc:entity:xmlns:xml:catalog "
 _XML_BASE = "http://www.w3.org/XML/1998/namespace base"
 #: What would lead to other catalogs, or that no import goes by.
-_REFUSED = frozenset({"nextCatalog", "delegateURI", "delegateSystem", "delegatePublic", "uriSuffix", "systemSuffix"})
+_REFUSED = frozenset(
+    {"nextCatalog", "delegateURI", "delegateSystem", "delegatePublic", "uriSuffix", "systemSuffix"}
+)
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -41,7 +47,9 @@ _MOST_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """``target``: the file, relative to the catalog's folder, as the catalog has it; ``sha256``: of its bytes, "" for any."""
+    """``target``: the file, relative to the catalog's folder, as the catalog has it; ``sha256``: of
+    its bytes, "" for any.
+    """
 
     target: str
     sha256: str = ""
@@ -49,7 +57,8 @@ class CatalogEntry:
 
 @dataclass(frozen=True)
 class CatalogFile:
-    """``entries`` by IRI; ``rewrites``: (how an IRI begins, how its file's path begins), longest first; ``copies``: the addresses
+    """``entries`` by IRI; ``rewrites``: (how an IRI begins, how its file's path begins), longest
+    first; ``copies``: the addresses
     of files that were copied from far away."""
 
     name: str
@@ -66,31 +75,44 @@ class CatalogFile:
     def find(self, iri: str) -> Path | None:
         """The file for ``iri``; None where the catalog has none.
 
-        Raises: InputError for a file outside of the catalog's folder, that is missing, too large, or not the one meant.
+        Raises: InputError for a file outside of the catalog's folder, that is missing, too large,
+        or not the one meant.
         """
-        entry = self.entries.get(iri) or self.entries.get(iri.removesuffix("#")) or self.entries.get(f"{iri}#")
+        entry = (
+            self.entries.get(iri)
+            or self.entries.get(iri.removesuffix("#"))
+            or self.entries.get(f"{iri}#")
+        )
         if entry is None:
-            begin = next(((start, path) for start, path in self.rewrites if iri.startswith(start)), None)
+            begin = next(
+                ((start, path) for start, path in self.rewrites if iri.startswith(start)), None
+            )
             if begin is None:
                 return None
             entry = CatalogEntry(begin[1] + iri[len(begin[0]) :])
         return self._checked(iri, entry)
 
     def leads_to(self, path: Path) -> bool:
-        """Whether an ontology may be imported from ``path``: a file that an entry has, or, as its extension says, a rewrite."""
+        """Whether an ontology may be imported from ``path``: a file that an entry has, or, as its
+        extension says, a rewrite.
+        """
         place, rdf = path.resolve(), path.suffix.lower() in ONTOLOGY_EXTENSIONS
         with suppress(InputError):
             below = (self._path(iri, target) for iri, target in self.rewrites) if rdf else ()
-            return any(place == self._path(iri, entry.target) for iri, entry in self.entries.items()) or any(
-                place.is_relative_to(folder) for folder in below
-            )
+            return any(
+                place == self._path(iri, entry.target) for iri, entry in self.entries.items()
+            ) or any(place.is_relative_to(folder) for folder in below)
         return False
 
     def _checked(self, iri: str, entry: CatalogEntry) -> Path:
         path = self._path(iri, entry.target)
         try:
             if not path.is_file():
-                raise self._error(iri, f"{entry.target}, which is no file", "Correct the catalog, or put the file there.")
+                raise self._error(
+                    iri,
+                    f"{entry.target}, which is no file",
+                    "Correct the catalog, or put the file there.",
+                )
             if path.stat().st_size > limits().document:
                 raise self._error(
                     iri,
@@ -99,10 +121,14 @@ class CatalogFile:
                 )
             if entry.sha256 and hashlib.sha256(path.read_bytes()).hexdigest() != entry.sha256:
                 raise self._error(
-                    iri, f"{entry.target}, which is another file by now: its SHA-256 differs", "Look at it, then renew the hash."
+                    iri,
+                    f"{entry.target}, which is another file by now: its SHA-256 differs",
+                    "Look at it, then renew the hash.",
                 )
         except (OSError, ValueError) as error:
-            raise self._error(iri, f"{entry.target}, which cannot be read ({error})", "Check the file.") from error
+            raise self._error(
+                iri, f"{entry.target}, which cannot be read ({error})", "Check the file."
+            ) from error
         return path
 
     @property
@@ -115,7 +141,9 @@ class CatalogFile:
         return path in self.copies or path.is_relative_to(self.root)
 
     def shown(self, path: Path) -> str:
-        """A file that was found, as whoever named the catalog would name it: relative where the catalog's name is."""
+        """A file that was found, as whoever named the catalog would name it: relative where the
+        catalog's name is.
+        """
         if path in self.copies:
             return self.copies[path]
         given = Path(self.name).parent / path.relative_to(self.root)
@@ -128,7 +156,11 @@ class CatalogFile:
         elif _DRIVE.match(text):
             text = text.replace("\\", "/")
         elif _SCHEME.match(text):
-            raise self._error(iri, f"{target}, and nothing is fetched", "Download it, and put the file's name there.")
+            raise self._error(
+                iri,
+                f"{target}, and nothing is fetched",
+                "Download it, and put the file's name there.",
+            )
         if self.address:
             return self._copy(iri, text)
         try:
@@ -136,18 +168,28 @@ class CatalogFile:
             for candidate in dict.fromkeys((root / text, root / unquote(text))):
                 path = candidate.resolve()
                 if not path.is_relative_to(root):
-                    raise self._error(iri, f"{target}, outside of the catalog's folder", "Keep imports in that folder, or below.")
+                    raise self._error(
+                        iri,
+                        f"{target}, outside of the catalog's folder",
+                        "Keep imports in that folder, or below.",
+                    )
                 if path.exists():
                     return path
         except (OSError, ValueError, RuntimeError) as error:
-            raise self._error(iri, f"{target!r}, which is no path ({error})", "Correct the catalog.") from error
+            raise self._error(
+                iri, f"{target!r}, which is no path ({error})", "Correct the catalog."
+            ) from error
         return root / text
 
     def _copy(self, iri: str, target: str) -> Path:
         """A copy of a file beside a catalog that is far away, or below."""
         inner = posixpath.normpath(unquote(target))
         if inner.startswith(("/", "..")):
-            raise self._error(iri, f"{target}, outside of the catalog's folder", "Keep imports in that folder, or below.")
+            raise self._error(
+                iri,
+                f"{target}, outside of the catalog's folder",
+                "Keep imports in that folder, or below.",
+            )
         # Loaded where a catalog is far away.
         from shiq.remote.inputs import local_copy
 
@@ -168,7 +210,9 @@ class Catalog:
     folders: tuple[OntologyFolder, ...] = ()
 
     def find(self, iri: str) -> Path | None:
-        """The file that a catalog file has for ``iri``; None where none has one. Raises: InputError."""
+        """The file that a catalog file has for ``iri``; None where none has one. Raises:
+        InputError.
+        """
         return next((path for file in self.files if (path := file.find(iri))), None)
 
     def shown(self, path: Path) -> str:
@@ -177,7 +221,9 @@ class Catalog:
         return next(place.shown(path) for place in places if place.has(path))
 
     def headed(self, iri: str) -> list[Path]:
-        """The files below the folders whose header has ``iri`` for their version; where there is none, for their ontology."""
+        """The files below the folders whose header has ``iri`` for their version; where there is
+        none, for their ontology.
+        """
         pairs = [folder.headed(iri.removesuffix("#")) for folder in self.folders]
         for paths in zip(*pairs):
             if files := {path.resolve(): path for path in chain.from_iterable(paths)}:
@@ -185,7 +231,9 @@ class Catalog:
         return []
 
     def hint(self, iri: str) -> str:
-        """What to do about an import that nothing answers, by what the folders hold; "" where they say nothing of it."""
+        """What to do about an import that nothing answers, by what the folders hold; "" where they
+        say nothing of it.
+        """
         for name, other in chain.from_iterable(folder.near(iri) for folder in self.folders):
             return f'{name} is <{other}>: if that is meant, write {{"{iri}": "FILE"}} into a catalog file beside it'
         broken = list(chain.from_iterable(folder.problems for folder in self.folders))
@@ -193,7 +241,9 @@ class Catalog:
 
     def leads_to(self, path: Path) -> bool:
         """Whether an ontology may be imported from ``path``."""
-        return any(file.leads_to(path) for file in self.files) or any(folder.leads_to(path) for folder in self.folders)
+        return any(file.leads_to(path) for file in self.files) or any(
+            folder.leads_to(path) for folder in self.folders
+        )
 
 
 #: What names catalogs: files and folders.
@@ -201,8 +251,13 @@ Catalogs: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def read_catalog(named: Catalogs) -> Catalog:
-    """The catalogs that are named. Raises: InputError for one that is missing or says what is not understood here."""
-    names = [os.fsdecode(os.fspath(one)) for one in ([named] if isinstance(named, str | os.PathLike) else named)]
+    """The catalogs that are named. Raises: InputError for one that is missing or says what is not
+    understood here.
+    """
+    names = [
+        os.fsdecode(os.fspath(one))
+        for one in ([named] if isinstance(named, str | os.PathLike) else named)
+    ]
     places = [(name, _place_of(name)) for name in names]
     return Catalog(
         tuple(_read_file(name, path) for name, path in places if not path.is_dir()),
@@ -224,9 +279,13 @@ def _read_file(name: str, path: Path) -> CatalogFile:
         with open(path, "rb") as stream:
             data = stream.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise InputError(f"the catalog {name} cannot be read ({error})", "Check the path.") from error
+        raise InputError(
+            f"the catalog {name} cannot be read ({error})", "Check the path."
+        ) from error
     if len(data) > _MOST_BYTES:
-        raise InputError(f"the catalog {name} has over {_MOST_BYTES >> 20} MB", "Is it the right file?")
+        raise InputError(
+            f"the catalog {name} has over {_MOST_BYTES >> 20} MB", "Is it the right file?"
+        )
     folder = path.parent
     is_json = data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
     return _json(name, folder, data) if is_json else _xml(name, folder, data)
@@ -246,21 +305,31 @@ def _json(name: str, folder: Path, data: bytes) -> CatalogFile:
         found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=distinct)
     except (ValueError, RecursionError) as error:
         raise InputError(f"the catalog {name} is not JSON: {error}", remedy) from error
-    return CatalogFile(name, folder, {iri: _entry(name, iri, value, remedy) for iri, value in found.items()})
+    return CatalogFile(
+        name, folder, {iri: _entry(name, iri, value, remedy) for iri, value in found.items()}
+    )
 
 
 def _entry(name: str, iri: str, value: Any, remedy: str) -> CatalogEntry:
     if isinstance(value, str):
         return CatalogEntry(value)
-    if isinstance(value, dict) and isinstance(value.get("file"), str) and value.keys() <= {"file", "sha256"}:
+    if (
+        isinstance(value, dict)
+        and isinstance(value.get("file"), str)
+        and value.keys() <= {"file", "sha256"}
+    ):
         return CatalogEntry(value["file"], _hash(name, value.get("sha256", "")))
-    raise InputError(f"the catalog {name} says of {iri!r} what is not understood: {value!r}", remedy)
+    raise InputError(
+        f"the catalog {name} says of {iri!r} what is not understood: {value!r}", remedy
+    )
 
 
 def _hash(name: str, text: object) -> str:
     if isinstance(text, str) and (not text or _HASH.fullmatch(text.lower())):
         return text.lower()
-    raise InputError(f"the catalog {name} has {text!r} for a SHA-256", "It has 64 hexadecimal digits.")
+    raise InputError(
+        f"the catalog {name} has {text!r} for a SHA-256", "It has 64 hexadecimal digits."
+    )
 
 
 def _xml(name: str, folder: Path, data: bytes) -> CatalogFile:
@@ -275,22 +344,44 @@ def _xml(name: str, folder: Path, data: bytes) -> CatalogFile:
     def start(tag: str, attributes: dict[str, str]) -> None:
         bases.append(urljoin(bases[-1], attributes.get(_XML_BASE, "")))
         if len(bases) == 2 and tag != _NAMESPACE + "catalog":
-            raise InputError(f"{name} is XML, but no catalog: its root element is {tag}", f"A catalog begins {_EXAMPLE}.")
+            raise InputError(
+                f"{name} is XML, but no catalog: its root element is {tag}",
+                f"A catalog begins {_EXAMPLE}.",
+            )
         kind = tag.removeprefix(_NAMESPACE)
         if kind in _REFUSED:
-            raise InputError(f"the catalog {name} uses {kind}, which is not followed here", "List the files in one catalog.")
+            raise InputError(
+                f"the catalog {name} uses {kind}, which is not followed here",
+                "List the files in one catalog.",
+            )
         hashes = [value for key, value in attributes.items() if key.split(" ")[-1] == "sha256"]
         match kind:
             case "uri" | "system":
-                key, target = attributes.get("name" if kind == "uri" else "systemId"), attributes.get("uri")
+                key, target = (
+                    attributes.get("name" if kind == "uri" else "systemId"),
+                    attributes.get("uri"),
+                )
                 if key is None or target is None:
-                    raise InputError(f"the catalog {name}, line {parser.CurrentLineNumber}: {kind} needs two attributes", "")
-                entries.setdefault(key, CatalogEntry(_joined(bases[-1], target), _hash(name, hashes[0] if hashes else "")))
+                    raise InputError(
+                        f"the catalog {name}, line {parser.CurrentLineNumber}: {kind} needs two attributes",
+                        "",
+                    )
+                entries.setdefault(
+                    key,
+                    CatalogEntry(
+                        _joined(bases[-1], target), _hash(name, hashes[0] if hashes else "")
+                    ),
+                )
             case "rewriteURI" | "rewriteSystem":
-                begin = attributes.get("uriStartString" if kind == "rewriteURI" else "systemIdStartString")
+                begin = attributes.get(
+                    "uriStartString" if kind == "rewriteURI" else "systemIdStartString"
+                )
                 target = attributes.get("rewritePrefix")
                 if not begin or target is None:
-                    raise InputError(f"the catalog {name}, line {parser.CurrentLineNumber}: {kind} needs two attributes", "")
+                    raise InputError(
+                        f"the catalog {name}, line {parser.CurrentLineNumber}: {kind} needs two attributes",
+                        "",
+                    )
                 rewrites.append((begin, _joined(bases[-1], target)))
 
     def end(tag: str) -> None:
@@ -302,7 +393,9 @@ def _xml(name: str, folder: Path, data: bytes) -> CatalogFile:
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        raise InputError(f"the catalog {name} is no well-formed XML: {error}", f"A catalog begins {_EXAMPLE}.") from error
+        raise InputError(
+            f"the catalog {name} is no well-formed XML: {error}", f"A catalog begins {_EXAMPLE}."
+        ) from error
     return CatalogFile(name, folder, entries, tuple(sorted(rewrites, key=lambda x: -len(x[0]))))
 
 
@@ -311,4 +404,8 @@ _EXAMPLE = '<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">'
 
 def _joined(base: str, target: str) -> str:
     """``target`` below ``base``, which may be a relative folder."""
-    return target if not base or _SCHEME.match(target) or target.startswith("/") else urljoin(base, target)
+    return (
+        target
+        if not base or _SCHEME.match(target) or target.startswith("/")
+        else urljoin(base, target)
+    )

@@ -1,4 +1,5 @@
-"""The public calls: are these insertions consistent with this knowledge base, and is it consistent itself?
+"""The public calls: are these insertions consistent with this knowledge base, and is it consistent
+itself?
 
 >>> from shiq.abox import abox_of
 >>> from shiq.model import *
@@ -18,4 +19,13 @@ from jobs.checking.calls import certify, certify_store, check_insertions, index 
 from jobs.checking.options import ENGINES, Options  # noqa: E402
 from jobs.checking.session import Session, open_store  # noqa: E402
 
-__all__ = ["ENGINES", "Options", "Session", "certify", "certify_store", "check_insertions", "index", "open_store"]
+__all__ = [
+    "ENGINES",
+    "Options",
+    "Session",
+    "certify",
+    "certify_store",
+    "check_insertions",
+    "index",
+    "open_store",
+]

@@ -1,7 +1,9 @@
-"""Clauses and modules written back as OWL 2 axioms and assertions, for reasoners that read ontologies (THEORY, "DL-clauses" and
+"""Clauses and modules written back as OWL 2 axioms and assertions, for reasoners that read
+ontologies (THEORY, "DL-clauses" and
 "Modules").
 
-Names stay as they are, fresh ones included; transitivity stays eliminated. A clause is an inclusion again: its body below the
+Names stay as they are, fresh ones included; transitivity stays eliminated. A clause is an inclusion
+again: its body below the
 disjunction of what it allows at the centre, of ∀R.(…) for what it says of a branch, or of ≤n R.C.
 
 >>> clause_axiom(Clause(body=("urn:A",), role=Role("urn:r"), branch_head=("urn:C",))) == owl.SubClassOf(
@@ -22,28 +24,48 @@ from shiq.roles import Role, RoleBox, expression_of, loop_name
 
 
 def clause_axioms(tbox: ClausalTBox) -> tuple[owl.Axiom, ...]:
-    """Axioms that hold in the same models as the clauses, the role box and the datatype definitions of ``tbox``.
+    """Axioms that hold in the same models as the clauses, the role box and the datatype definitions
+    of ``tbox``.
 
-    Without transitivity axioms: the clauses have transitivity eliminated, and a role box with it would make roles non-simple
+    Without transitivity axioms: the clauses have transitivity eliminated, and a role box with it
+    would make roles non-simple
     that the clauses count. In a fixed order, each axiom once.
     """
     definitions = (
-        owl.DatatypeDefinition(owl.Datatype(iri), range) for iri, range in sorted(tbox.definitions.items(), key=lambda d: d[0])
+        owl.DatatypeDefinition(owl.Datatype(iri), range)
+        for iri, range in sorted(tbox.definitions.items(), key=lambda d: d[0])
     )
-    written = [*map(clause_axiom, tbox.clauses), *role_axioms(tbox.roles), *_loop_axioms(tbox.roles), *definitions]
+    written = [
+        *map(clause_axiom, tbox.clauses),
+        *role_axioms(tbox.roles),
+        *_loop_axioms(tbox.roles),
+        *definitions,
+    ]
     return tuple(dict.fromkeys(written))
 
 
 def clause_axiom(clause: Clause) -> owl.SubClassOf:
-    """⊓body ⊑ ⊔head, with ⊔ ∀role.(¬branch_body ⊔ branch_head) if it is u-type, with ⊔ ≤n role.branch_body if m-type."""
+    """⊓body ⊑ ⊔head, with ⊔ ∀role.(¬branch_body ⊔ branch_head) if it is u-type, with ⊔ ≤n
+    role.branch_body if m-type.
+    """
     head = [atom_expression(atom) for atom in clause.head]
     if clause.role is not None:
         role = expression_of(clause.role)
         if clause.at_most:
-            head.append(owl.ObjectMaxCardinality(clause.at_most, role, _intersection([owl.Class(c) for c in clause.branch_body])))
+            head.append(
+                owl.ObjectMaxCardinality(
+                    clause.at_most, role, _intersection([owl.Class(c) for c in clause.branch_body])
+                )
+            )
         else:
-            branch: list[owl.ClassExpression] = [owl.ObjectComplementOf(owl.Class(c)) for c in clause.branch_body]
-            head.append(owl.ObjectAllValuesFrom(role, _union(branch + [owl.Class(c) for c in clause.branch_head])))
+            branch: list[owl.ClassExpression] = [
+                owl.ObjectComplementOf(owl.Class(c)) for c in clause.branch_body
+            ]
+            head.append(
+                owl.ObjectAllValuesFrom(
+                    role, _union(branch + [owl.Class(c) for c in clause.branch_head])
+                )
+            )
     return owl.SubClassOf(_intersection([owl.Class(c) for c in clause.body]), _union(head))
 
 
@@ -53,7 +75,9 @@ def atom_expression(atom: Atom) -> owl.ClassExpression:
         case str():
             return owl.Class(atom)
         case AtLeast(n, role, filler):
-            return owl.ObjectMinCardinality(n, expression_of(role), owl.THING if filler is None else owl.Class(filler))
+            return owl.ObjectMinCardinality(
+                n, expression_of(role), owl.THING if filler is None else owl.Class(filler)
+            )
         case DataAtLeast(n, property, range):
             return owl.DataMinCardinality(n, owl.DataProperty(property), range)
         case DataAtMost(n, property, range):
@@ -61,7 +85,9 @@ def atom_expression(atom: Atom) -> owl.ClassExpression:
 
 
 def role_axioms(roles: RoleBox) -> Iterator[owl.Axiom]:
-    """The inclusions, disjointness, asymmetry and irreflexivity of ``roles``, sorted; a role disjoint from itself is empty."""
+    """The inclusions, disjointness, asymmetry and irreflexivity of ``roles``, sorted; a role
+    disjoint from itself is empty.
+    """
     for r, s in sorted(roles.inclusions):
         yield owl.SubObjectPropertyOf(expression_of(r), expression_of(s))
     for r, s in sorted(roles.disjoint):
@@ -87,16 +113,22 @@ def numbered_names(module: Module, prefix: str) -> list[str]:
     return [f"{prefix}{i}" for i in range(len(module.positive))]
 
 
-def module_assertions(tbox: ClausalTBox, module: Module, names: Sequence[str]) -> list[owl.Assertion]:
+def module_assertions(
+    tbox: ClausalTBox, module: Module, names: Sequence[str]
+) -> list[owl.Assertion]:
     """``module`` as assertions on individuals, the ``names`` of its nodes; each once.
 
-    A node of which nothing is said is an instance of owl:Thing, so that it is there; i ≠ i makes it one of owl:Nothing.
+    A node of which nothing is said is an instance of owl:Thing, so that it is there; i ≠ i makes it
+    one of owl:Nothing.
     """
     assertions: list[owl.Assertion] = []
     for name, positive, negative in zip(names, module.positive, module.negative):
-        assertions += [owl.ClassAssertion(atom_expression(tbox.atoms[bit]), name) for bit in bits(positive)]
         assertions += [
-            owl.ClassAssertion(owl.ObjectComplementOf(atom_expression(tbox.atoms[bit])), name) for bit in bits(negative)
+            owl.ClassAssertion(atom_expression(tbox.atoms[bit]), name) for bit in bits(positive)
+        ]
+        assertions += [
+            owl.ClassAssertion(owl.ObjectComplementOf(atom_expression(tbox.atoms[bit])), name)
+            for bit in bits(negative)
         ]
         if not positive and not negative:
             assertions.append(owl.ClassAssertion(owl.THING, name))
@@ -109,9 +141,13 @@ def module_assertions(tbox: ClausalTBox, module: Module, names: Sequence[str]) -
             assertions.append(owl.ClassAssertion(owl.NOTHING, names[i]))
         else:
             assertions.append(owl.DifferentIndividuals(names[min(i, j)], names[max(i, j)]))
-    assertions += [owl.DataPropertyAssertion(owl.DataProperty(p), names[i], value) for i, p, value in module.data]
     assertions += [
-        owl.NegativeDataPropertyAssertion(owl.DataProperty(p), names[i], value) for i, p, value in module.negative_data
+        owl.DataPropertyAssertion(owl.DataProperty(p), names[i], value)
+        for i, p, value in module.data
+    ]
+    assertions += [
+        owl.NegativeDataPropertyAssertion(owl.DataProperty(p), names[i], value)
+        for i, p, value in module.negative_data
     ]
     return list(dict.fromkeys(assertions))
 
@@ -125,15 +161,29 @@ def _loop_axioms(roles: RoleBox) -> Iterator[owl.Axiom]:
             yield owl.SubClassOf(has_loop, name)
 
 
-def _directed(names: Sequence[str], i: int, role: Role, j: int) -> tuple[owl.ObjectProperty, str, str]:
+def _directed(
+    names: Sequence[str], i: int, role: Role, j: int
+) -> tuple[owl.ObjectProperty, str, str]:
     if role.inverted:
         i, j = j, i
     return owl.ObjectProperty(role.iri), names[i], names[j]
 
 
 def _intersection(operands: Sequence[owl.ClassExpression]) -> owl.ClassExpression:
-    return owl.THING if not operands else operands[0] if len(operands) == 1 else owl.ObjectIntersectionOf(tuple(operands))
+    return (
+        owl.THING
+        if not operands
+        else operands[0]
+        if len(operands) == 1
+        else owl.ObjectIntersectionOf(tuple(operands))
+    )
 
 
 def _union(operands: Sequence[owl.ClassExpression]) -> owl.ClassExpression:
-    return owl.NOTHING if not operands else operands[0] if len(operands) == 1 else owl.ObjectUnionOf(tuple(operands))
+    return (
+        owl.NOTHING
+        if not operands
+        else operands[0]
+        if len(operands) == 1
+        else owl.ObjectUnionOf(tuple(operands))
+    )

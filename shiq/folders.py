@@ -1,6 +1,8 @@
-"""The files of a folder that is read as one table: those that hold data, and those that their names set apart from it.
+"""The files of a folder that is read as one table: those that hold data, and those that their names
+set apart from it.
 
-What Spark, Hive and others leave beside the data begins with ``_`` or ``.`` (``_SUCCESS``, ``.part-0.parquet.crc``), and so does
+What Spark, Hive and others leave beside the data begins with ``_`` or ``.`` (``_SUCCESS``,
+``.part-0.parquet.crc``), and so does
 what they have not finished. A folder named ``_k=v`` holds the rows of a value of the column ``_k``.
 """
 
@@ -20,9 +22,11 @@ _ALONE = "Give the file itself."
 
 
 def files_of(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
-    """Every file below ``root`` but for the folder ``log`` in it, folder by folder, and whether it is data by its name.
+    """Every file below ``root`` but for the folder ``log`` in it, folder by folder, and whether it
+    is data by its name.
 
-    Raises: InputError for what cannot be told to be a file of this table: a link that leads out of the folder or to another
+    Raises: InputError for what cannot be told to be a file of this table: a link that leads out of
+    the folder or to another
     folder, a pipe, a folder that cannot be listed, one that is a table with a log of its own.
     """
     real = root.resolve()
@@ -40,7 +44,8 @@ def files_of(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
                 )
             if (here / name).is_symlink():
                 raise InputError(
-                    f"{here / name} is a link to a folder, in a folder that is read as one table", "Give the folder itself."
+                    f"{here / name} is a link to a folder, in a folder that is read as one table",
+                    "Give the folder itself.",
                 )
         for name in sorted(names):
             file = here / name
@@ -48,20 +53,26 @@ def files_of(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
                 raise InputError(f"{root}: {name} is a link that leads out of the folder", _ALONE)
             if not file.is_file():
                 raise InputError(
-                    f"{file} is no file that can be read: a link to nothing, or a pipe", "Move it out of the folder."
+                    f"{file} is no file that can be read: a link to nothing, or a pipe",
+                    "Move it out of the folder.",
                 )
             yield file, not apart and not is_apart(name)
 
 
 def is_parquet(file: Path) -> bool:
-    """Whether ``file`` is Parquet by its first bytes, or says so by its name. Raises: InputError."""
+    """Whether ``file`` is Parquet by its first bytes, or says so by its name. Raises:
+    InputError.
+    """
     if file.suffix.lower() == ".parquet":
         return True
     try:
         with open(file, "rb") as stream:
             return stream.read(4) == b"PAR1"
     except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}", "Check its permissions, and the disk it is on.") from error
+        raise InputError(
+            f"{file} cannot be read: {error.strerror}",
+            "Check its permissions, and the disk it is on.",
+        ) from error
 
 
 def is_apart(name: str) -> bool:
@@ -70,9 +81,14 @@ def is_apart(name: str) -> bool:
 
 
 def _refuse(error: OSError) -> None:
-    raise InputError(f"{error.filename} cannot be listed: {error.strerror}", "Check its permissions, and the disk it is on.")
+    raise InputError(
+        f"{error.filename} cannot be listed: {error.strerror}",
+        "Check its permissions, and the disk it is on.",
+    )
 
 
 def user_cache(name: str) -> Path:
-    """The folder ``name`` for what is worked out again where it is lost, in the user's cache directory; it need not be there."""
+    """The folder ``name`` for what is worked out again where it is lost, in the user's cache
+    directory; it need not be there.
+    """
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "shiq", name)

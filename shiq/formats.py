@@ -1,4 +1,6 @@
-"""The syntaxes that files may have, known by their first bytes, and by the file's name where these leave it open."""
+"""The syntaxes that files may have, known by their first bytes, and by the file's name where these
+leave it open.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ _PACKED = {
     b"PAR1": "a Parquet file inside an archive",
     b"SQLite format 3": "an SQLite database",
 }
-_ELEMENT = re.compile(rb"<(?:\?xml\b|!DOCTYPE\b|!--|[A-Za-z_][\w.-]*(?::[\w.-]+)?\s+[A-Za-z_][\w:.-]*\s*=\s*[\"'])")
+_ELEMENT = re.compile(
+    rb"<(?:\?xml\b|!DOCTYPE\b|!--|[A-Za-z_][\w.-]*(?::[\w.-]+)?\s+[A-Za-z_][\w:.-]*\s*=\s*[\"'])"
+)
 _HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _JSON = re.compile(rb"\{\s*[\"}]|\[\s*[\{\"]")
 _KEYWORD = re.compile(rb'"@(?:context|graph|id|type)"')
@@ -50,7 +54,9 @@ _FUNCTIONAL = re.compile(rb"(?:Prefix|Ontology)\s*\(")
 _MANCHESTER = re.compile(rb"(?:Prefix|Ontology)\s*:")
 _OBO = re.compile(rb"(?:![^\n]*\n\s*)*(?:format-version\s*:|\[(?:Term|Typedef)\])")
 _DIRECTIVE = re.compile(rb"^[ \t]*(?:@prefix|@base|prefix|base)\s", re.IGNORECASE | re.MULTILINE)
-_TRIPLE = re.compile(rb"^[ \t]*(?:<[^>\n]*>|_:\S+)[ \t]*<[^>\n]*>.*\.[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_TRIPLE = re.compile(
+    rb"^[ \t]*(?:<[^>\n]*>|_:\S+)[ \t]*<[^>\n]*>.*\.[ \t]*(?:#.*)?\r?$", re.MULTILINE
+)
 _QUAD = re.compile(
     rb"^[ \t]*(?:<[^>\n]*>|_:\S+)[ \t]*<[^>\n]*>[ \t]*(?:<[^>\n]*>|_:\S+|\"(?:[^\"\\\n]|\\.)*\"(?:\^\^<[^>\n]*>|@[\w-]+)?)"
     rb"[ \t]*(?:<[^>\n]*>|_:\S+)[ \t]*\.[ \t]*(?:#.*)?\r?$",
@@ -76,10 +82,7 @@ EXTENSIONS = {
 ONTOLOGY_EXTENSIONS = (".owl", ".rdf", ".xml", *EXTENSIONS)
 #: Syntaxes of ontologies that another tool converts.
 _CONVERTED = {".omn": "Manchester syntax", ".obo": "OBO"}
-_UNSUPPORTED = {
-    ".hdt": "HDT",
-    ".trix": "TriX",
-}
+_UNSUPPORTED = {".hdt": "HDT", ".trix": "TriX"}
 #: Python's own serialisation can run code when it is read; nothing here ever reads it.
 _PICKLES = (".pkl", ".pickle", ".joblib", ".dill")
 
@@ -102,18 +105,25 @@ def sniff(name: str, extension: str, head: bytes) -> Format:
         raise InputError(f"{name} is a binary file", REMEDY)
     body = head[_COMMENTS.match(head).end() :]  # type: ignore[union-attr]
     if _HTML.match(body):
-        raise InputError(f"{name} is an HTML page, not an ontology or data", "Fetch the file itself, not the page about it.")
+        raise InputError(
+            f"{name} is an HTML page, not an ontology or data",
+            "Fetch the file itself, not the page about it.",
+        )
     if _ELEMENT.match(body):
         return _xml(head)
     if extension != ".trig" and _JSON.match(body):
         return _json(name, extension, head)
     if _FUNCTIONAL.match(body):
         return Format.FUNCTIONAL
-    syntax = _CONVERTED.get(extension) or ("Manchester syntax" if _MANCHESTER.match(body) else "OBO" if _OBO.match(body) else "")
+    syntax = _CONVERTED.get(extension) or (
+        "Manchester syntax" if _MANCHESTER.match(body) else "OBO" if _OBO.match(body) else ""
+    )
     if syntax:
         raise _unread(name, syntax)
     if extension in _UNSUPPORTED:
-        raise InputError(f"{name} is {_UNSUPPORTED[extension]} by its name, which is not read here", REMEDY)
+        raise InputError(
+            f"{name} is {_UNSUPPORTED[extension]} by its name, which is not read here", REMEDY
+        )
     if _DIRECTIVE.search(head):
         return Format.TRIG if extension == ".trig" else Format.TURTLE
     if extension in EXTENSIONS:
@@ -122,7 +132,9 @@ def sniff(name: str, extension: str, head: bytes) -> Format:
         return Format.NQUADS
     if _TRIPLE.search(head):
         return Format.NTRIPLES
-    raise InputError(f"{name} is {'empty' if not body else 'in no format that is read here'}", REMEDY)
+    raise InputError(
+        f"{name} is {'empty' if not body else 'in no format that is read here'}", REMEDY
+    )
 
 
 def _unread(name: str, syntax: str) -> InputError:
@@ -130,17 +142,26 @@ def _unread(name: str, syntax: str) -> InputError:
     if target == name:
         target = str(Path(name).with_suffix(".ofn"))
     command = shlex.join(["robot", "convert", "--input", name, "--output", target])
-    return InputError(f"{name} is in {syntax}, which is not read here", f"Convert it, for example with ROBOT: {command}")
+    return InputError(
+        f"{name} is in {syntax}, which is not read here",
+        f"Convert it, for example with ROBOT: {command}",
+    )
 
 
 def _xml(head: bytes) -> Format:
-    """Which of the two syntaxes in XML a document begins in. RDF/XML may have an owl:Ontology at its root too, with a name."""
+    """Which of the two syntaxes in XML a document begins in. RDF/XML may have an owl:Ontology at
+    its root too, with a name.
+    """
     from shiq.rdf.xml_source import root_of
 
     root, attributes = root_of(head)
     owl = root == "http://www.w3.org/2002/07/owl#Ontology"
     rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-    return Format.OWLXML if owl and not any(text.startswith(rdf) for text in attributes) else Format.RDFXML
+    return (
+        Format.OWLXML
+        if owl and not any(text.startswith(rdf) for text in attributes)
+        else Format.RDFXML
+    )
 
 
 def _json(name: str, extension: str, head: bytes) -> Format:
@@ -148,9 +169,13 @@ def _json(name: str, extension: str, head: bytes) -> Format:
         return Format.JSONLD
     named = EXTENSIONS.get(extension)
     if named is not None:
-        raise InputError(f"{name} is JSON, though its name says {named.value}", "Rename JSON-LD to .jsonld; convert other JSON.")
+        raise InputError(
+            f"{name} is JSON, though its name says {named.value}",
+            "Rename JSON-LD to .jsonld; convert other JSON.",
+        )
     if not _KEYWORD.search(head):
         raise InputError(
-            f"{name} is JSON, but nothing in it says that it is JSON-LD", "Name it .jsonld if it is; else convert it."
+            f"{name} is JSON, but nothing in it says that it is JSON-LD",
+            "Name it .jsonld if it is; else convert it.",
         )
     return Format.JSONLD

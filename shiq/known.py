@@ -20,8 +20,11 @@ from shiq.verdict import LIKE_OTHERS, Leftover
 
 @dataclass(frozen=True, slots=True)
 class KnownEntry:
-    """A waiver: ``owner`` answers for the leftovers of one ``kind`` about a ``term`` (see `Leftover.term`), or all terms of a
-    ``pattern`` (with ``*``, ``?`` and ``[…]``, as for files), up to and including the day ``expires``."""
+    """A waiver: ``owner`` answers for the leftovers of one ``kind`` about a ``term`` (see
+    `Leftover.term`), or all terms of a
+    ``pattern`` (with ``*``, ``?`` and ``[…]``, as for files), up to and including the day
+    ``expires``.
+    """
 
     kind: str
     owner: str
@@ -42,14 +45,22 @@ class KnownLeftovers:
     today: date = field(default_factory=date.today)
 
     def marked(self, leftovers: Iterable[Leftover]) -> tuple[Leftover, ...]:
-        """``leftovers``, those that an entry covers marked: as known, or as lapsed where all such entries have ended."""
+        """``leftovers``, those that an entry covers marked: as known, or as lapsed where all such
+        entries have ended.
+        """
         return tuple(map(self._marked, leftovers)) if self.entries else tuple(leftovers)
 
     def _marked(self, leftover: Leftover) -> Leftover:
-        last = max(self._covering(leftover), key=lambda entry: (entry.expires, entry.owner), default=None)
+        last = max(
+            self._covering(leftover), key=lambda entry: (entry.expires, entry.owner), default=None
+        )
         if last is None:
             return leftover
-        return replace(leftover, known=str(last)) if last.expires >= self.today else replace(leftover, lapsed=str(last))
+        return (
+            replace(leftover, known=str(last))
+            if last.expires >= self.today
+            else replace(leftover, lapsed=str(last))
+        )
 
     def _covering(self, leftover: Leftover) -> Iterator[KnownEntry]:
         yield from self._by_term.get((leftover.kind, leftover.term), ())

@@ -1,4 +1,6 @@
-"""What was left out in reading: each line, triple or axiom as it stands, where a verdict tells only the first ones."""
+"""What was left out in reading: each line, triple or axiom as it stands, where a verdict tells only
+the first ones.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ _FIELDS = ("kind", "message", "source", "line", "text", "hint", "count", "items"
 
 def line_of(leftover: Leftover) -> bytes:
     """``leftover``, less what it says as values, as a line of JSON; `leftover_of` reads it."""
-    return json.dumps([getattr(leftover, name) for name in _FIELDS], separators=(",", ":")).encode() + b"\n"
+    return (
+        json.dumps([getattr(leftover, name) for name in _FIELDS], separators=(",", ":")).encode()
+        + b"\n"
+    )
 
 
 def leftover_of(line: bytes) -> Leftover:
@@ -54,7 +59,9 @@ def of_data(left: Iterable[Leftover]) -> Iterator[Leftover]:
 
 
 def of_summaries(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
-    """The same where only ``leftovers`` are at hand. What is said with a name that the TBox does not know is in A."""
+    """The same where only ``leftovers`` are at hand. What is said with a name that the TBox does
+    not know is in A.
+    """
     return (leftover for leftover in of_data(leftovers) if leftover.kind not in IN_DATA)
 
 

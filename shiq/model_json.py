@@ -1,6 +1,7 @@
 """Model values as JSON, exactly: [type name, field, field, …].
 
-Functional syntax would read better, but reading it back scopes blank nodes anew and sorts axioms out; a store has to give back
+Functional syntax would read better, but reading it back scopes blank nodes anew and sorts axioms
+out; a store has to give back
 the very values that it was given.
 
 >>> from shiq.model import Class, SubClassOf
@@ -19,13 +20,17 @@ from shiq import model
 from shiq.verdict import Leftover
 
 _TYPES: dict[str, type[Any]] = {
-    name: value for name, value in vars(model).items() if isinstance(value, type) and dataclasses.is_dataclass(value)
+    name: value
+    for name, value in vars(model).items()
+    if isinstance(value, type) and dataclasses.is_dataclass(value)
 } | {"Leftover": Leftover}
 _FIELDS = {value: tuple(f.name for f in dataclasses.fields(value)) for value in _TYPES.values()}
 
 
 def encode(value: Any) -> Any:
-    """``value`` (a model value, or a tuple, set, text or number within one) as lists, texts and numbers."""
+    """``value`` (a model value, or a tuple, set, text or number within one) as lists, texts and
+    numbers.
+    """
     if isinstance(value, str | int):
         return value
     if isinstance(value, tuple):
@@ -33,7 +38,9 @@ def encode(value: Any) -> Any:
     if isinstance(value, frozenset):
         return ["set", *sorted(map(encode, value))]
     fields = _FIELDS[type(value)]
-    if (isinstance(value, model.Signature) and not value.declared) or (isinstance(value, model.TBox) and not value.doubtful):
+    if (isinstance(value, model.Signature) and not value.declared) or (
+        isinstance(value, model.TBox) and not value.doubtful
+    ):
         fields = fields[:-1]  # as stores have it that were written without it
     return [type(value).__name__, *(encode(getattr(value, name)) for name in fields)]
 

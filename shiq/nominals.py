@@ -1,6 +1,7 @@
 """Class assertions whose nominals only name another individual, said without nominals.
 
-a:∃r.{b} is r(a,b); a:{b} is a = b; a:¬{b,c} is a ≠ b and a ≠ c; a:∃r.Self is r(a,a). What no assertion of SHIQ(D) says, such as
+a:∃r.{b} is r(a,b); a:{b} is a = b; a:¬{b,c} is a ≠ b and a ≠ c; a:∃r.Self is r(a,a). What no
+assertion of SHIQ(D) says, such as
 a:{b,c}, keeps its nominal, so that it can be named and refused.
 
 >>> from shiq.model import ObjectProperty
@@ -20,8 +21,12 @@ _NOMINALS = (owl.ObjectOneOf, owl.ObjectHasValue, owl.ObjectHasSelf)
 
 
 def without_nominals(assertion: owl.Assertion) -> Iterator[owl.Assertion]:
-    """Assertions that together say what ``assertion`` says, with nominals only where they cannot be done without."""
-    if not isinstance(assertion, owl.ClassAssertion) or not any(isinstance(part, _NOMINALS) for part in parts(assertion)):
+    """Assertions that together say what ``assertion`` says, with nominals only where they cannot be
+    done without.
+    """
+    if not isinstance(assertion, owl.ClassAssertion) or not any(
+        isinstance(part, _NOMINALS) for part in parts(assertion)
+    ):
         yield assertion
         return
     subject = assertion.individual
@@ -36,7 +41,9 @@ def without_nominals(assertion: owl.Assertion) -> Iterator[owl.Assertion]:
         case owl.ObjectOneOf(individuals) if len(set(individuals)) == 1:
             yield owl.SameIndividual(subject, individuals[0])
         case owl.ObjectComplementOf(owl.ObjectOneOf(individuals)):
-            yield from (owl.DifferentIndividuals(subject, other) for other in dict.fromkeys(individuals))
+            yield from (
+                owl.DifferentIndividuals(subject, other) for other in dict.fromkeys(individuals)
+            )
         case owl.ObjectHasValue(property, other):
             yield owl.ObjectPropertyAssertion(property, subject, other)
         case owl.ObjectComplementOf(owl.ObjectHasValue(property, other)):
@@ -45,7 +52,9 @@ def without_nominals(assertion: owl.Assertion) -> Iterator[owl.Assertion]:
             yield owl.ObjectPropertyAssertion(property, subject, subject)
         case owl.ObjectComplementOf(owl.ObjectHasSelf(property)):
             yield owl.NegativeObjectPropertyAssertion(property, subject, subject)
-        case owl.ObjectSomeValuesFrom(property, filler) | owl.ObjectMinCardinality(1, property, filler) if _named_by(filler):
+        case owl.ObjectSomeValuesFrom(property, filler) | owl.ObjectMinCardinality(
+            1, property, filler
+        ) if _named_by(filler):
             yield owl.ObjectPropertyAssertion(property, subject, _named_by(filler))
             yield from without_nominals(owl.ClassAssertion(filler, _named_by(filler)))
         case owl.ObjectAllValuesFrom(property, filler):
@@ -54,14 +63,19 @@ def without_nominals(assertion: owl.Assertion) -> Iterator[owl.Assertion]:
             yield owl.ClassAssertion(expression, subject)
 
 
-def _everywhere(subject: str, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> Iterator[owl.Assertion]:
+def _everywhere(
+    subject: str, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
+) -> Iterator[owl.Assertion]:
     """a:∀r.filler, taken apart."""
     match filler:
         case owl.ObjectIntersectionOf(operands):
             for operand in operands:
                 yield from _everywhere(subject, property, _negation_inwards(operand))
         case owl.ObjectComplementOf(owl.ObjectOneOf(individuals)):
-            yield from (owl.NegativeObjectPropertyAssertion(property, subject, other) for other in dict.fromkeys(individuals))
+            yield from (
+                owl.NegativeObjectPropertyAssertion(property, subject, other)
+                for other in dict.fromkeys(individuals)
+            )
         case _:
             yield owl.ClassAssertion(owl.ObjectAllValuesFrom(property, filler), subject)
 
@@ -77,7 +91,9 @@ def _named_by(expression: owl.ClassExpression) -> str:
 
 
 def _negation_inwards(expression: owl.ClassExpression) -> owl.ClassExpression:
-    """An equivalent of ``expression`` whose outermost negation stands before a name, a nominal or a number restriction."""
+    """An equivalent of ``expression`` whose outermost negation stands before a name, a nominal or a
+    number restriction.
+    """
     match expression:
         case owl.ObjectComplementOf(owl.ObjectComplementOf(operand)):
             return _negation_inwards(operand)
@@ -85,10 +101,17 @@ def _negation_inwards(expression: owl.ClassExpression) -> owl.ClassExpression:
             return owl.ObjectIntersectionOf(tuple(map(owl.ObjectComplementOf, operands)))
         case owl.ObjectComplementOf(owl.ObjectIntersectionOf(operands)):
             return owl.ObjectUnionOf(tuple(map(owl.ObjectComplementOf, operands)))
-        case owl.ObjectComplementOf(owl.ObjectSomeValuesFrom(property, filler) | owl.ObjectMinCardinality(1, property, filler)):
+        case owl.ObjectComplementOf(
+            owl.ObjectSomeValuesFrom(property, filler)
+            | owl.ObjectMinCardinality(1, property, filler)
+        ):
             return owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(filler))
         case owl.ObjectComplementOf(owl.ObjectAllValuesFrom(property, filler)):
-            return owl.ObjectSomeValuesFrom(property, _negation_inwards(owl.ObjectComplementOf(filler)))
-        case owl.ObjectMaxCardinality(0, property, filler) | owl.ObjectExactCardinality(0, property, filler):
+            return owl.ObjectSomeValuesFrom(
+                property, _negation_inwards(owl.ObjectComplementOf(filler))
+            )
+        case owl.ObjectMaxCardinality(0, property, filler) | owl.ObjectExactCardinality(
+            0, property, filler
+        ):
             return owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(filler))
     return expression

@@ -17,23 +17,30 @@ _TYPE = f"<{owl.RDF}type>"
 _IN_LITERALS = re.compile('["\\\\\x00-\x1f\x7f\x85\u2028\u2029]')
 _IN_IRIS = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-# What blank node labels may not have in N-Triples, Turtle and functional syntax alike, and "_" where it would begin an escape.
+# What blank node labels may not have in N-Triples, Turtle and functional syntax alike, and "_"
+# where it would begin an escape.
 _IN_LABELS = re.compile(r"_(?=x)|[^A-Za-z0-9_.\-]|^[.\-]|\.\Z|^\Z")
 # Its escapes: of any character but half a surrogate pair.
 _ESCAPED = re.compile("_x((?!d[89a-f][0-9a-f]{2}_)(?:10|[0-9a-f])?[0-9a-f]{0,4})_")
 
 
 def term(individual: str) -> str:
-    """An individual as an N-Triples term: ``<IRI>``, or ``_:label`` with a label that is valid and stays distinct."""
+    """An individual as an N-Triples term: ``<IRI>``, or ``_:label`` with a label that is valid and
+    stays distinct.
+    """
     return blank_term(individual) if individual.startswith("_:") else iri_term(individual)
 
 
 def blank_term(individual: str) -> str:
-    """``_:label`` with every character that a label cannot have as ``_x…_`` (its code in hexadecimal).
+    """``_:label`` with every character that a label cannot have as ``_x…_`` (its code in
+    hexadecimal).
 
-    Injective: different blank nodes stay different; a label that is valid already and has no "_x" stays as it is.
+    Injective: different blank nodes stay different; a label that is valid already and has no "_x"
+    stays as it is.
     """
-    return "_:" + _IN_LABELS.sub(lambda match: f"_x{ord(match[0]):x}_" if match[0] else "_x_", individual[2:])
+    return "_:" + _IN_LABELS.sub(
+        lambda match: f"_x{ord(match[0]):x}_" if match[0] else "_x_", individual[2:]
+    )
 
 
 def blank_node(label: str) -> str:
@@ -47,7 +54,9 @@ def blank_node(label: str) -> str:
 
 def literal(value: owl.Literal) -> str:
     """A literal as an N-Triples term. The datatype xsd:string is left out."""
-    text = f'"{_IN_LITERALS.sub(lambda match: _SHORT.get(match[0]) or _code(match), value.lexical)}"'
+    text = (
+        f'"{_IN_LITERALS.sub(lambda match: _SHORT.get(match[0]) or _code(match), value.lexical)}"'
+    )
     if value.language:
         return f"{text}@{value.language}"
     return text if value.datatype == owl.XSD + "string" else f"{text}^^{iri_term(value.datatype)}"
@@ -56,8 +65,10 @@ def literal(value: owl.Literal) -> str:
 def assertion_lines(assertion: owl.Assertion) -> tuple[str, ...]:
     """The triples of ``assertion`` as N-Triples lines, the one that says it first.
 
-    An assertion on an inverse property is turned round. Class expressions and negative assertions are written by the OWL 2
-    mapping to RDF graphs (section 2); their blank nodes are named after a hash of the assertion, so that the same assertion
+    An assertion on an inverse property is turned round. Class expressions and negative assertions
+    are written by the OWL 2
+    mapping to RDF graphs (section 2); their blank nodes are named after a hash of the assertion, so
+    that the same assertion
     always gives the same lines, and different ones share no node.
     """
     match assertion:
@@ -95,7 +106,8 @@ def _code(match: re.Match[str]) -> str:
 
 
 class TripleWriter:
-    """Writes the triples of one assertion or axiom. Until `triples` names them after a hash of all lines, blank nodes are
+    """Writes the triples of one assertion or axiom. Until `triples` names them after a hash of all
+    lines, blank nodes are
     numbered behind a NUL, which no term contains."""
 
     def __init__(self) -> None:
@@ -182,7 +194,9 @@ class TripleWriter:
                     self._line(node, iri_term(facet), literal(value))
                     nodes.append(node)
                 return self._node(
-                    ("type", f"<{owl.RDFS}Datatype>"), ("onDatatype", iri_term(base.iri)), ("withRestrictions", self._list(nodes))
+                    ("type", f"<{owl.RDFS}Datatype>"),
+                    ("onDatatype", iri_term(base.iri)),
+                    ("withRestrictions", self._list(nodes)),
                 )
         raise TypeError(range)
 
@@ -192,22 +206,36 @@ class TripleWriter:
     def _datatype(self, predicate: str, object: str) -> str:
         return self._node(("type", f"<{owl.RDFS}Datatype>"), (predicate, object))
 
-    def property(self, property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty) -> str:
+    def property(
+        self, property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty
+    ) -> str:
         """The node of a property; the triple of an inverse is added."""
         if isinstance(property, owl.ObjectInverseOf):
             return self._node(("inverseOf", iri_term(property.property.iri)))
         return iri_term(property.iri)
 
-    def _restriction(self, property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty, *rest: tuple[str, str]) -> str:
-        return self._node(("type", f"<{owl.OWL}Restriction>"), ("onProperty", self.property(property)), *rest)
+    def _restriction(
+        self,
+        property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty,
+        *rest: tuple[str, str],
+    ) -> str:
+        return self._node(
+            ("type", f"<{owl.OWL}Restriction>"), ("onProperty", self.property(property)), *rest
+        )
 
     def _object_cardinality(
-        self, bound: str, n: int, property: owl.ObjectProperty | owl.ObjectInverseOf, filler: owl.ClassExpression
+        self,
+        bound: str,
+        n: int,
+        property: owl.ObjectProperty | owl.ObjectInverseOf,
+        filler: owl.ClassExpression,
     ) -> str:
         qualifier = None if filler == owl.THING else ("onClass", self.expression(filler))
         return self._restriction(property, *_cardinality(bound, n, qualifier))
 
-    def _data_cardinality(self, bound: str, n: int, property: owl.DataProperty, range: owl.DataRange) -> str:
+    def _data_cardinality(
+        self, bound: str, n: int, property: owl.DataProperty, range: owl.DataRange
+    ) -> str:
         qualifier = None if range == owl.TOP_DATATYPE else ("onDataRange", self.range(range))
         return self._restriction(property, *_cardinality(bound, n, qualifier))
 

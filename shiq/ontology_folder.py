@@ -1,7 +1,10 @@
-"""Folders of ontologies: which file below a folder is the ontology that is imported, by the header of each.
+"""Folders of ontologies: which file below a folder is the ontology that is imported, by the header
+of each.
 
-Headers are worked out once for each file, by its path, size and times, and noted in the user's cache directory; the folder itself
-is never written. A file that is younger than two seconds is not noted, as it may be changed again within one tick of its time.
+Headers are worked out once for each file, by its path, size and times, and noted in the user's
+cache directory; the folder itself
+is never written. A file that is younger than two seconds is not noted, as it may be changed again
+within one tick of its time.
 """
 
 from __future__ import annotations
@@ -42,7 +45,9 @@ _Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class OntologyFolder:
-    """The ontologies below the folder ``name``, which lies, or has a copy, at ``path``; hidden files and folders apart."""
+    """The ontologies below the folder ``name``, which lies, or has a copy, at ``path``; hidden
+    files and folders apart.
+    """
 
     name: str
     path: Path
@@ -53,7 +58,9 @@ class OntologyFolder:
         return self.path.resolve()
 
     def headed(self, iri: str) -> tuple[list[Path], list[Path]]:
-        """The files of which ``iri`` is the version IRI, and those of which it is the ontology IRI."""
+        """The files of which ``iri`` is the version IRI, and those of which it is the ontology
+        IRI.
+        """
         versions, ontologies = self._by_iri
         return versions.get(iri, []), ontologies.get(iri, [])
 
@@ -85,7 +92,10 @@ class OntologyFolder:
         """Whether ``path`` is an ontology below the folder, or would be one by its name."""
         place = path.resolve()
         is_below = place.is_relative_to(self.root)
-        return is_below and (place.suffix.lower() in ONTOLOGY_EXTENSIONS or (place.is_file() and bool(_headers_at(place)[0])))
+        return is_below and (
+            place.suffix.lower() in ONTOLOGY_EXTENSIONS
+            or (place.is_file() and bool(_headers_at(place)[0]))
+        )
 
     @cached_property
     def headers(self) -> Mapping[str, FileHeaders]:
@@ -97,14 +107,19 @@ class OntologyFolder:
             name = str(path.relative_to(self.root))
             is_noted = name in noted and noted[name][0] == stamp
             found[name] = noted[name] if is_noted else (stamp, _headers_at(path))
-        old = {name: value for name, value in found.items() if max(value[0][1:]) / 1e9 < now - _YOUNG}
+        old = {
+            name: value for name, value in found.items() if max(value[0][1:]) / 1e9 < now - _YOUNG
+        }
         if noted != old and not index.resolve().is_relative_to(self.root):
             _write_index(index, old)
         return {name: headers for name, (_, headers) in found.items()}
 
     @cached_property
     def _by_iri(self) -> tuple[Mapping[str, list[Path]], Mapping[str, list[Path]]]:
-        versions, ontologies = defaultdict[str, list[Path]](list), defaultdict[str, list[Path]](list)
+        versions, ontologies = (
+            defaultdict[str, list[Path]](list),
+            defaultdict[str, list[Path]](list),
+        )
         for name, headers in self.headers.items():
             for header in headers.ontologies:
                 for iri, by_iri in ((header.version, versions), (header.iri, ontologies)):
@@ -113,23 +128,35 @@ class OntologyFolder:
         return versions, ontologies
 
     def _files(self) -> Iterator[tuple[Path, _Stamp]]:
-        """Every file below, with what tells it from another of that name; a link counts if it leads to a file below."""
+        """Every file below, with what tells it from another of that name; a link counts if it leads
+        to a file below.
+        """
         count = 0
         for where, folders, names in os.walk(self.root, onerror=_refuse):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(names):
                 path = Path(where, name)
                 with suppress(OSError, RuntimeError):
-                    if not name.startswith(".") and path.is_file() and path.resolve().is_relative_to(self.root):
+                    if (
+                        not name.startswith(".")
+                        and path.is_file()
+                        and path.resolve().is_relative_to(self.root)
+                    ):
                         told = path.stat()
                         yield path, (told.st_size, told.st_mtime_ns, told.st_ctime_ns)
                         count += 1
                 if count > _MOST_FILES:
-                    raise InputError(f"{self.name} has over {_MOST_FILES:,} files", "Is it the right folder for --catalog?")
+                    raise InputError(
+                        f"{self.name} has over {_MOST_FILES:,} files",
+                        "Is it the right folder for --catalog?",
+                    )
 
 
 def _refuse(error: OSError) -> None:
-    raise InputError(f"{error.filename} cannot be listed: {error.strerror}", "Check its permissions, and the disk it is on.")
+    raise InputError(
+        f"{error.filename} cannot be listed: {error.strerror}",
+        "Check its permissions, and the disk it is on.",
+    )
 
 
 def _headers_at(path: Path) -> FileHeaders:
@@ -141,7 +168,11 @@ def _headers_at(path: Path) -> FileHeaders:
         source = source_of(path)
     except InputError:  # in no format that an ontology may have
         return FileHeaders()
-    return read_headers(replace(source, most=limits().document)) if isinstance(source, FileSource) else FileHeaders()
+    return (
+        read_headers(replace(source, most=limits().document))
+        if isinstance(source, FileSource)
+        else FileHeaders()
+    )
 
 
 def _read_index(path: Path) -> dict[str, tuple[_Stamp, FileHeaders]]:
@@ -155,7 +186,12 @@ def _read_index(path: Path) -> dict[str, tuple[_Stamp, FileHeaders]]:
             return {
                 name: (
                     (int(size), int(written), int(changed)),
-                    FileHeaders(tuple(OntologyHeader(str(iri), str(version)) for iri, version in ontologies), str(problem)),
+                    FileHeaders(
+                        tuple(
+                            OntologyHeader(str(iri), str(version)) for iri, version in ontologies
+                        ),
+                        str(problem),
+                    ),
                 )
                 for name, (size, written, changed, ontologies, problem) in noted["files"].items()
             }
@@ -163,8 +199,15 @@ def _read_index(path: Path) -> dict[str, tuple[_Stamp, FileHeaders]]:
 
 
 def _write_index(path: Path, files: Mapping[str, tuple[_Stamp, FileHeaders]]) -> None:
-    """Puts the index in place in one step, so that several processes may do so at once; where there is no room for it, none."""
-    text = json.dumps({"version": _VERSION, "files": {name: [*stamp, *headers] for name, (stamp, headers) in files.items()}})
+    """Puts the index in place in one step, so that several processes may do so at once; where there
+    is no room for it, none.
+    """
+    text = json.dumps(
+        {
+            "version": _VERSION,
+            "files": {name: [*stamp, *headers] for name, (stamp, headers) in files.items()},
+        }
+    )
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")

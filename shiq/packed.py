@@ -1,4 +1,5 @@
-"""Packed files: gzip, bzip2, xz and zstd, recognised by their first bytes. An archive that is cut short or followed by something
+"""Packed files: gzip, bzip2, xz and zstd, recognised by their first bytes. An archive that is cut
+short or followed by something
 else is an error, never a shorter file."""
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _MAGIC = {
     b"BZh": Packing.BZIP2,
     b"\xfd7zXZ\0": Packing.XZ,
     b"\x28\xb5\x2f\xfd": Packing.ZSTD,
-    **{bytes([0x50 + i]) + b"\x2a\x4d\x18": Packing.ZSTD for i in range(16)},  # frames to be skipped, which may come first
+    **{
+        bytes([0x50 + i]) + b"\x2a\x4d\x18": Packing.ZSTD for i in range(16)
+    },  # frames to be skipped, which may come first
 }
 #: As many bytes tell a packing.
 MAGIC_BYTES = 10
@@ -46,7 +49,9 @@ def packing_of(start: bytes) -> Packing | None:
 
 
 def unpacked(raw: BinaryIO, packing: Packing | None) -> BinaryIO:
-    """The bytes of ``raw``, unpacked; its ``read`` raises `BrokenArchiveError`, or OSError where ``raw`` does."""
+    """The bytes of ``raw``, unpacked; its ``read`` raises `BrokenArchiveError`, or OSError where
+    ``raw`` does.
+    """
     if packing is None:
         return raw
     if packing is Packing.GZIP:
@@ -97,7 +102,9 @@ class _Decompressor(Protocol):
 
 
 class _Members(io.RawIOBase):
-    """One archive behind the other; the standard library's own readers pass over what follows the last one."""
+    """One archive behind the other; the standard library's own readers pass over what follows the
+    last one.
+    """
 
     def __init__(self, raw: BinaryIO, packing: Packing) -> None:
         self._raw, self._packing = raw, packing

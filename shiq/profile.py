@@ -1,6 +1,8 @@
-"""What lies inside SHIQ(D), what does not, and why; and what can be brought inside without changing its meaning.
+"""What lies inside SHIQ(D), what does not, and why; and what can be brought inside without changing
+its meaning.
 
-Source: OWL 2 structural specification, section 11 (simple roles, datatypes); THEORY, "Beyond SHIQ(D), at no loss".
+Source: OWL 2 structural specification, section 11 (simple roles, datatypes); THEORY, "Beyond
+SHIQ(D), at no loss".
 
 >>> r, s, A = owl.ObjectProperty("urn:r"), owl.ObjectProperty("urn:s"), owl.Class("urn:A")
 >>> inside, outside = split_axioms([owl.SubObjectPropertyChain((r, r), r), owl.HasKey(A, (s,), ())])
@@ -51,20 +53,29 @@ def split_axioms(
 ) -> tuple[list[owl.Axiom], list[tuple[owl.Axiom, str, str]]]:
     """The axioms inside SHIQ(D), in order, and what is wrong with others: (axiom, kind, message).
 
-    Call it once all sources are together. ``chains``: whether regular property chains, Self and reflexive roles count as inside
-    too (THEORY, "Chains and loops"). Brought inside where that is exact: r∘r ⊑ r is transitivity; the top and bottom
-    properties (`shiq.built_in`); ≥1, ≤0 and =0 on a role that is not simple, as ∃ and ∀¬. Axioms that these leave alone are
-    returned as they are; reported is always the axiom as given. One with an unknown datatype, and the first with an IRI as a
-    second kind of property (or as class and datatype), is inside and reported too; of others reported, what could be brought
+    Call it once all sources are together. ``chains``: whether regular property chains, Self and
+    reflexive roles count as inside
+    too (THEORY, "Chains and loops"). Brought inside where that is exact: r∘r ⊑ r is transitivity;
+    the top and bottom
+    properties (`shiq.built_in`); ≥1, ≤0 and =0 on a role that is not simple, as ∃ and ∀¬. Axioms
+    that these leave alone are
+    returned as they are; reported is always the axiom as given. One with an unknown datatype, and
+    the first with an IRI as a
+    second kind of property (or as class and datatype), is inside and reported too; of others
+    reported, what could be brought
     inside at most.
 
     in_both_readings: names that are meant to occur as two kinds (`shiq.rdf.two_readings`).
 
-    Kinds: ``outside-shiq``, ``non-simple-role``, ``malformed``, ``ill-typed``, ``unknown-datatype``, ``punning``.
+    Kinds: ``outside-shiq``, ``non-simple-role``, ``malformed``, ``ill-typed``,
+    ``unknown-datatype``, ``punning``.
     """
     reported: list[tuple[owl.Axiom, str, str]] = []
     candidates: list[tuple[owl.Axiom, owl.Axiom]] = []
-    if any(isinstance(axiom, owl.InverseFunctionalDataProperty) or axiom == ON_NODES for axiom in axioms):
+    if any(
+        isinstance(axiom, owl.InverseFunctionalDataProperty) or axiom == ON_NODES
+        for axiom in axioms
+    ):
         axioms, reported = _on_nodes(axioms)
     for axiom in axioms:
         for plain in without_built_in(_plain(axiom)):
@@ -82,7 +93,9 @@ def split_axioms(
         plain = on_simple_roles(candidate, roles)
         refusal = _not_simple(plain, roles) or data.refusal(plain)
         if refusal and plain is not axiom and (term := _term_of_language(axiom)):
-            reported.append((axiom, "outside-shiq", f"<{term}> in an axiom is outside SHIQ(D): {refusal[1]}"))
+            reported.append(
+                (axiom, "outside-shiq", f"<{term}> in an axiom is outside SHIQ(D): {refusal[1]}")
+            )
         elif refusal:
             reported.append((axiom, *refusal))
         else:
@@ -96,12 +109,17 @@ def split_axioms(
 def split_assertions(
     assertions: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom] = ()
 ) -> tuple[list[owl.Assertion], list[tuple[owl.Assertion, str, str]]]:
-    """The assertions inside SHIQ(D), in order, and what is wrong with others: (assertion, kind, message).
+    """The assertions inside SHIQ(D), in order, and what is wrong with others: (assertion, kind,
+    message).
 
-    ``axioms`` say which roles are simple and which datatypes are defined. Nominals that only name another individual are
-    rewritten exactly: a:∃r.{b} is r(a,b), a:¬∃r.{b} and a:∀r.¬{b} are ¬r(a,b), a:{b} is a = b, a:¬{b,c} is a ≠ b and a ≠ c,
-    a:∃r.Self is r(a,a); of a conjunction the parts that can be said are inside. Reported is always the assertion as given; one
-    with an unknown datatype is inside too. The literals of plain data assertions are passed over here.
+    ``axioms`` say which roles are simple and which datatypes are defined. Nominals that only name
+    another individual are
+    rewritten exactly: a:∃r.{b} is r(a,b), a:¬∃r.{b} and a:∀r.¬{b} are ¬r(a,b), a:{b} is a = b,
+    a:¬{b,c} is a ≠ b and a ≠ c,
+    a:∃r.Self is r(a,a); of a conjunction the parts that can be said are inside. Reported is always
+    the assertion as given; one
+    with an unknown datatype is inside too. The literals of plain data assertions are passed over
+    here.
     """
     if not assertions:
         return [], []
@@ -116,10 +134,18 @@ def split_assertions(
             continue
         for plain in assertion_without_built_in(assertion):
             for part in without_nominals(plain):
-                if isinstance(part, owl.ClassAssertion) and not isinstance(part.expression, owl.Class):
-                    part = owl.ClassAssertion(_expression_on_simple_roles(part.expression, roles), part.individual)
+                if isinstance(part, owl.ClassAssertion) and not isinstance(
+                    part.expression, owl.Class
+                ):
+                    part = owl.ClassAssertion(
+                        _expression_on_simple_roles(part.expression, roles), part.individual
+                    )
                 outside = _outside(part) or (_asks(part, axioms) if watches else "")
-                refusal = ("outside-shiq", outside) if outside else _not_simple(part, roles) or data.refusal(part)
+                refusal = (
+                    ("outside-shiq", outside)
+                    if outside
+                    else _not_simple(part, roles) or data.refusal(part)
+                )
                 if refusal:
                     reported.append((assertion, *refusal))
                     continue
@@ -129,39 +155,66 @@ def split_assertions(
     return inside, list(dict.fromkeys(reported))
 
 
-def _on_nodes(axioms: Sequence[owl.Axiom]) -> tuple[list[owl.Axiom], list[tuple[owl.Axiom, str, str]]]:
-    """``axioms`` with those on roles of values for inverse functional data properties; these, reported where values are asked for
+def _on_nodes(
+    axioms: Sequence[owl.Axiom],
+) -> tuple[list[owl.Axiom], list[tuple[owl.Axiom, str, str]]]:
+    """``axioms`` with those on roles of values for inverse functional data properties; these,
+    reported where values are asked for
     that nothing asserts: that individuals have one of them in common is not seen."""
     from shiq.rdf.values_as_nodes import asked_for, value_axioms, watched
 
     plain = [axiom for axiom in axioms if not isinstance(axiom, owl.InverseFunctionalDataProperty)]
     asked = sorted(asked_for(axioms))
-    message = f"<{asked[0]}> is, or is below, an inverse functional data property, and axioms ask for its values" if asked else ""
-    tops = [owl.InverseFunctionalDataProperty(owl.DataProperty(iri)) for iri in sorted(watched(axioms))] if asked else []
-    return [*dict.fromkeys([*plain, *value_axioms(axioms)])], [(top, "outside-shiq", message) for top in tops]
+    message = (
+        f"<{asked[0]}> is, or is below, an inverse functional data property, and axioms ask for its values"
+        if asked
+        else ""
+    )
+    tops = (
+        [
+            owl.InverseFunctionalDataProperty(owl.DataProperty(iri))
+            for iri in sorted(watched(axioms))
+        ]
+        if asked
+        else []
+    )
+    return [*dict.fromkeys([*plain, *value_axioms(axioms)])], [
+        (top, "outside-shiq", message) for top in tops
+    ]
 
 
 def _asks(assertion: owl.Assertion, axioms: Sequence[owl.Axiom]) -> str:
-    """Why an assertion asks for a value of a property below an inverse functional one; "" if it does not."""
+    """Why an assertion asks for a value of a property below an inverse functional one; "" if it
+    does not.
+    """
     if not isinstance(assertion, owl.ClassAssertion) or isinstance(assertion.expression, owl.Class):
         return ""
     from shiq.rdf.values_as_nodes import asked_for
 
     asked = asked_for(axioms, [assertion.expression]) - asked_for(axioms)
-    return f"<{min(asked)}> is, or is below, an inverse functional data property, and is asked for" if asked else ""
+    return (
+        f"<{min(asked)}> is, or is below, an inverse functional data property, and is asked for"
+        if asked
+        else ""
+    )
 
 
-# --- constructs -------------------------------------------------------------------------------------
+# --- constructs
+# -------------------------------------------------------------------------------------
 
 
 def _plain(axiom: owl.Axiom) -> owl.Axiom:
-    """``axiom`` without a chain that is none, and without owl:differentFrom as what includes a role."""
+    """``axiom`` without a chain that is none, and without owl:differentFrom as what includes a
+    role.
+    """
     match axiom:
         case owl.SubObjectPropertyChain(chain, sup) if len(chain) == 2 and set(chain) == {sup}:
             return owl.TransitiveObjectProperty(sup)
         case owl.SubObjectPropertyChain((sub,), sup):
             return owl.SubObjectPropertyOf(sub, sup)
-        case owl.SubObjectPropertyOf(sub, owl.ObjectProperty(iri)) if iri == owl.OWL + "differentFrom":
+        case owl.SubObjectPropertyOf(sub, owl.ObjectProperty(iri)) if (
+            iri == owl.OWL + "differentFrom"
+        ):
             return owl.IrreflexiveObjectProperty(sub)
     return axiom
 
@@ -169,13 +222,16 @@ def _plain(axiom: owl.Axiom) -> owl.Axiom:
 def _readable(
     candidates: list[tuple[owl.Axiom, owl.Axiom]],
 ) -> tuple[list[tuple[owl.Axiom, owl.Axiom]], list[tuple[owl.Axiom, str, str]]]:
-    """``candidates`` (axioms as given, and as they would be inside) without the chains and the Self that cannot be read; these,
+    """``candidates`` (axioms as given, and as they would be inside) without the chains and the Self
+    that cannot be read; these,
     reported."""
     axioms = [plain for _, plain in candidates]
     roles = role_box(axioms)
     if not (roles.composite or roles.selves):
         return candidates, []
-    without = role_box(axiom for axiom in axioms if not isinstance(axiom, owl.SubObjectPropertyChain))
+    without = role_box(
+        axiom for axiom in axioms if not isinstance(axiom, owl.SubObjectPropertyChain)
+    )
     simple: dict[Role, str] = {}
     for axiom in axioms:
         for property, use in simple_needed(on_simple_roles(axiom, roles)):
@@ -188,13 +244,17 @@ def _readable(
     inside: list[tuple[owl.Axiom, owl.Axiom]] = []
     reported: list[tuple[owl.Axiom, str, str]] = []
     for axiom, plain in candidates:
-        selves = (role_of(part.property) for part in parts(plain) if isinstance(part, owl.ObjectHasSelf))
+        selves = (
+            role_of(part.property) for part in parts(plain) if isinstance(part, owl.ObjectHasSelf)
+        )
         composite = next((role for role in selves if not without.is_simple(role)), None)
         if plain in beyond:
             message = f"{_CHAINS_AND_LOOPS[owl.SubObjectPropertyChain]} is outside SHIQ(D): {beyond[plain]}"
             reported.append((axiom, "outside-shiq", message))
         elif composite is not None:
-            message = f"ObjectHasSelf on {_shown(composite)}, which is not simple, is outside SHIQ(D)"
+            message = (
+                f"ObjectHasSelf on {_shown(composite)}, which is not simple, is outside SHIQ(D)"
+            )
             reported.append((axiom, "outside-shiq", message))
         else:
             inside.append((axiom, plain))
@@ -202,7 +262,9 @@ def _readable(
 
 
 def _outside(value: owl.Axiom | owl.Assertion, *, chains: bool = False) -> str:
-    """Why ``value`` is outside SHIQ(D), or "". ``chains``: but for chains, Self and reflexive roles."""
+    """Why ``value`` is outside SHIQ(D), or "". ``chains``: but for chains, Self and reflexive
+    roles.
+    """
     for part in parts(value):
         if type(part) in _OUTSIDE:
             return f"{_OUTSIDE[type(part)]} is outside SHIQ(D)"
@@ -224,7 +286,9 @@ def _term_of_language(value: owl.Axiom | owl.Assertion) -> str:
 def _punning(
     axioms: Iterable[tuple[owl.Axiom, owl.Axiom]], in_both_readings: Collection[str]
 ) -> list[tuple[owl.Axiom, str, str]]:
-    """Each IRI that stands for two kinds, with the first axiom (as given, and as it is inside) in which it is the second."""
+    """Each IRI that stands for two kinds, with the first axiom (as given, and as it is inside) in
+    which it is the second.
+    """
     seen: dict[tuple[str, str], str] = {}
     told: set[str] = {*in_both_readings}
     found: list[tuple[owl.Axiom, str, str]] = []
@@ -248,12 +312,18 @@ def _punning(
     return found
 
 
-# --- simple roles -----------------------------------------------------------------------------------
+# --- simple roles
+# -----------------------------------------------------------------------------------
 
 
 def on_simple_roles(axiom: V, roles: RoleBox) -> V:
-    """``axiom`` (or an assertion) with ≥1, ≥0, ≤0 and =0 on roles that are not simple written as ∃, ⊤ and ∀¬."""
-    if not any(isinstance(part, _CARDINALITIES) and not roles.is_simple(role_of(part.property)) for part in parts(axiom)):
+    """``axiom`` (or an assertion) with ≥1, ≥0, ≤0 and =0 on roles that are not simple written as ∃,
+    ⊤ and ∀¬.
+    """
+    if not any(
+        isinstance(part, _CARDINALITIES) and not roles.is_simple(role_of(part.property))
+        for part in parts(axiom)
+    ):
         return axiom
     changed: dict[str, Any] = {}
     for name in type(axiom).__match_args__:  # type: ignore[attr-defined]
@@ -278,11 +348,13 @@ def _expression_on_simple_roles(expression: Any, roles: RoleBox) -> Any:
             return owl.ObjectComplementOf(rewritten(operand))
         case owl.ObjectSomeValuesFrom(property, filler) | owl.ObjectAllValuesFrom(property, filler):
             return type(expression)(property, rewritten(filler))
-        case owl.ObjectMinCardinality(n, property, filler) if n < 2 and not roles.is_simple(role_of(property)):
-            return owl.ObjectSomeValuesFrom(property, rewritten(filler)) if n else owl.THING
-        case owl.ObjectMaxCardinality(0, property, filler) | owl.ObjectExactCardinality(0, property, filler) if (
-            not roles.is_simple(role_of(property))
+        case owl.ObjectMinCardinality(n, property, filler) if n < 2 and not roles.is_simple(
+            role_of(property)
         ):
+            return owl.ObjectSomeValuesFrom(property, rewritten(filler)) if n else owl.THING
+        case owl.ObjectMaxCardinality(0, property, filler) | owl.ObjectExactCardinality(
+            0, property, filler
+        ) if not roles.is_simple(role_of(property)):
             return owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(rewritten(filler)))
         case (
             owl.ObjectMinCardinality(n, property, filler)
@@ -293,7 +365,9 @@ def _expression_on_simple_roles(expression: Any, roles: RoleBox) -> Any:
     return expression
 
 
-def simple_needed(value: owl.Axiom | owl.Assertion) -> Iterator[tuple[owl.ObjectPropertyExpression, str]]:
+def simple_needed(
+    value: owl.Axiom | owl.Assertion,
+) -> Iterator[tuple[owl.ObjectPropertyExpression, str]]:
     """Every role in ``value`` that has to be simple, and for what."""
     match value:
         case owl.FunctionalObjectProperty(property):
@@ -318,10 +392,17 @@ def _not_simple(value: owl.Axiom | owl.Assertion, roles: RoleBox) -> Finding | N
         role = role_of(property)
         composite = sorted(roles.subroles(role) & roles.composite)
         if composite:
-            return "non-simple-role", f"{use} must be simple, but {_shown(role)} is above what a property chain implies"
+            return (
+                "non-simple-role",
+                f"{use} must be simple, but {_shown(role)} is above what a property chain implies",
+            )
         transitive = sorted(roles.subroles(role) & roles.transitive)
         if transitive:
-            why = "is transitive" if role in transitive else f"has the transitive subrole {_shown(transitive[0])}"
+            why = (
+                "is transitive"
+                if role in transitive
+                else f"has the transitive subrole {_shown(transitive[0])}"
+            )
             return "non-simple-role", f"{use} must be simple, but {_shown(role)} {why}"
     return None
 
@@ -330,11 +411,14 @@ def _shown(role: Role) -> str:
     return f"the inverse of <{role.iri}>" if role.inverted else f"<{role.iri}>"
 
 
-# --- data -------------------------------------------------------------------------------------------
+# --- data
+# -------------------------------------------------------------------------------------------
 
 
 class _Data:
-    """What the datatype layer says of data ranges and literals, given the datatype definitions among ``axioms``."""
+    """What the datatype layer says of data ranges and literals, given the datatype definitions
+    among ``axioms``.
+    """
 
     def __init__(self, axioms: Iterable[owl.Axiom]) -> None:
         from shiq.datatypes import DataTheory, is_known
@@ -348,7 +432,9 @@ class _Data:
         self._theory = DataTheory(definitions)
 
     def refusal(self, value: owl.Axiom | owl.Assertion) -> Finding | None:
-        """Why the data ranges in ``value`` mean nothing: an ill-typed literal, an illegal facet, a cyclic definition."""
+        """Why the data ranges in ``value`` mean nothing: an ill-typed literal, an illegal facet, a
+        cyclic definition.
+        """
         if isinstance(value, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
             return None
         from shiq.datatypes import IllTyped
@@ -359,9 +445,13 @@ class _Data:
             if fault := self._theory.malformed(value.datatype):
                 return "malformed", fault
         for part in parts(value):
-            if isinstance(part, owl.Literal) and isinstance(typed := self._theory.value(part), IllTyped):
+            if isinstance(part, owl.Literal) and isinstance(
+                typed := self._theory.value(part), IllTyped
+            ):
                 return "ill-typed", typed.reason
-            if isinstance(part, owl.DatatypeRestriction | owl.DataOneOf) and (fault := self._theory.malformed(part)):
+            if isinstance(part, owl.DatatypeRestriction | owl.DataOneOf) and (
+                fault := self._theory.malformed(part)
+            ):
                 return "malformed", fault
         return None
 
@@ -369,8 +459,15 @@ class _Data:
         """The datatypes in ``value`` that are neither known nor defined."""
         names: dict[str, None] = {}
         for part in parts(value):
-            if isinstance(part, owl.Datatype) and part.iri not in self._definitions and not self._is_known(part.iri):
+            if (
+                isinstance(part, owl.Datatype)
+                and part.iri not in self._definitions
+                and not self._is_known(part.iri)
+            ):
                 names[part.iri] = None
             elif isinstance(part, owl.Literal) and not self._is_known(part.datatype):
                 names[part.datatype] = None
-        return [("unknown-datatype", f"nothing defines the datatype <{name}>: its values are opaque") for name in names]
+        return [
+            ("unknown-datatype", f"nothing defines the datatype <{name}>: its values are opaque")
+            for name in names
+        ]

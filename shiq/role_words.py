@@ -1,8 +1,12 @@
-"""Which words of roles a role that is not simple stands for, as automata (THEORY, "Chains and loops").
+"""Which words of roles a role that is not simple stands for, as automata (THEORY, "Chains and
+loops").
 
-With w ⊑ R for chains w, and R∘R ⊑ R for transitive R, a pair is in S iff some word of L(S) links it. L(S) is regular where the
-chains are (OWL 2, section 11.2): B_S has i –S→ f; RR ⊑ R: f –ε→ i; Rw ⊑ R: f –w→ f; wR ⊑ R: i –w→ i; w ⊑ R: i –w→ f; letters
-that are not simple are replaced by copies of their automata. Each chain is taken with its mirror image, letters equivalent to S
+With w ⊑ R for chains w, and R∘R ⊑ R for transitive R, a pair is in S iff some word of L(S) links
+it. L(S) is regular where the
+chains are (OWL 2, section 11.2): B_S has i –S→ f; RR ⊑ R: f –ε→ i; Rw ⊑ R: f –w→ f; wR ⊑ R: i –w→
+i; w ⊑ R: i –w→ f; letters
+that are not simple are replaced by copies of their automata. Each chain is taken with its mirror
+image, letters equivalent to S
 are read as S.
 
 Source: Horrocks, Kutz, Sattler, The even more irresistible SROIQ, KR 2006.
@@ -27,7 +31,8 @@ _Steps: TypeAlias = "set[tuple[int, Role | None, int]]"
 
 
 class Irregular(UsageError):
-    """The role axioms break a global restriction of OWL 2 DL, or need too large an automaton; ``str`` says which. ``roles``:
+    """The role axioms break a global restriction of OWL 2 DL, or need too large an automaton;
+    ``str`` says which. ``roles``:
     chains into these, or into all roles where there are none, are what breaks it."""
 
     def __init__(self, message: str, roles: Iterable[Role] = ()) -> None:
@@ -45,7 +50,8 @@ class WordAutomaton:
 
 
 class RolePaths:
-    """The words that roles stand for, given role inclusions, transitivity and chains among ``axioms``.
+    """The words that roles stand for, given role inclusions, transitivity and chains among
+    ``axioms``.
 
     ``roles``: their role box.
     """
@@ -54,12 +60,22 @@ class RolePaths:
         axioms = list(axioms)
         self.roles: RoleBox = role_box(axioms)
         box = self.roles
-        chains = [(tuple(map(role_of, a.chain)), role_of(a.sup)) for a in axioms if isinstance(a, owl.SubObjectPropertyChain)]
-        rules = [*chains, *(((r, r), r) for r in box.transitive), *(((r,), s) for r, s in box.inclusions)]
+        chains = [
+            (tuple(map(role_of, a.chain)), role_of(a.sup))
+            for a in axioms
+            if isinstance(a, owl.SubObjectPropertyChain)
+        ]
+        rules = [
+            *chains,
+            *(((r, r), r) for r in box.transitive),
+            *(((r,), s) for r, s in box.inclusions),
+        ]
         self._rules: dict[Role, set[tuple[Role, ...]]] = defaultdict(set)
         for word, sup in rules:
             self._rules[self.name(sup)].add(tuple(map(self.name, word)))
-            self._rules[self.name(sup.inverse)].add(tuple(self.name(r.inverse) for r in reversed(word)))
+            self._rules[self.name(sup.inverse)].add(
+                tuple(self.name(r.inverse) for r in reversed(word))
+            )
         self._known: dict[Role, WordAutomaton] = {}
         self._begun: list[Role] = []
 
@@ -73,7 +89,10 @@ class RolePaths:
         if name not in self._known:
             if any(name in (r, self.name(r.inverse)) for r in self._begun):
                 names = " ≺ ".join(f"<{r.iri}>" for r in (*self._begun, name))
-                raise Irregular(f"the property chains are not regular: {names} (OWL 2 DL, section 11.2)", (*self._begun, name))
+                raise Irregular(
+                    f"the property chains are not regular: {names} (OWL 2 DL, section 11.2)",
+                    (*self._begun, name),
+                )
             self._begun.append(name)
             try:
                 self._known[name] = self._built(name)
@@ -101,7 +120,8 @@ class RolePaths:
                     size += inner.size
                 if size > MOST_STATES:
                     raise Irregular(
-                        f"the chains below <{name.iri}> need an automaton of more than {MOST_STATES:,} states", (name,)
+                        f"the chains below <{name.iri}> need an automaton of more than {MOST_STATES:,} states",
+                        (name,),
                     )
                 here = there
 
@@ -119,12 +139,15 @@ class RolePaths:
                 path(0, word[:-1], 0)
             else:
                 raise Irregular(
-                    f"a property chain into <{name.iri}> has it in its midst: it is not regular (OWL 2 DL, section 11.2)", (name,)
+                    f"a property chain into <{name.iri}> has it in its midst: it is not regular (OWL 2 DL, section 11.2)",
+                    (name,),
                 )
         return self._reduced(_without_empty_steps(steps, size, {1}))
 
     def _reduced(self, automaton: WordAutomaton) -> WordAutomaton:
-        """The same words, with states of the same future as one, and letters below others between the same states left out."""
+        """The same words, with states of the same future as one, and letters below others between
+        the same states left out.
+        """
         found = automaton
         while True:
             smaller = _merged(self._without_lesser_letters(_trimmed(found)))
@@ -137,20 +160,27 @@ class RolePaths:
         for p, r, q in automaton.steps:
             between[p, q].add(self.name(r))
         kept = frozenset(
-            (p, r, q) for (p, q), letters in between.items() for r in letters if not (self.roles.superroles(r) - {r}) & letters
+            (p, r, q)
+            for (p, q), letters in between.items()
+            for r in letters
+            if not (self.roles.superroles(r) - {r}) & letters
         )
         return replace(automaton, steps=kept)
 
 
 def beyond_reach(axioms: Sequence[owl.Axiom], simple: Mapping[Role, str]) -> dict[owl.Axiom, str]:
-    """The property chains among ``axioms`` without which the others are regular, of automata that are not too large, and imply
-    none of the roles in ``simple``, which have to be simple; with what is wrong. Where chains break a rule together, all that do
+    """The property chains among ``axioms`` without which the others are regular, of automata that
+    are not too large, and imply
+    none of the roles in ``simple``, which have to be simple; with what is wrong. Where chains break
+    a rule together, all that do
     go.
 
     Stops because each round takes a chain out.
     """
     found: dict[owl.Axiom, str] = {}
-    while chains := [a for a in axioms if isinstance(a, owl.SubObjectPropertyChain) and a not in found]:
+    while chains := [
+        a for a in axioms if isinstance(a, owl.SubObjectPropertyChain) and a not in found
+    ]:
         paths = RolePaths(axiom for axiom in axioms if axiom not in found)
         obstacle = _obstacle(paths, chains, simple)
         if obstacle is None:
@@ -161,11 +191,16 @@ def beyond_reach(axioms: Sequence[owl.Axiom], simple: Mapping[Role, str]) -> dic
     return found
 
 
-def _obstacle(paths: RolePaths, chains: Iterable[owl.SubObjectPropertyChain], simple: Mapping[Role, str]) -> Irregular | None:
+def _obstacle(
+    paths: RolePaths, chains: Iterable[owl.SubObjectPropertyChain], simple: Mapping[Role, str]
+) -> Irregular | None:
     for role, use in simple.items():
         below = paths.roles.subroles(role) & paths.roles.composite
         if below:
-            return Irregular(f"{use} must be simple, but a property chain implies it (OWL 2 DL, section 11.2)", below)
+            return Irregular(
+                f"{use} must be simple, but a property chain implies it (OWL 2 DL, section 11.2)",
+                below,
+            )
     try:
         for chain in chains:
             paths.automaton(role_of(chain.sup))
@@ -220,7 +255,9 @@ def _closure(start: set[int], next_: Mapping[int, set[int]]) -> set[int]:
 
 
 def _merged(automaton: WordAutomaton) -> WordAutomaton:
-    """States from which the same words lead to an end become one, as far as partition refinement sees it."""
+    """States from which the same words lead to an end become one, as far as partition refinement
+    sees it.
+    """
     steps: dict[int, list[tuple[Role, int]]] = defaultdict(list)
     for p, role, q in automaton.steps:
         steps[p].append((role, q))
@@ -229,12 +266,25 @@ def _merged(automaton: WordAutomaton) -> WordAutomaton:
     while len(set(block.values())) != count:
         count = len(set(block.values()))
         numbers: dict[object, int] = {}
-        signature = {s: (block[s], frozenset((role, block[q]) for role, q in steps[s])) for s in range(automaton.size)}
+        signature = {
+            s: (block[s], frozenset((role, block[q]) for role, q in steps[s]))
+            for s in range(automaton.size)
+        }
         block = {s: numbers.setdefault(signature[s], len(numbers)) for s in range(automaton.size)}
     return _renumbered(automaton, block)
 
 
 def _renumbered(automaton: WordAutomaton, number: Mapping[int, int]) -> WordAutomaton:
-    """The automaton with states numbered anew (0 stays 0); steps of states without a number are left out."""
-    steps = frozenset((number[p], role, number[q]) for p, role, q in automaton.steps if p in number and q in number)
-    return WordAutomaton(len(set(number.values())), steps, frozenset(number[f] for f in automaton.finals if f in number))
+    """The automaton with states numbered anew (0 stays 0); steps of states without a number are
+    left out.
+    """
+    steps = frozenset(
+        (number[p], role, number[q])
+        for p, role, q in automaton.steps
+        if p in number and q in number
+    )
+    return WordAutomaton(
+        len(set(number.values())),
+        steps,
+        frozenset(number[f] for f in automaton.finals if f in number),
+    )

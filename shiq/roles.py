@@ -1,7 +1,10 @@
-"""The role box: inverses, the role hierarchy ⊑*, transitive, composite and simple roles, loops; the data property hierarchy.
+"""The role box: inverses, the role hierarchy ⊑*, transitive, composite and simple roles, loops; the
+data property hierarchy.
 
-A role is a property name or its inverse. ⊑* is the reflexive transitive closure of role inclusions, closed under inverses.
-A role is simple if no transitive role, and none that a property chain implies, lies below it (OWL 2 structural specification,
+A role is a property name or its inverse. ⊑* is the reflexive transitive closure of role inclusions,
+closed under inverses.
+A role is simple if no transitive role, and none that a property chain implies, lies below it (OWL 2
+structural specification,
 section 11.1).
 """
 
@@ -39,7 +42,11 @@ def role_of(expression: owl.ObjectPropertyExpression) -> Role:
 
 
 def expression_of(role: Role) -> owl.ObjectPropertyExpression:
-    return owl.ObjectInverseOf(owl.ObjectProperty(role.iri)) if role.inverted else owl.ObjectProperty(role.iri)
+    return (
+        owl.ObjectInverseOf(owl.ObjectProperty(role.iri))
+        if role.inverted
+        else owl.ObjectProperty(role.iri)
+    )
 
 
 def loop_name(iri: str) -> str:
@@ -51,9 +58,12 @@ def loop_name(iri: str) -> str:
 class RoleBox:
     """What a TBox says of roles alone.
 
-    ``inclusions`` are as asserted (not closed); ``transitive`` is closed under inverses; ``disjoint`` holds unordered pairs
-    as asserted, as ordered tuples; a role outside any axiom is known to every method (reflexively). ``composite``: what a
-    property chain implies, and its inverse. ``selves``: the properties of which some class expression asks for loops;
+    ``inclusions`` are as asserted (not closed); ``transitive`` is closed under inverses;
+    ``disjoint`` holds unordered pairs
+    as asserted, as ordered tuples; a role outside any axiom is known to every method (reflexively).
+    ``composite``: what a
+    property chain implies, and its inverse. ``selves``: the properties of which some class
+    expression asks for loops;
     ``reflexive``: those that every element has a loop of.
     """
 
@@ -106,7 +116,8 @@ class RoleBox:
 
     @cached_property
     def asked_loops(self) -> frozenset[str]:
-        """The properties for whose loops it matters whether they are there: those of Self, and those of disjoint roles of which
+        """The properties for whose loops it matters whether they are there: those of Self, and
+        those of disjoint roles of which
         one may have loops."""
         found, apart = set(self.selves), [(r.iri, s.iri) for r, s in self.disjoint]
         while apart:
@@ -140,21 +151,27 @@ class RoleBox:
 
 
 def reachable(pairs: Iterable[tuple[T, T]]) -> dict[T, frozenset[T]]:
-    """The reflexive transitive closure of ``pairs``, by source. What lies on one cycle shares one set."""
+    """The reflexive transitive closure of ``pairs``, by source. What lies on one cycle shares one
+    set.
+    """
     successors: dict[T, list[T]] = {}
     for source, target in pairs:
         successors.setdefault(source, []).append(target)
         successors.setdefault(target, [])
     closure: dict[T, frozenset[T]] = {}
     for members in components(successors):
-        beyond = {id(closure[t]): closure[t] for s in members for t in successors[s] if t in closure}
+        beyond = {
+            id(closure[t]): closure[t] for s in members for t in successors[s] if t in closure
+        }
         reached = frozenset(members).union(*beyond.values())
         closure |= dict.fromkeys(members, reached)
     return closure
 
 
 def components(successors: Mapping[T, Sequence[T]]) -> Iterator[list[T]]:
-    """The strongly connected components of a graph, each after those that it leads to (Tarjan's algorithm, without recursion)."""
+    """The strongly connected components of a graph, each after those that it leads to (Tarjan's
+    algorithm, without recursion).
+    """
     order: dict[T, int] = {}
     low: dict[T, int] = {}
     open_: list[T] = []
@@ -249,7 +266,10 @@ def role_box(axioms: Iterable[owl.Axiom]) -> RoleBox:
 
 #: Axioms that say that roles lie below others.
 ROLE_INCLUSIONS = (
-    owl.SubObjectPropertyOf | owl.EquivalentObjectProperties | owl.InverseObjectProperties | owl.SymmetricObjectProperty
+    owl.SubObjectPropertyOf
+    | owl.EquivalentObjectProperties
+    | owl.InverseObjectProperties
+    | owl.SymmetricObjectProperty
 )
 
 #: What a class expression may stand in; no axiom on roles or data is among them.
@@ -286,7 +306,9 @@ def _selves(axiom: owl.Axiom) -> Iterator[str]:
 
 
 def _with_equivalents(transitive: set[Role], inclusions: set[tuple[Role, Role]]) -> frozenset[Role]:
-    """``transitive`` with every role that is equivalent to one of them: R ⊑* S ⊑* R and R transitive make S transitive."""
+    """``transitive`` with every role that is equivalent to one of them: R ⊑* S ⊑* R and R
+    transitive make S transitive.
+    """
     box = RoleBox(frozenset(inclusions))
     found: set[Role] = set()
     for r in transitive:

@@ -1,4 +1,6 @@
-"""Packages of others that stand in the way of ours: what they are, before a module that is not there is missed."""
+"""Packages of others that stand in the way of ours: what they are, before a module that is not
+there is missed.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,15 @@ _HOME = Path(__file__).resolve().parent.parent
 
 
 def refuse_others() -> None:
-    """Looks where Python finds the packages that come with shiq. Raises: OperationalError for one that is not ours."""
+    """Looks where Python finds the packages that come with shiq. Raises: OperationalError for one
+    that is not ours.
+    """
     for name in BESIDE:
         found = _found(name)
         if found is None:
-            raise OperationalError(f"{name}, which comes with shiq, is not in {_HOME}", "Install shiq again.")
+            raise OperationalError(
+                f"{name}, which comes with shiq, is not in {_HOME}", "Install shiq again."
+            )
         if found.resolve() != _HOME / name:
             file = found.with_suffix(".py")
             raise OperationalError(
@@ -29,9 +35,13 @@ def refuse_others() -> None:
 
 
 def _found(name: str) -> Path | None:
-    """The folder of the package, or the file of the module without its suffix, that ``import name`` gives."""
+    """The folder of the package, or the file of the module without its suffix, that ``import name``
+    gives.
+    """
     loaded = sys.modules.get(name)
-    spec: ModuleSpec | None = loaded.__spec__ if loaded is not None else importlib.util.find_spec(name)
+    spec: ModuleSpec | None = (
+        loaded.__spec__ if loaded is not None else importlib.util.find_spec(name)
+    )
     if spec is None:
         return None
     places = list(spec.submodule_search_locations or ())

@@ -1,4 +1,6 @@
-"""What an axiom or assertion is built of: its sub-expressions, entities, literals and individuals."""
+"""What an axiom or assertion is built of: its sub-expressions, entities, literals and
+individuals.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ _LEAVES = (str, *_ENTITIES, owl.Literal)
 #: More different, or same, individuals in one axiom are refused: it would become millions of pairs.
 MOST_DIFFERENT = 2000
 
-#: Assertions without a name of a class, property or datatype. A list of n different individuals is n(n - 1)/2 of them.
+# : Assertions without a name of a class, property or datatype. A list of n different individuals is
+# n(n - 1)/2 of them.
 OF_INDIVIDUALS = (owl.SameIndividual, owl.DifferentIndividuals)
 
 
@@ -24,9 +27,11 @@ def is_reserved(iri: str) -> bool:
 
 
 def parts(value: object) -> Iterator[object]:
-    """``value`` and every model value inside it, depth first and in order; individuals come as strings.
+    """``value`` and every model value inside it, depth first and in order; individuals come as
+    strings.
 
-    Facet names, cardinalities and the fields of entities and literals are left out. Stops because values are finite trees;
+    Facet names, cardinalities and the fields of entities and literals are left out. Stops because
+    values are finite trees;
     iterative, so that deep nesting is fine.
     """
     stack: list[object] = [value]
@@ -45,8 +50,11 @@ def parts(value: object) -> Iterator[object]:
             stack.extend(getattr(current, name) for name in reversed(type(current).__match_args__))  # type: ignore[attr-defined]
 
 
-def entities(value: object) -> Iterator[owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype]:
-    """Every class, property and datatype in ``value``, built-in ones too, as often as it stands there.
+def entities(
+    value: object,
+) -> Iterator[owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype]:
+    """Every class, property and datatype in ``value``, built-in ones too, as often as it stands
+    there.
 
     >>> [e.iri for e in entities(owl.SubClassOf(owl.Class("urn:A"), owl.Class("urn:B")))]
     ['urn:A', 'urn:B']
@@ -55,7 +63,9 @@ def entities(value: object) -> Iterator[owl.Class | owl.ObjectProperty | owl.Dat
 
 
 def signature_of(values: Iterable[object]) -> owl.Signature:
-    """The vocabulary that axioms or assertions use, by position; built-in and other reserved names are left out."""
+    """The vocabulary that axioms or assertions use, by position; built-in and other reserved names
+    are left out.
+    """
     classes: set[str] = set()
     object_properties: set[str] = set()
     data_properties: set[str] = set()
@@ -72,7 +82,9 @@ def signature_of(values: Iterable[object]) -> owl.Signature:
                 datatypes.add(part.iri)
             elif isinstance(part, owl.Literal):
                 datatypes.add(part.datatype)
-    return owl.Signature(_own(classes), _own(object_properties), _own(data_properties), datatypes=_own(datatypes))
+    return owl.Signature(
+        _own(classes), _own(object_properties), _own(data_properties), datatypes=_own(datatypes)
+    )
 
 
 def _own(names: set[str]) -> frozenset[str]:

@@ -1,7 +1,9 @@
 """Opening inputs: what a source is, its format, and clear errors for what is not what it should be.
 
-A source is a path, an object of rdflib, owlready2 or pyoxigraph, or a value of our own. Objects are recognised by modules that
-are loaded already, so that nothing heavy is imported for a path. Files are read whole or refused: a broken archive is noticed
+A source is a path, an object of rdflib, owlready2 or pyoxigraph, or a value of our own. Objects are
+recognised by modules that
+are loaded already, so that nothing heavy is imported for a path. Files are read whole or refused: a
+broken archive is noticed
 before its contents are used.
 """
 
@@ -46,8 +48,11 @@ _standard_input: FileSource | None = None
 
 @dataclass(frozen=True)
 class FileSource:
-    """A file whose format is known. ``name`` is the path as the caller wrote it, ``iri`` the base for relative references;
-    ``most``: how many bytes it may have, unpacked (0: any number); ``parts``: its lines, where these are parsed elsewhere."""
+    """A file whose format is known. ``name`` is the path as the caller wrote it, ``iri`` the base
+    for relative references;
+    ``most``: how many bytes it may have, unpacked (0: any number); ``parts``: its lines, where
+    these are parsed elsewhere.
+    """
 
     name: str
     path: Path
@@ -76,7 +81,9 @@ class FileSource:
             return stream.read(HEAD_BYTES)
 
     def read(self) -> bytes:
-        """All of it at once. Raises: InputError, also where it is over the limit for a document (`shiq.limits`)."""
+        """All of it at once. Raises: InputError, also where it is over the limit for a document
+        (`shiq.limits`).
+        """
         with replace(self, most=self.most or limits().document).open() as stream:
             return stream.read()
 
@@ -112,8 +119,10 @@ class TableKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class TableSource:
-    """A table of triples with the columns s, p, o [, graph, key]: a path, or a value in memory. ``taken``: which version of it
-    this is, for evidence. ``mapping``: what its rows say, where they are no triples; ``bare``: terms may stand without the marks
+    """A table of triples with the columns s, p, o [, graph, key]: a path, or a value in memory.
+    ``taken``: which version of it
+    this is, for evidence. ``mapping``: what its rows say, where they are no triples; ``bare``:
+    terms may stand without the marks
     of N-Triples; ``parts``: its rows, where these are parsed elsewhere."""
 
     name: str
@@ -131,7 +140,9 @@ class TableSource:
 
     @property
     def is_read_row_by_row(self) -> bool:
-        """Whether what a row says follows from that row alone: a triple, or what a mapping without joins makes of it."""
+        """Whether what a row says follows from that row alone: a triple, or what a mapping without
+        joins makes of it.
+        """
         return self.is_plain if self.mapping is None else self.mapping.is_without_joins
 
     def open(self) -> BinaryIO:
@@ -164,7 +175,8 @@ _OWN = ((TBox, ObjectKind.TBOX), (ABox, ObjectKind.ABOX), (Reading, ObjectKind.R
 def source_of(value: object) -> Source:
     """What ``value`` is.
 
-    Raises: InputError, naming the file, for one that is missing, unreadable or in no format we read; UsageError for a value
+    Raises: InputError, naming the file, for one that is missing, unreadable or in no format we
+    read; UsageError for a value
     that is no source at all.
     """
     if isinstance(value, TableSource | FileSource):
@@ -180,7 +192,9 @@ def source_of(value: object) -> Source:
             )
         path = path_of(name)
         kind_of_table = _table_kind_at(path) or text_table_kind(name)
-        return _file(name, path) if kind_of_table is None else TableSource(name, kind_of_table, path)
+        return (
+            _file(name, path) if kind_of_table is None else TableSource(name, kind_of_table, path)
+        )
     for cls, kind in _OWN:
         if isinstance(value, cls):
             return ObjectSource(kind.value, kind, value)
@@ -202,7 +216,8 @@ def source_of(value: object) -> Source:
 
 
 def table_kind(name: str) -> TableKind | None:
-    """Whether ``name`` is the path of a Delta table, a Parquet file, or a folder with Parquet files; None for anything else.
+    """Whether ``name`` is the path of a Delta table, a Parquet file, or a folder with Parquet
+    files; None for anything else.
 
     Raises: InputError for a folder that cannot be read as one table."""
     return _table_kind_at(path_of(name))
@@ -213,7 +228,11 @@ def _table_kind_at(path: Path) -> TableKind | None:
         if path.is_dir():
             if (path / DELTA_LOG).is_dir():
                 return TableKind.DELTA
-            return TableKind.PARQUET if any(is_data and is_parquet(file) for file, is_data in files_of(path)) else None
+            return (
+                TableKind.PARQUET
+                if any(is_data and is_parquet(file) for file, is_data in files_of(path))
+                else None
+            )
         if not path.is_file():
             return None
         with open(path, "rb") as stream:
@@ -230,7 +249,9 @@ def take_standard_input(path: Path, format: Format) -> None:
     global _standard_input  # noqa: PLW0603 - a process has one
     with open(path, "rb") as stream:
         packing = packing_of(stream.read(MAGIC_BYTES))
-    _standard_input = FileSource(STDIN, path, format, packing, address=Path(STDIN).absolute().as_uri())
+    _standard_input = FileSource(
+        STDIN, path, format, packing, address=Path(STDIN).absolute().as_uri()
+    )
 
 
 #: Tables in text, by the end of the name.
@@ -275,11 +296,14 @@ def _opened(text: str, path: Path) -> FileSource:
             f"{text} is not {article} {expected.value} file, though its name says so",
             "Fetch it again, or rename it if it is not packed.",
         )
-    return FileSource(text, path, Format.NTRIPLES, packing, content, address=text if is_address(text) else "")
+    return FileSource(
+        text, path, Format.NTRIPLES, packing, content, address=text if is_address(text) else ""
+    )
 
 
 def path_of(text: str) -> Path:
-    """The path that ``text`` is, or is the file: address of; of an object store, or Hadoop's file system, that of a copy.
+    """The path that ``text`` is, or is the file: address of; of an object store, or Hadoop's file
+    system, that of a copy.
 
     Raises: InputError for any other address, and where there is none.
     """
@@ -293,7 +317,9 @@ def path_of(text: str) -> Path:
     if text.lower().startswith("file:"):
         return Path(unquote(urlsplit(text).path))
     if re.match(r"[a-z][a-z0-9+.-]+://", text, re.IGNORECASE):
-        raise InputError(f"{text} is an address, and nothing is fetched", "Download the file and give its path.")
+        raise InputError(
+            f"{text} is an address, and nothing is fetched", "Download the file and give its path."
+        )
     return Path(text)
 
 
@@ -302,7 +328,9 @@ def _special(name: str, path: Path) -> bytes | None:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            raise InputError(f"{name} is a directory without Parquet files", "Give the files in it one by one.")
+            raise InputError(
+                f"{name} is a directory without Parquet files", "Give the files in it one by one."
+            )
         return None if stat.S_ISREG(mode) else path.read_bytes()
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
@@ -322,7 +350,8 @@ def _unreadable(name: str, error: Exception) -> InputError:
 
 
 class _Checked(io.RawIOBase):
-    """The unpacked bytes of a file, as long as they stay within the limits; without a byte order mark of UTF-8, which only XML
+    """The unpacked bytes of a file, as long as they stay within the limits; without a byte order
+    mark of UTF-8, which only XML
     is shown: there it outdoes the encoding that the document declares."""
 
     def __init__(self, source: FileSource) -> None:
@@ -337,7 +366,9 @@ class _Checked(io.RawIOBase):
             self._stream = unpacked(raw, source.packing)
         except BrokenArchiveError as error:
             raw.close()
-            raise InputError(f"{source.name} cannot be unpacked: {error}", "Unpack it first.") from error
+            raise InputError(
+                f"{source.name} cannot be unpacked: {error}", "Unpack it first."
+            ) from error
         self._start: bytes | None = b"" if source.format in (Format.RDFXML, Format.OWLXML) else None
 
     def readable(self) -> bool:

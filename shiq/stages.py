@@ -1,6 +1,7 @@
 """Which step of a long computation is under way, for whoever shows it.
 
-Steps deep inside have no caller to report to; they name themselves here. Without a listener that costs nothing.
+Steps deep inside have no caller to report to; they name themselves here. Without a listener that
+costs nothing.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ EXIT_CODES = {Verdict.CONSISTENT: 0, Verdict.INCONSISTENT: 1, Verdict.UNDETERMIN
 #: Allowed, it is a decision on what the values of these datatypes are.
 UNKNOWN_DATATYPE = "unknown-datatype"
 
-#: Kinds of leftovers. Each makes the verdict `undetermined` unless it is allowed by name (``--allow KIND``).
+# : Kinds of leftovers. Each makes the verdict `undetermined` unless it is allowed by name
+# (``--allow KIND``).
 KINDS: dict[str, str] = {
     "malformed": "a line or triple that is not RDF, or an axiom whose triples do not fit the OWL 2 mapping",
     "undeclared": "a class or property that the TBox does not know: no axiom can see it, mostly a typo",
@@ -78,8 +79,10 @@ KINDS: dict[str, str] = {
 }
 
 
-#: Kinds that are reported but do not stand in the way of `consistent`, unless they are asked to (``--fail-on KIND``). The
-#: datatype layer leaves undecided whatever rests on an opaque value, and what was set aside is in no question that is asked.
+# : Kinds that are reported but do not stand in the way of `consistent`, unless they are asked to
+# (``--fail-on KIND``). The
+# : datatype layer leaves undecided whatever rests on an opaque value, and what was set aside is in
+# no question that is asked.
 INFORMATIVE = frozenset(
     {
         "out-of-reach",
@@ -104,13 +107,15 @@ INFORMATIVE = frozenset(
     }
 )
 
-#: Kinds whose leftovers keep the axioms and assertions that they leave out of account (`Leftover.said`).
+# : Kinds whose leftovers keep the axioms and assertions that they leave out of account
+# (`Leftover.said`).
 LEAVING_OUT = frozenset({"outside-shiq", "non-simple-role"})
 
 #: Kinds of what is said with a name that no axiom knows, and is in A all the same.
 IN_DATA = frozenset({"undeclared", "foreign", "other-language"})
 
-#: Kinds by which something stays unread, so that a `consistent` which allows them is one without it.
+# : Kinds by which something stays unread, so that a `consistent` which allows them is one without
+# it.
 UNREAD = frozenset(
     {
         "ambiguous-import",
@@ -130,7 +135,8 @@ UNINTERPRETED = "uninterpreted"
 
 
 def stands_in_the_way(kind: str, allowed: Collection[str], fail_on: Collection[str] = ()) -> bool:
-    """Whether a leftover of this kind keeps a verdict from being `consistent`. What is allowed by name does not, even where
+    """Whether a leftover of this kind keeps a verdict from being `consistent`. What is allowed by
+    name does not, even where
     ``fail_on`` holds `UNINTERPRETED`."""
     if kind in fail_on:
         return True
@@ -140,7 +146,9 @@ def stands_in_the_way(kind: str, allowed: Collection[str], fail_on: Collection[s
 def blocks(leftover: Leftover, allowed: Collection[str], fail_on: Collection[str] = ()) -> bool:
     """Whether this one does; not if its kind was agreed on, or somebody answers for it."""
     is_settled = leftover.agreed or leftover.known
-    return stands_in_the_way(leftover.kind, (*allowed, leftover.kind) if is_settled else allowed, fail_on)
+    return stands_in_the_way(
+        leftover.kind, (*allowed, leftover.kind) if is_settled else allowed, fail_on
+    )
 
 
 #: What a text that was shortened ends with.
@@ -154,13 +162,19 @@ _IRI = re.compile(r"<([^<>\s]+)>")
 class Leftover:
     """Something that was not interpreted: never dropped in silence.
 
-    ``kind`` is one of `KINDS`; ``source`` a file or object name; ``line`` 1-based, 0 where unknown; ``text`` the triple or
-    line as it stands (shortened where long); ``hint`` what to do, for instance the nearest known name; ``count`` how many
-    triples or lines it stands for (the first of them is shown), so that a misspelt property used a million times is one row;
+    ``kind`` is one of `KINDS`; ``source`` a file or object name; ``line`` 1-based, 0 where unknown;
+    ``text`` the triple or
+    line as it stands (shortened where long); ``hint`` what to do, for instance the nearest known
+    name; ``count`` how many
+    triples or lines it stands for (the first of them is shown), so that a misspelt property used a
+    million times is one row;
     ``items`` how many axioms or assertions these are, 0 where each is one.
-    ``agreed``: it came with a base, and its kind was allowed when that was certified. ``known``: who answers for it, and until
-    when (`shiq.known`); ``lapsed``: who did. ``said``: the axioms and assertions that it leaves out, where they are well-formed
-    OWL 2 that SHIQ(D) cannot say. ``asked``: it went into a store counted in, so what was allowed of its kind before is not it.
+    ``agreed``: it came with a base, and its kind was allowed when that was certified. ``known``:
+    who answers for it, and until
+    when (`shiq.known`); ``lapsed``: who did. ``said``: the axioms and assertions that it leaves
+    out, where they are well-formed
+    OWL 2 that SHIQ(D) cannot say. ``asked``: it went into a store counted in, so what was allowed
+    of its kind before is not it.
     """
 
     kind: str
@@ -184,8 +198,11 @@ class Leftover:
 
     @property
     def term(self) -> str:
-        """What it is about: the first IRI that the message names, else the triple, axiom or line as it stands. "" where that is
-        not known as a whole: it was shortened, or is no line but what comes after an error, or it only counts others."""
+        """What it is about: the first IRI that the message names, else the triple, axiom or line as
+        it stands. "" where that is
+        not known as a whole: it was shortened, or is no line but what comes after an error, or it
+        only counts others.
+        """
         if named := _IRI.search(self.message):
             return named[1]
         if self.message.endswith(LIKE_OTHERS) or self.text.endswith(CUT):
@@ -202,7 +219,13 @@ class Leftover:
 
     @property
     def _place(self) -> str:
-        return f"{self.source}:{self.line}: " if self.line else f"{self.source}: " if self.source else ""
+        return (
+            f"{self.source}:{self.line}: "
+            if self.line
+            else f"{self.source}: "
+            if self.source
+            else ""
+        )
 
     @property
     def _said(self) -> str:
@@ -211,7 +234,9 @@ class Leftover:
 
 
 def counted(what: str, leftovers: Iterable[Leftover]) -> str:
-    """How many axioms, assertions or lines ``leftovers`` are; behind that how many triples, where these are more."""
+    """How many axioms, assertions or lines ``leftovers`` are; behind that how many triples, where
+    these are more.
+    """
     number = triples = 0
     for leftover in leftovers:
         number, triples = number + leftover.number, triples + leftover.count

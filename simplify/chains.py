@@ -1,4 +1,6 @@
-"""A TBox with property chains, Self and reflexive roles as one of SHIQ(D) (THEORY, "Chains and loops as clauses")."""
+"""A TBox with property chains, Self and reflexive roles as one of SHIQ(D) (THEORY, "Chains and
+loops as clauses").
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,13 @@ from simplify.paths import eliminate_paths
 
 @dataclass(frozen=True)
 class PlainTBox:
-    """``axioms`` of SHIQ(D) with the consequences of those given, for names and assertions of SHIQ(D) without negative ones.
+    """``axioms`` of SHIQ(D) with the consequences of those given, for names and assertions of
+    SHIQ(D) without negative ones.
 
-    ``roles``: by which a role above a chain is not simple. ``loops``; ``asked_loops``: the properties whose loops matter, so that
-    an asserted loop is to be told; ``has_bounds``: whether individuals may be made one, so that others may become loops.
+    ``roles``: by which a role above a chain is not simple. ``loops``; ``asked_loops``: the
+    properties whose loops matter, so that
+    an asserted loop is to be told; ``has_bounds``: whether individuals may be made one, so that
+    others may become loops.
     """
 
     axioms: tuple[owl.Axiom, ...]
@@ -36,8 +41,14 @@ class PlainTBox:
 
 
 def plain_tbox(axioms: Sequence[owl.Axiom]) -> PlainTBox:
-    """``axioms`` without chains, Self and reflexive roles. Raises Irregular where they cannot be read so."""
-    if any(isinstance(p, owl.ObjectProperty) and p.iri in TOP | BOTTOM for axiom in axioms for p in parts(axiom)):
+    """``axioms`` without chains, Self and reflexive roles. Raises Irregular where they cannot be
+    read so.
+    """
+    if any(
+        isinstance(p, owl.ObjectProperty) and p.iri in TOP | BOTTOM
+        for axiom in axioms
+        for p in parts(axiom)
+    ):
         raise Irregular("top and bottom properties are not read together with chains and loops")
     paths = RolePaths(axioms)
     context = Context(roles=paths.roles)
@@ -64,7 +75,9 @@ def plain_tbox(axioms: Sequence[owl.Axiom]) -> PlainTBox:
 
 
 def _require_simple(axiom: owl.Axiom, roles: RoleBox) -> None:
-    needed: Iterable[owl.ObjectPropertyExpression] = (property for property, _ in simple_needed(axiom))
+    needed: Iterable[owl.ObjectPropertyExpression] = (
+        property for property, _ in simple_needed(axiom)
+    )
     selves = (part.property for part in parts(axiom) if isinstance(part, owl.ObjectHasSelf))
     for property in (*needed, *selves):
         if not roles.is_simple(role_of(property)):

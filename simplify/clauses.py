@@ -1,6 +1,8 @@
-"""The last pass: inclusions in normal form as DL-clauses (THEORY, "DL-clauses"; the values are in `shiq.clause`).
+"""The last pass: inclusions in normal form as DL-clauses (THEORY, "DL-clauses"; the values are in
+`shiq.clause`).
 
-A disjunct A is a head atom, ¬A a body atom, ≥ and data restrictions are head atoms, ∀R.(…) is a role atom with its literals at
+A disjunct A is a head atom, ¬A a body atom, ≥ and data restrictions are head atoms, ∀R.(…) is a
+role atom with its literals at
 the branch, ≤n R.A makes n + 1 branches. ⊤ ⊑ ⊥ is the clause with nothing in it.
 """
 
@@ -17,12 +19,17 @@ from simplify.inclusion import Context, Inclusion, disjuncts, is_reserved
 
 
 def clausal_tbox(
-    inclusions: Sequence[Inclusion], context: Context, axioms: tuple[owl.Axiom, ...], names: Sequence[tuple[int, str]] = ()
+    inclusions: Sequence[Inclusion],
+    context: Context,
+    axioms: tuple[owl.Axiom, ...],
+    names: Sequence[tuple[int, str]] = (),
 ) -> ClausalTBox:
     """``inclusions`` (in normal form, transitivity eliminated) as a clausal TBox over ``axioms``.
 
-    Each clause once, with the origins it was first found with; tautologies are dropped. Atoms in the order of first use;
-    ``names`` (how many axioms stand before it, class name), in that order, come before what later axioms bring.
+    Each clause once, with the origins it was first found with; tautologies are dropped. Atoms in
+    the order of first use;
+    ``names`` (how many axioms stand before it, class name), in that order, come before what later
+    axioms bring.
     """
     clauses: dict[Hashable, Clause] = {}
     for inclusion in inclusions:
@@ -30,7 +37,11 @@ def clausal_tbox(
         if not is_tautology(clause):
             clauses.setdefault(_key(clause), clause)
     atoms: dict[Atom, None] = {}
-    waiting = [(place, name) for place, name in reversed(names) if name not in (owl.THING.iri, owl.NOTHING.iri)]
+    waiting = [
+        (place, name)
+        for place, name in reversed(names)
+        if name not in (owl.THING.iri, owl.NOTHING.iri)
+    ]
     for clause in clauses.values():
         while waiting and clause.origins and waiting[-1][0] <= max(clause.origins):
             atoms[waiting.pop()[1]] = None
@@ -41,7 +52,9 @@ def clausal_tbox(
         roles=context.roles,
         axioms=axioms,
         atoms=tuple(atoms),
-        fresh=frozenset(a for a in atoms if isinstance(a, str) and is_reserved(a) and a not in context.taken),
+        fresh=frozenset(
+            a for a in atoms if isinstance(a, str) and is_reserved(a) and a not in context.taken
+        ),
         definitions=datatype_definitions(axioms),
     )
 
@@ -79,10 +92,20 @@ def clause_of(inclusion: Inclusion, context: Context) -> Clause:
     match restriction:
         case owl.ObjectAllValuesFrom(property, literals):
             branch_body, branch_head = _literals(literals)
-            return Clause(tuple(body), tuple(head), role_of(property), branch_body, branch_head, 0, origins)
+            return Clause(
+                tuple(body), tuple(head), role_of(property), branch_body, branch_head, 0, origins
+            )
         case owl.ObjectMaxCardinality(n, property, owl.Class() as filler):
             name = _filler(filler)
-            return Clause(tuple(body), tuple(head), role_of(property), () if name is None else (name,), (), n, origins)
+            return Clause(
+                tuple(body),
+                tuple(head),
+                role_of(property),
+                () if name is None else (name,),
+                (),
+                n,
+                origins,
+            )
     return Clause(tuple(body), tuple(head), origins=origins)
 
 
@@ -98,29 +121,47 @@ def atoms_of(clause: Clause) -> Iterator[Atom]:
 
 
 def is_tautology(clause: Clause) -> bool:
-    return not (set(clause.body).isdisjoint(clause.head) and set(clause.branch_body).isdisjoint(clause.branch_head))
+    return not (
+        set(clause.body).isdisjoint(clause.head)
+        and set(clause.branch_body).isdisjoint(clause.branch_head)
+    )
 
 
 def datatype_definitions(axioms: Iterable[owl.Axiom]) -> dict[str, owl.DataRange]:
-    """The data range that defines each datatype. Raises `UsageError` if one is defined twice, or through itself."""
+    """The data range that defines each datatype. Raises `UsageError` if one is defined twice, or
+    through itself.
+    """
     definitions: dict[str, owl.DataRange] = {}
     for axiom in axioms:
         if isinstance(axiom, owl.DatatypeDefinition):
             iri = axiom.datatype.iri
             if definitions.setdefault(iri, axiom.range) != axiom.range:
-                raise UsageError(f"DatatypeDefinition of <{iri}> contradicts another one", "Keep one definition of it.")
+                raise UsageError(
+                    f"DatatypeDefinition of <{iri}> contradicts another one",
+                    "Keep one definition of it.",
+                )
     for iri, data_range in definitions.items():
         if iri in _datatypes_below(data_range, definitions):
-            raise UsageError(f"DatatypeDefinition of <{iri}> is cyclic", "Define it by other datatypes.")
+            raise UsageError(
+                f"DatatypeDefinition of <{iri}> is cyclic", "Define it by other datatypes."
+            )
     return definitions
 
 
 def datatype_origins(axioms: Sequence[owl.Axiom]) -> dict[str, frozenset[int]]:
-    """The definitions that each defined datatype rests on, directly or not, as indexes of axioms."""
+    """The definitions that each defined datatype rests on, directly or not, as indexes of
+    axioms.
+    """
     definitions = datatype_definitions(axioms)
-    index = {axiom.datatype.iri: i for i, axiom in reversed(list(enumerate(axioms))) if isinstance(axiom, owl.DatatypeDefinition)}
+    index = {
+        axiom.datatype.iri: i
+        for i, axiom in reversed(list(enumerate(axioms)))
+        if isinstance(axiom, owl.DatatypeDefinition)
+    }
     return {
-        iri: frozenset(index[d] for d in (iri, *_datatypes_below(data_range, definitions)) if d in index)
+        iri: frozenset(
+            index[d] for d in (iri, *_datatypes_below(data_range, definitions)) if d in index
+        )
         for iri, data_range in definitions.items()
     }
 
@@ -164,10 +205,17 @@ def _literals(filler: owl.ClassExpression) -> tuple[tuple[str, ...], tuple[str, 
 
 
 def _key(clause: Clause) -> Hashable:
-    """What makes two clauses the same: a u-type clause over names alone may be read from either end of its role atom."""
+    """What makes two clauses the same: a u-type clause over names alone may be read from either end
+    of its role atom.
+    """
     centre = (frozenset(clause.body), frozenset(clause.head))
     branch = (frozenset(clause.branch_body), frozenset(clause.branch_head))
     role = clause.role
-    if role is not None and role.inverted and not clause.at_most and all(isinstance(atom, str) for atom in clause.head):
+    if (
+        role is not None
+        and role.inverted
+        and not clause.at_most
+        and all(isinstance(atom, str) for atom in clause.head)
+    ):
         return branch, centre, role.inverse, 0
     return centre, branch, role, clause.at_most

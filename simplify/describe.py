@@ -1,4 +1,5 @@
-"""Simplified TBoxes as text (DL notation) and as JSON-able values, for `shiq simplify` and for tests.
+"""Simplified TBoxes as text (DL notation) and as JSON-able values, for `shiq simplify` and for
+tests.
 
 >>> from shiq.roles import Role
 >>> clause_text(Clause(body=("urn:A",), role=Role("urn:r"), branch_head=("urn:B",)))
@@ -31,7 +32,9 @@ def clause_text(clause: Clause, short: Shortener = str) -> str:
     head = [_atom_text(atom, short) for atom in clause.head]
     if clause.role is not None and clause.at_most:
         filler = clause.branch_body[0] if clause.branch_body else None
-        head.append(f"(≤{clause.at_most} {role_text(clause.role, short)}.{_filler_text(filler, short)})(x)")
+        head.append(
+            f"(≤{clause.at_most} {role_text(clause.role, short)}.{_filler_text(filler, short)})(x)"
+        )
     elif clause.role is not None:
         body.append(f"{role_text(clause.role, short)}(x,y)")
         body += [f"{short(name)}(y)" for name in clause.branch_body]
@@ -47,7 +50,9 @@ def concept_text(expression: owl.ClassExpression, short: Shortener = str) -> str
     """``expression`` (of the constructors that `desugar` leaves) in DL notation."""
     match expression:
         case owl.Class(iri):
-            return "⊤" if expression == owl.THING else "⊥" if expression == owl.NOTHING else short(iri)
+            return (
+                "⊤" if expression == owl.THING else "⊥" if expression == owl.NOTHING else short(iri)
+            )
         case owl.ObjectComplementOf(operand):
             return f"¬{_bracketed(operand, short)}"
         case owl.ObjectIntersectionOf(operands):
@@ -85,7 +90,9 @@ def range_text(data_range: owl.DataRange, short: Shortener = str) -> str:
         case owl.DataOneOf(literals):
             return f"{{{', '.join(_literal_text(literal, short) for literal in literals)}}}"
         case owl.DatatypeRestriction(datatype, facets):
-            inside = ", ".join(f"{_facet_text(facet)} {literal.lexical}" for facet, literal in facets)
+            inside = ", ".join(
+                f"{_facet_text(facet)} {literal.lexical}" for facet, literal in facets
+            )
             return f"{range_text(datatype, short)}[{inside}]"
 
 
@@ -93,29 +100,48 @@ def role_text(role: Role, short: Shortener = str) -> str:
     return short(role.iri) + ("⁻" if role.inverted else "")
 
 
-def part_roles(restricted: Iterable[Role], properties: Iterable[str], roles: RoleBox) -> tuple[str, ...]:
-    """The ``properties`` S with S ⊑* R or S ⊑* R⁻ for some restricted R, in order: u-part of the roles of the universals, m-part
+def part_roles(
+    restricted: Iterable[Role], properties: Iterable[str], roles: RoleBox
+) -> tuple[str, ...]:
+    """The ``properties`` S with S ⊑* R or S ⊑* R⁻ for some restricted R, in order: u-part of the
+    roles of the universals, m-part
     of those of the ≤ restrictions (Definition 5, THEORY, "Part-of")."""
     below = {s.iri for role in restricted for s in roles.subroles(role)}
     return tuple(sorted(below.intersection(properties)))
 
 
 def report(simplified: SimplifiedTBox, short: Shortener = str) -> dict[str, object]:
-    """What `shiq simplify` shows of a TBox, as JSON-able values: Definition 4, the clauses, Definition 5 and Fs(T)."""
+    """What `shiq simplify` shows of a TBox, as JSON-able values: Definition 4, the clauses,
+    Definition 5 and Fs(T).
+    """
     clauses, box = simplified.clauses, simplified.clauses.roles
-    properties = frozenset(e.iri for axiom in simplified.axioms for e in entities(axiom) if isinstance(e, owl.ObjectProperty))
+    properties = frozenset(
+        e.iri
+        for axiom in simplified.axioms
+        for e in entities(axiom)
+        if isinstance(e, owl.ObjectProperty)
+    )
     return {
         "axioms": len(simplified.axioms),
         "definition4": [axiom_text(axiom, short) for axiom in simplified.definition4],
         "universals": [_universal_text(universal, short) for universal in simplified.universals],
         "at_mosts": [_at_most_text(at_most, short) for at_most in simplified.at_mosts],
         "clauses": [
-            {"kind": clause.kind, "text": clause_text(clause, short), "origins": sorted(clause.origins)}
+            {
+                "kind": clause.kind,
+                "text": clause_text(clause, short),
+                "origins": sorted(clause.origins),
+            }
             for clause in clauses.clauses
         ],
         "roles": _roles_report(box, short),
-        "u_part": [short(iri) for iri in part_roles((u.role for u in simplified.universals), properties, box)],
-        "m_part": [short(iri) for iri in part_roles((m.role for m in simplified.at_mosts), properties, box)],
+        "u_part": [
+            short(iri)
+            for iri in part_roles((u.role for u in simplified.universals), properties, box)
+        ],
+        "m_part": [
+            short(iri) for iri in part_roles((m.role for m in simplified.at_mosts), properties, box)
+        ],
         "features": sorted(map(short, simplified.features)),
         "atoms": len(clauses.atoms),
         "fresh_names": len(clauses.fresh),
@@ -144,7 +170,9 @@ def _universal_text(universal: Universal, short: Shortener) -> str:
 
 
 def _at_most_text(at_most: AtMost, short: Shortener) -> str:
-    restriction = f"≤{at_most.n} {role_text(at_most.role, short)}.{_lit_text(at_most.filler, short)}"
+    restriction = (
+        f"≤{at_most.n} {role_text(at_most.role, short)}.{_lit_text(at_most.filler, short)}"
+    )
     return f"{_lit_text(at_most.premise, short)} ⊑ {restriction}"
 
 
@@ -179,14 +207,22 @@ def _filler_text(filler: str | None, short: Shortener) -> str:
 
 def _bracketed(expression: owl.ClassExpression, short: Shortener) -> str:
     text = concept_text(expression, short)
-    return f"({text})" if isinstance(expression, owl.ObjectIntersectionOf | owl.ObjectUnionOf) else text
+    return (
+        f"({text})"
+        if isinstance(expression, owl.ObjectIntersectionOf | owl.ObjectUnionOf)
+        else text
+    )
 
 
 def _literal_text(literal: owl.Literal, short: Shortener) -> str:
     quoted = f'"{literal.lexical}"'
     if literal.language:
         return f"{quoted}@{literal.language}"
-    return quoted if literal.datatype == owl.XSD + "string" else f"{quoted}^^{range_text(owl.Datatype(literal.datatype), short)}"
+    return (
+        quoted
+        if literal.datatype == owl.XSD + "string"
+        else f"{quoted}^^{range_text(owl.Datatype(literal.datatype), short)}"
+    )
 
 
 def _facet_text(facet: str) -> str:

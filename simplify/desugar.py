@@ -1,9 +1,13 @@
-"""Pass 1: every axiom about classes and data becomes inclusions over a small set of constructors (THEORY, "Simplified TBox": step
+"""Pass 1: every axiom about classes and data becomes inclusions over a small set of constructors
+(THEORY, "Simplified TBox": step
 1).
 
-Dom(S) = C is ∃S.⊤ ⊑ C, Ran(S) = C is ⊤ ⊑ ∀S.C, a functional S is ⊤ ⊑ ≤1 S.⊤; equivalences go both ways, disjointness goes
-pairwise; exact cardinalities are both bounds; p.{v} is ≥1 p.{v}, ∀p.D is ≤0 p.(¬D). ∃R.Self is a name for what has a loop of R,
-and every element has it where R is reflexive. Other axioms about roles alone leave nothing here: the role box has them. What
+Dom(S) = C is ∃S.⊤ ⊑ C, Ran(S) = C is ⊤ ⊑ ∀S.C, a functional S is ⊤ ⊑ ≤1 S.⊤; equivalences go both
+ways, disjointness goes
+pairwise; exact cardinalities are both bounds; p.{v} is ≥1 p.{v}, ∀p.D is ≤0 p.(¬D). ∃R.Self is a
+name for what has a loop of R,
+and every element has it where R is reflexive. Other axioms about roles alone leave nothing here:
+the role box has them. What
 SHIQ(D) cannot say is refused by name.
 """
 
@@ -41,7 +45,8 @@ ROLE_AXIOMS = (
 def desugar(axioms: Sequence[owl.Axiom], context: Context) -> list[Inclusion]:
     """The inclusions that ``axioms`` stand for, in order, each with its axiom's index.
 
-    Only an exact cardinality with a complex filler needs a fresh name (Q ≡ filler), because the filler would double at each
+    Only an exact cardinality with a complex filler needs a fresh name (Q ≡ filler), because the
+    filler would double at each
     level of nesting. Raises `UsageError` for a construct outside SHIQ(D).
     """
     rewrite = _Desugar(context)
@@ -85,7 +90,10 @@ class _Desugar:
             case owl.FunctionalObjectProperty(property):
                 yield owl.THING, owl.ObjectMaxCardinality(1, property)
             case owl.InverseFunctionalObjectProperty(property):
-                yield owl.THING, owl.ObjectMaxCardinality(1, expression_of(role_of(property).inverse))
+                yield (
+                    owl.THING,
+                    owl.ObjectMaxCardinality(1, expression_of(role_of(property).inverse)),
+                )
             case owl.DataPropertyDomain(data_property, domain):
                 yield owl.DataMinCardinality(1, data_property), domain
             case owl.DataPropertyRange(data_property, data_range):
@@ -124,7 +132,9 @@ class _Desugar:
             case owl.ObjectHasSelf(property):
                 require_simple(role_of(property), self._roles, expression)
                 if role_of(property).iri not in self._roles.looped:
-                    raise UsageError("ObjectHasSelf in a class assertion is outside SHIQ(D)", _REMEDY)
+                    raise UsageError(
+                        "ObjectHasSelf in a class assertion is outside SHIQ(D)", _REMEDY
+                    )
                 return owl.Class(loop_name(role_of(property).iri))
             case owl.ObjectMinCardinality(n, property, filler):
                 return self._bound(owl.ObjectMinCardinality, n, property, self.expression(filler))
@@ -132,7 +142,10 @@ class _Desugar:
                 return self._bound(owl.ObjectMaxCardinality, n, property, self.expression(filler))
             case owl.ObjectExactCardinality(n, property, filler):
                 named = self._named(self.expression(filler))
-                bounds = (self._bound(kind, n, property, named) for kind in (owl.ObjectMinCardinality, owl.ObjectMaxCardinality))
+                bounds = (
+                    self._bound(kind, n, property, named)
+                    for kind in (owl.ObjectMinCardinality, owl.ObjectMaxCardinality)
+                )
                 return owl.ObjectIntersectionOf(tuple(bounds))
             case owl.DataSomeValuesFrom(data_property, data_range):
                 return owl.DataMinCardinality(1, data_property, data_range)
@@ -144,7 +157,9 @@ class _Desugar:
                 return expression
             case owl.DataExactCardinality(n, data_property, data_range):
                 minimum = owl.DataMinCardinality(n, data_property, data_range)
-                return owl.ObjectIntersectionOf((minimum, owl.DataMaxCardinality(n, data_property, data_range)))
+                return owl.ObjectIntersectionOf(
+                    (minimum, owl.DataMaxCardinality(n, data_property, data_range))
+                )
         raise UsageError(f"{type(expression).__name__} is outside SHIQ(D)", _REMEDY)
 
     def _bound(
@@ -157,22 +172,34 @@ class _Desugar:
         bound = kind(n, property, filler)
         if n > 1 or (n == 1 and kind is owl.ObjectMaxCardinality):
             require_simple(role_of(property), self._roles, bound)
-        return at_least(1, property, filler) if n == 1 and kind is owl.ObjectMinCardinality else bound
+        return (
+            at_least(1, property, filler) if n == 1 and kind is owl.ObjectMinCardinality else bound
+        )
 
     def _named(self, filler: owl.ClassExpression) -> owl.Class:
         if isinstance(filler, owl.Class):
             return filler
         name, is_new = self._names.name(filler)
         if is_new:
-            self._definitions += [Inclusion(owl.Class(name), filler), Inclusion(filler, owl.Class(name))]
+            self._definitions += [
+                Inclusion(owl.Class(name), filler),
+                Inclusion(filler, owl.Class(name)),
+            ]
         return owl.Class(name)
 
 
-def _equivalences(expressions: tuple[owl.ClassExpression, ...]) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
-    """Both ways between a named class and each of the others; without a named class, round in a ring."""
+def _equivalences(
+    expressions: tuple[owl.ClassExpression, ...],
+) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
+    """Both ways between a named class and each of the others; without a named class, round in a
+    ring.
+    """
     if len(expressions) < 2:
         return
-    hub = next((e for e in expressions if isinstance(e, owl.Class) and e not in (owl.THING, owl.NOTHING)), None)
+    hub = next(
+        (e for e in expressions if isinstance(e, owl.Class) and e not in (owl.THING, owl.NOTHING)),
+        None,
+    )
     if hub is None and len(expressions) > 2:
         yield from zip(expressions, (*expressions[1:], expressions[0]))
         return
@@ -184,27 +211,40 @@ def _equivalences(expressions: tuple[owl.ClassExpression, ...]) -> Iterator[tupl
         yield expression, centre
 
 
-def _disjointness(expressions: tuple[owl.ClassExpression, ...]) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
+def _disjointness(
+    expressions: tuple[owl.ClassExpression, ...],
+) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
     for first, second in combinations(expressions, 2):
         yield owl.ObjectIntersectionOf((first, second)), owl.NOTHING
 
 
 def require_simple(role: Role, roles: RoleBox, where: owl.Axiom | owl.ClassExpression) -> None:
-    """Raises `UsageError` unless ``role`` is simple: elsewhere transitivity could not be eliminated (OWL 2, section 11)."""
+    """Raises `UsageError` unless ``role`` is simple: elsewhere transitivity could not be eliminated
+    (OWL 2, section 11).
+    """
     if not roles.is_simple(role):
         inverse = "the inverse of " if role.inverted else ""
-        raise UsageError(f"{type(where).__name__} on {inverse}<{role.iri}>, which is not simple, is outside SHIQ(D)", _REMEDY)
+        raise UsageError(
+            f"{type(where).__name__} on {inverse}<{role.iri}>, which is not simple, is outside SHIQ(D)",
+            _REMEDY,
+        )
 
 
 def _refuse_built_in_properties(axiom: owl.Axiom) -> None:
-    """The universal and the empty property are outside SHIQ(D); inclusions that hold for every property say nothing."""
+    """The universal and the empty property are outside SHIQ(D); inclusions that hold for every
+    property say nothing.
+    """
     found = {e.iri for e in entities(axiom) if getattr(e, "iri", "") in _BUILT_IN_PROPERTIES}
     if not found:
         return
     match axiom:
-        case owl.SubObjectPropertyOf(sub, sup) if role_of(sup).iri in _TOP or role_of(sub).iri in _BOTTOM:
+        case owl.SubObjectPropertyOf(sub, sup) if (
+            role_of(sup).iri in _TOP or role_of(sub).iri in _BOTTOM
+        ):
             return
-        case owl.SubDataPropertyOf(owl.DataProperty(sub_iri), owl.DataProperty(sup_iri)) if sup_iri in _TOP or sub_iri in _BOTTOM:
+        case owl.SubDataPropertyOf(owl.DataProperty(sub_iri), owl.DataProperty(sup_iri)) if (
+            sup_iri in _TOP or sub_iri in _BOTTOM
+        ):
             return
     names = ", ".join(sorted("owl:" + iri.removeprefix(owl.OWL) for iri in found))
     raise UsageError(f"{type(axiom).__name__} with {names} is outside SHIQ(D)", _REMEDY)

@@ -1,4 +1,5 @@
-"""What the passes hand on: an inclusion with the axioms it follows from, and what a pass may know of the whole TBox; fresh names.
+"""What the passes hand on: an inclusion with the axioms it follows from, and what a pass may know
+of the whole TBox; fresh names.
 
 >>> Inclusion(owl.Class("urn:A"), owl.Class("urn:B"), frozenset({0})).disjuncts
 (Class(iri='urn:B'),)
@@ -28,7 +29,8 @@ V = TypeVar("V")
 class Inclusion:
     """sub ⊑ sup, with one set of axiom indexes that suffices for it.
 
-    The set is empty for the definition of a fresh name: such a definition extends every TBox conservatively, whichever axioms
+    The set is empty for the definition of a fresh name: such a definition extends every TBox
+    conservatively, whichever axioms
     of it are taken, so it follows from nothing and blames no axiom.
     """
 
@@ -44,10 +46,13 @@ class Inclusion:
 
 @dataclass(frozen=True)
 class RoleOrigins:
-    """Which axioms make role inclusions, transitivity and words of roles hold: the origins of what passes add.
+    """Which axioms make role inclusions, transitivity and words of roles hold: the origins of what
+    passes add.
 
-    ``steps[R]`` are pairs (S, i): axiom i says R ⊑ S. ``transitive[R]`` is an axiom that says R is transitive. ``into[P]``,
-    for a property P, are pairs (i, properties): axiom i says that words of these lie below P or its inverse; ``about[P]``: the
+    ``steps[R]`` are pairs (S, i): axiom i says R ⊑ S. ``transitive[R]`` is an axiom that says R is
+    transitive. ``into[P]``,
+    for a property P, are pairs (i, properties): axiom i says that words of these lie below P or its
+    inverse; ``about[P]``: the
     axioms on disjoint, asymmetric and irreflexive roles that name P."""
 
     steps: Mapping[Role, tuple[tuple[Role, int], ...]] = field(default_factory=dict)
@@ -67,7 +72,9 @@ class RoleOrigins:
         return frozenset(found)
 
     def inclusion(self, sub: Role, sup: Role) -> frozenset[int]:
-        """The axioms of one shortest chain of inclusions from ``sub`` to ``sup``; ``sub`` ⊑* ``sup`` must hold."""
+        """The axioms of one shortest chain of inclusions from ``sub`` to ``sup``; ``sub`` ⊑*
+        ``sup`` must hold.
+        """
         came: dict[Role, tuple[Role, int] | None] = {sub: None}
         queue = deque((sub,))
         while sup not in came:
@@ -84,7 +91,9 @@ class RoleOrigins:
         return frozenset(origins)
 
     def transitivity(self, role: Role, equivalents: Sequence[Role]) -> frozenset[int]:
-        """The axioms that make ``role`` transitive: its own, or one on a role in ``equivalents`` with the equivalence."""
+        """The axioms that make ``role`` transitive: its own, or one on a role in ``equivalents``
+        with the equivalence.
+        """
         if role in self.transitive:
             return frozenset((self.transitive[role],))
         other = next(r for r in equivalents if r in self.transitive)
@@ -111,7 +120,12 @@ def role_origins(axioms: Sequence[owl.Axiom]) -> RoleOrigins:
         elif isinstance(axiom, owl.SubObjectPropertyChain):
             below = frozenset(role_of(link).iri for link in axiom.chain)
             into.setdefault(role_of(axiom.sup).iri, []).append((index, below))
-        elif isinstance(axiom, owl.DisjointObjectProperties | owl.AsymmetricObjectProperty | owl.IrreflexiveObjectProperty):
+        elif isinstance(
+            axiom,
+            owl.DisjointObjectProperties
+            | owl.AsymmetricObjectProperty
+            | owl.IrreflexiveObjectProperty,
+        ):
             for iri in {part.iri for part in parts(axiom) if isinstance(part, owl.ObjectProperty)}:
                 about.setdefault(iri, []).append(index)
     return RoleOrigins(_frozen(steps), transitive, _frozen(into), _frozen(about))
@@ -123,8 +137,11 @@ def _frozen(lists: Mapping[K, list[V]]) -> dict[K, tuple[V, ...]]:
 
 @dataclass(frozen=True)
 class Context:
-    """What is fixed before the passes run. ``paths``: the words that roles stand for, where there are property chains. ``taken``
-    are names that no fresh name may have; ``scope`` keeps the fresh names of the two forms (clausal, Definition 4) apart."""
+    """What is fixed before the passes run. ``paths``: the words that roles stand for, where there
+    are property chains. ``taken``
+    are names that no fresh name may have; ``scope`` keeps the fresh names of the two forms
+    (clausal, Definition 4) apart.
+    """
 
     roles: RoleBox = field(default_factory=RoleBox)
     role_origins: RoleOrigins = field(default_factory=RoleOrigins)
@@ -141,7 +158,11 @@ def disjuncts(expression: owl.ClassExpression) -> tuple[owl.ClassExpression, ...
     """The operands of ``expression`` seen as a disjunction; none for ⊥."""
     if isinstance(expression, owl.ObjectUnionOf):
         return expression.operands
-    return () if isinstance(expression, owl.Class) and expression.iri == owl.NOTHING.iri else (expression,)
+    return (
+        ()
+        if isinstance(expression, owl.Class) and expression.iri == owl.NOTHING.iri
+        else (expression,)
+    )
 
 
 def union_of(operands: Iterable[owl.ClassExpression]) -> owl.ClassExpression:
@@ -164,17 +185,29 @@ def intersection_of(operands: Iterable[owl.ClassExpression]) -> owl.ClassExpress
             flat += operand.operands
         elif operand != owl.THING:
             flat.append(operand)
-    return flat[0] if len(flat) == 1 else owl.ObjectIntersectionOf(tuple(flat)) if flat else owl.THING
+    return (
+        flat[0] if len(flat) == 1 else owl.ObjectIntersectionOf(tuple(flat)) if flat else owl.THING
+    )
 
 
-def at_least(n: int, role: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> owl.ClassExpression:
+def at_least(
+    n: int, role: owl.ObjectPropertyExpression, filler: owl.ClassExpression
+) -> owl.ClassExpression:
     """≥n role.filler for n ≥ 1, in the one form that the passes use: ∃ where n is 1."""
-    return owl.ObjectSomeValuesFrom(role, filler) if n == 1 else owl.ObjectMinCardinality(n, role, filler)
+    return (
+        owl.ObjectSomeValuesFrom(role, filler)
+        if n == 1
+        else owl.ObjectMinCardinality(n, role, filler)
+    )
 
 
 def complement_of(literal: owl.ClassExpression) -> owl.ClassExpression:
     """The literal that says the opposite of ``literal``, a name or a negated name."""
-    return literal.operand if isinstance(literal, owl.ObjectComplementOf) else owl.ObjectComplementOf(literal)
+    return (
+        literal.operand
+        if isinstance(literal, owl.ObjectComplementOf)
+        else owl.ObjectComplementOf(literal)
+    )
 
 
 def is_literal(expression: owl.ClassExpression) -> bool:
@@ -183,17 +216,26 @@ def is_literal(expression: owl.ClassExpression) -> bool:
 
 
 PREFIX = "urn:shiq:fresh:"
-_RESERVED = re.compile(PREFIX + r"(definition4:)?(desugar|normal-form|restrictions|transitivity|paths):[0-9]+|" + LOOPS + ".*")
+_RESERVED = re.compile(
+    PREFIX
+    + r"(definition4:)?(desugar|normal-form|restrictions|transitivity|paths):[0-9]+|"
+    + LOOPS
+    + ".*"
+)
 
 
 def is_reserved(name: str) -> bool:
-    """Whether ``name`` looks like one that a pass makes. Others that begin with `PREFIX` are free for callers."""
+    """Whether ``name`` looks like one that a pass makes. Others that begin with `PREFIX` are free
+    for callers.
+    """
     return _RESERVED.fullmatch(name) is not None
 
 
 class FreshNames:
-    """Names ``urn:shiq:fresh:<label>:<n>``, numbered in the order in which their keys come up; names in ``taken`` are passed
-    over. What comes later never changes an earlier name, so axioms added at the end leave those of the front alone.
+    """Names ``urn:shiq:fresh:<label>:<n>``, numbered in the order in which their keys come up;
+    names in ``taken`` are passed
+    over. What comes later never changes an earlier name, so axioms added at the end leave those of
+    the front alone.
 
     >>> names = FreshNames("demo")
     >>> names.name("a filler"), names.name("another"), names.name("a filler")
@@ -215,14 +257,18 @@ class FreshNames:
     def literal(self, key: Hashable, positive: bool) -> tuple[owl.ClassExpression, bool]:
         """A literal on the name for (``key``, ``positive``), and whether the name is new.
 
-        The literal L is to be defined by L ⊑ D. With ``positive`` it is a name Q (Q ⊑ D), otherwise ¬Q (¬D ⊑ Q): taking the
-        latter where D holds no positive literal keeps Horn inclusions Horn (Motik, Shearer, Horrocks 2009, section 4.1).
+        The literal L is to be defined by L ⊑ D. With ``positive`` it is a name Q (Q ⊑ D), otherwise
+        ¬Q (¬D ⊑ Q): taking the
+        latter where D holds no positive literal keeps Horn inclusions Horn (Motik, Shearer,
+        Horrocks 2009, section 4.1).
         """
         name, is_new = self.name((key, positive))
         return (owl.Class(name) if positive else owl.ObjectComplementOf(owl.Class(name))), is_new
 
 
-def restriction_of(inclusion: Inclusion) -> owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality | None:
+def restriction_of(
+    inclusion: Inclusion,
+) -> owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality | None:
     """The one ∀ or ≤ among the disjuncts, if any."""
     for disjunct in inclusion.disjuncts:
         if isinstance(disjunct, owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality):

@@ -1,10 +1,14 @@
 """The part of a TBox that can matter to what is said in a given vocabulary.
 
-An axiom is ⊥-local in a signature if it holds whenever every name outside the signature is empty; such axioms say nothing about
-the names inside. Taking up every axiom that is not, with its names, until nothing changes gives a module that implies
-everything over the signature that the whole TBox implies: it contradicts the same assertions, and holds every justification.
+An axiom is ⊥-local in a signature if it holds whenever every name outside the signature is empty;
+such axioms say nothing about
+the names inside. Taking up every axiom that is not, with its names, until nothing changes gives a
+module that implies
+everything over the signature that the whole TBox implies: it contradicts the same assertions, and
+holds every justification.
 
-Source: Cuenca Grau, Horrocks, Kazakov, Sattler, Modular Reuse of Ontologies: Theory and Practice, JAIR 31 (2008), section 5.
+Source: Cuenca Grau, Horrocks, Kazakov, Sattler, Modular Reuse of Ontologies: Theory and Practice,
+JAIR 31 (2008), section 5.
 Direction: over-approximates; an axiom that is left out is in no justification.
 """
 
@@ -20,7 +24,8 @@ from shiq.signature import parts
 
 
 def relevant(axioms: Sequence[owl.Axiom], values: Iterable[object]) -> list[owl.Axiom]:
-    """The axioms, in their order, that can take part in a contradiction with ``values`` (assertions or expressions).
+    """The axioms, in their order, that can take part in a contradiction with ``values`` (assertions
+    or expressions).
 
     Stops because each round takes an axiom up or is the last. Cost: rounds × size of ``axioms``.
     """
@@ -29,7 +34,8 @@ def relevant(axioms: Sequence[owl.Axiom], values: Iterable[object]) -> list[owl.
 
 @dataclass(frozen=True)
 class Reach:
-    """``places`` of axioms, ascending; ``names``: a vocabulary with that of these axioms. Data in these names reaches no more;
+    """``places`` of axioms, ascending; ``names``: a vocabulary with that of these axioms. Data in
+    these names reaches no more;
     what data in others reaches as well is reached from all these names."""
 
     places: tuple[int, ...]
@@ -37,9 +43,11 @@ class Reach:
 
 
 def reached(axioms: Sequence[owl.Axiom], vocabulary: Iterable[str]) -> Reach:
-    """The axioms that can say anything about data in ``vocabulary`` (IRIs of classes and properties).
+    """The axioms that can say anything about data in ``vocabulary`` (IRIs of classes and
+    properties).
 
-    The others hold once all other names are empty, whatever the domain and wherever the individuals are: so a model of those
+    The others hold once all other names are empty, whatever the domain and wherever the individuals
+    are: so a model of those
     reached and of the data, with other names emptied, is one of all.
     """
     names = set(vocabulary)
@@ -73,7 +81,9 @@ def _is_local(axiom: owl.Axiom, names: set[str]) -> bool:
         case owl.SubClassOf(sub, sup):
             return _is_empty(sub, names) or _is_full(sup, names)
         case owl.EquivalentClasses(members):
-            return all(_is_empty(m, names) for m in members) or all(_is_full(m, names) for m in members)
+            return all(_is_empty(m, names) for m in members) or all(
+                _is_full(m, names) for m in members
+            )
         case owl.DisjointClasses(members):
             return sum(not _is_empty(m, names) for m in members) < 2
         case owl.DisjointUnion(cls, members):
@@ -108,8 +118,11 @@ def _is_local(axiom: owl.Axiom, names: set[str]) -> bool:
             return not all(_is_in(link, names) for link in chain)
         case owl.HasKey(expression, roles, data):
             # It needs two members, and a value of each property.
-            return _is_empty(expression, names) or not all(_is_in(p, names) for p in (*roles, *data))
-    # ReflexiveObjectProperty (no domain is empty, so the property is not), DatatypeDefinition, and whatever is not known here.
+            return _is_empty(expression, names) or not all(
+                _is_in(p, names) for p in (*roles, *data)
+            )
+    # ReflexiveObjectProperty (no domain is empty, so the property is not), DatatypeDefinition, and
+    # whatever is not known here.
     return False
 
 
@@ -128,7 +141,9 @@ def _is_empty(expression: Any, names: set[str]) -> bool:
     """Whether ``expression`` has no members if what is not in ``names`` has none."""
     match expression:
         case owl.Class(iri):
-            return expression == owl.NOTHING or (iri not in names and expression != owl.THING and iri not in LANGUAGE)
+            return expression == owl.NOTHING or (
+                iri not in names and expression != owl.THING and iri not in LANGUAGE
+            )
         case owl.ObjectIntersectionOf(operands):
             return any(_is_empty(o, names) for o in operands)
         case owl.ObjectUnionOf(operands):
@@ -137,12 +152,15 @@ def _is_empty(expression: Any, names: set[str]) -> bool:
             return _is_full(operand, names)
         case owl.ObjectSomeValuesFrom(property, filler):
             return not _is_in(property, names) or _is_empty(filler, names)
-        case owl.ObjectMinCardinality(n, property, filler) | owl.ObjectExactCardinality(n, property, filler):
+        case owl.ObjectMinCardinality(n, property, filler) | owl.ObjectExactCardinality(
+            n, property, filler
+        ):
             return n > 0 and (not _is_in(property, names) or _is_empty(filler, names))
         case owl.ObjectHasValue(property, _) | owl.ObjectHasSelf(property):
             return not _is_in(property, names)
         case owl.ObjectOneOf(individuals):
-            # An individual denotes something in every model, whether or not it is talked of elsewhere.
+            # An individual denotes something in every model, whether or not it is talked of
+            # elsewhere.
             return not individuals
         case owl.DataSomeValuesFrom(property, _) | owl.DataHasValue(property, _):
             return not _is_in(property, names)

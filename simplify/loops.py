@@ -10,13 +10,22 @@ from shiq import model as owl
 from shiq.reasoner.structure import rewritten
 from shiq.roles import Role, RoleBox, expression_of, loop_name, role_of
 from shiq.signature import parts
-from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, restriction_of, union_of
+from simplify.inclusion import (
+    Context,
+    Inclusion,
+    complement_of,
+    disjuncts,
+    restriction_of,
+    union_of,
+)
 
 
 def contract_loops(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (in normal form, transitivity eliminated) with what they say of loops, and what role axioms say of these.
+    """``inclusions`` (in normal form, transitivity eliminated) with what they say of loops, and
+    what role axioms say of these.
 
-    For each L₁ ⊑ ∀S.L₂ L₁ ⊓ ℓ_R ⊑ L₂; for each ≤n S.C ℓ_R ⊑ ∃R.ℓ_R, a need that x meets itself, so that counting knows of it.
+    For each L₁ ⊑ ∀S.L₂ L₁ ⊓ ℓ_R ⊑ L₂; for each ≤n S.C ℓ_R ⊑ ∃R.ℓ_R, a need that x meets itself, so
+    that counting knows of it.
     """
     roles, counted = context.roles, set[tuple[str, Role]]()
     if not roles.looped:
@@ -36,7 +45,11 @@ def contract_loops(inclusions: Sequence[Inclusion], context: Context) -> list[In
             if isinstance(restriction, owl.ObjectAllValuesFrom):
                 others = [d for d in inclusion.disjuncts if d is not restriction]
                 local = dict.fromkeys((*others, no_loop, *disjuncts(restriction.filler)))
-                result.append(Inclusion(owl.THING, union_of(local), inclusion.origins | _between(context, iri, role)))
+                result.append(
+                    Inclusion(
+                        owl.THING, union_of(local), inclusion.origins | _between(context, iri, role)
+                    )
+                )
                 continue
             for own in (Role(iri), Role(iri, True)):
                 if role in roles.superroles(own) and (iri, own) not in counted:
@@ -47,7 +60,9 @@ def contract_loops(inclusions: Sequence[Inclusion], context: Context) -> list[In
 
 
 def _role_axioms_on_loops(context: Context) -> Iterator[Inclusion]:
-    """ℓ_R ⊑ ℓ_S for R below S or its inverse, ℓ_R ⊑ ⊥ below irreflexive and asymmetric roles, ℓ_R ⊓ ℓ_S ⊑ ⊥ for disjoint ones."""
+    """ℓ_R ⊑ ℓ_S for R below S or its inverse, ℓ_R ⊑ ⊥ below irreflexive and asymmetric roles, ℓ_R ⊓
+    ℓ_S ⊑ ⊥ for disjoint ones.
+    """
     roles, about = context.roles, context.role_origins.about
     for iri in roles.looped:
         above, no_loop = roles.loops_above(iri), complement_of(loop_class(iri))
@@ -56,15 +71,23 @@ def _role_axioms_on_loops(context: Context) -> Iterator[Inclusion]:
                 implied = union_of((no_loop, loop_class(other)))
                 yield Inclusion(owl.THING, implied, _between(context, iri, Role(other)))
         for role in sorted(above & (roles.irreflexive | roles.asymmetric)):
-            yield Inclusion(owl.THING, no_loop, _between(context, iri, role).union(about.get(role.iri, ())))
+            yield Inclusion(
+                owl.THING, no_loop, _between(context, iri, role).union(about.get(role.iri, ()))
+            )
     for r, s in sorted(roles.disjoint):
         if r.iri in roles.looped and s.iri in roles.looped:
             apart = dict.fromkeys(complement_of(loop_class(role.iri)) for role in (r, s))
-            yield Inclusion(owl.THING, union_of(apart), frozenset(about.get(r.iri, ())) & frozenset(about.get(s.iri, ())))
+            yield Inclusion(
+                owl.THING,
+                union_of(apart),
+                frozenset(about.get(r.iri, ())) & frozenset(about.get(s.iri, ())),
+            )
 
 
 def _between(context: Context, iri: str, above: Role) -> frozenset[int]:
-    """Which axioms make a loop of ``iri`` one of ``above``; none are told where the context knows of none."""
+    """Which axioms make a loop of ``iri`` one of ``above``; none are told where the context knows
+    of none.
+    """
     origins, roles = context.role_origins, context.roles
     for role, found in product((Role(iri), Role(iri, True)), (above, above.inverse)):
         if origins.steps and found in roles.superroles(role):
@@ -103,7 +126,11 @@ class Loops:
         for axiom in axioms:
             if isinstance(axiom, owl.ReflexiveObjectProperty):
                 found.add(role_of(axiom.property).iri)
-            found.update(role_of(part.property).iri for part in parts(axiom) if isinstance(part, owl.ObjectHasSelf))
+            found.update(
+                role_of(part.property).iri
+                for part in parts(axiom)
+                if isinstance(part, owl.ObjectHasSelf)
+            )
         return cls(tuple(sorted(found)), roles)
 
     def above(self, iri: str) -> frozenset[Role]:
@@ -112,18 +139,25 @@ class Loops:
         return found | {role.inverse for role in found}
 
     def obstacle(self, inclusions: Iterable[Inclusion]) -> str:
-        """Why loops cannot be read as names here, or "": a bound counts them, or they bear on disjoint roles."""
+        """Why loops cannot be read as names here, or "": a bound counts them, or they bear on
+        disjoint roles.
+        """
         concerned = frozenset(role for iri in self.looped for role in self.above(iri))
         if any(concerned & {*pair} for pair in self.roles.disjoint):
             return "a disjointness axiom may see loops"
         for inclusion in inclusions:
             restriction = restriction_of(inclusion)
-            if isinstance(restriction, owl.ObjectMaxCardinality) and role_of(restriction.property) in concerned:
+            if (
+                isinstance(restriction, owl.ObjectMaxCardinality)
+                and role_of(restriction.property) in concerned
+            ):
                 return "a bound may count loops"
         return ""
 
     def asked(self, inclusions: Iterable[Inclusion]) -> frozenset[str]:
-        """The properties whose loops one of ``inclusions``, without those of this, asks for: ℓ_R stands negated there."""
+        """The properties whose loops one of ``inclusions``, without those of this, asks for: ℓ_R
+        stands negated there.
+        """
         negated: set[object] = set()
         for inclusion in inclusions:
             for part in parts(inclusion.sup):

@@ -1,7 +1,10 @@
-"""Pass 2: sub ⊑ sup becomes ⊤ ⊑ C with C in negation normal form (THEORY, "Simplified TBox": step 1).
+"""Pass 2: sub ⊑ sup becomes ⊤ ⊑ C with C in negation normal form (THEORY, "Simplified TBox": step
+1).
 
-In the result ¬ stands before names only; ⊤ and ⊥ occur only as the whole of C or not at all; ⊓ and ⊔ are flat; ≥0, ≤0 and
-restrictions on ⊥ are gone (≤0 R.C is ∀R.¬C, ≥n R.⊥ is ⊥). The filler of ≤ stays as it is: it occurs with reversed polarity.
+In the result ¬ stands before names only; ⊤ and ⊥ occur only as the whole of C or not at all; ⊓ and
+⊔ are flat; ≥0, ≤0 and
+restrictions on ⊥ are gone (≤0 R.C is ∀R.¬C, ≥n R.⊥ is ⊥). The filler of ≤ stays as it is: it occurs
+with reversed polarity.
 """
 
 from __future__ import annotations
@@ -13,15 +16,22 @@ from simplify.inclusion import Context, Inclusion, at_least, intersection_of, un
 
 
 def to_nnf(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """⊤ ⊑ nnf(¬sub ⊔ sup) for every inclusion, in order; those that say nothing (⊤ ⊑ ⊤) are dropped."""
+    """⊤ ⊑ nnf(¬sub ⊔ sup) for every inclusion, in order; those that say nothing (⊤ ⊑ ⊤) are
+    dropped.
+    """
     concepts = ((union_of((nnf(i.sub, False), nnf(i.sup))), i.origins) for i in inclusions)
-    return [Inclusion(owl.THING, concept, origins) for concept, origins in concepts if concept != owl.THING]
+    return [
+        Inclusion(owl.THING, concept, origins)
+        for concept, origins in concepts
+        if concept != owl.THING
+    ]
 
 
 def nnf(expression: owl.ClassExpression, positive: bool = True) -> owl.ClassExpression:
     """The negation normal form of ``expression``, or with ``positive`` False of its complement.
 
-    nnf(¬nnf(¬C)) = nnf(C). Takes the constructors that `desugar` leaves; linear in the size of ``expression``.
+    nnf(¬nnf(¬C)) = nnf(C). Takes the constructors that `desugar` leaves; linear in the size of
+    ``expression``.
 
     >>> nnf(owl.ObjectComplementOf(owl.ObjectIntersectionOf((owl.Class("urn:A"), owl.THING))))
     ObjectComplementOf(operand=Class(iri='urn:A'))
@@ -48,28 +58,44 @@ def nnf(expression: owl.ClassExpression, positive: bool = True) -> owl.ClassExpr
         case owl.ObjectMaxCardinality(n, property, filler):
             return _maximum(n, property, filler) if positive else _minimum(n + 1, property, filler)
         case owl.DataMinCardinality(n, data_property, data_range):
-            return _data_minimum(n, data_property, data_range) if positive else _data_maximum(n - 1, data_property, data_range)
+            return (
+                _data_minimum(n, data_property, data_range)
+                if positive
+                else _data_maximum(n - 1, data_property, data_range)
+            )
         case owl.DataMaxCardinality(n, data_property, data_range):
-            return _data_maximum(n, data_property, data_range) if positive else _data_minimum(n + 1, data_property, data_range)
+            return (
+                _data_maximum(n, data_property, data_range)
+                if positive
+                else _data_minimum(n + 1, data_property, data_range)
+            )
     raise TypeError(expression)
 
 
-def _some(property: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> owl.ClassExpression:
+def _some(
+    property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
+) -> owl.ClassExpression:
     return owl.NOTHING if filler == owl.NOTHING else owl.ObjectSomeValuesFrom(property, filler)
 
 
-def _all(property: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> owl.ClassExpression:
+def _all(
+    property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
+) -> owl.ClassExpression:
     return owl.THING if filler == owl.THING else owl.ObjectAllValuesFrom(property, filler)
 
 
-def _minimum(n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> owl.ClassExpression:
+def _minimum(
+    n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
+) -> owl.ClassExpression:
     if n <= 0:
         return owl.THING
     inner = nnf(filler)
     return owl.NOTHING if inner == owl.NOTHING else at_least(n, property, inner)
 
 
-def _maximum(n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> owl.ClassExpression:
+def _maximum(
+    n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
+) -> owl.ClassExpression:
     if n < 0:
         return owl.NOTHING
     if n == 0:
@@ -78,14 +104,18 @@ def _maximum(n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassEx
     return owl.THING if inner == owl.NOTHING else owl.ObjectMaxCardinality(n, property, inner)
 
 
-def _data_minimum(n: int, property: owl.DataProperty, data_range: owl.DataRange) -> owl.ClassExpression:
+def _data_minimum(
+    n: int, property: owl.DataProperty, data_range: owl.DataRange
+) -> owl.ClassExpression:
     if n <= 0:
         return owl.THING
     inner = simplified_range(data_range)
     return owl.NOTHING if inner is None else owl.DataMinCardinality(n, property, inner)
 
 
-def _data_maximum(n: int, property: owl.DataProperty, data_range: owl.DataRange) -> owl.ClassExpression:
+def _data_maximum(
+    n: int, property: owl.DataProperty, data_range: owl.DataRange
+) -> owl.ClassExpression:
     if n < 0:
         return owl.NOTHING
     inner = simplified_range(data_range)
@@ -94,11 +124,17 @@ def _data_maximum(n: int, property: owl.DataProperty, data_range: owl.DataRange)
 
 def complement_of_range(data_range: owl.DataRange) -> owl.DataRange:
     """¬data_range, a double complement taken off."""
-    return data_range.operand if isinstance(data_range, owl.DataComplementOf) else owl.DataComplementOf(data_range)
+    return (
+        data_range.operand
+        if isinstance(data_range, owl.DataComplementOf)
+        else owl.DataComplementOf(data_range)
+    )
 
 
 def simplified_range(data_range: owl.DataRange) -> owl.DataRange | None:
-    """``data_range`` without double complements and without ⊤ and ∅ in unions and intersections; None for the empty range."""
+    """``data_range`` without double complements and without ⊤ and ∅ in unions and intersections;
+    None for the empty range.
+    """
     match data_range:
         case owl.DataComplementOf(owl.DataComplementOf(inner)):
             return simplified_range(inner)
@@ -112,12 +148,26 @@ def simplified_range(data_range: owl.DataRange) -> owl.DataRange | None:
             if any(part is None for part in parts):
                 return None
             kept = tuple(dict.fromkeys(p for p in parts if p is not None and p != owl.TOP_DATATYPE))
-            return owl.TOP_DATATYPE if not kept else kept[0] if len(kept) == 1 else owl.DataIntersectionOf(kept)
+            return (
+                owl.TOP_DATATYPE
+                if not kept
+                else kept[0]
+                if len(kept) == 1
+                else owl.DataIntersectionOf(kept)
+            )
         case owl.DataUnionOf(operands):
-            present = tuple(dict.fromkeys(p for p in map(simplified_range, operands) if p is not None))
+            present = tuple(
+                dict.fromkeys(p for p in map(simplified_range, operands) if p is not None)
+            )
             if owl.TOP_DATATYPE in present:
                 return owl.TOP_DATATYPE
-            return None if not present else present[0] if len(present) == 1 else owl.DataUnionOf(present)
+            return (
+                None
+                if not present
+                else present[0]
+                if len(present) == 1
+                else owl.DataUnionOf(present)
+            )
         case owl.DataOneOf(()):
             return None
     return data_range

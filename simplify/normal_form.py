@@ -1,10 +1,14 @@
-"""Pass 3: ⊤ ⊑ C becomes inclusions ⊤ ⊑ L₁ ⊔ … ⊔ Lₖ ⊔ X with nothing nested (THEORY, "DL-clauses": the normal form).
+"""Pass 3: ⊤ ⊑ C becomes inclusions ⊤ ⊑ L₁ ⊔ … ⊔ Lₖ ⊔ X with nothing nested (THEORY, "DL-clauses":
+the normal form).
 
-Each Lᵢ is a name, a negated name, ≥n R.A, or a data restriction; X, at most one, is ∀R.(a disjunction of literals) or ≤n R.A
-with n ≥ 1; A is a name or ⊤. What does not fit is named: a fresh literal L with L ⊑ D stands for D. Naming needs one direction
+Each Lᵢ is a name, a negated name, ≥n R.A, or a data restriction; X, at most one, is ∀R.(a
+disjunction of literals) or ≤n R.A
+with n ≥ 1; A is a name or ⊤. What does not fit is named: a fresh literal L with L ⊑ D stands for D.
+Naming needs one direction
 only, so ≥n R.D becomes ≥n R.Q with Q ⊑ D, and ≤n R.D becomes ≤n R.Q with D ⊑ Q.
 
-⊓ on the right is split, ∀R.(C ⊓ D) too; ⊔ is distributed over ⊓ while that stays small, which keeps the whole polynomial.
+⊓ on the right is split, ∀R.(C ⊓ D) too; ⊔ is distributed over ⊓ while that stays small, which keeps
+the whole polynomial.
 """
 
 from __future__ import annotations
@@ -14,12 +18,21 @@ from math import prod
 from typing import TypeAlias
 
 from shiq import model as owl
-from simplify.inclusion import Context, Inclusion, at_least, complement_of, disjuncts, is_literal, union_of
+from simplify.inclusion import (
+    Context,
+    Inclusion,
+    at_least,
+    complement_of,
+    disjuncts,
+    is_literal,
+    union_of,
+)
 from simplify.nnf import nnf
 
 LABEL = "normal-form"
 
-#: How many inclusions one ⊔ over several ⊓ may be multiplied out into. Beyond it the largest ⊓ is named.
+# : How many inclusions one ⊔ over several ⊓ may be multiplied out into. Beyond it the largest ⊓ is
+# named.
 DISTRIBUTED = 8
 
 #: A disjunction; a concept is a list of them, read as their conjunction: [] is ⊤, [()] is ⊥.
@@ -29,8 +42,10 @@ _RESTRICTIONS = owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality
 
 
 def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (⊤ ⊑ C, C in NNF) in normal form, in order; the definitions of fresh names follow the inclusion that first
-    needs them. A name is reused for the same concept. Number and width of the results are linear in |C|, so the size is at most
+    """``inclusions`` (⊤ ⊑ C, C in NNF) in normal form, in order; the definitions of fresh names
+    follow the inclusion that first
+    needs them. A name is reused for the same concept. Number and width of the results are linear in
+    |C|, so the size is at most
     quadratic, and so is the time (for nested ≤)."""
     naming = _Naming(context)
     result: list[Inclusion] = []
@@ -39,14 +54,24 @@ def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclu
             result.append(inclusion)
             continue
         for disjunction in naming.conjuncts(inclusion.sup):
-            result.append(Inclusion(owl.THING, union_of(naming.with_one_restriction(disjunction)), inclusion.origins))
+            result.append(
+                Inclusion(
+                    owl.THING, union_of(naming.with_one_restriction(disjunction)), inclusion.origins
+                )
+            )
         result += naming.take_definitions()
     return result
 
 
 def _is_clause_of_literals(disjunction: Disjunction) -> bool:
-    """Whether nothing is to be done. Most inclusions are of this kind, the pairs of a long DisjointClasses for instance."""
-    names = {d.operand if isinstance(d, owl.ObjectComplementOf) else d for d in disjunction if is_literal(d)}
+    """Whether nothing is to be done. Most inclusions are of this kind, the pairs of a long
+    DisjointClasses for instance.
+    """
+    names = {
+        d.operand if isinstance(d, owl.ObjectComplementOf) else d
+        for d in disjunction
+        if is_literal(d)
+    }
     return len(names) == len(disjunction) and owl.THING not in names
 
 
@@ -61,14 +86,25 @@ class _Naming:
         taken = []
         while self._definitions:
             waiting, self._definitions = self._definitions, []
-            taken += [Inclusion(owl.THING, union_of(self.with_one_restriction(disjunction))) for disjunction in waiting]
+            taken += [
+                Inclusion(owl.THING, union_of(self.with_one_restriction(disjunction)))
+                for disjunction in waiting
+            ]
         return taken
 
     def conjuncts(self, expression: owl.ClassExpression) -> list[Disjunction]:
-        """``expression`` (in NNF) as a conjunction of disjunctions; deeper parts are named from the inside out."""
+        """``expression`` (in NNF) as a conjunction of disjunctions; deeper parts are named from the
+        inside out.
+        """
         match expression:
             case owl.Class():
-                return [] if expression == owl.THING else [()] if expression == owl.NOTHING else [(expression,)]
+                return (
+                    []
+                    if expression == owl.THING
+                    else [()]
+                    if expression == owl.NOTHING
+                    else [(expression,)]
+                )
             case owl.ObjectComplementOf() | owl.DataMinCardinality() | owl.DataMaxCardinality():
                 return [(expression,)]
             case owl.ObjectIntersectionOf(operands):
@@ -90,28 +126,50 @@ class _Naming:
         restrictions = [d for d in disjunction if isinstance(d, _RESTRICTIONS)]
         if len(restrictions) < 2:
             return disjunction
-        kept = next((r for r in restrictions if isinstance(r, owl.ObjectMaxCardinality)), restrictions[0])
-        return tuple(self._literal([(d,)]) if d in restrictions and d != kept else d for d in disjunction)
+        kept = next(
+            (r for r in restrictions if isinstance(r, owl.ObjectMaxCardinality)), restrictions[0]
+        )
+        return tuple(
+            self._literal([(d,)]) if d in restrictions and d != kept else d for d in disjunction
+        )
 
-    def _minimum(self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> list[Disjunction]:
+    def _minimum(
+        self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
+    ) -> list[Disjunction]:
         inner = self.conjuncts(filler)
         if inner == [()]:
             return [()]
-        return [(at_least(n, property, self._literal(inner, positive=True) if inner else owl.THING),)]
+        return [
+            (at_least(n, property, self._literal(inner, positive=True) if inner else owl.THING),)
+        ]
 
-    def _maximum(self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> list[Disjunction]:
+    def _maximum(
+        self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
+    ) -> list[Disjunction]:
         """≤n R.D: the filler is named from above, through a ¬Q that lies below ¬D."""
         complement = self.conjuncts(nnf(filler, False))
         if not complement:
             return []
-        name = owl.THING if complement == [()] else complement_of(self._literal(complement, positive=False))
+        name = (
+            owl.THING
+            if complement == [()]
+            else complement_of(self._literal(complement, positive=False))
+        )
         return [(owl.ObjectMaxCardinality(n, property, name),)]
 
-    def _universal(self, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression) -> list[Disjunction]:
+    def _universal(
+        self, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
+    ) -> list[Disjunction]:
         """∀R.(D₁ ⊓ D₂) is ∀R.D₁ ⊓ ∀R.D₂; in a disjunction Dᵢ everything but literals is named."""
         inner = self.conjuncts(filler)
-        literals = [tuple(d if is_literal(d) else self._literal([(d,)]) for d in disjunction) for disjunction in inner]
-        return [(owl.ObjectAllValuesFrom(property, union_of(disjunction)),) for disjunction in _conjunction(literals)]
+        literals = [
+            tuple(d if is_literal(d) else self._literal([(d,)]) for d in disjunction)
+            for disjunction in inner
+        ]
+        return [
+            (owl.ObjectAllValuesFrom(property, union_of(disjunction)),)
+            for disjunction in _conjunction(literals)
+        ]
 
     def _disjunction(self, operands: list[list[Disjunction]]) -> list[Disjunction]:
         if [] in operands:
@@ -120,14 +178,19 @@ class _Naming:
         for large in sorted((f for f in factors if len(f) > 1), key=len, reverse=True):
             if _is_small(factors):
                 break
-            factors[next(i for i, f in enumerate(factors) if f is large)] = [(self._literal(large),)]
+            factors[next(i for i, f in enumerate(factors) if f is large)] = [
+                (self._literal(large),)
+            ]
         product: list[Disjunction] = [()]
         for factor in factors:
             product = [left + right for left in product for right in factor]
         return _conjunction(product)
 
-    def _literal(self, concept: list[Disjunction], positive: bool | None = None) -> owl.ClassExpression:
-        """A literal L with L ⊑ ``concept``, given a name if need be: of the sign asked for, or of the one that keeps Horn
+    def _literal(
+        self, concept: list[Disjunction], positive: bool | None = None
+    ) -> owl.ClassExpression:
+        """A literal L with L ⊑ ``concept``, given a name if need be: of the sign asked for, or of
+        the one that keeps Horn
         inclusions Horn."""
         sign = any(map(_is_positive, concept)) if positive is None else positive
         if len(concept) == 1 and len(concept[0]) == 1 and is_literal(concept[0][0]):
@@ -145,11 +208,15 @@ def _key(concept: list[Disjunction]) -> Hashable:
 
 
 def _is_small(factors: list[list[Disjunction]]) -> bool:
-    """Whether multiplying ``factors`` out is cheap: few results, or Horn ones that split a conjunction on the right."""
+    """Whether multiplying ``factors`` out is cheap: few results, or Horn ones that split a
+    conjunction on the right.
+    """
     several = [factor for factor in factors if len(factor) > 1]
     if prod(map(len, several)) <= DISTRIBUTED:
         return True
-    others = (disjunction for factor in factors if factor is not several[0] for disjunction in factor)
+    others = (
+        disjunction for factor in factors if factor is not several[0] for disjunction in factor
+    )
     return len(several) == 1 and not any(map(_is_positive, others))
 
 
@@ -170,12 +237,17 @@ def _conjunction(disjunctions: Iterable[Disjunction]) -> list[Disjunction]:
 
 
 def is_tautology(disjunction: Disjunction) -> bool:
-    """Whether two disjuncts always make it true: A ⊔ ¬A, ≥n R.C ⊔ ≤m R.C with m ≥ n - 1, ∃R.C ⊔ ∀R.¬C."""
+    """Whether two disjuncts always make it true: A ⊔ ¬A, ≥n R.C ⊔ ≤m R.C with m ≥ n - 1, ∃R.C ⊔
+    ∀R.¬C.
+    """
     if len(disjunction) < 2:
         return False
     if any(isinstance(d, owl.ObjectComplementOf) and d.operand in disjunction for d in disjunction):
         return True
-    least = {(property, filler): n for n, property, filler in filter(None, map(_lower_bound, disjunction))}
+    least = {
+        (property, filler): n
+        for n, property, filler in filter(None, map(_lower_bound, disjunction))
+    }
     most = filter(None, map(_upper_bound, disjunction))
     return any(n >= least.get((property, filler), n + 2) - 1 for n, property, filler in most)
 

@@ -1,7 +1,10 @@
-"""Definition 4: every ∀ and ≤ stands in an inclusion of its own, L₁ ⊑ ∀S.L₂ or L₁ ⊑ ≤n S.L₂ (THEORY, "Simplified TBox": step 2).
+"""Definition 4: every ∀ and ≤ stands in an inclusion of its own, L₁ ⊑ ∀S.L₂ or L₁ ⊑ ≤n S.L₂
+(THEORY, "Simplified TBox": step 2).
 
-Inside a larger disjunction ∀S.C is replaced by a fresh A₁ with A₁ ⊑ ∀S.A₂, A₂ ⊑ C, and ≤n S.C by A₁ with A₁ ⊑ ≤n S.C (fillers
-of ≤ have been named, from above, by `normal_form`). Where the restriction stands alone with at most one literal, that literal's
+Inside a larger disjunction ∀S.C is replaced by a fresh A₁ with A₁ ⊑ ∀S.A₂, A₂ ⊑ C, and ≤n S.C by A₁
+with A₁ ⊑ ≤n S.C (fillers
+of ≤ have been named, from above, by `normal_form`). Where the restriction stands alone with at most
+one literal, that literal's
 complement is L₁ and no name is needed. A domain, C ⊔ ∀S.⊥, is written ⊤ ⊑ ∀S⁻.C.
 """
 
@@ -51,7 +54,9 @@ class AtMost:
 
 
 def name_restrictions(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (in `normal_form`) in the form of Definition 4, the definitions of fresh names after their first use."""
+    """``inclusions`` (in `normal_form`) in the form of Definition 4, the definitions of fresh names
+    after their first use.
+    """
     names = context.fresh(LABEL)
     result: list[Inclusion] = []
     for inclusion in inclusions:
@@ -64,7 +69,9 @@ def name_restrictions(inclusions: Sequence[Inclusion], context: Context) -> list
 
 
 def _named(
-    inclusion: Inclusion, restriction: owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality, names: FreshNames
+    inclusion: Inclusion,
+    restriction: owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality,
+    names: FreshNames,
 ) -> list[Inclusion]:
     written = restriction
     others = [d for d in inclusion.disjuncts if d is not restriction]
@@ -72,18 +79,29 @@ def _named(
     if isinstance(restriction, owl.ObjectAllValuesFrom):
         if others and not disjuncts(restriction.filler):
             # C ⊔ ∀S.⊥ is a domain: ⊤ ⊑ ∀S⁻.C has a remedy for every role assertion.
-            restriction = owl.ObjectAllValuesFrom(expression_of(role_of(restriction.property).inverse), union_of(others))
+            restriction = owl.ObjectAllValuesFrom(
+                expression_of(role_of(restriction.property).inverse), union_of(others)
+            )
             others = []
         literals = disjuncts(restriction.filler)
         if len(literals) != 1 or not is_literal(literals[0]):
-            filler, is_new = names.literal(frozenset(literals), not all(isinstance(d, owl.ObjectComplementOf) for d in literals))
+            filler, is_new = names.literal(
+                frozenset(literals),
+                not all(isinstance(d, owl.ObjectComplementOf) for d in literals),
+            )
             if is_new:
-                definitions.append(Inclusion(owl.THING, union_of((complement_of(filler), *literals))))
+                definitions.append(
+                    Inclusion(owl.THING, union_of((complement_of(filler), *literals)))
+                )
             restriction = owl.ObjectAllValuesFrom(restriction.property, filler)
     if len(others) > 1 or not all(map(is_literal, others)):
-        literal, is_new = names.literal(restriction, not isinstance(restriction.filler, owl.ObjectComplementOf))
+        literal, is_new = names.literal(
+            restriction, not isinstance(restriction.filler, owl.ObjectComplementOf)
+        )
         if is_new:
-            definitions.insert(0, Inclusion(owl.THING, union_of((complement_of(literal), restriction))))
+            definitions.insert(
+                0, Inclusion(owl.THING, union_of((complement_of(literal), restriction)))
+            )
         return [Inclusion(owl.THING, union_of((*others, literal)), inclusion.origins), *definitions]
     if restriction is written:
         return [inclusion]
@@ -91,7 +109,9 @@ def _named(
 
 
 def definition4_axiom(inclusion: Inclusion) -> owl.SubClassOf:
-    """⊤ ⊑ C as it is read best: L₁ ⊑ ∀S.L₂, L₁ ⊑ ≤n S.L₂, or names on the left and what they imply on the right."""
+    """⊤ ⊑ C as it is read best: L₁ ⊑ ∀S.L₂, L₁ ⊑ ≤n S.L₂, or names on the left and what they imply
+    on the right.
+    """
     restriction = restriction_of(inclusion)
     if restriction is not None:
         premise = [complement_of(d) for d in inclusion.disjuncts if d is not restriction]
@@ -111,7 +131,8 @@ def universals_of(axioms: Sequence[owl.SubClassOf]) -> tuple[Universal, ...]:
     found = (
         Universal(_lit(axiom.sub), role_of(axiom.sup.property), filler)
         for axiom in axioms
-        if isinstance(axiom.sup, owl.ObjectAllValuesFrom) and (filler := _lit(axiom.sup.filler)) is not None
+        if isinstance(axiom.sup, owl.ObjectAllValuesFrom)
+        and (filler := _lit(axiom.sup.filler)) is not None
     )
     return tuple(dict.fromkeys(found))
 
@@ -119,7 +140,12 @@ def universals_of(axioms: Sequence[owl.SubClassOf]) -> tuple[Universal, ...]:
 def at_mosts_of(axioms: Sequence[owl.SubClassOf]) -> tuple[AtMost, ...]:
     """The axioms of the form L₁ ⊑ ≤n S.L₂, each once."""
     found = (
-        AtMost(_lit(axiom.sub), axiom.sup.cardinality, role_of(axiom.sup.property), _lit(axiom.sup.filler))
+        AtMost(
+            _lit(axiom.sub),
+            axiom.sup.cardinality,
+            role_of(axiom.sup.property),
+            _lit(axiom.sup.filler),
+        )
         for axiom in axioms
         if isinstance(axiom.sup, owl.ObjectMaxCardinality)
     )

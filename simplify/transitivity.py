@@ -1,7 +1,10 @@
-"""Transitivity elimination (THEORY, "Simplified TBox": step 3; the trap: THEORY, "Deciding a shape without a JVM").
+"""Transitivity elimination (THEORY, "Simplified TBox": step 3; the trap: THEORY, "Deciding a shape
+without a JVM").
 
-For L₁ ⊑ ∀S.L₂ and a transitive R ⊑* S: L₁ ⊑ ∀R.Q, Q ⊑ ∀R.Q, Q ⊑ L₂ with Q fresh for (R, L₂). After that no inclusion relies on
-transitivity: from a model of the result, closing the transitive roles gives a model of the TBox. It must see every inclusion
+For L₁ ⊑ ∀S.L₂ and a transitive R ⊑* S: L₁ ⊑ ∀R.Q, Q ⊑ ∀R.Q, Q ⊑ L₂ with Q fresh for (R, L₂). After
+that no inclusion relies on
+transitivity: from a model of the result, closing the transitive roles gives a model of the TBox. It
+must see every inclusion
 that naming produced, the fillers under ≤ among them.
 """
 
@@ -12,7 +15,14 @@ from typing import TYPE_CHECKING
 
 from shiq.model import THING, Class, ObjectAllValuesFrom
 from shiq.roles import Role, RoleBox, expression_of, role_of
-from simplify.inclusion import Context, Inclusion, complement_of, disjuncts, restriction_of, union_of
+from simplify.inclusion import (
+    Context,
+    Inclusion,
+    complement_of,
+    disjuncts,
+    restriction_of,
+    union_of,
+)
 
 if TYPE_CHECKING:
     from shiq.role_words import RolePaths
@@ -22,10 +32,13 @@ LABEL = "transitivity"
 
 
 def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (in normal form) with what transitive roles, and property chains, entail about each ∀ added after it.
+    """``inclusions`` (in normal form) with what transitive roles, and property chains, entail about
+    each ∀ added after it.
 
-    Nothing is needed where L₁ is ⊤ (⊤ ⊑ ∀S.L₂ speaks of every R-successor already), where L₂ is ⊥, and where L₁ is L₂. Q is a
-    name, or a negated name where L₂ has no positive literal: ∃S.C ⊑ D stays Horn, Q' being "C can be reached".
+    Nothing is needed where L₁ is ⊤ (⊤ ⊑ ∀S.L₂ speaks of every R-successor already), where L₂ is ⊥,
+    and where L₁ is L₂. Q is a
+    name, or a negated name where L₂ has no positive literal: ∃S.C ⊑ D stays Horn, Q' being "C can
+    be reached".
     """
     names = context.fresh(LABEL)
     words = None if context.paths is None else _path_clauses(context, context.paths)
@@ -36,20 +49,33 @@ def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) ->
         if not isinstance(restriction, ObjectAllValuesFrom):
             continue
         upper = role_of(restriction.property)
-        if words is not None and not context.roles.composite.isdisjoint(context.roles.subroles(upper)):
+        if words is not None and not context.roles.composite.isdisjoint(
+            context.roles.subroles(upper)
+        ):
             result += words.of(inclusion, restriction)
             continue
         others = tuple(d for d in inclusion.disjuncts if d is not restriction)
         filler = disjuncts(restriction.filler)
-        if not others or not filler or (len(others) == len(filler) == 1 and filler[0] == complement_of(others[0])):
+        if (
+            not others
+            or not filler
+            or (len(others) == len(filler) == 1 and filler[0] == complement_of(others[0]))
+        ):
             continue
         for role, equivalents in transitive_subroles(upper, context.roles):
-            literal, is_new = names.literal((role, frozenset(filler)), any(isinstance(d, Class) for d in filler))
+            literal, is_new = names.literal(
+                (role, frozenset(filler)), any(isinstance(d, Class) for d in filler)
+            )
             everywhere = ObjectAllValuesFrom(expression_of(role), literal)
-            origins = context.role_origins.transitivity(role, equivalents) | context.role_origins.inclusion(role, upper)
-            result.append(Inclusion(THING, union_of((*others, everywhere)), inclusion.origins | origins))
+            origins = context.role_origins.transitivity(
+                role, equivalents
+            ) | context.role_origins.inclusion(role, upper)
+            result.append(
+                Inclusion(THING, union_of((*others, everywhere)), inclusion.origins | origins)
+            )
             if is_new:
-                # Conservative whether or not R is transitive (Q: L₂ holds here and all along R), so they have no origins.
+                # Conservative whether or not R is transitive (Q: L₂ holds here and all along R), so
+                # they have no origins.
                 result.append(Inclusion(THING, union_of((complement_of(literal), everywhere))))
                 result.append(Inclusion(THING, union_of((complement_of(literal), *filler))))
     return result
@@ -63,7 +89,8 @@ def _path_clauses(context: Context, paths: RolePaths) -> PathClauses:
 
 
 def transitive_subroles(role: Role, roles: RoleBox) -> list[tuple[Role, tuple[Role, ...]]]:
-    """The greatest transitive roles below ``role``, one of each equivalence class with all that are equivalent to it; what
+    """The greatest transitive roles below ``role``, one of each equivalence class with all that are
+    equivalent to it; what
     holds along a role holds along those below it, so the others add nothing."""
     below = roles.subroles(role) & roles.transitive
     found: list[tuple[Role, tuple[Role, ...]]] = []

@@ -1,4 +1,6 @@
-"""The worked example of SPEC 001, section 5: T, B, eleven events, and what each is enriched with."""
+"""The worked example of SPEC 001, section 5: T, B, eleven events, and what each is enriched
+with.
+"""
 
 from __future__ import annotations
 
@@ -48,16 +50,24 @@ AXIOMS = [
     " ObjectSomeValuesFrom(ObjectInverseOf(:madeBySensor) :CoronaAlert)))",
 ]
 STATIC = [
-    *("ClassAssertion(:CO2Sensor :sensor1)", "ObjectPropertyAssertion(:hasLocation :sensor1 :room1)"),
+    *(
+        "ClassAssertion(:CO2Sensor :sensor1)",
+        "ObjectPropertyAssertion(:hasLocation :sensor1 :room1)",
+    ),
     *("ClassAssertion(:ClassRoom :room1)", "ClassAssertion(:CO2Sensor :sensor2)"),
     *("ObjectPropertyAssertion(:hasLocation :sensor2 :room2)", "ClassAssertion(:Library :room2)"),
-    *("ObjectPropertyAssertion(:observes :sensor1 :co2)", "ObjectPropertyAssertion(:observes :sensor2 :co2)"),
+    *(
+        "ObjectPropertyAssertion(:observes :sensor1 :co2)",
+        "ObjectPropertyAssertion(:observes :sensor2 :co2)",
+    ),
     *("ClassAssertion(:CO2 :co2)", "ClassAssertion(:Low :low)"),
 ]
 _HEAD = f"Prefix(:=<{NS}>)\nPrefix(xsd:=<{_XSD}>)\nOntology(<urn:air>\n"
 
 
-def write(folder: Path, axioms: list[str] = AXIOMS, static: list[str] = STATIC) -> tuple[Path, Path]:
+def write(
+    folder: Path, axioms: list[str] = AXIOMS, static: list[str] = STATIC
+) -> tuple[Path, Path]:
     """The files of T and B."""
     tbox, abox = folder / "air.ofn", folder / "rooms.ofn"
     tbox.write_text(_HEAD + "\n".join(axioms) + "\n)\n")
@@ -69,7 +79,13 @@ def said(subject: str, predicate: str, value: str | int) -> str:
     """A statement: a class for ``a``, a literal of an integer, an individual of a text."""
     if isinstance(value, int):
         return f'<{NS}{subject}> <{NS}{predicate}> "{value}"^^<{_XSD}integer> .'
-    name = f"<{TYPE}>" if predicate == "a" else predicate if predicate.startswith("<") else f"<{NS}{predicate}>"
+    name = (
+        f"<{TYPE}>"
+        if predicate == "a"
+        else predicate
+        if predicate.startswith("<")
+        else f"<{NS}{predicate}>"
+    )
     return f"<{NS}{subject}> {name} <{NS}{value}> ."
 
 
@@ -84,7 +100,8 @@ _SS = _PLAIN | {"SSCoronaAlert", "CoronaAlert"}
 _UNKNOWN = [*observation("o10", "x", 130), said("x", "a", "CO2Sensor")]
 _SAME_AS = "<http://www.w3.org/2002/07/owl#sameAs>"
 
-#: Each event, whether it finds an entry where all before it came in order, and the types of its individuals.
+# : Each event, whether it finds an entry where all before it came in order, and the types of its
+# individuals.
 EVENTS: list[tuple[list[str], bool, dict[str, frozenset[str]]]] = [
     (observation("o1", "sensor1", 120), False, {"o1": _SS, "sensor1": _SENSOR}),
     (observation("o2", "sensor1", 130), True, {"o2": _SS, "sensor1": _SENSOR}),
@@ -97,7 +114,11 @@ EVENTS: list[tuple[list[str], bool, dict[str, frozenset[str]]]] = [
     (observation("o5", "sensor1", 30), False, {"o5": _PLAIN, "sensor1": _SENSOR}),
     (observation("o6", "sensor1", 100), False, {"o6": _PLAIN, "sensor1": _SENSOR}),
     (observation("o7", "sensor1", 30, 130), False, {"o7": _SS, "sensor1": _SENSOR}),
-    (observation("o8", "sensor2", 1200), False, {"o8": _PLAIN | {"RBCoronaAlert", "CoronaAlert"}, "sensor2": _SENSOR}),
+    (
+        observation("o8", "sensor2", 1200),
+        False,
+        {"o8": _PLAIN | {"RBCoronaAlert", "CoronaAlert"}, "sensor2": _SENSOR},
+    ),
     (observation("o9", "sensor1", 1200), False, {"o9": _SS, "sensor1": _SENSOR}),
     (_UNKNOWN, False, {"o10": frozenset({"Observation"}), "x": _SENSOR}),
     (

@@ -1,4 +1,6 @@
-"""The air quality of a building, in which alerts follow from what is done in a room and from values: T, B and eleven events."""
+"""The air quality of a building, in which alerts follow from what is done in a room and from
+values: T, B and eleven events.
+"""
 
 from __future__ import annotations
 
@@ -50,17 +52,26 @@ def building() -> tuple[tuple[owl.Axiom, ...], list[owl.Assertion]]:
 
 def observation(name: str, sensor: str, *values: int) -> list[owl.Assertion]:
     """An event."""
-    made_by, result = owl.ObjectProperty("urn:b:madeBySensor"), owl.DataProperty("urn:b:hasSimpleResult")
+    made_by, result = (
+        owl.ObjectProperty("urn:b:madeBySensor"),
+        owl.DataProperty("urn:b:hasSimpleResult"),
+    )
     return [
         owl.ClassAssertion(owl.Class("urn:b:Observation"), name),
         owl.ObjectPropertyAssertion(made_by, name, sensor),
-        *(owl.DataPropertyAssertion(result, name, owl.Literal(str(value), owl.XSD + "integer")) for value in values),
+        *(
+            owl.DataPropertyAssertion(result, name, owl.Literal(str(value), owl.XSD + "integer"))
+            for value in values
+        ),
     ]
 
 
-#: The events, and what is entailed of the first individual of each beside Observation (and of the sensor, where that is told).
+# : The events, and what is entailed of the first individual of each beside Observation (and of the
+# sensor, where that is told).
 _ALERT = {"CO2Observation", "SSCoronaAlert", "CoronaAlert"}
-_LOW = owl.ObjectPropertyAssertion(owl.ObjectProperty("urn:b:hasBatteryLevel"), "urn:b:o4", "urn:b:low")
+_LOW = owl.ObjectPropertyAssertion(
+    owl.ObjectProperty("urn:b:hasBatteryLevel"), "urn:b:o4", "urn:b:low"
+)
 _SENSOR = owl.ClassAssertion(owl.Class("urn:b:CO2Sensor"), "urn:b:x")
 EVENTS: tuple[tuple[list[owl.Assertion], set[str]], ...] = (
     (observation("urn:b:o1", "urn:b:sensor1", 120), _ALERT),
@@ -70,8 +81,18 @@ EVENTS: tuple[tuple[list[owl.Assertion], set[str]], ...] = (
     (observation("urn:b:o5", "urn:b:sensor1", 30), {"CO2Observation"}),
     (observation("urn:b:o6", "urn:b:sensor1", 100), {"CO2Observation"}),
     (observation("urn:b:o7", "urn:b:sensor1", 30, 130), _ALERT),
-    (observation("urn:b:o8", "urn:b:sensor2", 1200), {"CO2Observation", "RBCoronaAlert", "CoronaAlert"}),
+    (
+        observation("urn:b:o8", "urn:b:sensor2", 1200),
+        {"CO2Observation", "RBCoronaAlert", "CoronaAlert"},
+    ),
     (observation("urn:b:o9", "urn:b:sensor1", 1200), _ALERT),
     ([*observation("urn:b:o10", "urn:b:x", 130), _SENSOR], set()),
-    ([*observation("urn:b:o11", "urn:b:x", 130), _SENSOR, owl.SameIndividual("urn:b:x", "urn:b:sensor1")], _ALERT),
+    (
+        [
+            *observation("urn:b:o11", "urn:b:x", 130),
+            _SENSOR,
+            owl.SameIndividual("urn:b:x", "urn:b:sensor1"),
+        ],
+        _ALERT,
+    ),
 )

@@ -1,6 +1,7 @@
 """Random clausal TBoxes and modules, near the threshold between consistent and inconsistent.
 
-Used by the tests of `own` and by its comparison with HermiT. A case is a function of its seed and profile.
+Used by the tests of `own` and by its comparison with HermiT. A case is a function of its seed and
+profile.
 """
 
 from __future__ import annotations
@@ -9,7 +10,15 @@ import random
 from dataclasses import dataclass
 
 from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
-from shiq.model import XSD, DataComplementOf, DataOneOf, DataRange, Datatype, DatatypeRestriction, Literal
+from shiq.model import (
+    XSD,
+    DataComplementOf,
+    DataOneOf,
+    DataRange,
+    Datatype,
+    DatatypeRestriction,
+    Literal,
+)
 from shiq.reasoner.protocol import Module
 from shiq.roles import Role, RoleBox
 
@@ -139,7 +148,9 @@ def _integer(n: int) -> Literal:
 
 
 _INT = Datatype(XSD + "integer")
-_SMALL = DatatypeRestriction(_INT, ((XSD + "minInclusive", _integer(1)), (XSD + "maxInclusive", _integer(3))))
+_SMALL = DatatypeRestriction(
+    _INT, ((XSD + "minInclusive", _integer(1)), (XSD + "maxInclusive", _integer(3)))
+)
 RANGES: tuple[DataRange, ...] = (
     _INT,
     _SMALL,
@@ -156,31 +167,46 @@ def random_case(seed: int, profile: Profile) -> tuple[ClausalTBox, Module]:
     """The case of ``seed``."""
     rng = random.Random(f"{seed}")
     names = [f"urn:t:A{i}" for i in range(profile.names)]
-    roles = [Role(f"urn:t:r{i}", inverted) for i in range(profile.roles) for inverted in (False, True)]
+    roles = [
+        Role(f"urn:t:r{i}", inverted) for i in range(profile.roles) for inverted in (False, True)
+    ]
     tbox = _tbox(rng, profile, names, roles)
     return tbox, _module(rng, profile, tbox, names, roles)
 
 
 def _tbox(rng: random.Random, profile: Profile, names: list[str], roles: list[Role]) -> ClausalTBox:
     kinds, weights = zip(*profile.weights)
-    clauses = [_clause(rng, rng.choices(kinds, weights)[0], profile, names, roles) for _ in range(rng.randint(*profile.clauses))]
+    clauses = [
+        _clause(rng, rng.choices(kinds, weights)[0], profile, names, roles)
+        for _ in range(rng.randint(*profile.clauses))
+    ]
     some = rng.random() < profile.role_constraints
     sub = frozenset({PROPERTIES}) if profile.data and rng.random() < 0.4 else frozenset()
-    apart = frozenset({PROPERTIES}) if profile.data and not sub and rng.random() < 0.2 else frozenset()
+    apart = (
+        frozenset({PROPERTIES}) if profile.data and not sub and rng.random() < 0.2 else frozenset()
+    )
     box = RoleBox(
-        inclusions=frozenset((rng.choice(roles), rng.choice(roles)) for _ in range(rng.choice((0, 0, 1, 1, 2)))),
-        disjoint=frozenset((rng.choice(roles), rng.choice(roles)) for _ in range(some * rng.choice((0, 1, 1)))),
+        inclusions=frozenset(
+            (rng.choice(roles), rng.choice(roles)) for _ in range(rng.choice((0, 0, 1, 1, 2)))
+        ),
+        disjoint=frozenset(
+            (rng.choice(roles), rng.choice(roles)) for _ in range(some * rng.choice((0, 1, 1)))
+        ),
         asymmetric=frozenset(rng.choice(roles) for _ in range(some * rng.choice((0, 0, 1)))),
         irreflexive=frozenset(rng.choice(roles) for _ in range(some * rng.choice((0, 1)))),
         data_inclusions=sub,
         disjoint_data=apart,
     )
-    extra: list[Atom] = [AtLeast(rng.randint(1, profile.max_n), rng.choice(roles), rng.choice([None, *names]))]
+    extra: list[Atom] = [
+        AtLeast(rng.randint(1, profile.max_n), rng.choice(roles), rng.choice([None, *names]))
+    ]
     atoms = dict.fromkeys(names + [a for c in clauses for a in c.head] + extra)
     return ClausalTBox(tuple(clauses), box, atoms=tuple(atoms))
 
 
-def _clause(rng: random.Random, kind: str, profile: Profile, names: list[str], roles: list[Role]) -> Clause:
+def _clause(
+    rng: random.Random, kind: str, profile: Profile, names: list[str], roles: list[Role]
+) -> Clause:
     def pick(low: int, high: int) -> tuple[str, ...]:
         return tuple(sorted(rng.sample(names, rng.randint(low, high))))
 
@@ -202,12 +228,21 @@ def _clause(rng: random.Random, kind: str, profile: Profile, names: list[str], r
         case "universal":
             strict = rng.random() < 0.15
             return Clause(
-                body=pick(1 if strict else 0, 1), role=role, branch_body=pick(strict, 1), branch_head=pick(1 - strict, 1)
+                body=pick(1 if strict else 0, 1),
+                role=role,
+                branch_body=pick(strict, 1),
+                branch_head=pick(1 - strict, 1),
             )
         case "backward":
             return Clause(body=pick(0, 1), role=role, branch_body=pick(1, 1), head=pick(1, 1))
         case "u_disjunction":
-            return Clause(body=pick(0, 1), role=role, branch_body=pick(0, 1), branch_head=pick(1, 2), head=pick(0, 1))
+            return Clause(
+                body=pick(0, 1),
+                role=role,
+                branch_body=pick(0, 1),
+                branch_head=pick(1, 2),
+                head=pick(0, 1),
+            )
         case "functional":
             return Clause(body=pick(0, 1) if rng.random() < 0.5 else (), role=role, at_most=1)
         case "at_most":
@@ -226,7 +261,9 @@ def _data_atom(rng: random.Random) -> DataAtLeast | DataAtMost:
     return DataAtMost(rng.choice((0, 0, 1, 1, 2)), rng.choice(PROPERTIES), rng.choice(RANGES))
 
 
-def _module(rng: random.Random, profile: Profile, tbox: ClausalTBox, names: list[str], roles: list[Role]) -> Module:
+def _module(
+    rng: random.Random, profile: Profile, tbox: ClausalTBox, names: list[str], roles: list[Role]
+) -> Module:
     n = rng.randint(*profile.nodes)
     ids = tbox.atom_ids
     needs = [i for a, i in ids.items() if isinstance(a, AtLeast)]
@@ -246,16 +283,25 @@ def _module(rng: random.Random, profile: Profile, tbox: ClausalTBox, names: list
 
     def pair(loop: float) -> tuple[int, int]:
         i = rng.randrange(n)
-        return (i, i) if n == 1 or rng.random() < loop else (i, rng.choice([j for j in range(n) if j != i]))
+        return (
+            (i, i)
+            if n == 1 or rng.random() < loop
+            else (i, rng.choice([j for j in range(n) if j != i]))
+        )
 
     many = round(rng.random() * profile.edges * n) if n > 1 else rng.random() < 0.2
     edges = tuple((i, rng.choice(roles), j) for i, j in (pair(0.08) for _ in range(many)))
-    forbidden = tuple((i, rng.choice(roles), j) for i, j in (pair(0.1) for _ in range(rng.random() < 0.12)))
+    forbidden = tuple(
+        (i, rng.choice(roles), j) for i, j in (pair(0.1) for _ in range(rng.random() < 0.12))
+    )
     different = tuple(pair(0.0) for _ in range(rng.choice((0, 0, 1, 3)) if n > 1 else 0))
     data, negative_data = (
         tuple(
-            (rng.randrange(n), rng.choice(PROPERTIES), rng.choice(LITERALS)) for _ in range(profile.data * rng.randint(0, most))
+            (rng.randrange(n), rng.choice(PROPERTIES), rng.choice(LITERALS))
+            for _ in range(profile.data * rng.randint(0, most))
         )
         for most in (4, 1)
     )
-    return Module(tuple(positive), tuple(negative), edges, forbidden, different, data, negative_data)
+    return Module(
+        tuple(positive), tuple(negative), edges, forbidden, different, data, negative_data
+    )

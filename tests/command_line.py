@@ -23,7 +23,12 @@ class Called(NamedTuple):
 def shiq(*arguments: object, cwd: Path | None = None) -> Called:
     """What a call of ``shiq``, in the folder ``cwd``, ends with and prints."""
     out, errors = io.StringIO(), io.StringIO()
-    with _inside(cwd), redirect_stdout(out), redirect_stderr(errors), pytest.raises(SystemExit) as stop:
+    with (
+        _inside(cwd),
+        redirect_stdout(out),
+        redirect_stderr(errors),
+        pytest.raises(SystemExit) as stop,
+    ):
         main([*map(str, arguments)])
     return Called(int(stop.value.code or 0), out.getvalue(), errors.getvalue())
 

@@ -18,7 +18,8 @@ from tests.object_store import bucket, s3_server  # noqa: F401
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Commands and workers that tests start find their modules compiled: without that each takes nearly twice as long.
+# Commands and workers that tests start find their modules compiled: without that each takes nearly
+# twice as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
@@ -26,15 +27,20 @@ ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "data" / "cases"
 
 
-#: Java code that runs for seconds costs more to optimise than it gains. Said to whatever starts Spark, also in other processes.
+# : Java code that runs for seconds costs more to optimise than it gains. Said to whatever starts
+# Spark, also in other processes.
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SPARK = "spark"
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Groups tests for several workers: all that need Spark go to one, which starts one session; others go by files. Groups that
-    take longest come first, so that none of them is what one worker is still at when the others are done: Spark, then files that
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
+    """Groups tests for several workers: all that need Spark go to one, which starts one session;
+    others go by files. Groups that
+    take longest come first, so that none of them is what one worker is still at when the others are
+    done: Spark, then files that
     start another JVM; and of like ones those with more tests."""
     groups = {item: _SPARK if _needs_spark(item) else item.path.stem for item in items}
     if config.pluginmanager.hasplugin("xdist"):
@@ -44,11 +50,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     groups = {item: groups[item] for item in items}
     tests = Counter(groups.values())
     java = {group for item, group in groups.items() if item.get_closest_marker("jvm")}
-    items.sort(key=lambda item: (groups[item] != _SPARK, groups[item] not in java, -tests[groups[item]], groups[item]))
+    items.sort(
+        key=lambda item: (
+            groups[item] != _SPARK,
+            groups[item] not in java,
+            -tests[groups[item]],
+            groups[item],
+        )
+    )
 
 
 def _needs_spark(item: pytest.Item) -> bool:
-    return "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark") is not None
+    return (
+        "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark") is not None
+    )
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +77,9 @@ def data_path() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_waiting_for_disks() -> Iterator[None]:
-    """Stores are written thousands of times; what a killed process leaves does not depend on fsync, only a power cut's does."""
+    """Stores are written thousands of times; what a killed process leaves does not depend on fsync,
+    only a power cut's does.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda handle: None)
         yield
@@ -72,7 +89,9 @@ def no_waiting_for_disks() -> Iterator[None]:
 def no_optimising_of_java() -> Iterator[None]:
     """For JVMs of Spark, this process's and those of commands; one that is set goes before it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_SUBMIT_OPTS", f"{_JAVA} {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip())
+        patch.setenv(
+            "SPARK_SUBMIT_OPTS", f"{_JAVA} {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip()
+        )
         yield
 
 
@@ -82,7 +101,8 @@ _KEEPER = ModuleType("keeper")
 
 @pytest.fixture(autouse=True)
 def one_jvm(request: pytest.FixtureRequest) -> None:
-    """HermiT's JVM stays from one test to the next: it takes a second to start, and more until it is quick. It does not in tests
+    """HermiT's JVM stays from one test to the next: it takes a second to start, and more until it
+    is quick. It does not in tests
     of the fixture ``cold_jvm``, nor before a test has asked it."""
     if request.node.get_closest_marker("jvm") and "cold_jvm" not in request.fixturenames:
         from shiq.reasoner import jvm
@@ -100,7 +120,9 @@ def cold_jvm() -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One Spark session on two cores for all tests that need one, with two tasks to a shuffle: data are small here."""
+    """One Spark session on two cores for all tests that need one, with two tasks to a shuffle: data
+    are small here.
+    """
     pyspark = pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     assert pyspark
     from jobs.spark.session import spark_session, stop

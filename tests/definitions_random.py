@@ -1,4 +1,5 @@
-"""Random TBoxes that are mostly definitions, some cyclic, doubled, or of a property that only says "has some"; and modules.
+"""Random TBoxes that are mostly definitions, some cyclic, doubled, or of a property that only says
+"has some"; and modules.
 
 Used by the tests of lazy unfolding. A case is a function of its seed.
 """
@@ -127,13 +128,19 @@ def _concept(rng: random.Random, names: tuple[Class, ...], depth: int) -> ClassE
         return ObjectSomeValuesFrom(role, inner())
     if kind < 0.95 or property == _TRANSITIVE:
         return ObjectAllValuesFrom(role, inner())
-    return rng.choice((ObjectMinCardinality, ObjectMaxCardinality))(rng.choice((1, 2)), role, inner())
+    return rng.choice((ObjectMinCardinality, ObjectMaxCardinality))(
+        rng.choice((1, 2)), role, inner()
+    )
 
 
 def _module(rng: random.Random, tbox: ClausalTBox) -> Module:
     n = rng.choice((1, 1, 2, 3))
     names = [i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a not in tbox.fresh]
-    others = [i for i, a in enumerate(tbox.atoms) if isinstance(a, AtLeast | DataAtLeast | DataAtMost) or a in tbox.fresh]
+    others = [
+        i
+        for i, a in enumerate(tbox.atoms)
+        if isinstance(a, AtLeast | DataAtLeast | DataAtMost) or a in tbox.fresh
+    ]
     positive, negative = [], []
     for _ in range(n):
         sides: tuple[set[int], set[int]] = (set(), set())
@@ -144,6 +151,11 @@ def _module(rng: random.Random, tbox: ClausalTBox) -> Module:
         positive.append(sum(1 << i for i in sides[0]))
         negative.append(sum(1 << i for i in sides[1] - sides[0]))
     roles = [Role(p.iri, rng.random() < 0.3) for p in (*_ROLES, *_ROLES, _TRANSITIVE, *_SOME)]
-    edges = tuple((rng.randrange(n), rng.choice(roles), rng.randrange(n)) for _ in range(rng.choice((0, n - 1, n))))
-    data = tuple((rng.randrange(n), _VALUE.iri, Literal(str(i))) for i in range(rng.random() < 0.15))
+    edges = tuple(
+        (rng.randrange(n), rng.choice(roles), rng.randrange(n))
+        for _ in range(rng.choice((0, n - 1, n)))
+    )
+    data = tuple(
+        (rng.randrange(n), _VALUE.iri, Literal(str(i))) for i in range(rng.random() < 0.15)
+    )
     return Module(tuple(positive), tuple(negative), edges, data=data)

@@ -1,4 +1,5 @@
-"""OWL 2's direct semantics over small finite interpretations, nominals, chains and the top and bottom roles included.
+"""OWL 2's direct semantics over small finite interpretations, nominals, chains and the top and
+bottom roles included.
 
 Data is left out. Shares no code with what it judges.
 """
@@ -34,9 +35,13 @@ class World:
             return frozenset((x, y) for x in self.domain for y in self.domain)
         return frozenset() if role.iri == BOTTOM else self.roles.get(role.iri, frozenset())
 
-    def counted(self, role: m.ObjectPropertyExpression, filler: m.ClassExpression, low: float, high: float) -> frozenset[int]:
+    def counted(
+        self, role: m.ObjectPropertyExpression, filler: m.ClassExpression, low: float, high: float
+    ) -> frozenset[int]:
         pairs, inside = self.pairs(role), self.extension(filler)
-        return frozenset(x for x in self.domain if low <= sum((x, y) in pairs for y in inside) <= high)
+        return frozenset(
+            x for x in self.domain if low <= sum((x, y) in pairs for y in inside) <= high
+        )
 
     def extension(self, expression: m.ClassExpression) -> frozenset[int]:
         many = float("inf")
@@ -56,7 +61,9 @@ class World:
             case m.ObjectOneOf(individuals):
                 return frozenset(self.individuals[a] for a in individuals)
             case m.ObjectHasValue(role, individual):
-                return frozenset(x for x, y in self.pairs(role) if y == self.individuals[individual])
+                return frozenset(
+                    x for x, y in self.pairs(role) if y == self.individuals[individual]
+                )
             case m.ObjectHasSelf(role):
                 return frozenset(x for x, y in self.pairs(role) if x == y)
             case m.ObjectSomeValuesFrom(role, filler):
@@ -79,9 +86,13 @@ class World:
             case m.EquivalentClasses(members):
                 return len(set(map(self.extension, members))) == 1
             case m.DisjointClasses(members):
-                return all(not self.extension(a) & self.extension(b) for a, b in combinations(members, 2))
+                return all(
+                    not self.extension(a) & self.extension(b) for a, b in combinations(members, 2)
+                )
             case m.DisjointUnion(cls, members):
-                return self.holds(m.DisjointClasses(members)) and self.extension(cls) == self.extension(m.ObjectUnionOf(members))
+                return self.holds(m.DisjointClasses(members)) and self.extension(
+                    cls
+                ) == self.extension(m.ObjectUnionOf(members))
             case m.SubObjectPropertyOf(sub, sup):
                 return self.pairs(sub) <= self.pairs(sup)
             case m.SubObjectPropertyChain(chain, sup):
@@ -154,11 +165,17 @@ class Random:
         return f"urn:{self.rng.choice('abc')}"
 
     def role(self, built_in: float) -> m.ObjectPropertyExpression:
-        name = self.rng.choice([TOP, BOTTOM]) if self.rng.random() < built_in else f"urn:{self.rng.choice('rs')}"
+        name = (
+            self.rng.choice([TOP, BOTTOM])
+            if self.rng.random() < built_in
+            else f"urn:{self.rng.choice('rs')}"
+        )
         role = m.ObjectProperty(name)
         return m.ObjectInverseOf(role) if self.rng.random() < 0.3 else role
 
-    def expression(self, depth: int, built_in: float = 0.0, nominals: float = 0.0) -> m.ClassExpression:
+    def expression(
+        self, depth: int, built_in: float = 0.0, nominals: float = 0.0
+    ) -> m.ClassExpression:
         rng = self.rng
 
         def inner() -> m.ClassExpression:
@@ -184,7 +201,9 @@ class Random:
             case 4:
                 return m.ObjectAllValuesFrom(self.role(built_in), inner())
             case kind:
-                make = [m.ObjectMinCardinality, m.ObjectMaxCardinality, m.ObjectExactCardinality][kind - 5]
+                make = [m.ObjectMinCardinality, m.ObjectMaxCardinality, m.ObjectExactCardinality][
+                    kind - 5
+                ]
                 return make(rng.randint(0, 2), self.role(built_in), inner())
 
     def axiom(self, built_in: float) -> m.Axiom:

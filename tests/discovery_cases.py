@@ -12,7 +12,17 @@ from typing import Any
 from shiq import model as owl
 from shiq.functional import axiom_text, parse_functional
 from shiq.ntriples import assertion_lines
-from streams.discovery.atomsets import ROOT, Atom, AtomIndex, Tree, atoms_of, bindings, width, with_branch, with_class
+from streams.discovery.atomsets import (
+    ROOT,
+    Atom,
+    AtomIndex,
+    Tree,
+    atoms_of,
+    bindings,
+    width,
+    with_branch,
+    with_class,
+)
 from streams.discovery.counting import MiningLimits
 
 CITY = """Prefix(:=<urn:>) Ontology(
@@ -31,7 +41,11 @@ def said(text: str) -> list[owl.Assertion]:
         name, _, terms = part.rstrip(")").partition("(")
         first, _, second = terms.partition(",")
         if second:
-            found.append(owl.ObjectPropertyAssertion(owl.ObjectProperty(f"urn:{name}"), f"urn:{first}", f"urn:{second}"))
+            found.append(
+                owl.ObjectPropertyAssertion(
+                    owl.ObjectProperty(f"urn:{name}"), f"urn:{first}", f"urn:{second}"
+                )
+            )
         else:
             found.append(owl.ClassAssertion(owl.Class(f"urn:{name}"), f"urn:{first}"))
     return found
@@ -43,7 +57,11 @@ def _event(e: str, road: str) -> str:
 
 ADJ = said("adj(r0,r1) adj(r0,r2) adj(r2,r1)")
 _SIX = "with(r2,b2) CongestedBus(b2) travel(r2,t2) Light(t2) "
-QR = {5: said("travel(r1,t1) Abnormal(t1) Bus(b1)"), 6: said(_SIX), 7: said(f"{_SIX} travel(r2,t3) Stop(t3)")}
+QR = {
+    5: said("travel(r1,t1) Abnormal(t1) Bus(b1)"),
+    6: said(_SIX),
+    7: said(f"{_SIX} travel(r2,t3) Stop(t3)"),
+}
 P = {
     5: said(_event("e1", "r1")),
     6: said(_event("e2", "r1")),
@@ -59,18 +77,48 @@ def some(role: str, name: str) -> owl.ObjectSomeValuesFrom:
 V_QR: list[owl.ClassExpression] = [
     *(
         owl.Class(f"urn:{n}")
-        for n in ["CongestedBus", "Bus", "BusyRoad", "Light", "Flow", "Stop", "BlockedRoad", "Abnormal", "SlowRoad"]
+        for n in [
+            "CongestedBus",
+            "Bus",
+            "BusyRoad",
+            "Light",
+            "Flow",
+            "Stop",
+            "BlockedRoad",
+            "Abnormal",
+            "SlowRoad",
+        ]
     ),
-    *(some(*both.split()) for both in ("with CongestedBus", "with Bus", "travel Light", "travel Stop", "travel Abnormal")),
+    *(
+        some(*both.split())
+        for both in (
+            "with CongestedBus",
+            "with Bus",
+            "travel Light",
+            "travel Stop",
+            "travel Abnormal",
+        )
+    ),
 ]
 BIG = owl.ObjectIntersectionOf((owl.Class("urn:Event"), some("disruption", "High")))
-V_PQR: list[owl.ClassExpression] = [*V_QR, owl.Class("urn:Event"), some("disruption", "High"), BIG, some("impact", "Serious")]
+V_PQR: list[owl.ClassExpression] = [
+    *V_QR,
+    owl.Class("urn:Event"),
+    some("disruption", "High"),
+    BIG,
+    some("impact", "Serious"),
+]
 RULE = {
     "body": [[axiom_text(BIG), "?x1"], ["<urn:occur>", "?x2", "?x1"], ["<urn:adj>", "?x3", "?x2"]],
     "head": [[axiom_text(some("with", "CongestedBus")), "?x3"]],
 }
 STREETS = said("adj(a,b) adj(b,c)")
-JAMS = {0: said("Event(b) Jam(a)"), 1: said("Event(b) Slow(a) Jam(c)"), 2: said("Event(c) Jam(a)"), 3: said("Event(c) Jam(b)")}
+JAMS = {
+    0: said("Event(b) Jam(a)"),
+    1: said("Event(b) Slow(a) Jam(c)"),
+    2: said("Event(c) Jam(a)"),
+    3: said("Event(c) Jam(b)"),
+}
 
 
 def tbox(text: str) -> owl.TBox:
@@ -81,9 +129,14 @@ def lines(assertions: Iterable[owl.Assertion]) -> list[str]:
     return [line.strip() for a in assertions for line in assertion_lines(a)]
 
 
-def write_stream(file: Path, stream: dict[int, list[owl.Assertion]], order: Sequence[int] | None = None) -> str:
+def write_stream(
+    file: Path, stream: dict[int, list[owl.Assertion]], order: Sequence[int] | None = None
+) -> str:
     """A stream as JSON lines."""
-    rows = (json.dumps({"t": t, "triples": lines(stream[t])}) for t in (sorted(stream) if order is None else order))
+    rows = (
+        json.dumps({"t": t, "triples": lines(stream[t])})
+        for t in (sorted(stream) if order is None else order)
+    )
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     return str(file)
 
@@ -93,7 +146,8 @@ def told(window: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in window.items() if name != "seconds"}
 
 
-# --- random streams ---------------------------------------------------------------------------------
+# --- random streams
+# ---------------------------------------------------------------------------------
 
 AXIOMS = (
     "SubClassOf(:A :B)",
@@ -124,25 +178,39 @@ def random_case(seed: int) -> tuple[owl.TBox, list[owl.Assertion], dict[int, lis
     def assertion() -> str:
         if dice.random() < 0.45:
             return f"{dice.choice(_ROLES)}({dice.choice(_PEOPLE)},{dice.choice(_PEOPLE)})"
-        return f"{dice.choice(_CLASSES[:5] if dice.random() < 0.93 else 'F')}({dice.choice(_PEOPLE)})"
+        return (
+            f"{dice.choice(_CLASSES[:5] if dice.random() < 0.93 else 'F')}({dice.choice(_PEOPLE)})"
+        )
 
     # A static assertion must not contradict T.
-    static = said(" ".join(a for a in (assertion() for _ in range(dice.randint(0, 2))) if not a.startswith("F")))
+    static = said(
+        " ".join(
+            a for a in (assertion() for _ in range(dice.randint(0, 2))) if not a.startswith("F")
+        )
+    )
     usual = [assertion() for _ in range(4)]
     stream = {}
     for t in range(dice.randint(5, 9)):
         if dice.random() < 0.12:
             continue
         stream[t] = said(
-            " ".join({assertion() if dice.random() < 0.25 else dice.choice(usual) for _ in range(dice.randint(1, 7))})
+            " ".join(
+                {
+                    assertion() if dice.random() < 0.25 else dice.choice(usual)
+                    for _ in range(dice.randint(1, 7))
+                }
+            )
         )
     return found, static, stream or {0: said("A(a)")}
 
 
-# --- the obvious count ------------------------------------------------------------------------------
+# --- the obvious count
+# ------------------------------------------------------------------------------
 
 
-def all_bodies(classes: Sequence[str], roles: Sequence[str], atoms: int, variables: int) -> set[Tree]:
+def all_bodies(
+    classes: Sequence[str], roles: Sequence[str], atoms: int, variables: int
+) -> set[Tree]:
     """Every tree of the language."""
     found, level = set[Tree](), {Tree()}
     for _ in range(atoms):
@@ -154,19 +222,32 @@ def all_bodies(classes: Sequence[str], roles: Sequence[str], atoms: int, variabl
                     if len(set(atoms_of(larger))) == len(atoms_of(larger)):
                         grown.add(larger)
                 if width(tree) < variables:
-                    grown |= {with_branch(tree, place, role, inverse) for role, inverse in product(roles, (False, True))}
+                    grown |= {
+                        with_branch(tree, place, role, inverse)
+                        for role, inverse in product(roles, (False, True))
+                    }
         found |= grown
         level = grown
     return found
 
 
-def binding_pairs(atoms: Sequence[Atom], window: Sequence[AtomIndex | None]) -> set[tuple[int, str]]:
+def binding_pairs(
+    atoms: Sequence[Atom], window: Sequence[AtomIndex | None]
+) -> set[tuple[int, str]]:
     """The snapshots and roots of all joint bindings, one after the other."""
-    return {(i, each[ROOT]) for i, facts in enumerate(window) if facts is not None for each in bindings(atoms, facts)}
+    return {
+        (i, each[ROOT])
+        for i, facts in enumerate(window)
+        if facts is not None
+        for each in bindings(atoms, facts)
+    }
 
 
 def brute_rules(
-    window: Sequence[AtomIndex | None], classes: Sequence[str], roles: Sequence[str], limits: MiningLimits
+    window: Sequence[AtomIndex | None],
+    classes: Sequence[str],
+    roles: Sequence[str],
+    limits: MiningLimits,
 ) -> Iterator[tuple[Tree, str, int, int, int, int]]:
     """All rules of a window in all their spellings, those that T entails too."""
     least = limits.least(len(window))

@@ -1,4 +1,6 @@
-"""Random documents in RDF/XML and Turtle, with the oddities that their grammars have, and some that they have not."""
+"""Random documents in RDF/XML and Turtle, with the oddities that their grammars have, and some that
+they have not.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ ILLEGAL = {
 
 @dataclass
 class Sample:
-    """A document; ``oddities`` name what in it a library may get wrong, ``illegal`` what no grammar has."""
+    """A document; ``oddities`` name what in it a library may get wrong, ``illegal`` what no grammar
+    has.
+    """
 
     text: str
     oddities: set[str] = field(default_factory=set)
@@ -59,24 +63,48 @@ class RdfXml:
         if illegal:
             nodes.insert(self.random.randint(0, len(nodes)), ILLEGAL[illegal])
         base = self.random.choice(
-            ["", "", ' xml:base="http://h/x/y?q#f"', ' xml:base="z"' if self.odd("relative base", 0.1) else ""]
+            [
+                "",
+                "",
+                ' xml:base="http://h/x/y?q#f"',
+                ' xml:base="z"' if self.odd("relative base", 0.1) else "",
+            ]
         )
         language = self.random.choice(["", "", ' xml:lang="de"'])
         doctype = '<!DOCTYPE rdf:RDF [<!ENTITY e "urn:e#"><!ENTITY quote "&#34;">]>\n'
         head = f'<?xml version="1.0"?>\n{doctype}<rdf:RDF xmlns:rdf="{RDF}" xmlns:u="urn:u#" xmlns="urn:v#"{base}{language}>'
-        return Sample(head + self.space().join(["", *nodes, ""]) + "</rdf:RDF>", self.oddities, illegal)
+        return Sample(
+            head + self.space().join(["", *nodes, ""]) + "</rdf:RDF>", self.oddities, illegal
+        )
 
     def space(self) -> str:
         return self.random.choice(["", "\n", "  ", "\n\t", "<!-- <x> -->\n", "<?pi x?>"])
 
     def reference(self) -> str:
         return self.random.choice(
-            ["urn:a", "urn:b", "&e;c", "", "#f", "../r", "r/./s", "?q", "http://h/é", "/k", "urn:x/../y", "//o/p", "&#x75;rn:d"]
+            [
+                "urn:a",
+                "urn:b",
+                "&e;c",
+                "",
+                "#f",
+                "../r",
+                "r/./s",
+                "?q",
+                "http://h/é",
+                "/k",
+                "urn:x/../y",
+                "//o/p",
+                "&#x75;rn:d",
+            ]
         )
 
     def text(self, *, attribute: bool = False) -> str:
         pieces = [
-            self.random.choice(["x", " ", "é", "&lt;", "&amp;", "&quote;", "&#10;", "'", "&#x1F600;", "]]&gt;"]) for _ in "123"
+            self.random.choice(
+                ["x", " ", "é", "&lt;", "&amp;", "&quote;", "&#10;", "'", "&#x1F600;", "]]&gt;"]
+            )
+            for _ in "123"
         ]
         if attribute:
             if self.odd("line break in attribute", 0.1):
@@ -125,7 +153,9 @@ class RdfXml:
         if self.random.random() < chance:
             found += f' u:d="{self.text(attribute=True)}"'
         if self.random.random() < chance / 2:
-            found += f' rdf:type="{self.reference() if self.odd("relative type", 0.2) else "urn:T"}"'
+            found += (
+                f' rdf:type="{self.reference() if self.odd("relative type", 0.2) else "urn:T"}"'
+            )
         if self.random.random() < chance / 3:
             found += ' rdf:_3="x"'
         return found
@@ -137,7 +167,11 @@ class RdfXml:
         count = 0 if self.depth > 4 else self.random.randint(0, 4)
         inside = self.space().join(["", *(self.property() for _ in range(count)), ""])
         self.depth -= 1
-        return f"{start}>{inside}</{name}>" if count else start + self.random.choice(["/>", f"></{name}>"])
+        return (
+            f"{start}>{inside}</{name}>"
+            if count
+            else start + self.random.choice(["/>", f"></{name}>"])
+        )
 
     def property(self) -> str:
         name = self.random.choice(["u:p", "q", "rdf:li", "rdf:type", "rdf:_2", "rdf:value"])
@@ -154,15 +188,25 @@ class RdfXml:
                 text = self.random.choice([self.text(), ""])
                 if not text:
                     self.oddities.add("datatype and nothing")
-                datatype = "t" if self.odd("relative datatype", 0.1) else self.random.choice([XSD + "integer", "urn:t"])
+                datatype = (
+                    "t"
+                    if self.odd("relative datatype", 0.1)
+                    else self.random.choice([XSD + "integer", "urn:t"])
+                )
                 return f'<{name}{around} rdf:datatype="{datatype}">{text}</{name}>'
             case 4:
                 return f"<{name}{around}>{self.space()}{self.node()}{self.space()}</{name}>"
             case 5:
-                inside = "".join(self.property() for _ in range(self.random.randint(0, 2))) if self.depth < 5 else ""
+                inside = (
+                    "".join(self.property() for _ in range(self.random.randint(0, 2)))
+                    if self.depth < 5
+                    else ""
+                )
                 return f'<{name}{around} rdf:parseType="Resource">{self.space()}{inside}</{name}>'
             case 6:
-                members = self.space().join(["", *(self.node() for _ in range(self.random.randint(0, 3)))])
+                members = self.space().join(
+                    ["", *(self.node() for _ in range(self.random.randint(0, 3)))]
+                )
                 return f'<{name}{around} rdf:parseType="Collection">{members}</{name}>'
             case 7:
                 return f'<{name}{around} rdf:nodeID="n{self.random.randrange(3)}"/>'
@@ -180,7 +224,13 @@ class RdfXml:
 
     def markup(self) -> str:
         return self.random.choice(
-            ["", "x &lt; y", '<u:b a="&lt;" u:z="">x<c/></u:b> y', '<b xmlns="urn:w#"><u:c/></b>', "<b>é</b>"]
+            [
+                "",
+                "x &lt; y",
+                '<u:b a="&lt;" u:z="">x<c/></u:b> y',
+                '<b xmlns="urn:w#"><u:c/></b>',
+                "<b>é</b>",
+            ]
         )
 
 
@@ -212,16 +262,25 @@ class Turtle:
                 pieces.append(statement)
                 expected |= self.meaning(statement)
         text = "".join(
-            piece + self.random.choice(["\n", "\n\n", " # :a :p :b .\n", "\n#@prefix : <urn:no#> .\n"]) for piece in pieces
+            piece
+            + self.random.choice(["\n", "\n\n", " # :a :p :b .\n", "\n#@prefix : <urn:no#> .\n"])
+            for piece in pieces
         )
-        return Sample(text, self.oddities, illegal="broken" if self.broken else "", expected=frozenset(expected))
+        return Sample(
+            text,
+            self.oddities,
+            illegal="broken" if self.broken else "",
+            expected=frozenset(expected),
+        )
 
     def meaning(self, statement: str) -> set[ox.Quad]:
         """The triples of a statement by itself; none where it uses what has no meaning."""
         header = "".join(f"@prefix {name}: <{iri}> .\n" for name, iri in self.prefixes.items())
         found: set[ox.Quad] = set()
         try:
-            for quad in ox.parse(header + statement, format=ox.RdfFormat.TURTLE, base_iri=self.base):
+            for quad in ox.parse(
+                header + statement, format=ox.RdfFormat.TURTLE, base_iri=self.base
+            ):
                 found.add(quad)
         except SyntaxError:
             self.broken = True
@@ -236,8 +295,12 @@ class Turtle:
         dot = self.random.choice([" .", "."]) if word[0] == "@" else ""
         if name == "base":
             self.base = self.random.choice(["http://o/p/q", "http://o/r/"])
-            return f"{word.replace('prefix', 'base').replace('PREFIX', 'BASE')}{gap}<{self.base}>{dot}"
-        parsed = ox.parse(f"@prefix {name}: <{iri}> .", format=ox.RdfFormat.TURTLE, base_iri=self.base)
+            return (
+                f"{word.replace('prefix', 'base').replace('PREFIX', 'BASE')}{gap}<{self.base}>{dot}"
+            )
+        parsed = ox.parse(
+            f"@prefix {name}: <{iri}> .", format=ox.RdfFormat.TURTLE, base_iri=self.base
+        )
         list(parsed)
         self.prefixes[name] = parsed.prefixes[name]
         return f"{word}{gap}{name}:{gap}<{iri}>{dot}"
@@ -258,7 +321,12 @@ class Turtle:
                 f"@prefix {name}: .",
             ][kind]
         return self.random.choice(
-            ["<urn:s> <urn:p> ?? .", "<urn:s> <urn:p> .", "<urn:s> <urn:x y> <urn:o> .", '<urn:s> "x" <urn:o> .']
+            [
+                "<urn:s> <urn:p> ?? .",
+                "<urn:s> <urn:p> .",
+                "<urn:s> <urn:x y> <urn:o> .",
+                '<urn:s> "x" <urn:o> .',
+            ]
         )
 
     def name(self) -> str:
@@ -268,24 +336,41 @@ class Turtle:
             return f"<{self.random.choice(names)}>"
         if kind == 1:
             return f"_:l{self.random.randrange(3)}"
-        return self.random.choice([":a", ":b", "e:c.d", "e:%41", "é:é", ":", "e:\\~x", ":1:2", "e:prefix", ":base"])
+        return self.random.choice(
+            [":a", ":b", "e:c.d", "e:%41", "é:é", ":", "e:\\~x", ":1:2", "e:prefix", ":base"]
+        )
 
     def value(self) -> str:
         self.depth += 1
         kind = self.random.randrange(9 if self.depth < 5 else 6)
-        inside = ["x", "é", "\\n", '\\"', "\\u0041", "\\U0001F600", "#", " @prefix : <urn:no#> . ", "<", "."]
+        inside = [
+            "x",
+            "é",
+            "\\n",
+            '\\"',
+            "\\u0041",
+            "\\U0001F600",
+            "#",
+            " @prefix : <urn:no#> . ",
+            "<",
+            ".",
+        ]
         text = "".join(self.random.choice(inside) for _ in "123")
         found = self.name()
         if kind in (1, 2):
             quote = self.random.choice(['"', "'", '"""', "'''"])
             if len(quote) == 3:
-                text += self.random.choice(["\n", f"\n@prefix : <urn:no#> .\n{quote[0]}z", "\nPREFIX e: <urn:no#>\n", ""])
+                text += self.random.choice(
+                    ["\n", f"\n@prefix : <urn:no#> .\n{quote[0]}z", "\nPREFIX e: <urn:no#>\n", ""]
+                )
             tail = self.random.choice(["", "@en", "@de-AT", f"^^<{XSD}string>", "^^:t"])
             found = f"{quote}{text}{quote}{tail}"
         elif kind == 3:
             odd = self.random.random() < 0.1
             self.oddities |= {"number"} if odd else set()
-            found = self.random.choice(["1e5", ".5E-1", "+7", "007"] if odd else ["1", "-1.5", "true", "false"])
+            found = self.random.choice(
+                ["1e5", ".5E-1", "+7", "007"] if odd else ["1", "-1.5", "true", "false"]
+            )
         elif kind == 6:
             found = f"[ {self.predicates()} ]" if self.random.random() < 0.8 else "[]"
         elif kind in (7, 8):
@@ -297,7 +382,9 @@ class Turtle:
         pairs = []
         for _ in range(self.random.randint(1, 3)):
             predicate = self.random.choice(["a", ":p", "e:q", "<urn:r>"])
-            pairs.append(f"{predicate} {' , '.join(self.value() for _ in range(self.random.randint(1, 2)))}")
+            pairs.append(
+                f"{predicate} {' , '.join(self.value() for _ in range(self.random.randint(1, 2)))}"
+            )
         return self.random.choice([" ; ", ";\n\t", " # c\n;; "]).join(pairs)
 
     def statement(self) -> str:

@@ -1,7 +1,9 @@
 """Finite models by brute force: a second, independent reading of what clauses and modules mean.
 
-For each domain of at most ``size`` elements and each way to place the individuals in it, everything is grounded to
-propositional clauses, and a plain DPLL looks for a solution. Data values are taken from a finite set (`VALUES`).
+For each domain of at most ``size`` elements and each way to place the individuals in it, everything
+is grounded to
+propositional clauses, and a plain DPLL looks for a solution. Data values are taken from a finite
+set (`VALUES`).
 """
 
 from __future__ import annotations
@@ -10,7 +12,15 @@ from collections.abc import Iterator
 from itertools import combinations, product
 
 from shiq.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtMost
-from shiq.model import XSD, DataComplementOf, DataOneOf, DataRange, Datatype, DatatypeRestriction, Literal
+from shiq.model import (
+    XSD,
+    DataComplementOf,
+    DataOneOf,
+    DataRange,
+    Datatype,
+    DatatypeRestriction,
+    Literal,
+)
 from shiq.reasoner.protocol import Module
 from shiq.roles import Role
 
@@ -39,7 +49,9 @@ def _placements(individuals: int, domain: int) -> Iterator[tuple[int, ...]]:
 
 
 class _Grounding:
-    def __init__(self, tbox: ClausalTBox, module: Module, domain: int, places: tuple[int, ...]) -> None:
+    def __init__(
+        self, tbox: ClausalTBox, module: Module, domain: int, places: tuple[int, ...]
+    ) -> None:
         self.variables: dict[object, int] = {}
         self.clauses: list[Ground] = []
         self.elements = range(domain)
@@ -72,7 +84,9 @@ class _Grounding:
             self.clauses.append(clause)
 
     def role(self, role: Role, x: int, y: int) -> int:
-        return self.variable(("role", role.iri, y, x) if role.inverted else ("role", role.iri, x, y))
+        return self.variable(
+            ("role", role.iri, y, x) if role.inverted else ("role", role.iri, x, y)
+        )
 
     def data(self, property: str, x: int, value: int | str) -> int:
         return self.variable(("data", property, x, value))
@@ -85,10 +99,15 @@ class _Grounding:
             return variable
         match atom:
             case AtLeast(n, role, filler):
-                goals = [[self.role(role, x, y)] + ([self.variable((filler, y))] if filler else []) for y in self.elements]
+                goals = [
+                    [self.role(role, x, y)] + ([self.variable((filler, y))] if filler else [])
+                    for y in self.elements
+                ]
                 self._at_least(variable, n, goals)
             case DataAtLeast(n, p, data_range):
-                self._at_least(variable, n, [[self.data(p, x, v)] for v in VALUES if contains(data_range, v)])
+                self._at_least(
+                    variable, n, [[self.data(p, x, v)] for v in VALUES if contains(data_range, v)]
+                )
             case DataAtMost(n, p, data_range):
                 values = [v for v in VALUES if contains(data_range, v)]
                 for some in combinations(values, n + 1):
@@ -119,7 +138,9 @@ class _Grounding:
                 self.add(-self.variable((atom, x)))
 
     def _ground(self, clause: Clause, x: int) -> None:
-        local = [-self.variable((a, x)) for a in clause.body] + [self.holds(a, x) for a in clause.head]
+        local = [-self.variable((a, x)) for a in clause.body] + [
+            self.holds(a, x) for a in clause.head
+        ]
         if clause.role is None:
             self.add(*local)
             return
@@ -143,7 +164,9 @@ class _Grounding:
         for r in self.box.irreflexive:
             for x in self.elements:
                 self.add(-self.role(r, x, x))
-        for x, v in product(self.elements, VALUES if self.box.data_inclusions or self.box.disjoint_data else ()):
+        for x, v in product(
+            self.elements, VALUES if self.box.data_inclusions or self.box.disjoint_data else ()
+        ):
             for p, q in self.box.data_inclusions:
                 self.add(-self.data(p, x, v), self.data(q, x, v))
             for p, q in self.box.disjoint_data:
@@ -171,7 +194,9 @@ def contains(data_range: DataRange, value: int | str) -> bool:
 
 
 def solve(clauses: list[Ground]) -> bool:
-    """Whether propositional clauses are satisfiable: DPLL with unit propagation and pure literals."""
+    """Whether propositional clauses are satisfiable: DPLL with unit propagation and pure
+    literals.
+    """
     stack = [clauses]
     while stack:
         reduced = _propagate(stack.pop())

@@ -1,5 +1,7 @@
-"""Random ontologies in functional-style syntax, as people and tools may write them: prefixes, comments, odd white space, escapes,
-annotations within annotations, names of several kinds. Only what OWL 2 can say; each axiom is about a class of its own, so that
+"""Random ontologies in functional-style syntax, as people and tools may write them: prefixes,
+comments, odd white space, escapes,
+annotations within annotations, names of several kinds. Only what OWL 2 can say; each axiom is about
+a class of its own, so that
 none is there twice."""
 
 from __future__ import annotations
@@ -8,7 +10,18 @@ import random
 from collections.abc import Callable
 
 _GAPS = (" ", " ", " ", "\n", "\t", "\r\n", ' # a comment (with :A "quoted\n', "\n\n   ")
-_LOCAL = ("a", "b1", "c-d", "e_f", "g.h", "Ünïcode", "x2.3-y", "1st", "a%41", "ObjectSomeValuesFrom")
+_LOCAL = (
+    "a",
+    "b1",
+    "c-d",
+    "e_f",
+    "g.h",
+    "Ünïcode",
+    "x2.3-y",
+    "1st",
+    "a%41",
+    "ObjectSomeValuesFrom",
+)
 _TEXTS = (
     "",
     "plain",
@@ -35,23 +48,38 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 class _Writer:
-    """Draws one document. ``plain``: without what the OWL API does not read, and the same otherwise."""
+    """Draws one document. ``plain``: without what the OWL API does not read, and the same
+    otherwise.
+    """
 
     def __init__(self, seed: int, plain: bool) -> None:
         self.rng = random.Random(seed)
         self.plain = plain
         self.fresh = 0
-        self.prefixes = {"": "urn:t#", "e": "http://e.org/x/", "e.v-1": "http://e.org/x/v1#", "xsd": _XSD}
-        self.prefixes |= {"owl": "http://www.w3.org/2002/07/owl#", "rdfs": "http://www.w3.org/2000/01/rdf-schema#"}
+        self.prefixes = {
+            "": "urn:t#",
+            "e": "http://e.org/x/",
+            "e.v-1": "http://e.org/x/v1#",
+            "xsd": _XSD,
+        }
+        self.prefixes |= {
+            "owl": "http://www.w3.org/2002/07/owl#",
+            "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+        }
 
     def text(self) -> str:
         rng = self.rng
-        parts = [f"Prefix({name}:{self._maybe()}={self._maybe()}<{iri}>)" for name, iri in self.prefixes.items()]
+        parts = [
+            f"Prefix({name}:{self._maybe()}={self._maybe()}<{iri}>)"
+            for name, iri in self.prefixes.items()
+        ]
         rng.shuffle(parts)
         head = rng.choice(["", "<urn:o>", "<urn:o> <urn:o/1>"])
         body = [self.annotation(2) for _ in range(rng.choice((0, 0, 1, 2)))]
         body += [self.axiom() for _ in range(rng.randint(1, 14))]
-        return self.gap().join([*parts, f"Ontology{self._maybe()}({head}", *body, ")"]) + self._maybe()
+        return (
+            self.gap().join([*parts, f"Ontology{self._maybe()}({head}", *body, ")"]) + self._maybe()
+        )
 
     # --- white space ---
 
@@ -91,8 +119,15 @@ class _Writer:
 
     def annotation(self, depth: int) -> str:
         inner = [self.annotation(depth - 1)] if depth and self.rng.random() < 0.3 else []
-        value = self.rng.choice([self.literal, self.name, lambda: f'"{self.rng.choice(_TEXTS)}"^^xsd:string'])()
-        return self.call("Annotation", *inner, self.rng.choice(["rdfs:label", "rdfs:comment", self.name()]), value)
+        value = self.rng.choice(
+            [self.literal, self.name, lambda: f'"{self.rng.choice(_TEXTS)}"^^xsd:string']
+        )()
+        return self.call(
+            "Annotation",
+            *inner,
+            self.rng.choice(["rdfs:label", "rdfs:comment", self.name()]),
+            value,
+        )
 
     # --- expressions ---
 
@@ -110,25 +145,40 @@ class _Writer:
         n = str(rng.randint(0, 12))
         kind = rng.randrange(10)
         if kind < 2:
-            return self.call(rng.choice(["ObjectIntersectionOf", "ObjectUnionOf"]), *self.several(self.new), inner())
+            return self.call(
+                rng.choice(["ObjectIntersectionOf", "ObjectUnionOf"]),
+                *self.several(self.new),
+                inner(),
+            )
         if kind == 2:
             return self.call("ObjectComplementOf", inner())
         if kind == 3:
             return self.call("ObjectOneOf", *self.several(self.individual, 1))
         if kind == 4:
-            return self.call(rng.choice(["ObjectSomeValuesFrom", "ObjectAllValuesFrom"]), self.role(), inner())
+            return self.call(
+                rng.choice(["ObjectSomeValuesFrom", "ObjectAllValuesFrom"]), self.role(), inner()
+            )
         if kind == 5:
             filler = [inner()] if rng.random() < 0.5 else []
-            return self.call(f"Object{rng.choice(['Min', 'Max', 'Exact'])}Cardinality", n, self.role(), *filler)
+            return self.call(
+                f"Object{rng.choice(['Min', 'Max', 'Exact'])}Cardinality", n, self.role(), *filler
+            )
         if kind == 6:
             return rng.choice(
-                [self.call("ObjectHasValue", self.role(), self.individual()), self.call("ObjectHasSelf", self.role())]
+                [
+                    self.call("ObjectHasValue", self.role(), self.individual()),
+                    self.call("ObjectHasSelf", self.role()),
+                ]
             )
         if kind == 7:
-            return self.call(rng.choice(["DataSomeValuesFrom", "DataAllValuesFrom"]), self.name(), self.range())
+            return self.call(
+                rng.choice(["DataSomeValuesFrom", "DataAllValuesFrom"]), self.name(), self.range()
+            )
         if kind == 8:
             filler = [self.range()] if rng.random() < 0.5 else []
-            return self.call(f"Data{rng.choice(['Min', 'Max', 'Exact'])}Cardinality", n, self.name(), *filler)
+            return self.call(
+                f"Data{rng.choice(['Min', 'Max', 'Exact'])}Cardinality", n, self.name(), *filler
+            )
         return self.call("DataHasValue", self.name(), self.literal())
 
     def range(self, depth: int = 1) -> str:
@@ -141,7 +191,9 @@ class _Writer:
         if kind == 1:
             return self.call("DataOneOf", *self.several(self.literal, 1))
         if kind == 2:
-            return self.call("DatatypeRestriction", "xsd:integer", "xsd:minInclusive", '"1"^^xsd:integer')
+            return self.call(
+                "DatatypeRestriction", "xsd:integer", "xsd:minInclusive", '"1"^^xsd:integer'
+            )
         return self.call(
             rng.choice(["DataUnionOf", "DataIntersectionOf"]),
             "xsd:integer",
@@ -160,7 +212,14 @@ class _Writer:
         rng, new = self.rng, self.new
         kind = rng.randrange(16)
         if kind == 0:
-            kinds = ["Class", "ObjectProperty", "DataProperty", "AnnotationProperty", "Datatype", "NamedIndividual"]
+            kinds = [
+                "Class",
+                "ObjectProperty",
+                "DataProperty",
+                "AnnotationProperty",
+                "Datatype",
+                "NamedIndividual",
+            ]
             return ["Declaration", *notes, self.call(rng.choice(kinds), new())]
         if kind == 1:
             return ["SubClassOf", *notes, self.concept(), new()]
@@ -175,10 +234,18 @@ class _Writer:
         if kind == 3:
             return ["DisjointUnion", *notes, new(), new(), self.concept()]
         if kind == 4:
-            sub = self.call("ObjectPropertyChain", self.role(), self.role(), self.role()) if rng.random() < 0.4 else self.role()
+            sub = (
+                self.call("ObjectPropertyChain", self.role(), self.role(), self.role())
+                if rng.random() < 0.4
+                else self.role()
+            )
             return ["SubObjectPropertyOf", *notes, sub, new()]
         if kind == 5:
-            both = ["EquivalentObjectProperties", "DisjointObjectProperties", "InverseObjectProperties"]
+            both = [
+                "EquivalentObjectProperties",
+                "DisjointObjectProperties",
+                "InverseObjectProperties",
+            ]
             return [rng.choice(both), *notes, new(), new()]
         if kind == 6:
             return [
@@ -188,10 +255,25 @@ class _Writer:
                 self.concept(),
             ]
         if kind == 7:
-            kinds = ["Functional", "InverseFunctional", "Reflexive", "Irreflexive", "Symmetric", "Asymmetric", "Transitive"]
+            kinds = [
+                "Functional",
+                "InverseFunctional",
+                "Reflexive",
+                "Irreflexive",
+                "Symmetric",
+                "Asymmetric",
+                "Transitive",
+            ]
             return [f"{rng.choice(kinds)}ObjectProperty", *notes, new()]
         if kind == 8:
-            return [rng.choice(["SubDataPropertyOf", "EquivalentDataProperties", "DisjointDataProperties"]), *notes, new(), new()]
+            return [
+                rng.choice(
+                    ["SubDataPropertyOf", "EquivalentDataProperties", "DisjointDataProperties"]
+                ),
+                *notes,
+                new(),
+                new(),
+            ]
         if kind == 9:
             return rng.choice(
                 [
@@ -202,34 +284,81 @@ class _Writer:
                 ]
             )
         if kind == 10:
-            roles, features = (f"({self._maybe()}{self.gap().join(names)})" for names in ([self.role()], [self.name()]))
-            return ["HasKey", *notes, new(), *rng.choice([(roles, features), ("()", features), (roles, "()")])]
+            roles, features = (
+                f"({self._maybe()}{self.gap().join(names)})"
+                for names in ([self.role()], [self.name()])
+            )
+            return [
+                "HasKey",
+                *notes,
+                new(),
+                *rng.choice([(roles, features), ("()", features), (roles, "()")]),
+            ]
         if kind == 11:
-            return [rng.choice(["SameIndividual", "DifferentIndividuals"]), *notes, new(), self.individual()]
+            return [
+                rng.choice(["SameIndividual", "DifferentIndividuals"]),
+                *notes,
+                new(),
+                self.individual(),
+            ]
         if kind == 12:
             return ["ClassAssertion", *notes, self.concept(), new()]
         if kind == 13:
-            return [f"{rng.choice(['', 'Negative'])}ObjectPropertyAssertion", *notes, self.name(), self.individual(), new()]
+            return [
+                f"{rng.choice(['', 'Negative'])}ObjectPropertyAssertion",
+                *notes,
+                self.name(),
+                self.individual(),
+                new(),
+            ]
         if kind == 14:
-            return [f"{rng.choice(['', 'Negative'])}DataPropertyAssertion", *notes, self.name(), new(), self.literal()]
+            return [
+                f"{rng.choice(['', 'Negative'])}DataPropertyAssertion",
+                *notes,
+                self.name(),
+                new(),
+                self.literal(),
+            ]
         return rng.choice(
             [
-                ["AnnotationAssertion", *notes, rng.choice(["rdfs:label", self.name()]), new(), self.literal()],
+                [
+                    "AnnotationAssertion",
+                    *notes,
+                    rng.choice(["rdfs:label", self.name()]),
+                    new(),
+                    self.literal(),
+                ],
                 ["AnnotationAssertion", *notes, self.name(), self.name(), new()],
                 ["SubAnnotationPropertyOf", *notes, new(), self.name()],
-                [rng.choice(["AnnotationPropertyDomain", "AnnotationPropertyRange"]), *notes, self.name(), new()],
+                [
+                    rng.choice(["AnnotationPropertyDomain", "AnnotationPropertyRange"]),
+                    *notes,
+                    self.name(),
+                    new(),
+                ],
             ]
         )
 
 
 def document(seed: int, *, plain: bool = False) -> str:
-    """The document that ``seed`` stands for; ``plain``: without comments and percent signs in abbreviated names."""
+    """The document that ``seed`` stands for; ``plain``: without comments and percent signs in
+    abbreviated names.
+    """
     return _Writer(seed, plain).text()
 
 
 def mutated(text: str, seed: int) -> str:
-    """``text`` with one slip: a character more or less, another one, or an end that is missing. No slip begins a comment."""
+    """``text`` with one slip: a character more or less, another one, or an end that is missing. No
+    slip begins a comment.
+    """
     rng = random.Random(seed)
     at = rng.randrange(len(text))
     sign = rng.choice('()"\\<>:^@=ab1. \n')
-    return rng.choice([text[:at] + text[at + 1 :], text[:at] + sign + text[at:], text[:at] + sign + text[at + 1 :], text[:at]])
+    return rng.choice(
+        [
+            text[:at] + text[at + 1 :],
+            text[:at] + sign + text[at:],
+            text[:at] + sign + text[at + 1 :],
+            text[:at],
+        ]
+    )

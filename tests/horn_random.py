@@ -1,4 +1,6 @@
-"""Random Horn ontologies without counting, with inverse and transitive roles; a function of the seed."""
+"""Random Horn ontologies without counting, with inverse and transitive roles; a function of the
+seed.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,17 @@ def random_horn(seed: int) -> tuple[list[m.Axiom], list[m.Assertion], list[list[
     if rng.random() < 0.5:
         axioms.append(m.SubObjectPropertyOf(_role(rng), rng.choice(ROLES)))
     if rng.random() < 0.3:
-        axioms.append(rng.choice((m.ObjectPropertyDomain, m.ObjectPropertyRange))(_role(rng), rng.choice(CLASSES)))
+        axioms.append(
+            rng.choice((m.ObjectPropertyDomain, m.ObjectPropertyRange))(
+                _role(rng), rng.choice(CLASSES)
+            )
+        )
     events = [[_fact(rng, "urn:h:e") for _ in range(rng.randrange(1, 5))] for _ in range(3)]
-    return list(dict.fromkeys(axioms)), [_fact(rng, "urn:h:i") for _ in range(rng.randrange(0, 9))], events
+    return (
+        list(dict.fromkeys(axioms)),
+        [_fact(rng, "urn:h:i") for _ in range(rng.randrange(0, 9))],
+        events,
+    )
 
 
 def _role(rng: random.Random) -> m.ObjectPropertyExpression:

@@ -8,10 +8,15 @@ import time
 from collections.abc import Mapping, Sequence
 
 
-def run_and_kill(command: Sequence[str], environment: Mapping[str, str], after: float | None) -> None:
-    """Runs ``command``, which says a line when it is ready and waits for one; kills it so many seconds after that it may go, or
+def run_and_kill(
+    command: Sequence[str], environment: Mapping[str, str], after: float | None
+) -> None:
+    """Runs ``command``, which says a line when it is ready and waits for one; kills it so many
+    seconds after that it may go, or
     lets it end (None)."""
-    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         child.stdout.readline()

@@ -1,4 +1,6 @@
-"""A large module of the kind that UOBM gives: students, courses, hubs, one choice and one bound for every other individual."""
+"""A large module of the kind that UOBM gives: students, courses, hubs, one choice and one bound for
+every other individual.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from shiq.reasoner.protocol import Module
 from shiq.roles import Role, RoleBox
 
 TAKES, TEACHES, DEGREE, MEMBER, KNOWS, HEADS = (
-    Role(f"urn:t:{name}") for name in ("takes", "teaches", "degreeFrom", "memberOf", "knows", "headOf")
+    Role(f"urn:t:{name}")
+    for name in ("takes", "teaches", "degreeFrom", "memberOf", "knows", "headOf")
 )
 
 
@@ -34,7 +37,9 @@ def university_tbox() -> ClausalTBox:
         Clause(body=("University",), head=("Organisation",)),
         Clause(body=("University",), head=(AtLeast(1, HEADS.inverse, "Person"),)),
     )
-    names = dict.fromkeys(a for c in clauses for a in (*c.body, *c.head, *c.branch_body, *c.branch_head))
+    names = dict.fromkeys(
+        a for c in clauses for a in (*c.body, *c.head, *c.branch_body, *c.branch_head)
+    )
     box = RoleBox(inclusions=frozenset({(KNOWS, KNOWS.inverse), (HEADS, MEMBER)}))
     atoms: tuple[Atom, ...] = tuple(names)
     return ClausalTBox(clauses, box, atoms=atoms)
@@ -50,7 +55,10 @@ def university_module(tbox: ClausalTBox, size: int, seed: int = 0, fault: bool =
     first_student = universities + courses
     for i in range(first_student, size):
         positive[i] = bit["Graduate"] if rng.random() < 0.3 else bit["Student"]
-        edges += [(i, TAKES, rng.randrange(universities, first_student)) for _ in range(rng.choice((0, 1, 2, 2, 3, 3)))]
+        edges += [
+            (i, TAKES, rng.randrange(universities, first_student))
+            for _ in range(rng.choice((0, 1, 2, 2, 3, 3)))
+        ]
         edges.append((i, MEMBER, rng.randrange(universities)))
         if rng.random() < 0.3:
             edges.append((i, DEGREE, rng.randrange(universities)))

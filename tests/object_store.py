@@ -51,5 +51,7 @@ def bucket(s3_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> B
     }.items():
         monkeypatch.setenv(name, value)
     name = f"b{uuid.uuid4().hex}"
-    urllib.request.urlopen(urllib.request.Request(f"{s3_server}/{name}", method="PUT"), timeout=30).close()
+    urllib.request.urlopen(
+        urllib.request.Request(f"{s3_server}/{name}", method="PUT"), timeout=30
+    ).close()
     return Bucket(f"s3://{name}/graphs/kg")

@@ -1,4 +1,5 @@
-"""Random ontologies of OWL 2 DL with nominals, chains, keys and Self, some out of reach of the data; a function of the seed.
+"""Random ontologies of OWL 2 DL with nominals, chains, keys and Self, some out of reach of the
+data; a function of the seed.
 
 Roles `s` are simple. Class `Z` and the property `unused` occur in few assertions or none.
 """
@@ -24,11 +25,17 @@ def random_owl(seed: int) -> tuple[list[m.Axiom], list[m.Assertion], list[m.Asse
     made = _Made(random.Random(f"outside {seed}"))
     axioms = made.axioms()
     facts = made.rng.randrange(2, 12)
-    return axioms, [made.fact() for _ in range(facts)], [made.fact() for _ in range(made.rng.randrange(1, 4))]
+    return (
+        axioms,
+        [made.fact() for _ in range(facts)],
+        [made.fact() for _ in range(made.rng.randrange(1, 4))],
+    )
 
 
 def random_life(seed: int, batches: int) -> tuple[list[list[m.Axiom]], list[list[m.Assertion]]]:
-    """A TBox and one that takes its place; and A with as many ``batches``. What they say of nominals lies outside SHIQ(D)."""
+    """A TBox and one that takes its place; and A with as many ``batches``. What they say of
+    nominals lies outside SHIQ(D).
+    """
     made = _Made(random.Random(f"life {seed}"))
     one_of = [m.ObjectOneOf(pair) for pair in pairwise(_INDIVIDUALS)]
 
@@ -55,7 +62,9 @@ class _Made:
 
     def role(self, *, simple: bool = False) -> m.ObjectPropertyExpression:
         rng = self.rng
-        role = rng.choice(_SIMPLE if simple else [*_ROLES, *_SIMPLE, *([_UNUSED] if rng.random() < 0.15 else [])])
+        role = rng.choice(
+            _SIMPLE if simple else [*_ROLES, *_SIMPLE, *([_UNUSED] if rng.random() < 0.15 else [])]
+        )
         return m.ObjectInverseOf(role) if rng.random() < 0.3 else role
 
     def expression(self, depth: int) -> m.ClassExpression:
@@ -72,7 +81,9 @@ class _Made:
         if kind < 0.7:
             return m.ObjectAllValuesFrom(self.role(), self.expression(inner))
         if kind < 0.76:
-            return m.ObjectMaxCardinality(rng.choice((1, 2)), self.role(simple=True), rng.choice((m.THING, self.name())))
+            return m.ObjectMaxCardinality(
+                rng.choice((1, 2)), self.role(simple=True), rng.choice((m.THING, self.name()))
+            )
         if kind < 0.83:
             return m.ObjectHasValue(self.role(), rng.choice(_INDIVIDUALS))
         if kind < 0.9:
@@ -87,9 +98,18 @@ class _Made:
         r, s, inverse = _ROLES, _SIMPLE, m.ObjectInverseOf
         if rng.random() < 0.4:
             keyed = rng.choice([rng.choice(_RARE), self.expression(1)])
-            found.append(m.HasKey(keyed, tuple(rng.sample(s, rng.randrange(2))), (rng.choice(_DATA),)))
+            found.append(
+                m.HasKey(keyed, tuple(rng.sample(s, rng.randrange(2))), (rng.choice(_DATA),))
+            )
         if rng.random() < 0.6:
-            words = [(r[0], s[0]), (s[0], r[0]), (s[0], s[1]), (inverse(s[0]), s[1]), (r[0], r[0]), (s[0], _UNUSED)]
+            words = [
+                (r[0], s[0]),
+                (s[0], r[0]),
+                (s[0], s[1]),
+                (inverse(s[0]), s[1]),
+                (r[0], r[0]),
+                (s[0], _UNUSED),
+            ]
             found.append(m.SubObjectPropertyChain(rng.choice(words), r[0]))
         if rng.random() < 0.4:
             words = [(r[0], s[1]), (r[1], r[1]), (r[0], r[0]), (s[1], r[1]), (inverse(r[0]), s[0])]
@@ -97,7 +117,9 @@ class _Made:
         if rng.random() < 0.3:
             found.append(m.TransitiveObjectProperty(r[0]))
         if rng.random() < 0.3:
-            found.append(m.SubObjectPropertyOf(rng.choice([s[0], inverse(s[1]), r[0], inverse(r[0])]), r[2]))
+            found.append(
+                m.SubObjectPropertyOf(rng.choice([s[0], inverse(s[1]), r[0], inverse(r[0])]), r[2])
+            )
         if rng.random() < 0.25:
             found.append(m.ReflexiveObjectProperty(rng.choice([*s, *r, _UNUSED])))
         if rng.random() < 0.25:

@@ -1,4 +1,6 @@
-"""Hypothesis strategies for values of the OWL 2 model: every constructor, members of sets distinct."""
+"""Hypothesis strategies for values of the OWL 2 model: every constructor, members of sets
+distinct.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,15 @@ from hypothesis import strategies as st
 
 from shiq import model as m
 
-NAMES = ["urn:a", "http://example.org/ns#B", "http://example.org/été/x%20y", "urn:x:y.z-1_2;q=(r)'s'"]
-FACETS = [m.XSD + name for name in ("minInclusive", "maxExclusive", "pattern", "length")] + [m.RDF + "langRange"]
+NAMES = [
+    "urn:a",
+    "http://example.org/ns#B",
+    "http://example.org/été/x%20y",
+    "urn:x:y.z-1_2;q=(r)'s'",
+]
+FACETS = [m.XSD + name for name in ("minInclusive", "maxExclusive", "pattern", "length")] + [
+    m.RDF + "langRange"
+]
 
 iris = st.sampled_from(NAMES) | st.integers(0, 50).map(lambda n: f"urn:n{n}")
 labels = st.from_regex(r"[a-wyzA-Z0-9]([a-wyzA-Z0-9.\-]{0,5}[a-wyzA-Z0-9\-])?", fullmatch=True)
@@ -17,27 +26,49 @@ individuals = iris | labels.map(lambda label: "_:" + label)
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 literals = (
     texts.map(m.Literal)
-    | st.builds(lambda text, tag: m.Literal(text, m.RDF + "langString", tag), texts, st.sampled_from(["en", "de-at", "x-1"]))
-    | st.builds(m.Literal, texts, st.sampled_from([m.XSD + "integer", m.RDF + "PlainLiteral", "urn:my:type"]))
+    | st.builds(
+        lambda text, tag: m.Literal(text, m.RDF + "langString", tag),
+        texts,
+        st.sampled_from(["en", "de-at", "x-1"]),
+    )
+    | st.builds(
+        m.Literal,
+        texts,
+        st.sampled_from([m.XSD + "integer", m.RDF + "PlainLiteral", "urn:my:type"]),
+    )
 )
 
 classes = iris.map(m.Class) | st.sampled_from([m.THING, m.NOTHING])
-object_properties = iris.map(m.ObjectProperty) | st.just(m.ObjectProperty(m.OWL + "topObjectProperty"))
+object_properties = iris.map(m.ObjectProperty) | st.just(
+    m.ObjectProperty(m.OWL + "topObjectProperty")
+)
 roles = object_properties | object_properties.map(m.ObjectInverseOf)
 data_properties = iris.map(m.DataProperty) | st.just(m.DataProperty(m.OWL + "bottomDataProperty"))
-datatypes = st.sampled_from([m.XSD + "integer", m.XSD + "string", m.RDFS + "Literal", "urn:my:type"]).map(m.Datatype)
+datatypes = st.sampled_from(
+    [m.XSD + "integer", m.XSD + "string", m.RDFS + "Literal", "urn:my:type"]
+).map(m.Datatype)
 numbers = st.integers(0, 12)
 
 
-def several(values: st.SearchStrategy[Any], least: int = 2, most: int = 4) -> st.SearchStrategy[tuple[Any, ...]]:
+def several(
+    values: st.SearchStrategy[Any], least: int = 2, most: int = 4
+) -> st.SearchStrategy[tuple[Any, ...]]:
     return st.lists(values, min_size=least, max_size=most, unique=True).map(tuple)
 
 
 data_ranges: st.SearchStrategy[Any] = st.recursive(
     datatypes
     | several(literals, 1).map(m.DataOneOf)
-    | st.builds(m.DatatypeRestriction, datatypes, several(st.tuples(st.sampled_from(FACETS), literals), 1, 2)),
-    lambda inner: several(inner).map(m.DataIntersectionOf) | several(inner).map(m.DataUnionOf) | inner.map(m.DataComplementOf),
+    | st.builds(
+        m.DatatypeRestriction,
+        datatypes,
+        several(st.tuples(st.sampled_from(FACETS), literals), 1, 2),
+    ),
+    lambda inner: (
+        several(inner).map(m.DataIntersectionOf)
+        | several(inner).map(m.DataUnionOf)
+        | inner.map(m.DataComplementOf)
+    ),
     max_leaves=5,
 )
 
@@ -97,17 +128,31 @@ axiom_strategies: dict[type, st.SearchStrategy[Any]] = {
     m.DataPropertyRange: st.builds(m.DataPropertyRange, data_properties, data_ranges),
     m.FunctionalDataProperty: data_properties.map(m.FunctionalDataProperty),
     m.InverseFunctionalDataProperty: data_properties.map(m.InverseFunctionalDataProperty),
-    m.DatatypeDefinition: st.builds(m.DatatypeDefinition, st.just(m.Datatype("urn:my:type")), data_ranges),
+    m.DatatypeDefinition: st.builds(
+        m.DatatypeDefinition, st.just(m.Datatype("urn:my:type")), data_ranges
+    ),
     m.SubObjectPropertyChain: st.builds(m.SubObjectPropertyChain, several(roles), roles),
-    m.HasKey: st.builds(m.HasKey, class_expressions, several(roles, 0, 2), several(data_properties, 0, 2)),
+    m.HasKey: st.builds(
+        m.HasKey, class_expressions, several(roles, 0, 2), several(data_properties, 0, 2)
+    ),
 }
 
 assertion_strategies: dict[type, st.SearchStrategy[Any]] = {
     m.ClassAssertion: st.builds(m.ClassAssertion, class_expressions, individuals),
-    m.ObjectPropertyAssertion: st.builds(m.ObjectPropertyAssertion, roles, individuals, individuals),
-    m.NegativeObjectPropertyAssertion: st.builds(m.NegativeObjectPropertyAssertion, roles, individuals, individuals),
-    m.DataPropertyAssertion: st.builds(m.DataPropertyAssertion, data_properties, individuals, literals),
-    m.NegativeDataPropertyAssertion: st.builds(m.NegativeDataPropertyAssertion, data_properties, individuals, literals),
+    m.ObjectPropertyAssertion: st.builds(
+        m.ObjectPropertyAssertion, roles, individuals, individuals
+    ),
+    m.NegativeObjectPropertyAssertion: st.builds(
+        m.NegativeObjectPropertyAssertion, roles, individuals, individuals
+    ),
+    m.DataPropertyAssertion: st.builds(
+        m.DataPropertyAssertion, data_properties, individuals, literals
+    ),
+    m.NegativeDataPropertyAssertion: st.builds(
+        m.NegativeDataPropertyAssertion, data_properties, individuals, literals
+    ),
     m.SameIndividual: several(individuals, 2, 2).map(lambda pair: m.SameIndividual(*pair)),
-    m.DifferentIndividuals: several(individuals, 2, 2).map(lambda pair: m.DifferentIndividuals(*pair)),
+    m.DifferentIndividuals: several(individuals, 2, 2).map(
+        lambda pair: m.DifferentIndividuals(*pair)
+    ),
 }

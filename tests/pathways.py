@@ -1,4 +1,6 @@
-"""Generated data like that of pathway databases (BioPAX level 3): one module of nearly all, functional roles, disjoint kinds."""
+"""Generated data like that of pathway databases (BioPAX level 3): one module of nearly all,
+functional roles, disjoint kinds.
+"""
 
 from __future__ import annotations
 
@@ -46,27 +48,50 @@ KINDS = {
     "Interaction": ("Control", "Conversion"),
     "Control": ("Catalysis", "Modulation"),
     "Conversion": ("BiochemicalReaction", "Transport"),
-    "UtilityClass": ("Xref", "EntityReference", "ControlledVocabulary", "Evidence", "Provenance", "Stoichiometry"),
+    "UtilityClass": (
+        "Xref",
+        "EntityReference",
+        "ControlledVocabulary",
+        "Evidence",
+        "Provenance",
+        "Stoichiometry",
+    ),
     "Xref": ("UnificationXref", "PublicationXref", "RelationshipXref"),
     "EntityReference": ("ProteinReference", "SmallMoleculeReference", "DnaReference"),
     "ControlledVocabulary": ("CellularLocationVocabulary", "EvidenceCodeVocabulary"),
 }
-FUNCTIONAL = ("entityReference", "cellularLocation", "controlled", "physicalEntity", "evidenceCode", "stepProcess")
+FUNCTIONAL = (
+    "entityReference",
+    "cellularLocation",
+    "controlled",
+    "physicalEntity",
+    "evidenceCode",
+    "stepProcess",
+)
 
 
 def tbox() -> TBox:
-    """Kinds that are disjoint from their siblings, functional roles, domains and ranges that are unions."""
+    """Kinds that are disjoint from their siblings, functional roles, domains and ranges that are
+    unions.
+    """
     axioms: list[Axiom] = [DisjointClasses((cls("Entity"), cls("UtilityClass")))]
     for above, below in KINDS.items():
         axioms += [SubClassOf(cls(name), cls(above)) for name in below]
         axioms.append(DisjointClasses(tuple(map(cls, below))))
     axioms += [FunctionalObjectProperty(role(name)) for name in FUNCTIONAL]
-    axioms += [FunctionalDataProperty(DataProperty(N + name)) for name in ("displayName", "db", "id")]
+    axioms += [
+        FunctionalDataProperty(DataProperty(N + name)) for name in ("displayName", "db", "id")
+    ]
     axioms += [DataPropertyDomain(DataProperty(N + name), cls("Xref")) for name in ("db", "id")]
 
     def typed(name: str, domain: tuple[str, ...], range_: tuple[str, ...]) -> None:
-        union = [ObjectUnionOf(tuple(map(cls, names))) if len(names) > 1 else cls(names[0]) for names in (domain, range_)]
-        axioms.extend((ObjectPropertyDomain(role(name), union[0]), ObjectPropertyRange(role(name), union[1])))
+        union = [
+            ObjectUnionOf(tuple(map(cls, names))) if len(names) > 1 else cls(names[0])
+            for names in (domain, range_)
+        ]
+        axioms.extend(
+            (ObjectPropertyDomain(role(name), union[0]), ObjectPropertyRange(role(name), union[1]))
+        )
 
     typed("entityReference", ("Protein", "SmallMolecule", "Dna", "Rna"), ("EntityReference",))
     typed("cellularLocation", ("PhysicalEntity",), ("CellularLocationVocabulary",))
@@ -77,15 +102,35 @@ def tbox() -> TBox:
     typed("participantStoichiometry", ("Conversion",), ("Stoichiometry",))
     typed("component", ("Complex",), ("PhysicalEntity",))
     typed("pathwayComponent", ("Pathway",), ("Interaction", "Pathway"))
-    typed("xref", ("Entity", "EntityReference", "ControlledVocabulary", "Evidence", "Provenance"), ("Xref",))
+    typed(
+        "xref",
+        ("Entity", "EntityReference", "ControlledVocabulary", "Evidence", "Provenance"),
+        ("Xref",),
+    )
     typed("evidence", ("Entity",), ("Evidence",))
     typed("evidenceCode", ("Evidence",), ("EvidenceCodeVocabulary",))
     typed("dataSource", ("Entity",), ("Provenance",))
-    axioms += [SubObjectPropertyOf(role(name), role("participant")) for name in ("left", "right", "controller")]
-    axioms.append(SubClassOf(cls("Protein"), ObjectAllValuesFrom(role("entityReference"), cls("ProteinReference"))))
-    axioms.append(SubClassOf(cls("SmallMolecule"), ObjectAllValuesFrom(role("entityReference"), cls("SmallMoleculeReference"))))
-    axioms.append(SubClassOf(cls("Transport"), ObjectAllValuesFrom(role("participant"), cls("Protein"))))
-    axioms.append(SubClassOf(cls("Catalysis"), ObjectAllValuesFrom(role("controlled"), cls("Conversion"))))
+    axioms += [
+        SubObjectPropertyOf(role(name), role("participant"))
+        for name in ("left", "right", "controller")
+    ]
+    axioms.append(
+        SubClassOf(
+            cls("Protein"), ObjectAllValuesFrom(role("entityReference"), cls("ProteinReference"))
+        )
+    )
+    axioms.append(
+        SubClassOf(
+            cls("SmallMolecule"),
+            ObjectAllValuesFrom(role("entityReference"), cls("SmallMoleculeReference")),
+        )
+    )
+    axioms.append(
+        SubClassOf(cls("Transport"), ObjectAllValuesFrom(role("participant"), cls("Protein")))
+    )
+    axioms.append(
+        SubClassOf(cls("Catalysis"), ObjectAllValuesFrom(role("controlled"), cls("Conversion")))
+    )
     return TBox(tuple(axioms))
 
 
@@ -97,7 +142,11 @@ def pathways(count: int, seed: int = 1) -> list[Assertion]:
     def isa(name: str, kind: str) -> str:
         rows[ClassAssertion(cls(kind), N + name)] = None
         if kind not in ("Provenance", "Stoichiometry", "UnificationXref"):
-            rows[DataPropertyAssertion(DataProperty(N + "displayName"), N + name, Literal(name, STRING))] = None
+            rows[
+                DataPropertyAssertion(
+                    DataProperty(N + "displayName"), N + name, Literal(name, STRING)
+                )
+            ] = None
         return name
 
     def link(subject: str, property: str, target: str) -> None:
@@ -115,7 +164,8 @@ def pathways(count: int, seed: int = 1) -> list[Assertion]:
             inner = isa(f"pathway{i}", "Pathway")
             link(pathway, "pathwayComponent", inner)
             pathway = inner
-        # Most are of a general kind: which of its subclasses is left open, so that most role assertions have to be looked at.
+        # Most are of a general kind: which of its subclasses is left open, so that most role
+        # assertions have to be looked at.
         kind = "" if i % 4 else ("Protein" if i % 3 else "SmallMolecule")
         one = isa(f"molecule{i}", kind or "PhysicalEntity")
         reference = isa(f"reference{i}", f"{kind or 'Entity'}Reference")
@@ -123,8 +173,12 @@ def pathways(count: int, seed: int = 1) -> list[Assertion]:
         link(one, "cellularLocation", draw.choice(places))
         link(one, "dataSource", source)
         xref = isa(f"xref{i}", "UnificationXref")
-        rows[DataPropertyAssertion(DataProperty(N + "db"), N + xref, Literal("uniprot", STRING))] = None
-        rows[DataPropertyAssertion(DataProperty(N + "id"), N + xref, Literal(f"P{i}", STRING))] = None
+        rows[
+            DataPropertyAssertion(DataProperty(N + "db"), N + xref, Literal("uniprot", STRING))
+        ] = None
+        rows[DataPropertyAssertion(DataProperty(N + "id"), N + xref, Literal(f"P{i}", STRING))] = (
+            None
+        )
         link(reference, "xref", xref)
         if i % 2:
             pools.append(one)
@@ -152,18 +206,29 @@ def faults(data: list[Assertion], count: int, seed: int = 1) -> list[Assertion]:
 
 def _faults(data: list[Assertion], count: int, draw: random.Random) -> Iterator[Assertion]:
     names = [a.individual for a in data if isinstance(a, ClassAssertion)]
-    of = {kind: [n for n in names if n.startswith(N + kind)] for kind in ("molecule", "catalysis", "reaction", "xref", "amount")}
+    of = {
+        kind: [n for n in names if n.startswith(N + kind)]
+        for kind in ("molecule", "catalysis", "reaction", "xref", "amount")
+    }
     for names_ in of.values():
         draw.shuffle(names_)
     for i in range(count):
         match i % 5:
             case 0:
-                yield ObjectPropertyAssertion(role("entityReference"), of["molecule"].pop(), of["xref"].pop())
+                yield ObjectPropertyAssertion(
+                    role("entityReference"), of["molecule"].pop(), of["xref"].pop()
+                )
             case 1:
-                yield ObjectPropertyAssertion(role("controlled"), of["catalysis"].pop(), of["molecule"].pop())
+                yield ObjectPropertyAssertion(
+                    role("controlled"), of["catalysis"].pop(), of["molecule"].pop()
+                )
             case 2:
                 yield ClassAssertion(cls("Pathway"), of["reaction"].pop())
             case 3:
-                yield DataPropertyAssertion(DataProperty(N + "id"), of["xref"].pop(), Literal(f"other{i}", STRING))
+                yield DataPropertyAssertion(
+                    DataProperty(N + "id"), of["xref"].pop(), Literal(f"other{i}", STRING)
+                )
             case _:
-                yield ObjectPropertyAssertion(role("physicalEntity"), of["amount"].pop(), of["reaction"].pop())
+                yield ObjectPropertyAssertion(
+                    role("physicalEntity"), of["amount"].pop(), of["reaction"].pop()
+                )

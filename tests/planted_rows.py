@@ -43,5 +43,10 @@ def store_in(folder: Path) -> Path:
     """A store of one assertion, which the first fault contradicts."""
     (folder / "t.ofn").write_text(TBOX)
     (folder / "a.nt").write_text(f"<urn:a> {TYPE} <urn:B> .\n")
-    assert command("index", "--tbox", folder / "t.ofn", folder / "a.nt", "--store", folder / "kg", "-q").returncode == 0
+    assert (
+        command(
+            "index", "--tbox", folder / "t.ofn", folder / "a.nt", "--store", folder / "kg", "-q"
+        ).returncode
+        == 0
+    )
     return folder / "kg"

@@ -1,4 +1,6 @@
-"""Is what `own` calls a pre-model one? It is unravelled for some elements, and each is checked as the centre of every clause."""
+"""Is what `own` calls a pre-model one? It is unravelled for some elements, and each is checked as
+the centre of every clause.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,14 @@ def unravelling(state: State, limit: int) -> list[Element]:
     blocked = blocked_nodes(state)
 
     box = state.tables.tbox.roles
-    limits = {a for clause in state.tables.tbox.clauses for a in clause.head if isinstance(a, DataAtMost)}
+    limits = {
+        a for clause in state.tables.tbox.clauses for a in clause.head if isinstance(a, DataAtMost)
+    }
 
     def atoms(x: int) -> frozenset[object]:
-        """What holds at x; with it the limits on properties that nothing at x leads to, which the calculus leaves out."""
+        """What holds at x; with it the limits on properties that nothing at x leads to, which the
+        calculus leaves out.
+        """
         found = frozenset(a for i, a in enumerate(state.tables.atoms) if state.pos[x] >> i & 1)
         led = {a.property for a in found if isinstance(a, DataAtLeast)}
         for fact, _ in state.data.get(x, ()):
@@ -40,7 +46,9 @@ def unravelling(state: State, limit: int) -> list[Element]:
         return found | {limit for limit in limits if limit.property not in reached}
 
     def roles(mask: int) -> frozenset[Role]:
-        return frozenset(Role(iris[i & ~1], bool(i & 1)) for i in range(mask.bit_length()) if mask >> i & 1)
+        return frozenset(
+            Role(iris[i & ~1], bool(i & 1)) for i in range(mask.bit_length()) if mask >> i & 1
+        )
 
     named = {x: Element(x, atoms(x)) for x in range(state.named) if state.alive[x]}
     done: list[Element] = []
@@ -83,7 +91,10 @@ def check(state: State, tbox: ClausalTBox, module: Module) -> None:
 
 
 def suitable(element: Element, atom: AtLeast) -> int:
-    return sum(atom.role in roles and (atom.filler is None or atom.filler in y.atoms) for y, roles in element.near)
+    return sum(
+        atom.role in roles and (atom.filler is None or atom.filler in y.atoms)
+        for y, roles in element.near
+    )
 
 
 def meets(element: Element, clause: Clause) -> bool:
@@ -91,7 +102,11 @@ def meets(element: Element, clause: Clause) -> bool:
         return True
     if clause.role is None:
         return False
-    ys = [y for y, roles in element.near if clause.role in roles and set(clause.branch_body) <= y.atoms]
+    ys = [
+        y
+        for y, roles in element.near
+        if clause.role in roles and set(clause.branch_body) <= y.atoms
+    ]
     if clause.at_most:
         return len(ys) <= clause.at_most
     return all(y.atoms & set(clause.branch_head) for y in ys)
@@ -110,7 +125,9 @@ def check_roles(box: RoleBox, roles: frozenset[Role], loop: bool) -> None:
 
 
 def _check_module(state: State, tbox: ClausalTBox, module: Module, elements: list[Element]) -> None:
-    """Some map of individuals to named elements keeps every assertion: found by search, since merges leave no name behind."""
+    """Some map of individuals to named elements keeps every assertion: found by search, since
+    merges leave no name behind.
+    """
     live = [e for e in elements if e.node < state.named]
     theory = DataTheory(tbox.definitions, tbox.roles)
 
@@ -136,7 +153,12 @@ def _check_module(state: State, tbox: ClausalTBox, module: Module, elements: lis
                             at_least.append(DataAtLeast(n + 1, p, data_range))
         values = [(p, v) for i, p, v in module.data if i in individuals]
         return (
-            theory.satisfiable(at_least, at_most, values, [(p, v) for i, p, v in module.negative_data if i in individuals])
+            theory.satisfiable(
+                at_least,
+                at_most,
+                values,
+                [(p, v) for i, p, v in module.negative_data if i in individuals],
+            )
             is True
         )
 
@@ -148,7 +170,9 @@ def _check_module(state: State, tbox: ClausalTBox, module: Module, elements: lis
 
     def extend(i: int) -> bool:
         if i == state.named:
-            return all(data_fits(e, [j for j, other in enumerate(place) if other is e]) for e in live)
+            return all(
+                data_fits(e, [j for j, other in enumerate(place) if other is e]) for e in live
+            )
         for e in [c for c in candidates[i] if c.node == i] if state.alive[i] else candidates[i]:
             place.append(e)
             near = [(a, r, b) for a, r, b in module.edges if max(a, b) == i]

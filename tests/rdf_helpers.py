@@ -32,7 +32,9 @@ def turtle(folder: Path, text: str, name: str = "o.ttl", *, closed: bool = False
 
 def data(folder: Path, text: str, tbox: Reading, name: str = "d.ttl") -> Reading:
     """The assertions that ``text`` says, given the vocabulary of ``tbox``."""
-    return read_assertions([write(folder, name, PREFIXES + text)], tbox.tbox.signature, ontologies=tbox.ontologies)
+    return read_assertions(
+        [write(folder, name, PREFIXES + text)], tbox.tbox.signature, ontologies=tbox.ontologies
+    )
 
 
 def kinds(reading: Reading) -> dict[str, int]:

@@ -1,9 +1,12 @@
-"""Random RDF/XML and Turtle, read by us, by pyoxigraph and by rdflib: the same triples, up to the names of blank nodes.
+"""Random RDF/XML and Turtle, read by us, by pyoxigraph and by rdflib: the same triples, up to the
+names of blank nodes.
 
     python -m tests.readers_random 1000 [FIRST_SEED]
 
-Where a library differs it must be wrong by the grammar: `FAULTS` names what it gets wrong, by the oddity of the document; a
-difference without one of these is an error. Broken Turtle is compared with its statements read one by one.
+Where a library differs it must be wrong by the grammar: `FAULTS` names what it gets wrong, by the
+oddity of the document; a
+difference without one of these is an error. Broken Turtle is compared with its statements read one
+by one.
 """
 
 from __future__ import annotations
@@ -33,12 +36,21 @@ from tests.documents_random import BASE, RdfXml, Turtle
 FAULTS = {
     ("pyoxigraph", "other parse type"): "drops the element (7.2.20)",
     ("pyoxigraph", "line break in attribute"): "keeps it, where XML 3.3.3 has a space",
-    ("pyoxigraph", "comment in text"): "refuses or splits the text; the infoset has no comments (6.1)",
+    (
+        "pyoxigraph",
+        "comment in text",
+    ): "refuses or splits the text; the infoset has no comments (6.1)",
     ("pyoxigraph", "instruction in text"): "the same for processing instructions",
     ("pyoxigraph", "no language"): 'refuses xml:lang=""',
-    ("pyoxigraph", "unqualified"): "refuses rdf:about and its like without a namespace, which 6.1.4 requires",
+    (
+        "pyoxigraph",
+        "unqualified",
+    ): "refuses rdf:about and its like without a namespace, which 6.1.4 requires",
     ("pyoxigraph", "CDATA"): "refuses it behind white space",
-    ("pyoxigraph", "type alone"): "drops rdf:type where it is the only attribute of an empty property (7.2.21)",
+    (
+        "pyoxigraph",
+        "type alone",
+    ): "drops rdf:type where it is the only attribute of an empty property (7.2.21)",
     ("pyoxigraph", "XML literal"): "writes a declaration of xmlns twice, which is no XML",
     ("pyoxigraph", "relative base"): "refuses xml:base that is relative, which XML Base 3.1 has",
     ("pyoxigraph", "empty XML literal"): "refuses an XML literal without content",
@@ -49,8 +61,14 @@ FAULTS = {
     ("rdflib", "blank in collection"): "makes nodes of its own",
     ("rdflib", "datatype and nothing"): "forgets the datatype of an empty property",
     ("rdflib", "relative datatype"): "leaves it as it is, where 7.2.16 resolves it",
-    ("rdflib", "relative type"): "leaves it as it is, where 7.2.11 and 7.2.21 resolve the value of rdf:type",
-    ("rdflib", "base without path"): "leaves relative IRIs as they are, where RFC 3986 resolves them against any base",
+    (
+        "rdflib",
+        "relative type",
+    ): "leaves it as it is, where 7.2.11 and 7.2.21 resolve the value of rdf:type",
+    (
+        "rdflib",
+        "base without path",
+    ): "leaves relative IRIs as they are, where RFC 3986 resolves them against any base",
     ("rdflib", "number"): "keeps the value of a number in Turtle, not its form",
 }
 # --- readers -------------------------------------------------------------------------------------
@@ -60,9 +78,17 @@ def _literal(lexical: str, datatype: str, language: str) -> ox.Literal:
     if datatype == RDF + "XMLLiteral":
         lexical = re.sub(r"<!--.*?-->|<\?.*?\?>", "", lexical, flags=re.DOTALL)
         with suppress(ParseError):
-            lexical = canonicalize(f"<r>{lexical}</r>", rewrite_prefixes=True) if "<" in lexical else lexical
+            lexical = (
+                canonicalize(f"<r>{lexical}</r>", rewrite_prefixes=True)
+                if "<" in lexical
+                else lexical
+            )
         return ox.Literal(lexical, datatype=ox.NamedNode(datatype))
-    return ox.Literal(lexical, language=language.lower()) if language else ox.Literal(lexical, datatype=ox.NamedNode(datatype))
+    return (
+        ox.Literal(lexical, language=language.lower())
+        if language
+        else ox.Literal(lexical, datatype=ox.NamedNode(datatype))
+    )
 
 
 def _node(name: str, *, blank: bool) -> ox.NamedNode | ox.BlankNode:
@@ -134,7 +160,11 @@ def rdflib_quads(text: str, format: str) -> list[ox.Quad] | None:
 def _of_rdflib(term: object) -> ox.NamedNode | ox.BlankNode | ox.Literal:
     kind = type(term).__name__
     if kind == "Literal":
-        return _literal(str(term), str(getattr(term, "datatype", None) or XSD + "string"), getattr(term, "language", None) or "")
+        return _literal(
+            str(term),
+            str(getattr(term, "datatype", None) or XSD + "string"),
+            getattr(term, "language", None) or "",
+        )
     return _node(str(term), blank=kind == "BNode")
 
 
@@ -205,11 +235,15 @@ def _strangers(seed: int, quads: Iterable[ox.Quad], expected: Iterable[ox.Quad])
     """Triples read that no statement means by itself; blank nodes count as one."""
 
     def masked(quad: ox.Quad) -> tuple[str, ...]:
-        return tuple("_" if isinstance(term, ox.BlankNode) else str(term) for term in (quad.subject, quad.predicate, quad.object))
+        return tuple(
+            "_" if isinstance(term, ox.BlankNode) else str(term)
+            for term in (quad.subject, quad.predicate, quad.object)
+        )
 
     known = {masked(ox.Quad(q.subject, q.predicate, q.object)) for q in expected}
     lost = known - {masked(q) for q in quads}
-    # What is said of two nodes without a name depends on how much of a broken statement its parser has given by then.
+    # What is said of two nodes without a name depends on how much of a broken statement its parser
+    # has given by then.
     if strange := {m for m in map(masked, quads) if m[0] != "_" or m[2] != "_"} - known:
         yield f"seed {seed}: {len(strange)} triples that nothing says: {sorted(strange)[0]}"
     if len(lost) == len(known) and len(known) > 10:

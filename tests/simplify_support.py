@@ -1,7 +1,10 @@
-"""For the tests of `simplify`: random TBoxes inside SHIQ(D), finite interpretations, and what holds in them.
+"""For the tests of `simplify`: random TBoxes inside SHIQ(D), finite interpretations, and what holds
+in them.
 
-`satisfies` reads axioms by the semantics of OWL 2 (direct semantics, tables 4 to 9), `extends` decides by search whether the
-fresh names of a clausal TBox can be interpreted such that its clauses hold: neither shares code with what they judge.
+`satisfies` reads axioms by the semantics of OWL 2 (direct semantics, tables 4 to 9), `extends`
+decides by search whether the
+fresh names of a clausal TBox can be interpreted such that its clauses hold: neither shares code
+with what they judge.
 """
 
 from __future__ import annotations
@@ -86,7 +89,9 @@ RANGES: dict[DataRange, frozenset[str]] = {
 
 @dataclass(frozen=True)
 class Interpretation:
-    """A finite interpretation: elements 0 … size - 1, extensions of names, object and data properties."""
+    """A finite interpretation: elements 0 … size - 1, extensions of names, object and data
+    properties.
+    """
 
     size: int
     names: dict[str, frozenset[int]]
@@ -95,7 +100,9 @@ class Interpretation:
 
     def neighbours(self, role: Role, x: int) -> frozenset[int]:
         pairs = self.roles.get(role.iri, frozenset())
-        return frozenset(a if role.inverted else b for a, b in pairs if (b if role.inverted else a) == x)
+        return frozenset(
+            a if role.inverted else b for a, b in pairs if (b if role.inverted else a) == x
+        )
 
     def values(self, property: str, x: int) -> frozenset[str]:
         return frozenset(v for a, v in self.data.get(property, frozenset()) if a == x)
@@ -103,13 +110,21 @@ class Interpretation:
     def extension(self, expression: ClassExpression) -> frozenset[int]:
         everything = frozenset(range(self.size))
 
-        def counted(property: ObjectPropertyExpression, filler: ClassExpression, test: Callable[[int], bool]) -> frozenset[int]:
+        def counted(
+            property: ObjectPropertyExpression, filler: ClassExpression, test: Callable[[int], bool]
+        ) -> frozenset[int]:
             inner = self.extension(filler)
-            return frozenset(x for x in everything if test(len(self.neighbours(role_of(property), x) & inner)))
+            return frozenset(
+                x for x in everything if test(len(self.neighbours(role_of(property), x) & inner))
+            )
 
-        def counted_data(property: DataProperty, data_range: DataRange, test: Callable[[int], bool]) -> frozenset[int]:
+        def counted_data(
+            property: DataProperty, data_range: DataRange, test: Callable[[int], bool]
+        ) -> frozenset[int]:
             inner = range_extension(data_range)
-            return frozenset(x for x in everything if test(len(self.values(property.iri, x) & inner)))
+            return frozenset(
+                x for x in everything if test(len(self.values(property.iri, x) & inner))
+            )
 
         match expression:
             case Class(iri):
@@ -173,9 +188,13 @@ def satisfies(i: Interpretation, axiom: Axiom) -> bool:
         case EquivalentClasses(expressions):
             return len(set(map(i.extension, expressions))) == 1
         case DisjointClasses(expressions):
-            return all(i.extension(c).isdisjoint(i.extension(d)) for c, d in combinations(expressions, 2))
+            return all(
+                i.extension(c).isdisjoint(i.extension(d)) for c, d in combinations(expressions, 2)
+            )
         case DisjointUnion(cls, expressions):
-            return satisfies(i, DisjointClasses(expressions)) and i.extension(cls) == i.extension(ObjectUnionOf(expressions))
+            return satisfies(i, DisjointClasses(expressions)) and i.extension(cls) == i.extension(
+                ObjectUnionOf(expressions)
+            )
         case SubObjectPropertyOf(sub, sup):
             return i.pairs(sub) <= i.pairs(sup)
         case InverseObjectProperties(first, second):
@@ -215,7 +234,9 @@ Ground = dict[tuple[str, int], bool]
 
 
 def extends(i: Interpretation, tbox: ClausalTBox) -> dict[str, frozenset[int]] | None:
-    """An interpretation of the fresh names with which every clause holds in ``i``, if there is one."""
+    """An interpretation of the fresh names with which every clause holds in ``i``, if there is
+    one.
+    """
     ground: list[Ground] = []
     for clause in tbox.clauses:
         for x in range(i.size):
@@ -223,7 +244,9 @@ def extends(i: Interpretation, tbox: ClausalTBox) -> dict[str, frozenset[int]] |
     found = _solve(ground, {})
     if found is None:
         return None
-    return {name: frozenset(x for x in range(i.size) if found.get((name, x))) for name in tbox.fresh}
+    return {
+        name: frozenset(x for x in range(i.size) if found.get((name, x))) for name in tbox.fresh
+    }
 
 
 #: (name, element, sign) of an old or fresh name.
@@ -231,7 +254,9 @@ Instance = tuple[str, int, bool]
 
 
 def _instances(i: Interpretation, tbox: ClausalTBox, clause: Clause, x: int) -> list[Ground]:
-    """The instances of ``clause`` at ``x`` as propositional clauses over fresh names; true ones are left out."""
+    """The instances of ``clause`` at ``x`` as propositional clauses over fresh names; true ones are
+    left out.
+    """
     alternatives: list[list[list[Instance]]] = [[[(name, x, False) for name in clause.body]]]
     for atom in clause.head:
         alternatives.append(_conjuncts(i, atom, x))
@@ -242,7 +267,9 @@ def _instances(i: Interpretation, tbox: ClausalTBox, clause: Clause, x: int) -> 
         at_branches = [(name, y, False) for y in ys for name in clause.branch_body]
         at_branches += [(name, y, True) for y in ys for name in clause.branch_head]
         for chosen in product(*alternatives):
-            ground = _ground(i, tbox, [*at_branches, *(literal for part in chosen for literal in part)])
+            ground = _ground(
+                i, tbox, [*at_branches, *(literal for part in chosen for literal in part)]
+            )
             if ground is not None:
                 results.append(ground)
     return results
@@ -256,7 +283,13 @@ def _conjuncts(i: Interpretation, atom: Atom, x: int) -> list[list[Instance]]:
             if len(near) < n:
                 return [[]]
             # ≥n of them hold iff any len - n + 1 of them hold one.
-            return [] if filler is None else [[(filler, y, True) for y in ys] for ys in combinations(near, len(near) - n + 1)]
+            return (
+                []
+                if filler is None
+                else [
+                    [(filler, y, True) for y in ys] for ys in combinations(near, len(near) - n + 1)
+                ]
+            )
         case DataAtLeast(n, property, data_range):
             return [] if len(i.values(property, x) & range_extension(data_range)) >= n else [[]]
         case DataAtMost(n, property, data_range):
@@ -275,7 +308,9 @@ def _ground(i: Interpretation, tbox: ClausalTBox, literals: Iterable[Instance]) 
     return ground
 
 
-def _solve(clauses: list[Ground], model: dict[tuple[str, int], bool]) -> dict[tuple[str, int], bool] | None:
+def _solve(
+    clauses: list[Ground], model: dict[tuple[str, int], bool]
+) -> dict[tuple[str, int], bool] | None:
     """Davis-Putnam-Logemann-Loveland."""
     while True:
         left = []
@@ -306,8 +341,12 @@ def _solve(clauses: list[Ground], model: dict[tuple[str, int], bool]) -> dict[tu
 # --- random TBoxes and interpretations ------------------------------------------------------------
 
 
-def random_axioms(rng: random.Random, size: int, depth: int, *, transitive: bool, data: bool = True) -> tuple[Axiom, ...]:
-    """``size`` axioms about classes over a random role box, with number restrictions on simple roles only."""
+def random_axioms(
+    rng: random.Random, size: int, depth: int, *, transitive: bool, data: bool = True
+) -> tuple[Axiom, ...]:
+    """``size`` axioms about classes over a random role box, with number restrictions on simple
+    roles only.
+    """
     roles: list[Axiom] = []
     for _ in range(rng.randint(0, 2)):
         sub, sup = _role(rng, ROLES), _role(rng, ROLES)
@@ -339,10 +378,13 @@ class _Grow:
     def axiom(self, depth: int) -> Axiom:
         rng = self.rng
         kind = rng.choices(
-            ("sub", "equivalent", "disjoint", "union", "domain", "range", "functional", "data"), (50, 15, 5, 3, 5, 5, 5, 8)
+            ("sub", "equivalent", "disjoint", "union", "domain", "range", "functional", "data"),
+            (50, 15, 5, 3, 5, 5, 5, 8),
         )[0]
         if kind == "functional" and self.simple:
-            return rng.choice((FunctionalObjectProperty, InverseFunctionalObjectProperty))(_role(rng, self.simple))
+            return rng.choice((FunctionalObjectProperty, InverseFunctionalObjectProperty))(
+                _role(rng, self.simple)
+            )
         if kind == "data" and self.data:
             property = DataProperty(rng.choice(DATA))
             return rng.choice(
@@ -353,7 +395,9 @@ class _Grow:
                 )
             )
         if kind == "equivalent":
-            return EquivalentClasses(tuple(self.concept(depth) for _ in range(rng.choice((2, 2, 3)))))
+            return EquivalentClasses(
+                tuple(self.concept(depth) for _ in range(rng.choice((2, 2, 3))))
+            )
         if kind == "disjoint":
             return DisjointClasses(tuple(self.concept(1) for _ in range(rng.choice((2, 3)))))
         if kind == "union":
@@ -367,8 +411,16 @@ class _Grow:
     def concept(self, depth: int) -> ClassExpression:
         rng = self.rng
         if depth == 0 or rng.random() < 0.15:
-            return THING if rng.random() < 0.05 else NOTHING if rng.random() < 0.05 else Class(rng.choice(NAMES))
-        kind = rng.choices(("not", "and", "or", "some", "all", "count", "data"), (12, 18, 18, 16, 16, 12, 8))[0]
+            return (
+                THING
+                if rng.random() < 0.05
+                else NOTHING
+                if rng.random() < 0.05
+                else Class(rng.choice(NAMES))
+            )
+        kind = rng.choices(
+            ("not", "and", "or", "some", "all", "count", "data"), (12, 18, 18, 16, 16, 12, 8)
+        )[0]
         inner = depth - 1
         if kind == "not":
             return ObjectComplementOf(self.concept(inner))
@@ -376,12 +428,21 @@ class _Grow:
             operands = tuple(self.concept(inner) for _ in range(rng.choice((2, 2, 3))))
             return ObjectIntersectionOf(operands) if kind == "and" else ObjectUnionOf(operands)
         if kind == "count" and self.simple:
-            restriction = rng.choice((ObjectMinCardinality, ObjectMaxCardinality, ObjectMaxCardinality, ObjectExactCardinality))
+            restriction = rng.choice(
+                (
+                    ObjectMinCardinality,
+                    ObjectMaxCardinality,
+                    ObjectMaxCardinality,
+                    ObjectExactCardinality,
+                )
+            )
             return restriction(rng.randint(0, 2), _role(rng, self.simple), self.concept(inner))
         if kind == "data" and self.data:
             property = DataProperty(rng.choice(DATA))
             if rng.random() < 0.5:
-                return rng.choice((DataSomeValuesFrom, DataAllValuesFrom))(property, random_range(rng, 2))
+                return rng.choice((DataSomeValuesFrom, DataAllValuesFrom))(
+                    property, random_range(rng, 2)
+                )
             if rng.random() < 0.2:
                 return DataHasValue(property, Literal("true", XSD + "boolean"))
             bound = rng.choice((DataMinCardinality, DataMaxCardinality, DataExactCardinality))
@@ -399,24 +460,42 @@ def random_range(rng: random.Random, depth: int) -> DataRange:
     return kind((random_range(rng, depth - 1), random_range(rng, depth - 1)))
 
 
-def random_interpretation(rng: random.Random, size: int, axioms: Sequence[Axiom], *, transitive: bool) -> Interpretation:
-    """A random interpretation in which the inclusions between properties hold; with ``transitive`` also transitivity."""
+def random_interpretation(
+    rng: random.Random, size: int, axioms: Sequence[Axiom], *, transitive: bool
+) -> Interpretation:
+    """A random interpretation in which the inclusions between properties hold; with ``transitive``
+    also transitivity.
+    """
     box = role_box(axioms)
     density = rng.choice((0.15, 0.3, 0.5, 0.8))
     elements = range(size)
-    pairs: dict[Role, set[tuple[int, int]]] = {Role(r, v): set() for r in ROLES for v in (False, True)}
-    drawn = [(role, pair) for role in ROLES for pair in product(elements, elements) if rng.random() < density * 0.6]
-    data = {p: {(x, v) for x in elements for v in VALUES if rng.random() < density * 0.6} for p in DATA}
+    pairs: dict[Role, set[tuple[int, int]]] = {
+        Role(r, v): set() for r in ROLES for v in (False, True)
+    }
+    drawn = [
+        (role, pair)
+        for role in ROLES
+        for pair in product(elements, elements)
+        if rng.random() < density * 0.6
+    ]
+    data = {
+        p: {(x, v) for x in elements for v in VALUES if rng.random() < density * 0.6} for p in DATA
+    }
     for property in DATA:
         for sup in box.data_superproperties(property):
             data[sup] |= data[property]
     for iri, pair in drawn:
         pairs[Role(iri)].add(pair)
         pairs[Role(iri, True)].add(pair[::-1])
-    closed = close_roles({role: frozenset(p) for role, p in pairs.items()}, axioms, transitive=transitive)
+    closed = close_roles(
+        {role: frozenset(p) for role, p in pairs.items()}, axioms, transitive=transitive
+    )
     return Interpretation(
         size,
-        {name: frozenset(x for x in elements if rng.random() < rng.choice((0.2, 0.5, 0.8))) for name in NAMES},
+        {
+            name: frozenset(x for x in elements if rng.random() < rng.choice((0.2, 0.5, 0.8)))
+            for name in NAMES
+        },
         {iri: closed[Role(iri)] for iri in ROLES},
         {p: frozenset(values) for p, values in data.items()},
     )
@@ -425,7 +504,9 @@ def random_interpretation(rng: random.Random, size: int, axioms: Sequence[Axiom]
 def close_roles(
     pairs: dict[Role, frozenset[tuple[int, int]]], axioms: Sequence[Axiom], *, transitive: bool
 ) -> dict[Role, frozenset[tuple[int, int]]]:
-    """The least extension of ``pairs`` (each role with its inverse) that is closed under ⊑* and, if asked for, transitivity."""
+    """The least extension of ``pairs`` (each role with its inverse) that is closed under ⊑* and, if
+    asked for, transitivity.
+    """
     box = role_box(axioms)
     current = dict(pairs)
     while True:
@@ -440,7 +521,9 @@ def close_roles(
         current = larger
 
 
-def with_roles(i: Interpretation, roles: dict[str, frozenset[tuple[int, int]]], axioms: Sequence[Axiom]) -> Interpretation:
+def with_roles(
+    i: Interpretation, roles: dict[str, frozenset[tuple[int, int]]], axioms: Sequence[Axiom]
+) -> Interpretation:
     """``i`` with the least extension of ``roles`` in which the role inclusions hold."""
     return _closed(i, roles, axioms, transitive=False)
 
@@ -450,7 +533,11 @@ def transitively_closed(i: Interpretation, axioms: Sequence[Axiom]) -> Interpret
 
 
 def _closed(
-    i: Interpretation, roles: dict[str, frozenset[tuple[int, int]]], axioms: Sequence[Axiom], *, transitive: bool
+    i: Interpretation,
+    roles: dict[str, frozenset[tuple[int, int]]],
+    axioms: Sequence[Axiom],
+    *,
+    transitive: bool,
 ) -> Interpretation:
     pairs = {Role(iri): given for iri, given in roles.items()}
     pairs |= {role.inverse: frozenset((b, a) for a, b in given) for role, given in pairs.items()}

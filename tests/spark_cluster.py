@@ -1,7 +1,10 @@
-"""A standalone Spark cluster on this machine: a master and workers, each a process of its own, ended by its pid.
+"""A standalone Spark cluster on this machine: a master and workers, each a process of its own,
+ended by its pid.
 
-As a program: ``python tests/spark_cluster.py PROGRAM ARGUMENTS`` runs a program below jobs/ with ARGUMENTS on a master and two
-workers, which share no copies of an object store's files, kills one of them by SIGKILL once the first stage is done, and exits
+As a program: ``python tests/spark_cluster.py PROGRAM ARGUMENTS`` runs a program below jobs/ with
+ARGUMENTS on a master and two
+workers, which share no copies of an object store's files, kills one of them by SIGKILL once the
+first stage is done, and exits
 with the program's code.
 """
 
@@ -48,7 +51,9 @@ def _environment(folder: Path) -> dict[str, str]:
 
 @dataclass
 class Cluster:
-    """``workers``: the processes of the workers, by which they may be killed; their logs are in ``folder``."""
+    """``workers``: the processes of the workers, by which they may be killed; their logs are in
+    ``folder``.
+    """
 
     folder: Path
     url: str
@@ -71,7 +76,11 @@ def _start(folder: Path, name: str, *command: str) -> subprocess.Popen[bytes]:
     with (folder / f"{name}.log").open("wb") as log:
         return subprocess.Popen(
             [str(HOME / "bin" / "spark-class"), *command],
-            env={**_environment(folder), "SPARK_NO_DAEMONIZE": "1", "SHIQ_CACHE": str(folder / f"{name}-copies")},
+            env={
+                **_environment(folder),
+                "SPARK_NO_DAEMONIZE": "1",
+                "SHIQ_CACHE": str(folder / f"{name}-copies"),
+            },
             stdout=log,
             stderr=subprocess.STDOUT,
         )
@@ -82,13 +91,21 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     """A running cluster; ended on leaving."""
     port = _free_port()
     where = ("--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
-    made = Cluster(folder, f"spark://127.0.0.1:{port}", _start(folder, "master", "org.apache.spark.deploy.master.Master", *where))
+    made = Cluster(
+        folder,
+        f"spark://127.0.0.1:{port}",
+        _start(folder, "master", "org.apache.spark.deploy.master.Master", *where),
+    )
     try:
         made.wait_for("master", "I have been elected leader")
         for i in range(workers):
             size = ("--cores", "1", "--memory", "1g", "--host", "127.0.0.1", "--webui-port", "0")
             size += ("--work-dir", str(folder / f"work{i}"))
-            made.workers.append(_start(folder, f"worker{i}", "org.apache.spark.deploy.worker.Worker", *size, made.url))
+            made.workers.append(
+                _start(
+                    folder, f"worker{i}", "org.apache.spark.deploy.worker.Worker", *size, made.url
+                )
+            )
         for i in range(workers):
             made.wait_for(f"worker{i}", "Successfully registered with master")
         yield made
@@ -104,9 +121,15 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
 
 
 def nightly(
-    made: Cluster, arguments: list[str], settings: dict[str, str], log: str, program: str = "nightly.py"
+    made: Cluster,
+    arguments: list[str],
+    settings: dict[str, str],
+    log: str,
+    program: str = "nightly.py",
 ) -> subprocess.Popen[bytes]:
-    """Starts the nightly job, or another ``program``, on the cluster; it leaves an event log in the folder ``log``."""
+    """Starts the nightly job, or another ``program``, on the cluster; it leaves an event log in the
+    folder ``log``.
+    """
     events = made.folder / log
     events.mkdir()
     settings = {
@@ -121,13 +144,30 @@ def nightly(
         **settings,
     }
     conf = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-    command = [str(HOME / "bin" / "spark-submit"), "--master", made.url, *conf, str(ROOT / "jobs" / program), *arguments]
+    command = [
+        str(HOME / "bin" / "spark-submit"),
+        "--master",
+        made.url,
+        *conf,
+        str(ROOT / "jobs" / program),
+        *arguments,
+    ]
     with (made.folder / f"{log}.log").open("wb") as out:
-        return subprocess.Popen(command, env=_environment(made.folder), stdout=out, stderr=subprocess.STDOUT)
+        return subprocess.Popen(
+            command, env=_environment(made.folder), stdout=out, stderr=subprocess.STDOUT
+        )
 
 
-def wait_for_stage(made: Cluster, job: subprocess.Popen[bytes], log: str, seconds: float = 600, event: str = STAGE_DONE) -> None:
-    """Waits until the job has done a stage (or what else ``event`` says), and so is in the middle of its work."""
+def wait_for_stage(
+    made: Cluster,
+    job: subprocess.Popen[bytes],
+    log: str,
+    seconds: float = 600,
+    event: str = STAGE_DONE,
+) -> None:
+    """Waits until the job has done a stage (or what else ``event`` says), and so is in the middle
+    of its work.
+    """
     deadline = time.monotonic() + seconds
     while job.poll() is None:
         if any(event in file.read_text(errors="replace") for file in (made.folder / log).iterdir()):
@@ -153,13 +193,21 @@ def lost_executors(made: Cluster, log: str) -> int:
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory(prefix="shiq-cluster-") as folder, cluster(Path(folder)) as made:
+    with (
+        tempfile.TemporaryDirectory(prefix="shiq-cluster-") as folder,
+        cluster(Path(folder)) as made,
+    ):
         program, *arguments = sys.argv[1:]
         job = nightly(made, arguments, {}, "nightly", program)
         wait_for_stage(made, job, "nightly")
         print(f"worker {kill_a_worker(made).pid} killed", file=sys.stderr)
         code = job.wait()
-        print(made.log("nightly"), f"executors lost: {lost_executors(made, 'nightly')}", sep="\n", file=sys.stderr)
+        print(
+            made.log("nightly"),
+            f"executors lost: {lost_executors(made, 'nightly')}",
+            sep="\n",
+            file=sys.stderr,
+        )
         return code
 
 

@@ -1,4 +1,6 @@
-"""All that a store says, in a form that does not depend on its numbers: for comparing one store with another."""
+"""All that a store says, in a form that does not depend on its numbers: for comparing one store
+with another.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,12 @@ from shiq.columns.arrays import unique
 from shiq.roles import role_box
 
 
-def groups(grouping: StoredPartition, store: Store, elements: StoredPartition | None = None) -> set[frozenset[str]]:
-    """The classes of more than one, by terms (of the ``elements`` that they hold); both tables of the grouping say the same."""
+def groups(
+    grouping: StoredPartition, store: Store, elements: StoredPartition | None = None
+) -> set[frozenset[str]]:
+    """The classes of more than one, by terms (of the ``elements`` that they hold); both tables of
+    the grouping say the same.
+    """
     by_member: dict[int, set[int]] = {}
     for rows in grouping.by_member.scan():
         for member, group in zip(rows["member"].tolist(), rows["group"].tolist()):
@@ -23,9 +29,20 @@ def groups(grouping: StoredPartition, store: Store, elements: StoredPartition | 
         for member, group in zip(rows["member"].tolist(), rows["group"].tolist()):
             by_group.setdefault(group, set()).add(member)
     assert by_member == by_group
-    terms = dict(zip(store.table("individuals").all()["node"].tolist(), store.table("individuals").all()["term"].to_pylist()))
-    whole = {m: elements.members(np.array([m]))[1].tolist() if elements else [m] for group in by_member.values() for m in group}
-    return {frozenset(terms[n] for m in members for n in whole[m]) for members in by_member.values()}
+    terms = dict(
+        zip(
+            store.table("individuals").all()["node"].tolist(),
+            store.table("individuals").all()["term"].to_pylist(),
+        )
+    )
+    whole = {
+        m: elements.members(np.array([m]))[1].tolist() if elements else [m]
+        for group in by_member.values()
+        for m in group
+    }
+    return {
+        frozenset(terms[n] for m in members for n in whole[m]) for members in by_member.values()
+    }
 
 
 def said(store: Store) -> dict[str, object]:
@@ -39,7 +56,10 @@ def said(store: Store) -> dict[str, object]:
     told = {}
     for term, label in zip(base.terms_of(nodes), index.labels.of(keys).tolist()):
         positive, negative = labels[label]
-        told[term] = tuple(frozenset(a for i, a in enumerate(atoms) if mask >> i & 1) for mask in (positive, negative))
+        told[term] = tuple(
+            frozenset(a for i, a in enumerate(atoms) if mask >> i & 1)
+            for mask in (positive, negative)
+        )
     assert len(store.table("elements")) == len(unique(keys))
     assert store.nodes_of(list(told)).tolist() == nodes.tolist()
     facts = store.manifest.facts
@@ -53,5 +73,8 @@ def said(store: Store) -> dict[str, object]:
         "merged": groups(index.merged, store, index.equal),
         "negated": (index.negated_roles, index.negated_properties),
         "classes": {name: n for name, n in zip(store.classes, facts["class_counts"]) if n},
-        "counts": {name: facts[name] for name in ("individuals", "class_assertions", "role_assertions", "data_assertions")},
+        "counts": {
+            name: facts[name]
+            for name in ("individuals", "class_assertions", "role_assertions", "data_assertions")
+        },
     }

@@ -12,9 +12,15 @@ from jobs.streaming.ordering import BatchTold, Order
 
 
 class Here:
-    """`jobs.streaming.ordering.BatchRecords` of chunks; ``texts_of``: the texts of a chunk by line; ``asked``: what for."""
+    """`jobs.streaming.ordering.BatchRecords` of chunks; ``texts_of``: the texts of a chunk by line;
+    ``asked``: what for.
+    """
 
-    def __init__(self, rows: Sequence[tuple[int, str, bytes]], texts_of: Mapping[str, Mapping[int, str]] | None = None) -> None:
+    def __init__(
+        self,
+        rows: Sequence[tuple[int, str, bytes]],
+        texts_of: Mapping[str, Mapping[int, str]] | None = None,
+    ) -> None:
         self.rows, self.texts_of, self.asked = rows, texts_of or {}, list[str]()
 
     def times(self) -> dict[str, pa.Table]:
@@ -23,11 +29,17 @@ class Here:
 
     def texts(self, lines: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], str]:
         self.asked.append("texts")
-        return {(place, line): self.texts_of[place][line] for place, some in lines.items() for line in some}
+        return {
+            (place, line): self.texts_of[place][line]
+            for place, some in lines.items()
+            for line in some
+        }
 
 
 def judged(
-    order: Order, rows: Iterable[tuple[int, str, bytes]], texts_of: Mapping[str, Mapping[int, str]] | None = None
+    order: Order,
+    rows: Iterable[tuple[int, str, bytes]],
+    texts_of: Mapping[str, Mapping[int, str]] | None = None,
 ) -> tuple[BatchTold, dict[int, list[pa.Table]], Here]:
     """What a batch tells, and its parts by bucket, in order, of records that are used."""
     rows = list(rows)
@@ -38,6 +50,8 @@ def judged(
     for bucket, place, data in sorted(rows, key=lambda row: ordered.ranks[row[1]]):
         if bucket >= 0:
             table, mask = unpacked(data), ordered.used.get(place)
-            kept = table if mask is None else table.filter(pa.array(mask[table["event"].to_numpy()]))
+            kept = (
+                table if mask is None else table.filter(pa.array(mask[table["event"].to_numpy()]))
+            )
             parts.setdefault(bucket, []).append(kept)
     return ordered.told, parts, here

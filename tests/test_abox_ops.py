@@ -66,12 +66,17 @@ def label(space: LabelSpace, positive: str = "", negative: str = "") -> Label:
 
 def names(space: LabelSpace, found: Label) -> tuple[set[str], set[str]]:
     def plain(mask: int) -> set[str]:
-        return {a.removeprefix("urn:t#") for i in bits(mask) if isinstance(a := space.tbox.atoms[i], str)}
+        return {
+            a.removeprefix("urn:t#")
+            for i in bits(mask)
+            if isinstance(a := space.tbox.atoms[i], str)
+        }
 
     return plain(found[0]), plain(found[1])
 
 
-# --- told literals ----------------------------------------------------------------------------------
+# --- told literals
+# ----------------------------------------------------------------------------------
 
 
 def test_unit_propagation_goes_both_ways() -> None:
@@ -91,7 +96,9 @@ def test_a_clause_whose_literals_are_all_refuted_clashes() -> None:
 def test_role_assertions_send_ranges_domains_and_contrapositives() -> None:
     space = LabelSpace(
         simplified(
-            "ObjectPropertyRange(:r :B)", "SubClassOf(ObjectSomeValuesFrom(:r :D) :E)", "SubObjectPropertyOf(:s :r)"
+            "ObjectPropertyRange(:r :B)",
+            "SubClassOf(ObjectSomeValuesFrom(:r :D) :E)",
+            "SubObjectPropertyOf(:s :r)",
         ).clauses
     )
     sent = space.sent(Role(n("s")), EMPTY, label(space, "D"))
@@ -105,13 +112,19 @@ def test_role_assertions_send_ranges_domains_and_contrapositives() -> None:
 def test_closure_is_idempotent_and_monotone() -> None:
     space = LabelSpace(
         simplified(
-            "SubClassOf(:A ObjectUnionOf(:B :C))", "DisjointClasses(:B :D)", "SubClassOf(:C :D)", "SubClassOf(:D :E)"
+            "SubClassOf(:A ObjectUnionOf(:B :C))",
+            "DisjointClasses(:B :D)",
+            "SubClassOf(:C :D)",
+            "SubClassOf(:D :E)",
         ).clauses
     )
     rng = random.Random(7)
     size = len(space.tbox.atoms)
     for _ in range(300):
-        small = (rng.getrandbits(size) & rng.getrandbits(size), rng.getrandbits(size) & rng.getrandbits(size))
+        small = (
+            rng.getrandbits(size) & rng.getrandbits(size),
+            rng.getrandbits(size) & rng.getrandbits(size),
+        )
         large = (small[0] | 1 << rng.randrange(size), small[1])
         closed, wider = space.close(small), space.close(large)
         assert space.close(closed) == closed
@@ -119,11 +132,14 @@ def test_closure_is_idempotent_and_monotone() -> None:
         assert closed[1] & ~wider[1] == 0
 
 
-# --- irrelevance ------------------------------------------------------------------------------------
+# --- irrelevance
+# ------------------------------------------------------------------------------------
 
 
 def test_discharge_by_a_literal_at_either_end() -> None:
-    space = LabelSpace(simplified("SubClassOf(:A ObjectAllValuesFrom(:r ObjectUnionOf(:B :C)))").clauses)
+    space = LabelSpace(
+        simplified("SubClassOf(:A ObjectAllValuesFrom(:r ObjectUnionOf(:B :C)))").clauses
+    )
     irrelevance = Irrelevance(space)
     r = Role(n("r"))
     assert irrelevance.open(r, EMPTY, EMPTY).relevant
@@ -142,7 +158,8 @@ def test_at_most_is_left_to_counting() -> None:
     assert [c.n for c in found.at_object] == [2]
 
 
-# --- counting ---------------------------------------------------------------------------------------
+# --- counting
+# ---------------------------------------------------------------------------------------
 
 
 def counted(axioms: list[str], edges: list[tuple[str, str, str]], told: dict[str, str]) -> Counts:
@@ -155,7 +172,9 @@ def counted(axioms: list[str], edges: list[tuple[str, str, str]], told: dict[str
 
 
 def test_an_overfull_class_makes_its_neighbours_one() -> None:
-    counts = counted(["SubClassOf(owl:Thing ObjectMaxCardinality(1 :r))"], [("r", "a", "b"), ("r", "a", "c")], {})
+    counts = counted(
+        ["SubClassOf(owl:Thing ObjectMaxCardinality(1 :r))"], [("r", "a", "b"), ("r", "a", "c")], {}
+    )
     assert counts.classes.find("b") == counts.classes.find("c") != counts.classes.find("a")
     [clause] = counts.space.m_type
     assert not counts.is_within("a", clause)
@@ -163,7 +182,10 @@ def test_an_overfull_class_makes_its_neighbours_one() -> None:
 
 
 def test_a_need_uses_up_the_bound_unless_a_neighbour_meets_it() -> None:
-    axioms = ["SubClassOf(owl:Thing ObjectMaxCardinality(2 :r))", "SubClassOf(:A ObjectSomeValuesFrom(:r :D))"]
+    axioms = [
+        "SubClassOf(owl:Thing ObjectMaxCardinality(2 :r))",
+        "SubClassOf(:A ObjectSomeValuesFrom(:r :D))",
+    ]
     edges = [("r", "a", "b"), ("r", "a", "c")]
     [clause] = counted(axioms, edges, {}).space.m_type
     assert not counted(axioms, edges, {"a": "A"}).is_within("a", clause)
@@ -180,7 +202,8 @@ def test_a_neighbour_may_take_the_element_as_its_witness() -> None:
     assert not counts.is_within("a", clause)
 
 
-# --- Definitions 5 to 7 -----------------------------------------------------------------------------
+# --- Definitions 5 to 7
+# -----------------------------------------------------------------------------
 
 
 def test_part_of_goes_down_the_role_hierarchy_and_over_inverses() -> None:
@@ -230,8 +253,12 @@ def test_outcomes() -> None:
     assert rules.outcome(r, EMPTY, EMPTY, none) == kept
     assert rules.outcome(r, a, EMPTY, (a, EMPTY)) == kept, "the axiom on the inverse has no remedy"
     assert rules.outcome(r, a, c, None) == Outcome(False, (at_b,), False, True)
-    assert rules.outcome(r, a, c, none) == Outcome(False, (at_b,), False, True), "the premise is inserted"
-    assert rules.outcome(r, a, c, (a, EMPTY)) == Outcome(False, (at_b,), False, False), "A entails the remedy"
+    assert rules.outcome(r, a, c, none) == Outcome(False, (at_b,), False, True), (
+        "the premise is inserted"
+    )
+    assert rules.outcome(r, a, c, (a, EMPTY)) == Outcome(False, (at_b,), False, False), (
+        "A entails the remedy"
+    )
     both = Outcome(False, (at_b, at_a), True, False)
     assert rules.outcome(r, a, label(space, "C"), (a, EMPTY)) == both
     from_behind = Outcome(False, ((False, n("B"), True), (True, n("D"), True)), False, True)
@@ -247,7 +274,9 @@ def test_normal_form_of_assertions() -> None:
     found = normalise(complex_, roles)
     assert found.definitions[0].sup == complex_.expression
     assert found.assertions == (ClassAssertion(found.definitions[0].sub, "a"),)
-    assert normalise(ClassAssertion(complex_.expression, "b"), roles).definitions == found.definitions
+    assert (
+        normalise(ClassAssertion(complex_.expression, "b"), roles).definitions == found.definitions
+    )
     negative = NegativeObjectPropertyAssertion(ObjectProperty(n("r")), "a", "b")
     at_a, at_b = normalise(negative, roles).assertions
     assert isinstance(at_b, ClassAssertion)
@@ -256,15 +285,23 @@ def test_normal_form_of_assertions() -> None:
     )
     assert isinstance(at_a, ClassAssertion)
     assert at_a.individual == "a"
-    assert normalise(NegativeObjectPropertyAssertion(ObjectProperty(n("s")), "a", "b"), roles).definitions == ()
+    assert (
+        normalise(
+            NegativeObjectPropertyAssertion(ObjectProperty(n("s")), "a", "b"), roles
+        ).definitions
+        == ()
+    )
 
 
-# --- modules and shapes -----------------------------------------------------------------------------
+# --- modules and shapes
+# -----------------------------------------------------------------------------
 
 
 def test_modules_are_components_of_the_role_assertions() -> None:
     r = Role("urn:r")
-    kept = KeptAssertions({"a": (1, 0), "b": (2, 0), "c": (4, 0)}, {("a", r, "b")}, different={("a", "b"), ("a", "c")})
+    kept = KeptAssertions(
+        {"a": (1, 0), "b": (2, 0), "c": (4, 0)}, {("a", r, "b")}, different={("a", "b"), ("a", "c")}
+    )
     found = modules(kept)
     assert [m.elements for m in found] == [(("a",), ("b",)), (("c",),)]
     assert found[0].module.edges == ((0, r, 1),)
@@ -273,7 +310,10 @@ def test_modules_are_components_of_the_role_assertions() -> None:
 
 
 def test_renamed_modules_have_one_shape() -> None:
-    space = simplified("SubClassOf(:A ObjectAllValuesFrom(:r :B))", "SubClassOf(:B DataSomeValuesFrom(:f xsd:integer))").clauses
+    space = simplified(
+        "SubClassOf(:A ObjectAllValuesFrom(:r :B))",
+        "SubClassOf(:B DataSomeValuesFrom(:f xsd:integer))",
+    ).clauses
     shapes = Shapes(space)
     r = Role(n("r"))
     labels = [(1, 0), (2, 0), (0, 1), (0, 0)]
@@ -307,14 +347,17 @@ def test_shapes_keep_literals_apart_that_the_tbox_tells_apart() -> None:
     shapes = Shapes(space)
 
     def shape(*values: tuple[str, str]) -> object:
-        return shapes.shape(Module((0,), (0,), data=tuple((0, n("f"), Literal(v, XSD + t)) for v, t in values)))
+        return shapes.shape(
+            Module((0,), (0,), data=tuple((0, n("f"), Literal(v, XSD + t)) for v, t in values))
+        )
 
     assert shape(("1", "integer")) == shape(("2", "integer"))
     assert shape(("1", "integer")) != shape(("1", "string"))
     assert shape(("1", "integer"), ("01", "integer")) != shape(("1", "integer"), ("2", "integer"))
 
 
-# --- small tools ------------------------------------------------------------------------------------
+# --- small tools
+# ------------------------------------------------------------------------------------
 
 
 def test_partition_names_classes_by_their_least_member() -> None:

@@ -61,7 +61,21 @@ CALLS = [
     (3, 1, ("gate", *OF_STORE, "open.nt")),
     (5, 1, ("gate", *OF_STORE, "mixed.nt", *SPLIT)),
     (5, 1, ("gate", *OF_STORE, "mixed.nt", *SPLIT, "--commit")),
-    (5, 1, ("gate", *OF_STORE, "mixed.nt", "--insert", "good.nt", "--mode", "split", "--quarantine", "quarantine")),
+    (
+        5,
+        1,
+        (
+            "gate",
+            *OF_STORE,
+            "mixed.nt",
+            "--insert",
+            "good.nt",
+            "--mode",
+            "split",
+            "--quarantine",
+            "quarantine",
+        ),
+    ),
     (1, 1, ("gate", *OF_STORE, "bad.nt", *SPLIT)),
     (1, 1, ("gate", *OF_STORE, "mixed.nt", *SPLIT, "--max-quarantine", "1%")),
     (3, 2, ("gate", "--store", "open", "--insert", "good.nt", *SPLIT)),
@@ -73,19 +87,35 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("advice")
     for name, text in FILES.items():
         (folder / name).write_text(text)
-    assert shiq("index", "--tbox", "t.ttl", "--store", "kg", "base.nt", "-q", cwd=folder).returncode == 0
-    assert shiq("index", "--tbox", "rule.ttl", "--store", "open", "base.nt", "-q", cwd=folder).returncode == 3
+    assert (
+        shiq("index", "--tbox", "t.ttl", "--store", "kg", "base.nt", "-q", cwd=folder).returncode
+        == 0
+    )
+    assert (
+        shiq(
+            "index", "--tbox", "rule.ttl", "--store", "open", "base.nt", "-q", cwd=folder
+        ).returncode
+        == 3
+    )
     return folder
 
 
-@pytest.mark.parametrize(("code", "count", "call"), CALLS, ids=[" ".join(call) for _, _, call in CALLS])
-def test_the_next_steps_of_a_report_run(made: Path, tmp_path: Path, code: int, count: int, call: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("code", "count", "call"), CALLS, ids=[" ".join(call) for _, _, call in CALLS]
+)
+def test_the_next_steps_of_a_report_run(
+    made: Path, tmp_path: Path, code: int, count: int, call: tuple[str, ...]
+) -> None:
     """Each in the folder as the call left it, and none takes away what the call wrote."""
     left = tmp_path / "left"
     shutil.copytree(made, left)
     assert shiq(*call, "-q", "--json", "v.json", cwd=left).returncode == code
     kept = {path.name: path.read_bytes() for path in left.iterdir() if path.is_file()}
-    advised = [step.command for step in steps(report_of(json.loads((left / "v.json").read_text()))) if step.command]
+    advised = [
+        step.command
+        for step in steps(report_of(json.loads((left / "v.json").read_text())))
+        if step.command
+    ]
     assert len(advised) == count, advised
     for i, command in enumerate(advised):
         folder = tmp_path / str(i)
@@ -96,7 +126,10 @@ def test_the_next_steps_of_a_report_run(made: Path, tmp_path: Path, code: int, c
         program, *arguments = shlex.split(command)
         found = shiq(*arguments, "-q", cwd=folder)
         assert program == "shiq" and found.returncode in (0, 1, 3, 5), (command, found)
-        assert kept.items() <= {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}.items()
+        assert (
+            kept.items()
+            <= {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}.items()
+        )
 
 
 #: What stands for a name in an advice, and a name of that kind.
@@ -120,7 +153,9 @@ NAMING = {"that ", "of ", "for "}
 
 
 def advice(text: str) -> Iterator[tuple[int, str]]:
-    """The commands that strings of a module name, with their lines; docstrings are for those who read the code."""
+    """The commands that strings of a module name, with their lines; docstrings are for those who
+    read the code.
+    """
     if not re.search("[`'\"]shiq ", text):
         return
     nodes = list(ast.walk(ast.parse(text)))
@@ -130,18 +165,27 @@ def advice(text: str) -> Iterator[tuple[int, str]]:
         if id(node) in parts:
             continue
         if isinstance(node, ast.JoinedStr):
-            said = "".join(x.value if isinstance(x, ast.Constant) else f"{{{ast.unparse(x.value)}}}" for x in node.values)  # type: ignore[attr-defined, misc]
+            said = "".join(
+                x.value if isinstance(x, ast.Constant) else f"{{{ast.unparse(x.value)}}}"
+                for x in node.values
+            )  # type: ignore[attr-defined, misc]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             said = node.value
         else:
             continue
-        yield from ((node.lineno, found[3]) for found in COMMAND.finditer(said) if found[1] not in NAMING)
+        yield from (
+            (node.lineno, found[3]) for found in COMMAND.finditer(said) if found[1] not in NAMING
+        )
 
 
 @cache
 def advised() -> dict[str, str]:
     """Every command that a message of the program advises, with a place where it stands."""
-    files = (path for package in ("shiq", "simplify", "abox_ops", "jobs", "streams") for path in (ROOT / package).rglob("*.py"))
+    files = (
+        path
+        for package in ("shiq", "simplify", "abox_ops", "jobs", "streams")
+        for path in (ROOT / package).rglob("*.py")
+    )
     return {
         command: f"{path.relative_to(ROOT)}:{line}"
         for path in sorted(files)
@@ -163,7 +207,9 @@ def test_what_a_message_advises_runs(made: Path, tmp_path: Path, command: str, p
     shutil.copytree(made, folder)
     if command.startswith("index") and "--replace" not in command:
         shutil.rmtree(folder / "kg")
-    arguments = shlex.split(" ".join(NAMES.get(word, word) for word in command.split(" > ", maxsplit=1)[0].split(" ")))
+    arguments = shlex.split(
+        " ".join(NAMES.get(word, word) for word in command.split(" > ", maxsplit=1)[0].split(" "))
+    )
     if arguments[0] in ONLY_PARSED:
         name, found, rest = cli.resolve_command(cli.make_context("shiq", arguments), arguments)
         assert found is not None and found.make_context(name, rest), place

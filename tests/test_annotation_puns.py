@@ -1,4 +1,6 @@
-"""Annotation properties that are object or data properties too: read as the latter and told, in every format and order."""
+"""Annotation properties that are object or data properties too: read as the latter and told, in
+every format and order.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,13 @@ TBOX = """
 BASE = ':a :age "1" . :d a :Dog .'
 
 
-def check(folder: Path, insertions: object, *, tbox: str = TBOX, base: str = BASE, **options: object) -> Result:
-    ontology, abox = write(folder, "t.ttl", PREFIXES + tbox), write(folder, "b.ttl", PREFIXES + base)
+def check(
+    folder: Path, insertions: object, *, tbox: str = TBOX, base: str = BASE, **options: object
+) -> Result:
+    ontology, abox = (
+        write(folder, "t.ttl", PREFIXES + tbox),
+        write(folder, "b.ttl", PREFIXES + base),
+    )
     return check_insertions(ontology, abox, insertions, engine="memory", reasoner="own", **options)  # type: ignore[arg-type]
 
 
@@ -39,15 +46,22 @@ def turtle(folder: Path, text: str, name: str = "i.ttl") -> Path:
 
 
 def told(result: Result, kind: str = "annotation-punning") -> list[tuple[str, int]]:
-    return [(x.source.rpartition("/")[2], x.line) for x in result.evidence.leftovers if x.kind == kind]
+    return [
+        (x.source.rpartition("/")[2], x.line) for x in result.evidence.leftovers if x.kind == kind
+    ]
 
 
 def test_it_is_for_information() -> None:
     assert "annotation-punning" in INFORMATIVE
 
 
-@pytest.mark.parametrize("note", ['AnnotationAssertion(:age :a "2")', 'AnnotationAssertion(Annotation(:note "n") :age :a "2")'])
-def test_an_annotation_assertion_of_a_data_property_is_a_data_assertion(tmp_path: Path, note: str) -> None:
+@pytest.mark.parametrize(
+    "note",
+    ['AnnotationAssertion(:age :a "2")', 'AnnotationAssertion(Annotation(:note "n") :age :a "2")'],
+)
+def test_an_annotation_assertion_of_a_data_property_is_a_data_assertion(
+    tmp_path: Path, note: str
+) -> None:
     result = check(tmp_path, functional(tmp_path, note))
     assert result.verdict is Verdict.INCONSISTENT
     assert result.conflicts[0].insertions == (f'<{NS}a> <{NS}age> "2" .',)
@@ -55,12 +69,21 @@ def test_an_annotation_assertion_of_a_data_property_is_a_data_assertion(tmp_path
 
 
 def test_an_annotation_assertion_of_an_object_property_is_one_on_roles(tmp_path: Path) -> None:
-    assert check(tmp_path, functional(tmp_path, "AnnotationAssertion(:likes :a :d)")).verdict is Verdict.INCONSISTENT
+    assert (
+        check(tmp_path, functional(tmp_path, "AnnotationAssertion(:likes :a :d)")).verdict
+        is Verdict.INCONSISTENT
+    )
     result = check(tmp_path, functional(tmp_path, "AnnotationAssertion(:likes :a :c)"))
-    assert (result.verdict, result.evidence.ledger["assertion"], len(told(result))) == (Verdict.CONSISTENT, 1, 1)
+    assert (result.verdict, result.evidence.ledger["assertion"], len(told(result))) == (
+        Verdict.CONSISTENT,
+        1,
+        1,
+    )
 
 
-@pytest.mark.parametrize("note", ['AnnotationAssertion(:likes :a "text")', "AnnotationAssertion(:age :a :d)"])
+@pytest.mark.parametrize(
+    "note", ['AnnotationAssertion(:likes :a "text")', "AnnotationAssertion(:age :a :d)"]
+)
 def test_one_whose_value_does_not_fit_stands_in_the_way(tmp_path: Path, note: str) -> None:
     result = check(tmp_path, functional(tmp_path, note))
     assert (result.verdict, told(result, "malformed")) == (Verdict.UNDETERMINED, [("i.ofn", 4)])
@@ -110,25 +133,38 @@ def test_a_batch_that_calls_a_data_property_an_annotation_property_is_told_and_d
         ":p a owl:FunctionalProperty . :p a owl:AnnotationProperty . :q a owl:DatatypeProperty . :p a owl:DatatypeProperty .",
     ],
 )
-def test_a_tbox_that_calls_a_property_both_is_read_as_the_logical_one(tmp_path: Path, axioms: str) -> None:
+def test_a_tbox_that_calls_a_property_both_is_read_as_the_logical_one(
+    tmp_path: Path, axioms: str
+) -> None:
     insertions = turtle(tmp_path, ':a :p "1" , "2" .')
     result = check(tmp_path, insertions, tbox=TBOX + axioms)
-    assert (result.verdict, [source for source, _ in told(result)]) == (Verdict.INCONSISTENT, ["t.ttl"])
-    assert check(tmp_path, turtle(tmp_path, ':a :p "1" .'), tbox=TBOX + axioms).verdict is Verdict.CONSISTENT
+    assert (result.verdict, [source for source, _ in told(result)]) == (
+        Verdict.INCONSISTENT,
+        ["t.ttl"],
+    )
+    assert (
+        check(tmp_path, turtle(tmp_path, ':a :p "1" .'), tbox=TBOX + axioms).verdict
+        is Verdict.CONSISTENT
+    )
 
 
 def test_its_axioms_count(tmp_path: Path) -> None:
-    tbox = TBOX + ":p a owl:AnnotationProperty , owl:ObjectProperty ; rdfs:domain :Cat ; rdfs:subPropertyOf rdfs:seeAlso ."
-    assert check(tmp_path, turtle(tmp_path, ":d :p :a ."), tbox=tbox).verdict is Verdict.INCONSISTENT
+    tbox = (
+        TBOX
+        + ":p a owl:AnnotationProperty , owl:ObjectProperty ; rdfs:domain :Cat ; rdfs:subPropertyOf rdfs:seeAlso ."
+    )
+    assert (
+        check(tmp_path, turtle(tmp_path, ":d :p :a ."), tbox=tbox).verdict is Verdict.INCONSISTENT
+    )
     # It is known from the TBox already: nothing new is told of the batch.
-    result = check(tmp_path, turtle(tmp_path, ":p a owl:AnnotationProperty . :c :p :a ."), tbox=tbox)
+    result = check(
+        tmp_path, turtle(tmp_path, ":p a owl:AnnotationProperty . :c :p :a ."), tbox=tbox
+    )
     assert (result.verdict, told(result)) == (Verdict.CONSISTENT, [("t.ttl", 9)])
 
 
 def test_annotations_of_axioms_may_use_it(tmp_path: Path) -> None:
-    note = (
-        "[] a owl:Axiom ; owl:annotatedSource :Cat ; owl:annotatedProperty owl:disjointWith ; owl:annotatedTarget :Dog ; :p :x ."
-    )
+    note = "[] a owl:Axiom ; owl:annotatedSource :Cat ; owl:annotatedProperty owl:disjointWith ; owl:annotatedTarget :Dog ; :p :x ."  # noqa: E501
     tbox = f"{TBOX} :p a owl:AnnotationProperty , owl:ObjectProperty . {note}"
     result = check(tmp_path, turtle(tmp_path, ":c a :Cat ."), tbox=tbox)
     assert (result.verdict, len(result.evidence.leftovers)) == (Verdict.CONSISTENT, 1)
@@ -158,15 +194,23 @@ def test_two_files_of_a_tbox_may_differ(tmp_path: Path) -> None:
         functional(tmp_path, "FunctionalDataProperty(:p)", "b.ofn"),
     ]
     for tbox in (files, files[::-1]):
-        result = check_insertions(tbox, None, turtle(tmp_path, ':a :p "1" , "2" .'), engine="memory", reasoner="own")
+        result = check_insertions(
+            tbox, None, turtle(tmp_path, ':a :p "1" , "2" .'), engine="memory", reasoner="own"
+        )
         assert (result.verdict, len(told(result))) == (Verdict.INCONSISTENT, 1)
 
 
 @pytest.mark.parametrize(
     "axiom",
-    ["AnnotationPropertyRange(:likes :Dog)", "AnnotationPropertyDomain(:age :Dog)", "SubAnnotationPropertyOf(:likes :hates)"],
+    [
+        "AnnotationPropertyRange(:likes :Dog)",
+        "AnnotationPropertyDomain(:age :Dog)",
+        "SubAnnotationPropertyOf(:likes :hates)",
+    ],
 )
-def test_an_axiom_on_annotations_that_may_be_meant_of_the_other_stands_in_the_way(tmp_path: Path, axiom: str) -> None:
+def test_an_axiom_on_annotations_that_may_be_meant_of_the_other_stands_in_the_way(
+    tmp_path: Path, axiom: str
+) -> None:
     text = f"Declaration(ObjectProperty(:likes)) Declaration(ObjectProperty(:hates)) Declaration(DataProperty(:age))\n{axiom}"
     tbox = functional(tmp_path, f"{text} DisjointClasses(:Cat :Dog)", "t.ofn")
     batch = turtle(tmp_path, ":a a :Cat .")
@@ -178,14 +222,27 @@ def test_an_axiom_on_annotations_that_may_be_meant_of_the_other_stands_in_the_wa
     "make",
     [
         lambda folder: turtle(folder, ':note a owl:DatatypeProperty . :a :note "x" .'),
-        lambda folder: functional(folder, 'Declaration(DataProperty(:note)) DataPropertyAssertion(:note :a "x")'),
+        lambda folder: functional(
+            folder, 'Declaration(DataProperty(:note)) DataPropertyAssertion(:note :a "x")'
+        ),
         lambda folder: functional(folder, 'DataPropertyAssertion(:note :a "x")'),
-        lambda folder: abox_of([DataPropertyAssertion(DataProperty(f"{NS}note"), "urn:a", Literal("x"))]),
+        lambda folder: abox_of(
+            [DataPropertyAssertion(DataProperty(f"{NS}note"), "urn:a", Literal("x"))]
+        ),
     ],
 )
-def test_what_the_tbox_passed_over_as_annotations_stands_in_the_way(tmp_path: Path, make: object) -> None:
-    """The TBox said something of :note, and the base too: none of it was read as an axiom or assertion on a data property."""
-    result = check(tmp_path, make(tmp_path), tbox=TBOX + ":note rdfs:range :Number .", base=BASE + ' :a :note "y" .')  # type: ignore[operator]
+def test_what_the_tbox_passed_over_as_annotations_stands_in_the_way(
+    tmp_path: Path, make: object
+) -> None:
+    """The TBox said something of :note, and the base too: none of it was read as an axiom or
+    assertion on a data property.
+    """
+    result = check(
+        tmp_path,
+        make(tmp_path),
+        tbox=TBOX + ":note rdfs:range :Number .",
+        base=BASE + ' :a :note "y" .',
+    )  # type: ignore[operator]
     (leftover,) = (x for x in result.evidence.leftovers if x.kind == "punning")
     assert (result.verdict, "passed over" in leftover.message) == (Verdict.UNDETERMINED, True)
     assert "declare it as a data property in the TBox" in leftover.hint
@@ -193,7 +250,11 @@ def test_what_the_tbox_passed_over_as_annotations_stands_in_the_way(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "text", [":n a owl:AnnotationProperty , owl:ObjectProperty . :a :n :b .", ":n a owl:ObjectProperty . :a :n :b ."]
+    "text",
+    [
+        ":n a owl:AnnotationProperty , owl:ObjectProperty . :a :n :b .",
+        ":n a owl:ObjectProperty . :a :n :b .",
+    ],
 )
 def test_a_property_that_the_tbox_does_not_know_stays_undeclared(tmp_path: Path, text: str) -> None:
     result = check(tmp_path, turtle(tmp_path, text))
@@ -212,7 +273,9 @@ def test_illegal_puns_stay_in_the_way(tmp_path: Path) -> None:
 def test_a_property_declared_as_object_and_data_property_is_two(tmp_path: Path) -> None:
     text = ":p a owl:ObjectProperty , owl:DatatypeProperty , owl:AnnotationProperty ."
     both = functional(
-        tmp_path, "Declaration(ObjectProperty(:p)) Declaration(DataProperty(:p)) DisjointClasses(:Cat :Dog)", "t.ofn"
+        tmp_path,
+        "Declaration(ObjectProperty(:p)) Declaration(DataProperty(:p)) DisjointClasses(:Cat :Dog)",
+        "t.ofn",
     )
     batch = turtle(tmp_path, ":c a :Cat .")
     for result in (

@@ -32,10 +32,17 @@ class Oracle:
         self.timeouts: list[float | None] = []
         self.closed = 0
 
-    def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+    def decide(
+        self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
+    ) -> list[Answer]:
         self.asked.append([module.positive[0] for module in modules])
         self.timeouts.append(timeout)
-        return [self.answers.get(module.positive[0], Answer(Verdict.UNDETERMINED, f"{self.name} cannot")) for module in modules]
+        return [
+            self.answers.get(
+                module.positive[0], Answer(Verdict.UNDETERMINED, f"{self.name} cannot")
+            )
+            for module in modules
+        ]
 
     def close(self) -> None:
         self.closed += 1
@@ -77,7 +84,9 @@ def test_the_rest_goes_to_hermit_and_keeps_its_place() -> None:
 
 
 def test_what_rests_on_opaque_data_is_asked_about_nowhere_else() -> None:
-    opaque, other = (Answer(Verdict.UNDETERMINED, reason) for reason in (f"{OPAQUE} <urn:d>", "steps ran out"))
+    opaque, other = (
+        Answer(Verdict.UNDETERMINED, reason) for reason in (f"{OPAQUE} <urn:d>", "steps ran out")
+    )
     modules = [Module((i,), (0,)) for i in range(100)]
     own = Oracle("own", {i: other if i >= 90 else opaque for i in range(100)})
     hermit = Oracle("hermit", {})
@@ -90,9 +99,13 @@ def test_without_java_the_modules_stay_undetermined_with_both_reasons() -> None:
     def factory() -> Oracle:
         raise ReasonerError("no Java runtime was found", "Install one.")
 
-    answers = AutoReasoner(lambda: Oracle("own", {0: CONSISTENT}), factory).decide(TBOX, MODULES[:2])
+    answers = AutoReasoner(lambda: Oracle("own", {0: CONSISTENT}), factory).decide(
+        TBOX, MODULES[:2]
+    )
     assert answers[0] == CONSISTENT
-    assert answers[1] == Answer(Verdict.UNDETERMINED, "own cannot; hermit: no Java runtime was found Install one.")
+    assert answers[1] == Answer(
+        Verdict.UNDETERMINED, "own cannot; hermit: no Java runtime was found Install one."
+    )
 
 
 @pytest.mark.parametrize("name", ["auto", "hermit", "own"])
@@ -106,7 +119,12 @@ def test_every_backend_is_made_by_its_name(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "remedy"),
-    [("hermitt", "hermit"), ("OWN", "own"), ("Auto", "auto"), ("xyzzy", "auto, hermit, konclude, openllet, own, pellet")],
+    [
+        ("hermitt", "hermit"),
+        ("OWN", "own"),
+        ("Auto", "auto"),
+        ("xyzzy", "auto, hermit, konclude, openllet, own, pellet"),
+    ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(name: str, remedy: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -115,8 +133,13 @@ def test_an_unknown_name_is_answered_with_the_nearest(name: str, remedy: str) ->
 
 
 @pytest.mark.parametrize("name", ["auto", "hermit", "own"])
-@pytest.mark.parametrize("limits", [{"heap": "lots"}, {"heap": "1gb"}, {"heap": "0g"}, {"timeout": 0.0}, {"timeout": -1.0}])
-def test_malformed_limits_are_usage_errors_before_anything_starts(name: str, limits: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "limits",
+    [{"heap": "lots"}, {"heap": "1gb"}, {"heap": "0g"}, {"timeout": 0.0}, {"timeout": -1.0}],
+)
+def test_malformed_limits_are_usage_errors_before_anything_starts(
+    name: str, limits: dict[str, Any]
+) -> None:
     with pytest.raises(UsageError, match=r"heap|limit"):
         create(name, **limits)
 
@@ -124,4 +147,9 @@ def test_malformed_limits_are_usage_errors_before_anything_starts(name: str, lim
 def test_the_registry_is_light() -> None:
     heavy = ("py4j", "owlready2", "numpy", "shiq.reasoner.hermit")
     code = f"import sys, shiq.reasoner; print([m for m in {heavy} if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )

@@ -1,4 +1,6 @@
-"""The benchmark: its arithmetic, its log, and that its processes measure what they say. No peer is needed."""
+"""The benchmark: its arithmetic, its log, and that its processes measure what they say. No peer is
+needed.
+"""
 
 from __future__ import annotations
 
@@ -46,24 +48,36 @@ def quiet(stage: str, done: int, total: int) -> None:
         (Figure("for information", "s"), (1.0,), None),
     ],
 )
-def test_a_median_meets_its_target(figure: Figure, values: tuple[float, ...], met: bool | None) -> None:
+def test_a_median_meets_its_target(
+    figure: Figure, values: tuple[float, ...], met: bool | None
+) -> None:
     assert Measured(figure, values).is_met is met
 
 
 def test_worse_by_more_than_a_quarter_is_told_in_either_direction() -> None:
     theirs = Figure("a peer's", "s", better=0)
     now = {
-        "row": [Measured(LESS, (1.3,)), Measured(MORE, (7.0,)), Measured(theirs, (100.0,)), Measured(Figure("new", ""), (1.0,))]
+        "row": [
+            Measured(LESS, (1.3,)),
+            Measured(MORE, (7.0,)),
+            Measured(theirs, (100.0,)),
+            Measured(Figure("new", ""), (1.0,)),
+        ]
     }
     before = {"row": {"seconds": 1.0, "speed-up": 10.0, "a peer's": 1.0}}
-    assert [(w.figure.name, round(w.share, 2)) for w in worse(now, before)] == [("seconds", 0.3), ("speed-up", 0.3)]
+    assert [(w.figure.name, round(w.share, 2)) for w in worse(now, before)] == [
+        ("seconds", 0.3),
+        ("speed-up", 0.3),
+    ]
     assert worse(now, {"row": {"seconds": 1.1, "speed-up": 9.0}, "other": {"seconds": 0.1}}) == []
 
 
 def test_a_wrong_verdict_misses_the_target_in_the_table() -> None:
     fast = (Measured(LESS, (1.0, 1.2)),)
     assert " met" in RowRecord("row", "what", fast).text()
-    wrong = RowRecord("row", "what", fast, ("shiq: consistent, but inconsistent is right",), is_right=False)
+    wrong = RowRecord(
+        "row", "what", fast, ("shiq: consistent, but inconsistent is right",), is_right=False
+    )
     assert "MISSED" in wrong.text()
     assert "but inconsistent is right" in wrong.text()
 
@@ -86,7 +100,9 @@ def run(rows: list[Row], repeats: int, path: Path, log: Path | None) -> list[Row
     return bench.run(rows, Settings(repeats), 7, path, log, quiet)
 
 
-def test_a_run_is_kept_and_the_next_one_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_kept_and_the_next_one_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = tmp_path / "log"
     run([row("one", 1.0, 3.0, 1.0), row("two", 1.0, 1.0, 1.0)], 3, tmp_path, log)
     assert "nothing to compare with" in capsys.readouterr().out
@@ -115,8 +131,12 @@ def test_what_is_kept_counts_by_row_and_machine(tmp_path: Path) -> None:
     here, elsewhere = {"processor": "a", "cores": 2}, {"processor": "b", "cores": 2}
 
     def keep(name: str, machine: dict[str, object], medians: dict[str, float | None]) -> None:
-        rows = [{"name": r, "figures": [{"name": "seconds", "median": m}]} for r, m in medians.items()]
-        (tmp_path / f"{name}.json").write_text(json.dumps({"schema_version": 1, "machine": machine, "rows": rows}))
+        rows = [
+            {"name": r, "figures": [{"name": "seconds", "median": m}]} for r, m in medians.items()
+        ]
+        (tmp_path / f"{name}.json").write_text(
+            json.dumps({"schema_version": 1, "machine": machine, "rows": rows})
+        )
 
     keep("1", here, {"one": 1.0, "two": 5.0})
     keep("2", here, {"one": 2.0, "two": None})
@@ -127,8 +147,12 @@ def test_what_is_kept_counts_by_row_and_machine(tmp_path: Path) -> None:
         last_kept(tmp_path, here)
 
 
-def test_a_run_of_ours_that_fails_is_told_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    [record] = run([row("one", wrong="shiq check was stopped after 900 s")], 2, tmp_path, tmp_path / "log")
+def test_a_run_of_ours_that_fails_is_told_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [record] = run(
+        [row("one", wrong="shiq check was stopped after 900 s")], 2, tmp_path, tmp_path / "log"
+    )
     assert (record.is_right, record.measured[0].values) == (False, ())
     assert record.notes == ("not measured: shiq check was stopped after 900 s",)
     assert "stopped after 900 s" in capsys.readouterr().out
@@ -138,18 +162,29 @@ def test_rows_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert bench.main(["--rows", "colt", "--no-log", "-q"]) == 2
     assert "Did you mean 'cold'" in capsys.readouterr().err
     assert bench.main(["--repeats", "0", "--no-log", "-q"]) == 2
-    assert all(name == row.name and any(f.target is not None for f in row.figures) for name, row in ROWS.items())
+    assert all(
+        name == row.name and any(f.target is not None for f in row.figures)
+        for name, row in ROWS.items()
+    )
 
 
-# --- data and processes -----------------------------------------------------------------------------
+# --- data and processes
+# -----------------------------------------------------------------------------
 
 
 @pytest.fixture
 def animals(tmp_path: Path) -> Base:
     (tmp_path / "t.ttl").write_text(TBOX)
-    lines = [f"<urn:t#c{i}> {TYPE} <urn:t#Cat> .\n<urn:t#c{i}> <urn:t#chases> <urn:t#c{i + 1}> .\n" for i in range(50)]
+    lines = [
+        f"<urn:t#c{i}> {TYPE} <urn:t#Cat> .\n<urn:t#c{i}> <urn:t#chases> <urn:t#c{i + 1}> .\n"
+        for i in range(50)
+    ]
     (tmp_path / "a.nt").write_text("".join(lines))
-    return Base(Dataset("animals", "lubm", "", tmp_path / "t.ttl", (tmp_path / "a.nt",)), tmp_path / "a.nt", tmp_path / "a.kg")
+    return Base(
+        Dataset("animals", "lubm", "", tmp_path / "t.ttl", (tmp_path / "a.nt",)),
+        tmp_path / "a.nt",
+        tmp_path / "a.kg",
+    )
 
 
 def test_processes_give_verdict_share_and_what_they_used(animals: Base, tmp_path: Path) -> None:
@@ -185,7 +220,9 @@ def test_swapped_objects_stay_with_their_predicate(tmp_path: Path) -> None:
         swapped(tmp_path / "data.nt.gz", 100, 1, file)
 
 
-def test_an_absent_peer_is_a_note(animals: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_absent_peer_is_a_note(
+    animals: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SHIQ_PEERS_HOME", str(tmp_path / "nowhere"))
     at_work = Bench(tmp_path / "work", Settings(), 3)
     with pytest.raises(NotMeasured, match=r"Pellet .* is absent"):
@@ -218,7 +255,10 @@ def test_what_rows_share_is_made_once_even_if_it_fails(tmp_path: Path) -> None:
 def test_batches_are_new_ones(tmp_path: Path) -> None:
     found = base("lubm", 1, "LUBM-1 with disjointness", None, tmp_path)
     known = set(found.abox.read_text().splitlines())
-    first, second = (set(found.consistent_batch(seed, tmp_path / f"{seed}.nt").read_text().splitlines()) for seed in (1, 2))
+    first, second = (
+        set(found.consistent_batch(seed, tmp_path / f"{seed}.nt").read_text().splitlines())
+        for seed in (1, 2)
+    )
     assert len(first) > len(known) / 25
     assert not first & known
     assert len(first & second) < len(first) / 2

@@ -13,7 +13,13 @@ class Obvious:
     """Entries as (key, value, when put, when last used, uses)."""
 
     def __init__(self, capacity: int, policy: Policy) -> None:
-        self.capacity, self.policy, self.entries, self.evictions, self.now = capacity, policy, list[list[int]](), 0, 0
+        self.capacity, self.policy, self.entries, self.evictions, self.now = (
+            capacity,
+            policy,
+            list[list[int]](),
+            0,
+            0,
+        )
 
     def get(self, key: int) -> int | None:
         self.now += 1
@@ -28,7 +34,9 @@ class Obvious:
             next(entry for entry in self.entries if entry[0] == key)[1] = value
             return
         if len(self.entries) == self.capacity:
-            first = {"fifo": lambda e: e[2], "lru": lambda e: e[3], "lfu": lambda e: (e[4], e[3])}[self.policy]
+            first = {"fifo": lambda e: e[2], "lru": lambda e: e[3], "lfu": lambda e: (e[4], e[3])}[
+                self.policy
+            ]
             self.entries.remove(min(self.entries, key=first))
             self.evictions += 1
         self.entries.append([key, value, self.now, self.now, 1])

@@ -46,7 +46,9 @@ def _are_isomorphic(first: Graph, second: Graph) -> bool:
 def _look_alikes(rng: random.Random, size: int) -> Graph:
     """One or two permutations of the nodes: colours tell nothing of them."""
     drawn = [rng.sample(range(size), size) for _ in range(rng.randint(1, 2))]
-    return [""] * size, sorted((label, a, b) for label, to in zip("rs", drawn) for a, b in enumerate(to))
+    return [""] * size, sorted(
+        (label, a, b) for label, to in zip("rs", drawn) for a, b in enumerate(to)
+    )
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -77,7 +79,9 @@ def test_forms_are_equal_where_a_renumbering_makes_graphs_equal(seed: int) -> No
     for _ in range(12):
         changed, less = list(colours), list(arcs)
         label, a, b = less.pop(rng.randrange(len(less)))
-        less.append(rng.choice([(label, b if b >= 0 else a, a), (label, a, rng.randrange(len(colours)))]))
+        less.append(
+            rng.choice([(label, b if b >= 0 else a, a), (label, a, rng.randrange(len(colours)))])
+        )
         rng.shuffle(changed)
         other = changed, sorted(set(less))
         assert (form(colours, arcs) == form(*other)) == _are_isomorphic((colours, arcs), other)
@@ -94,7 +98,15 @@ def test_look_alikes_have_equal_forms_only_where_they_are_isomorphic(seed: int) 
 def test_all_graphs_of_four_nodes_have_as_many_forms_as_there_are() -> None:
     """218 digraphs of four nodes, 11 of which are symmetric (OEIS A000273, A000088)."""
     pairs = [("r", a, b) for a, b in permutations(range(4), 2)]
-    assert len({form([0] * 4, [p for i, p in enumerate(pairs) if bits >> i & 1]) for bits in range(2**12)}) == 218
+    assert (
+        len(
+            {
+                form([0] * 4, [p for i, p in enumerate(pairs) if bits >> i & 1])
+                for bits in range(2**12)
+            }
+        )
+        == 218
+    )
     edges = list(combinations(range(4), 2))
     chosen = [[e for i, e in enumerate(edges) if bits >> i & 1] for bits in range(2**6)]
     assert len({form([0] * 4, _both_ways(some)) for some in chosen}) == 11
@@ -118,7 +130,9 @@ def _ring(*nodes: int) -> list[tuple[int, int]]:
 def _symmetric() -> dict[str, tuple[int, list[Arc]]]:
     rook = [((a, b), (c, d)) for a, b, c, d in _tuples(4) if (a == c) != (b == d)]
     torus = [(0, 1), (1, 0), (1, 1), (0, 3), (3, 0), (3, 3)]
-    shrikhande = [((a, b), ((a + x) % 4, (b + y) % 4)) for a in range(4) for b in range(4) for x, y in torus]
+    shrikhande = [
+        ((a, b), ((a + x) % 4, (b + y) % 4)) for a in range(4) for b in range(4) for x, y in torus
+    ]
     return {
         "ring": (60, _both_ways(_ring(*range(60)))),
         "two rings": (60, _both_ways(_ring(*range(30)) + _ring(*range(30, 60)))),
@@ -137,7 +151,9 @@ def _tuples(n: int) -> list[tuple[int, int, int, int]]:
 
 
 def test_symmetric_graphs_have_one_form_each() -> None:
-    """Colours tell no two nodes of these apart; rook and shrikhande are strongly regular with the same parameters."""
+    """Colours tell no two nodes of these apart; rook and shrikhande are strongly regular with the
+    same parameters.
+    """
     rng = random.Random(3)
     found = set()
     for name, (size, arcs) in _symmetric().items():
@@ -152,7 +168,9 @@ def test_symmetric_graphs_have_one_form_each() -> None:
 
 
 def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the bound a form is a graph renumbered still: equal ones belong to isomorphic graphs."""
+    """Beyond the bound a form is a graph renumbered still: equal ones belong to isomorphic
+    graphs.
+    """
     assert MOST_TRIED > 1000
     monkeypatch.setattr("shiq.canonical.MOST_TRIED", 1)
     rng = random.Random(5)
@@ -160,4 +178,7 @@ def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         colours, arcs = _drawn(rng, 6)
         order = canonical_order(colours, arcs)
         assert sorted(order) == list(range(len(colours)))
-        assert form(colours, arcs) == (tuple(colours[n] for n in order), renumbered(arcs, places(order)))
+        assert form(colours, arcs) == (
+            tuple(colours[n] for n in order),
+            renumbered(arcs, places(order)),
+        )

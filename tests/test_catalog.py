@@ -35,23 +35,40 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "parts").mkdir()
     write(tmp_path, "catalog-v001.xml", PROTEGE)
     imports = ["http://ex.org/b", "http://ex.org/c", "http://ex.org/a"]
-    write(tmp_path, "a.ttl", ontology("http://ex.org/a", imports, ":A a owl:Class ; rdfs:subClassOf :B ."))
+    write(
+        tmp_path,
+        "a.ttl",
+        ontology("http://ex.org/a", imports, ":A a owl:Class ; rdfs:subClassOf :B ."),
+    )
     # b imports itself and a again; c, in functional syntax, imports d by a rewritten IRI.
     again = ["http://ex.org/a", "http://ex.org/b"]
-    write(tmp_path / "parts", "b b.ttl", ontology("http://ex.org/b", again, ":B a owl:Class ; rdfs:subClassOf :C ."))
+    write(
+        tmp_path / "parts",
+        "b b.ttl",
+        ontology("http://ex.org/b", again, ":B a owl:Class ; rdfs:subClassOf :C ."),
+    )
     text = (
         "Ontology(<http://ex.org/other> Import(<http://ex.org/more/d.ttl>) Declaration(Class(<urn:t#C>)) "
         "SubClassOf(<urn:t#C> <urn:t#D>))"
     )
     write(tmp_path / "parts", "c.ofn", text)
-    write(tmp_path / "parts", "d.ttl", ontology("http://ex.org/d", ["http://ex.org/c"], ":D a owl:Class ; rdfs:subClassOf :E ."))
+    write(
+        tmp_path / "parts",
+        "d.ttl",
+        ontology("http://ex.org/d", ["http://ex.org/c"], ":D a owl:Class ; rdfs:subClassOf :E ."),
+    )
     return tmp_path
 
 
 def test_imports_are_read_once_through_cycles(folder: Path) -> None:
     reading = read_ontology([folder / "a.ttl"], catalog=read_catalog(folder / "catalog-v001.xml"))
     names = {(a.sub.iri, a.sup.iri) for a in reading.tbox.axioms if isinstance(a, SubClassOf)}  # type: ignore[union-attr]
-    assert names == {("urn:t#A", "urn:t#B"), ("urn:t#B", "urn:t#C"), ("urn:t#C", "urn:t#D"), ("urn:t#D", "urn:t#E")}
+    assert names == {
+        ("urn:t#A", "urn:t#B"),
+        ("urn:t#B", "urn:t#C"),
+        ("urn:t#C", "urn:t#D"),
+        ("urn:t#D", "urn:t#E"),
+    }
     assert [Path(name).name for name in reading.sources] == ["a.ttl", "b b.ttl", "c.ofn", "d.ttl"]
     assert "missing-import" not in kinds(reading)
     assert Class("urn:t#E") not in reading.tbox.axioms
@@ -70,7 +87,11 @@ def test_an_import_that_was_given_is_not_read_again(folder: Path) -> None:
 def test_data_may_import_through_the_catalog(folder: Path) -> None:
     catalog = read_catalog(folder / "catalog-v001.xml")
     tbox = read_ontology([folder / "a.ttl"], catalog=catalog)
-    batch = write(folder, "batch.ttl", ontology("http://ex.org/batch", ["http://ex.org/facts", "http://ex.org/a"], ":x a :A ."))
+    batch = write(
+        folder,
+        "batch.ttl",
+        ontology("http://ex.org/batch", ["http://ex.org/facts", "http://ex.org/a"], ":x a :A ."),
+    )
     write(folder, "facts.ttl", PREFIXES + ":y a :B .")
     named = {"http://ex.org/facts": "facts.ttl"}
     reading = read_assertions(
@@ -138,7 +159,9 @@ def test_a_catalog_that_says_two_things_of_one_iri_is_refused(folder: Path, entr
         read_catalog(write(folder, "c.json", text))
 
 
-def test_an_import_that_is_too_large_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_that_is_too_large_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SHIQ_MAX_DOCUMENT", "100")
     with pytest.raises(InputError, match="too large for an import"):
         read_ontology([folder / "a.ttl"], catalog=read_catalog(folder / "catalog-v001.xml"))
@@ -149,7 +172,10 @@ def test_an_import_that_is_too_large_is_refused(folder: Path, monkeypatch: pytes
     [
         ("<html/>", "no catalog"),
         ("<catalog", "no well-formed XML"),
-        ('<!DOCTYPE c [<!ENTITY x "y">]><catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog"/>', "declares the entity"),
+        (
+            '<!DOCTYPE c [<!ENTITY x "y">]><catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog"/>',
+            "declares the entity",
+        ),
         (
             '<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog"><nextCatalog catalog="http://x.org/"/></catalog>',
             "nextCatalog",
@@ -180,7 +206,8 @@ MENTIONS = {
     "several versions": IMPORTER.replace("imports <urn:core>", "imports <urn:v1>")
     + "<urn:o> owl:versionIRI <urn:v1> , <urn:v2> .",
     "cycle": IMPORTER + "<urn:core> a owl:Ontology ; owl:imports <urn:o> .",
-    "untyped importer": IMPORTER.replace("<urn:o> a owl:Ontology ;", "<urn:o>") + "<urn:core> a owl:Ontology .",
+    "untyped importer": IMPORTER.replace("<urn:o> a owl:Ontology ;", "<urn:o>")
+    + "<urn:core> a owl:Ontology .",
     "blank header": IMPORTER.replace("<urn:o>", "[]") + "<urn:core> a owl:Ontology .",
     "predecessor": IMPORTER + "<urn:o> owl:priorVersion <urn:core> . <urn:core> a owl:Ontology .",
 }
@@ -209,26 +236,37 @@ def test_a_mention_meets_no_import(tmp_path: Path, case: str) -> None:
         "<urn:x> a owl:Ontology ; owl:versionIRI <urn:core> ; owl:imports <urn:core> .",
     ],
 )
-def test_a_document_that_leaves_open_which_ontology_it_is_meets_no_import(tmp_path: Path, other: str) -> None:
-    files = [write(tmp_path, "onto.ttl", PREFIXES + IMPORTER), write(tmp_path, "other.ttl", PREFIXES + other)]
+def test_a_document_that_leaves_open_which_ontology_it_is_meets_no_import(
+    tmp_path: Path, other: str
+) -> None:
+    files = [
+        write(tmp_path, "onto.ttl", PREFIXES + IMPORTER),
+        write(tmp_path, "other.ttl", PREFIXES + other),
+    ]
     assert "missing-import" in kinds(read_ontology(files))
 
 
 CORE_GRAPH = "<urn:g> { <urn:core> a owl:Ontology . :A a owl:Class . }"
 IN_GRAPHS = {
     CORE_GRAPH: True,
-    CORE_GRAPH.replace("core> a owl:Ontology", "c> a owl:Ontology ; owl:versionIRI <urn:core>"): True,
+    CORE_GRAPH.replace(
+        "core> a owl:Ontology", "c> a owl:Ontology ; owl:versionIRI <urn:core>"
+    ): True,
     CORE_GRAPH + "<urn:h> { <urn:more> a owl:Ontology ; owl:imports <urn:core> . }": True,
     "<urn:o> owl:imports <urn:core> . " + CORE_GRAPH: True,
     "<urn:g> { <urn:core> a owl:Ontology . }": False,
     "<urn:g> { <urn:core> a owl:Ontology . } <urn:h> { :A a owl:Class . }": False,
     CORE_GRAPH.replace("<urn:core> a", "<urn:more> a owl:Ontology . <urn:core> a"): False,
-    CORE_GRAPH.replace("<urn:core> a", "<urn:more> a owl:Ontology ; owl:imports <urn:core> . <urn:core> a"): False,
+    CORE_GRAPH.replace(
+        "<urn:core> a", "<urn:more> a owl:Ontology ; owl:imports <urn:core> . <urn:core> a"
+    ): False,
 }
 
 
 @pytest.mark.parametrize("dataset", IN_GRAPHS)
-def test_a_header_in_a_named_graph_meets_an_import_if_the_graph_declares_terms(tmp_path: Path, dataset: str) -> None:
+def test_a_header_in_a_named_graph_meets_an_import_if_the_graph_declares_terms(
+    tmp_path: Path, dataset: str
+) -> None:
     """A graph with a header alone only describes an ontology; so does one with several headers."""
     other = write(tmp_path, "other.trig", PREFIXES + dataset)
     found = kinds(read_ontology([write(tmp_path, "onto.ttl", PREFIXES + IMPORTER), other]))
@@ -236,7 +274,12 @@ def test_a_header_in_a_named_graph_meets_an_import_if_the_graph_declares_terms(t
 
 
 @pytest.mark.parametrize(
-    "header", ["Ontology(<urn:o> <urn:core> Import(<urn:core>))", "Ontology(none:x <urn:core>)", "Ontology(<urn:o>)"]
+    "header",
+    [
+        "Ontology(<urn:o> <urn:core> Import(<urn:core>))",
+        "Ontology(none:x <urn:core>)",
+        "Ontology(<urn:o>)",
+    ],
 )
 def test_functional_syntax_meets_no_import_either(tmp_path: Path, header: str) -> None:
     files = [write(tmp_path, "onto.ttl", PREFIXES + IMPORTER), write(tmp_path, "other.ofn", header)]
@@ -247,13 +290,18 @@ def test_functional_syntax_meets_no_import_either(tmp_path: Path, header: str) -
     ("name", "header"),
     [
         ("core.ttl", "<urn:core> a owl:Ontology ; owl:imports <urn:o> ."),
-        ("core.ttl", "<urn:c> a owl:Ontology ; owl:versionIRI <urn:core> ; owl:imports <urn:o> ; owl:priorVersion <urn:c0> ."),
+        (
+            "core.ttl",
+            "<urn:c> a owl:Ontology ; owl:versionIRI <urn:core> ; owl:imports <urn:o> ; owl:priorVersion <urn:c0> .",
+        ),
         ("core.ttl", "<urn:core#> a owl:Ontology ; owl:imports <urn:core> ."),
         ("core.ofn", "Ontology(<urn:core> <urn:core/2> Import(<urn:o>))"),
         ("core.ofn", "Ontology(<urn:c> <urn:core>)"),
     ],
 )
-def test_an_ontology_that_was_given_meets_its_import_by_its_iri_or_version(tmp_path: Path, name: str, header: str) -> None:
+def test_an_ontology_that_was_given_meets_its_import_by_its_iri_or_version(
+    tmp_path: Path, name: str, header: str
+) -> None:
     core = write(tmp_path, name, header if name.endswith("ofn") else PREFIXES + header)
     assert not read_ontology([write(tmp_path, "onto.ttl", PREFIXES + IMPORTER), core]).leftovers
 
@@ -272,13 +320,22 @@ def test_owlready2_answers_for_what_it_loaded_only(tmp_path: Path) -> None:
     assert not read_ontology([world]).leftovers
 
 
-def test_what_a_catalog_has_is_named_as_the_catalog_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_catalog_has_is_named_as_the_catalog_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     onto = write(tmp_path, "onto.ttl", PREFIXES + IMPORTER)
     (tmp_path / "sub").mkdir()
-    write(tmp_path / "sub", "core.ttl", PREFIXES + "<urn:core> a owl:Ontology .\n<urn:Cat> owl:disjointWit <urn:Dog> .")
+    write(
+        tmp_path / "sub",
+        "core.ttl",
+        PREFIXES + "<urn:core> a owl:Ontology .\n<urn:Cat> owl:disjointWit <urn:Dog> .",
+    )
     (tmp_path / "sub" / "catalog.json").write_text('{"urn:core": "core.ttl"}')
     monkeypatch.chdir(tmp_path)
-    for name, shown in (("sub/catalog.json", "sub/core.ttl"), (tmp_path / "sub" / "catalog.json", f"{tmp_path}/sub/core.ttl")):
+    for name, shown in (
+        ("sub/catalog.json", "sub/core.ttl"),
+        (tmp_path / "sub" / "catalog.json", f"{tmp_path}/sub/core.ttl"),
+    ):
         told = read_ontology([onto], catalog=read_catalog(name)).leftovers
         assert [x.source for x in told if x.kind == "unknown-vocabulary"] == [shown]
     relative = read_catalog("sub/catalog.json")

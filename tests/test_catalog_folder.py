@@ -1,4 +1,6 @@
-"""Imports from a folder of ontologies: each known by its header, in every syntax, and only where it is certain which is meant."""
+"""Imports from a folder of ontologies: each known by its header, in every syntax, and only where it
+is certain which is meant.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ def document(iri: str, *parts: str, axiom: str = "") -> str:
 
 def importing(tmp_path: Path, *iris: str) -> Path:
     parts = [f"owl:imports <{iri}>" for iri in iris]
-    return write(tmp_path, "a.ttl", document("urn:a", *parts, axiom=":A a owl:Class . :B a owl:Class ."))
+    return write(
+        tmp_path, "a.ttl", document("urn:a", *parts, axiom=":A a owl:Class . :B a owl:Class .")
+    )
 
 
 def read(onto: Path, catalog: Catalogs) -> Reading:
@@ -84,7 +88,9 @@ def names(reading: Reading) -> list[str]:
 
 @pytest.mark.parametrize("iri", ["urn:b", "urn:b#", "urn:b/2"])
 @pytest.mark.parametrize("name", SYNTAXES)
-def test_each_syntax_answers_by_its_ontology_iri_and_its_version_iri(tmp_path: Path, folder: Path, name: str, iri: str) -> None:
+def test_each_syntax_answers_by_its_ontology_iri_and_its_version_iri(
+    tmp_path: Path, folder: Path, name: str, iri: str
+) -> None:
     write(folder / "deep", name, SYNTAXES[name])
     onto = importing(tmp_path, iri)
     assert kinds(read_ontology([onto]))["missing-import"] == 1
@@ -97,7 +103,12 @@ def test_headers_are_read_as_loading_reads_them(tmp_path: Path) -> None:
     rng = random.Random(1)
     nodes = ["urn:a", "urn:b", "urn:b#", "_:x", "urn:c"]
     properties = ["versionIRI", "imports", "priorVersion", "incompatibleWith"]
-    formats = {"nq": ox.RdfFormat.N_QUADS, "trig": ox.RdfFormat.TRIG, "nt": ox.RdfFormat.N_TRIPLES, "ttl": ox.RdfFormat.TURTLE}
+    formats = {
+        "nq": ox.RdfFormat.N_QUADS,
+        "trig": ox.RdfFormat.TRIG,
+        "nt": ox.RdfFormat.N_TRIPLES,
+        "ttl": ox.RdfFormat.TURTLE,
+    }
     formats["rdf"] = ox.RdfFormat.RDF_XML
     seen = 0
     for number in range(400):
@@ -105,14 +116,20 @@ def test_headers_are_read_as_loading_reads_them(tmp_path: Path) -> None:
         quads = []
         for _ in range(rng.randint(1, 5)):
             subject, graph = rng.choice(nodes), rng.choice([None, None, "urn:g"])
-            predicate, value = rng.choice([("type", "Ontology"), ("type", "Class"), (rng.choice(properties), "")])
+            predicate, value = rng.choice(
+                [("type", "Ontology"), ("type", "Class"), (rng.choice(properties), "")]
+            )
             target = OWL + value if value else rng.choice(nodes[:3])
             made = ox.BlankNode("x") if subject == "_:x" else ox.NamedNode(subject)
             verb = ox.NamedNode((RDF if predicate == "type" else OWL) + predicate)
             where = ox.NamedNode(graph) if graph and name in ("nq", "trig") else ox.DefaultGraph()
             quads.append(ox.Quad(made, verb, ox.NamedNode(target), where))
         text = ox.serialize(quads, format=formats[name]) or b""
-        file = write(tmp_path, f"{number}.{name}", text.replace(b"owl#Ontology", b"owl#\\u004Fntology") if name == "nt" else text)
+        file = write(
+            tmp_path,
+            f"{number}.{name}",
+            text.replace(b"owl#Ontology", b"owl#\\u004Fntology") if name == "nt" else text,
+        )
         source = source_of(file)
         assert isinstance(source, FileSource)
         expected = document_headers(load([file], "t", None, follow=False).triples)
@@ -124,26 +141,44 @@ def test_headers_are_read_as_loading_reads_them(tmp_path: Path) -> None:
 def test_an_exact_version_wins(tmp_path: Path, folder: Path) -> None:
     for number in (1, 2):
         axiom = f":B rdfs:subClassOf :C{number} . :C{number} a owl:Class ."
-        write(folder, f"b{number}.ttl", document("urn:b", f"owl:versionIRI <urn:b/{number}>", axiom=axiom))
+        write(
+            folder,
+            f"b{number}.ttl",
+            document("urn:b", f"owl:versionIRI <urn:b/{number}>", axiom=axiom),
+        )
     write(folder, "c.ttl", document("urn:c", "owl:versionIRI <urn:b>"))
     assert names(read(importing(tmp_path, "urn:b/2"), folder)) == ["a.ttl", "b2.ttl"]
     assert names(read(importing(tmp_path, "urn:b"), folder)) == ["a.ttl", "c.ttl"]
 
 
 @pytest.mark.parametrize("functional", [False, True])
-def test_which_of_several_is_meant_is_ambiguous(tmp_path: Path, folder: Path, functional: bool) -> None:
+def test_which_of_several_is_meant_is_ambiguous(
+    tmp_path: Path, folder: Path, functional: bool
+) -> None:
     for number in (1, 2):
-        write(folder, f"b{number}.ttl", document("urn:b", axiom=f":B rdfs:subClassOf :C{number} . :C{number} a owl:Class ."))
+        write(
+            folder,
+            f"b{number}.ttl",
+            document("urn:b", axiom=f":B rdfs:subClassOf :C{number} . :C{number} a owl:Class ."),
+        )
     onto = importing(tmp_path, "urn:b")
     if functional:
-        onto = write(tmp_path, "a.ofn", "Ontology(<urn:a> Import(<urn:b>) SubClassOf(<urn:t#A> <urn:t#B>))")
+        onto = write(
+            tmp_path, "a.ofn", "Ontology(<urn:a> Import(<urn:b>) SubClassOf(<urn:t#A> <urn:t#B>))"
+        )
     reading = read(onto, folder)
     (left,) = (x for x in reading.leftovers if x.kind == "ambiguous-import")
-    assert reading.ledger["leftover:ambiguous-import"] == 1 and "missing-import" not in kinds(reading)
+    assert reading.ledger["leftover:ambiguous-import"] == 1 and "missing-import" not in kinds(
+        reading
+    )
     assert str(folder / "b1.ttl") in left.message and str(folder / "b2.ttl") in left.message
     assert left.term == "urn:b" and names(reading) == [onto.name]
     # The remedy is the one that the hint names.
-    catalog = write(folder, "catalog.json", left.hint.partition("write ")[2].partition(" into")[0].replace("FILE", "b2.ttl"))
+    catalog = write(
+        folder,
+        "catalog.json",
+        left.hint.partition("write ")[2].partition(" into")[0].replace("FILE", "b2.ttl"),
+    )
     assert names(read(onto, [folder, catalog])) == [onto.name, "b2.ttl"]
 
 
@@ -151,7 +186,13 @@ def test_several_files_that_hold_the_same_are_one(tmp_path: Path, folder: Path) 
     axiom = ":B rdfs:subClassOf :C . :C a owl:Class . :x a :C ."
     write(folder, "b1.ttl", document("urn:b", axiom=axiom))
     write(
-        folder, "b2.ttl", document("urn:b", "rdfs:comment 'a copy'", axiom=":x a :C . :C a owl:Class . :B rdfs:subClassOf :C .")
+        folder,
+        "b2.ttl",
+        document(
+            "urn:b",
+            "rdfs:comment 'a copy'",
+            axiom=":x a :C . :C a owl:Class . :B rdfs:subClassOf :C .",
+        ),
     )
     reading = read(importing(tmp_path, "urn:b"), folder)
     assert (names(reading), kinds(reading)) == (["a.ttl", "b1.ttl"], {})
@@ -166,10 +207,26 @@ def test_several_files_that_hold_the_same_are_one(tmp_path: Path, folder: Path) 
 
 
 ANNOTATED = {
-    "a value": (":note a owl:AnnotationProperty .", ":x :note 'a' .", ":note a owl:DatatypeProperty ; rdfs:range xsd:integer ."),
-    "a header": ("", "<urn:b> rdfs:comment 'a' .", "rdfs:comment a owl:DatatypeProperty ; rdfs:range xsd:integer ."),
-    "a domain": (":note a owl:AnnotationProperty .", ":note rdfs:domain :C .", ":note a owl:DatatypeProperty . :x :note 'a' ."),
-    "open kind": ("", "<urn:b> <http://purl.org/dc/terms/created> 'a' .", "<http://purl.org/dc/terms/created> rdfs:domain :A ."),
+    "a value": (
+        ":note a owl:AnnotationProperty .",
+        ":x :note 'a' .",
+        ":note a owl:DatatypeProperty ; rdfs:range xsd:integer .",
+    ),
+    "a header": (
+        "",
+        "<urn:b> rdfs:comment 'a' .",
+        "rdfs:comment a owl:DatatypeProperty ; rdfs:range xsd:integer .",
+    ),
+    "a domain": (
+        ":note a owl:AnnotationProperty .",
+        ":note rdfs:domain :C .",
+        ":note a owl:DatatypeProperty . :x :note 'a' .",
+    ),
+    "open kind": (
+        "",
+        "<urn:b> <http://purl.org/dc/terms/created> 'a' .",
+        "<http://purl.org/dc/terms/created> rdfs:domain :A .",
+    ),
 }
 
 
@@ -186,7 +243,11 @@ def test_files_that_differ_in_annotations_do_not_hold_the_same_where_these_are_a
     onto.write_text(onto.read_text() + elsewhere)
     (left,) = (x for x in read(onto, folder).leftovers if x.kind == "ambiguous-import")
     assert "b1.ttl" in left.message and "b2.ttl" in left.message
-    catalog = write(folder, "catalog.json", left.hint.partition("write ")[2].partition(" into")[0].replace("FILE", "b2.ttl"))
+    catalog = write(
+        folder,
+        "catalog.json",
+        left.hint.partition("write ")[2].partition(" into")[0].replace("FILE", "b2.ttl"),
+    )
     assert "ambiguous-import" not in kinds(read(onto, [folder, catalog]))
 
 
@@ -196,14 +257,20 @@ def test_the_version_that_another_import_names_is_meant_whatever_the_order(
 ) -> None:
     for number in (1, 2):
         axiom = f":B rdfs:subClassOf :C{number} . :C{number} a owl:Class ."
-        write(folder, f"b{number}.ttl", document("urn:b", f"owl:versionIRI <urn:b/{number}>", axiom=axiom))
+        write(
+            folder,
+            f"b{number}.ttl",
+            document("urn:b", f"owl:versionIRI <urn:b/{number}>", axiom=axiom),
+        )
     write(folder, "c.ttl", document("urn:c", "owl:imports <urn:b/2>"))
     reading = read(importing(tmp_path, *order), folder)
     assert (sorted(names(reading)), kinds(reading)) == (["a.ttl", "b2.ttl", "c.ttl"], {})
 
 
 def test_which_files_are_read_does_not_depend_on_the_order(tmp_path: Path, folder: Path) -> None:
-    """Random folders in which ontologies share IRIs and versions, each read by its imports in several orders."""
+    """Random folders in which ontologies share IRIs and versions, each read by its imports in
+    several orders.
+    """
     rng = random.Random(2)
     seen = set[str]()
     for number in range(60):
@@ -218,7 +285,13 @@ def test_which_files_are_read_does_not_depend_on_the_order(tmp_path: Path, folde
         for order in (("urn:b", "urn:c"), ("urn:c", "urn:b")):
             reading = read(importing(tmp_path, *order), inner)
             seen |= set(kinds(reading))
-            found.add((frozenset(reading.sources), frozenset(reading.tbox.axioms), frozenset(kinds(reading).items())))
+            found.add(
+                (
+                    frozenset(reading.sources),
+                    frozenset(reading.tbox.axioms),
+                    frozenset(kinds(reading).items()),
+                )
+            )
         assert len(found) == 1, inner
     assert {"ambiguous-import", "missing-import"} <= seen
 
@@ -227,7 +300,11 @@ def test_cycles_and_what_was_given_are_read_once(tmp_path: Path, folder: Path) -
     write(folder, "b.ttl", document("urn:b", "owl:imports <urn:c>"))
     write(folder, "c.ttl", document("urn:c", "owl:imports <urn:b>", "owl:imports <urn:a>"))
     onto = importing(folder, "urn:b")
-    assert names(read(onto, [folder, folder / "deep", folder.parent])) == ["a.ttl", "b.ttl", "c.ttl"]
+    assert names(read(onto, [folder, folder / "deep", folder.parent])) == [
+        "a.ttl",
+        "b.ttl",
+        "c.ttl",
+    ]
 
 
 BROKEN = {
@@ -239,7 +316,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_file_matters_only_where_it_is_wanted(tmp_path: Path, folder: Path, name: str) -> None:
+def test_a_broken_file_matters_only_where_it_is_wanted(
+    tmp_path: Path, folder: Path, name: str
+) -> None:
     write(folder, "b.ttl", document("urn:b"))
     write(folder, name, BROKEN[name])
     write(folder, "picture.png", b"\x89PNG\r\n\0\0\0\0\0\0\0\0")
@@ -247,7 +326,9 @@ def test_a_broken_file_matters_only_where_it_is_wanted(tmp_path: Path, folder: P
     assert kinds(read(importing(tmp_path, "urn:broken"), folder))["malformed"] >= 1
 
 
-def test_a_file_without_a_header_that_can_be_read_is_named_where_an_import_is_missing(tmp_path: Path, folder: Path) -> None:
+def test_a_file_without_a_header_that_can_be_read_is_named_where_an_import_is_missing(
+    tmp_path: Path, folder: Path
+) -> None:
     write(folder, "x.rdf", f'<rdf:RDF xmlns:rdf="{RDF}" xmlns="{OWL}"><Ontology rdf:about=')
     (left,) = read(importing(tmp_path, "urn:n"), folder).leftovers
     assert left.kind == "missing-import" and "x.rdf" in left.hint
@@ -255,12 +336,19 @@ def test_a_file_without_a_header_that_can_be_read_is_named_where_an_import_is_mi
 
 def test_no_other_iri_is_taken_for_the_one_that_is_imported(tmp_path: Path, folder: Path) -> None:
     write(folder, "b.ttl", document("http://ex.org/b"))
-    for iri in ("https://ex.org/b", "http://www.ex.org/b", "http://ex.org/b/", "http://ex.org/b.owl"):
+    for iri in (
+        "https://ex.org/b",
+        "http://www.ex.org/b",
+        "http://ex.org/b/",
+        "http://ex.org/b.owl",
+    ):
         (left,) = read(importing(tmp_path, iri), folder).leftovers
         assert left.kind == "missing-import" and "b.ttl is <http://ex.org/b>" in left.hint
 
 
-def test_links_that_lead_out_hidden_files_and_tables_are_no_ontologies(tmp_path: Path, folder: Path) -> None:
+def test_links_that_lead_out_hidden_files_and_tables_are_no_ontologies(
+    tmp_path: Path, folder: Path
+) -> None:
     outside = write(tmp_path, "b.ttl", document("urn:b"))
     (folder / "link.ttl").symlink_to(outside)
     (folder / "loop.ttl").symlink_to(folder / "loop.ttl")
@@ -273,14 +361,17 @@ def test_links_that_lead_out_hidden_files_and_tables_are_no_ontologies(tmp_path:
 # --- the index ------------------------------------------------------------------------------------
 
 
-def test_headers_are_noted_in_the_cache_and_the_folder_is_not_written(tmp_path: Path, folder: Path, cache: Path) -> None:
+def test_headers_are_noted_in_the_cache_and_the_folder_is_not_written(
+    tmp_path: Path, folder: Path, cache: Path
+) -> None:
     write(folder, "b.ttl", document("urn:b"))
     before = sorted(folder.rglob("*"))
     onto = importing(tmp_path, "urn:b")
     assert names(read(onto, folder)) == ["a.ttl", "b.ttl"]
     (index,) = (cache / "shiq" / "ontologies").iterdir()
     assert sorted(folder.rglob("*")) == before
-    # What is noted is believed as long as the file is the same, and what it says of itself is checked when it is read.
+    # What is noted is believed as long as the file is the same, and what it says of itself is
+    # checked when it is read.
     index.write_text(index.read_text().replace("urn:b", "urn:c"))
     assert kinds(read(onto, folder)) == {"missing-import": 1}
     with pytest.raises(InputError, match=r"b\.ttl is no longer <urn:c>"):
@@ -296,7 +387,9 @@ def test_headers_are_noted_in_the_cache_and_the_folder_is_not_written(tmp_path: 
     assert "urn:d" not in index.read_text()
 
 
-def test_a_young_file_is_not_noted(tmp_path: Path, folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_young_file_is_not_noted(
+    tmp_path: Path, folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ontology_folder, "_YOUNG", 3600.0)
     write(folder, "b.ttl", document("urn:b"))
     assert names(read(importing(tmp_path, "urn:b"), folder)) == ["a.ttl", "b.ttl"]
@@ -328,7 +421,11 @@ def test_processes_at_once_find_the_same(tmp_path: Path, folder: Path) -> None:
 
 def test_the_commands_take_files_and_folders(tmp_path: Path, folder: Path) -> None:
     write(folder, "b.ttl", document("urn:b", axiom=":B rdfs:subClassOf :A ."))
-    write(folder.parent, "more.ttl", document("urn:c", axiom=":A rdfs:subClassOf :D . :D a owl:Class ."))
+    write(
+        folder.parent,
+        "more.ttl",
+        document("urn:c", axiom=":A rdfs:subClassOf :D . :D a owl:Class ."),
+    )
     catalog = write(tmp_path, "catalog.json", json.dumps({"urn:c": "more.ttl"}))
     onto = str(importing(tmp_path, "urn:b", "urn:c"))
     both = ["--catalog", str(folder), "--catalog", str(catalog)]
@@ -339,10 +436,20 @@ def test_the_commands_take_files_and_folders(tmp_path: Path, folder: Path) -> No
     assert json.loads(shiq("simplify", onto, *both, "--json", "-").stdout)["leftovers"] == []
 
 
-def test_an_output_may_lie_in_the_folder_but_not_be_an_ontology_of_it(tmp_path: Path, folder: Path) -> None:
+def test_an_output_may_lie_in_the_folder_but_not_be_an_ontology_of_it(
+    tmp_path: Path, folder: Path
+) -> None:
     write(folder, "b.ttl", document("urn:b"))
     write(folder, "header.txt", document("urn:c"))
-    base = ["certify", str(importing(tmp_path, "urn:b")), "-q", "--reasoner", "own", "--catalog", str(folder)]
+    base = [
+        "certify",
+        str(importing(tmp_path, "urn:b")),
+        "-q",
+        "--reasoner",
+        "own",
+        "--catalog",
+        str(folder),
+    ]
     for _ in range(2):
         assert shiq(*base, "--json", str(folder / "deep" / "out.json")).returncode == 0
     assert shiq(*base, "--json", str(folder / "b.ttl")).returncode == 2

@@ -30,16 +30,30 @@ A, B = m.Class("urn:A"), m.Class("urn:B")
 R, S, T, U = (m.ObjectProperty(f"urn:{name}") for name in "rstu")
 
 
-def verdict(axioms: object, base: object, batch: object, criterion: str, engine: str = "memory", deleted: object = ()) -> str:
+def verdict(
+    axioms: object,
+    base: object,
+    batch: object,
+    criterion: str,
+    engine: str = "memory",
+    deleted: object = (),
+) -> str:
     tbox = axioms if isinstance(axioms, m.TBox) else m.TBox(tuple(axioms))  # type: ignore[arg-type]
     data = [abox_of(part) for part in (base, batch, deleted)]  # type: ignore[arg-type]
     result = check_insertions(
-        tbox, *data, criterion=criterion, engine=engine, reasoner="own", max_conflicts=0, allow=["empty-tbox"]
+        tbox,
+        *data,
+        criterion=criterion,
+        engine=engine,
+        reasoner="own",
+        max_conflicts=0,
+        allow=["empty-tbox"],
     )
     return f"{result.verdict.value}{'!' * (result.verdict is Verdict.INCONSISTENT and bool(result.reason))}"
 
 
-# --- what is read -----------------------------------------------------------------------------------
+# --- what is read
+# -----------------------------------------------------------------------------------
 
 
 def test_what_is_inside() -> None:
@@ -59,10 +73,23 @@ def test_what_is_inside() -> None:
 @pytest.mark.parametrize(
     ("axioms", "outside"),
     [
-        ([m.SubObjectPropertyChain((R, S, R), R), m.SubObjectPropertyChain((S, S), U)], [0]),  # in its midst
-        ([m.SubObjectPropertyChain((R, S), T), m.SubObjectPropertyOf(T, S), m.SubClassOf(A, B)], [0]),  # a circle
+        (
+            [m.SubObjectPropertyChain((R, S, R), R), m.SubObjectPropertyChain((S, S), U)],
+            [0],
+        ),  # in its midst
+        (
+            [m.SubObjectPropertyChain((R, S), T), m.SubObjectPropertyOf(T, S), m.SubClassOf(A, B)],
+            [0],
+        ),  # a circle
         ([m.SubObjectPropertyChain((R, S), T), m.SubObjectPropertyChain((T, S), R)], [0, 1]),
-        ([m.SubObjectPropertyChain((R, S), T), m.FunctionalObjectProperty(T), m.SubObjectPropertyChain((S, S), U)], [0]),
+        (
+            [
+                m.SubObjectPropertyChain((R, S), T),
+                m.FunctionalObjectProperty(T),
+                m.SubObjectPropertyChain((S, S), U),
+            ],
+            [0],
+        ),
         ([m.SubObjectPropertyChain((R, S), T), m.SubClassOf(A, m.ObjectHasSelf(T))], [0]),
         ([m.TransitiveObjectProperty(T), m.SubClassOf(A, m.ObjectHasSelf(T))], [1]),
         ([m.SubObjectPropertyChain((R, S), T), m.HasKey(A, (T,), ())], [1]),
@@ -92,7 +119,8 @@ def test_axioms_that_come_later_leave_clauses_as_they_are() -> None:
     assert after.atoms[: len(before.atoms)] == before.atoms
 
 
-# --- automata ---------------------------------------------------------------------------------------
+# --- automata
+# ---------------------------------------------------------------------------------------
 
 
 def random_regular(seed: int) -> list[m.Axiom]:
@@ -110,15 +138,24 @@ def random_regular(seed: int) -> list[m.Axiom]:
             links[place] = sup
         axioms.append(m.SubObjectPropertyChain(tuple(links), sup))
     more = (m.SubObjectPropertyOf(role(), role()), m.EquivalentObjectProperties((role(), role())))
-    alone = (m.TransitiveObjectProperty(rng.choice((R, S, T))), m.SymmetricObjectProperty(rng.choice((R, S, T))))
+    alone = (
+        m.TransitiveObjectProperty(rng.choice((R, S, T))),
+        m.SymmetricObjectProperty(rng.choice((R, S, T))),
+    )
     axioms += rng.sample((*more, *alone), rng.choice((0, 1, 1, 2)))
     beyond = beyond_reach(axioms, {})
     return [axiom for axiom in axioms if axiom not in beyond]
 
 
-def derivation(axioms: list[m.Axiom], box: RoleBox) -> Callable[[tuple[Role, ...]], frozenset[Role]]:
+def derivation(
+    axioms: list[m.Axiom], box: RoleBox
+) -> Callable[[tuple[Role, ...]], frozenset[Role]]:
     """The roles that a word is below, by the axioms as rules of a grammar."""
-    rules = [(tuple(map(role_of, a.chain)), role_of(a.sup)) for a in axioms if isinstance(a, m.SubObjectPropertyChain)]
+    rules = [
+        (tuple(map(role_of, a.chain)), role_of(a.sup))
+        for a in axioms
+        if isinstance(a, m.SubObjectPropertyChain)
+    ]
     rules += [((r, r), r) for r in box.transitive]
     rules += [(tuple(r.inverse for r in reversed(word)), sup.inverse) for word, sup in rules]
 
@@ -132,7 +169,9 @@ def derivation(axioms: list[m.Axiom], box: RoleBox) -> Callable[[tuple[Role, ...
     def above(word: tuple[Role, ...]) -> frozenset[Role]:
         if len(word) == 1:
             return box.superroles(word[0])
-        return frozenset(s for links, sup in rules if fits(links, word) for s in box.superroles(sup))
+        return frozenset(
+            s for links, sup in rules if fits(links, word) for s in box.superroles(sup)
+        )
 
     return above
 
@@ -140,7 +179,9 @@ def derivation(axioms: list[m.Axiom], box: RoleBox) -> Callable[[tuple[Role, ...
 def accepts(automaton: WordAutomaton, word: Iterable[Role], box: RoleBox) -> bool:
     states = {0}
     for letter in word:
-        states = {q for p, role, q in automaton.steps if p in states and role in box.superroles(letter)}
+        states = {
+            q for p, role, q in automaton.steps if p in states and role in box.superroles(letter)
+        }
     return not automaton.finals.isdisjoint(states)
 
 
@@ -159,7 +200,9 @@ def misread_words(seeds: range) -> Iterator[str]:
 
 
 def _without_rounds(self: RolePaths, automaton: WordAutomaton) -> WordAutomaton:
-    return replace(automaton, steps=frozenset((p, role, q) for p, role, q in automaton.steps if p != q))
+    return replace(
+        automaton, steps=frozenset((p, role, q) for p, role, q in automaton.steps if p != q)
+    )
 
 
 def test_automata_accept_what_the_axioms_derive(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,12 +211,15 @@ def test_automata_accept_what_the_axioms_derive(monkeypatch: pytest.MonkeyPatch)
     assert any(misread_words(range(80)))
 
 
-# --- random comparison ------------------------------------------------------------------------------
+# --- random comparison
+# ------------------------------------------------------------------------------
 
 CRITERIA = ("model", "clausal", "definition7")
 
 
-def disagreements(seeds: range, engines: tuple[str, ...] = ("memory",), criteria: tuple[str, ...] = CRITERIA) -> Iterator[str]:
+def disagreements(
+    seeds: range, engines: tuple[str, ...] = ("memory",), criteria: tuple[str, ...] = CRITERIA
+) -> Iterator[str]:
     """Where a criterion and everything from scratch differ."""
     for seed in seeds:
         kb = random_chain_kb(seed, KINDS)
@@ -195,14 +241,18 @@ def test_many_random_ontologies_say_what_everything_from_scratch_says() -> None:
     assert not list(disagreements(range(100_000, 105_000), ("memory", "local")))
 
 
-# --- naive readings ---------------------------------------------------------------------------------
+# --- naive readings
+# ---------------------------------------------------------------------------------
 
-#: Whether a gadget's last assertions are the batch; by which the small contradictions are cut in two.
+# : Whether a gadget's last assertions are the batch; by which the small contradictions are cut in
+# two.
 _CUTS = (1, -1)
 
 
 def missed(names: Iterable[str]) -> set[str]:
-    """Those of the small contradictions that some criterion does not see, wherever they are cut in two."""
+    """Those of the small contradictions that some criterion does not see, wherever they are cut in
+    two.
+    """
     found: set[str] = set()
     for name, cut, criterion in product(names, _CUTS, CRITERIA[:2]):
         inside = gadget(name)
@@ -227,7 +277,9 @@ def _nothing_along_words(self: PathClauses, *given: object) -> Iterator[Inclusio
     return iter(())
 
 
-def _loops_of_no_pair(self: tables.Tables) -> tuple[dict[int, int], tuple[tuple[int, int], ...], int]:
+def _loops_of_no_pair(
+    self: tables.Tables,
+) -> tuple[dict[int, int], tuple[tuple[int, int], ...], int]:
     return _LOOPS(self)[0], (), 0
 
 
@@ -235,7 +287,9 @@ def _is_no_loop(self: AtLeast) -> bool:
     return False
 
 
-def _loops_bring_nothing(self: tables.Tables) -> tuple[dict[int, int], tuple[tuple[int, int], ...], int]:
+def _loops_bring_nothing(
+    self: tables.Tables,
+) -> tuple[dict[int, int], tuple[tuple[int, int], ...], int]:
     return {}, (), 0
 
 
@@ -244,7 +298,10 @@ NAIVE: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         lambda patch: patch.setattr(loops, "contract_loops", _without_contraction),
         "a loop is a neighbour",
     ),
-    "chains say nothing": (lambda patch: patch.setattr(PathClauses, "of", _nothing_along_words), "a chain through witnesses"),
+    "chains say nothing": (
+        lambda patch: patch.setattr(PathClauses, "of", _nothing_along_words),
+        "a chain through witnesses",
+    ),
     "a pair is never a loop": (
         lambda patch: patch.setattr(tables.Tables, "_loops", _loops_of_no_pair),
         "a loop by merging",

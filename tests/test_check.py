@@ -42,7 +42,9 @@ LINE = "<urn:t#tom> <urn:t#chases> <urn:t#rex> ."
 @pytest.mark.parametrize("engine", ["local", "memory"])
 @pytest.mark.parametrize("criterion", ["clausal", "definition7", "none"])
 def test_our_own_values(criterion: str, engine: str) -> None:
-    result = check_insertions(TBOX, BASE, abox_of([BAD]), criterion=criterion, engine=engine, reasoner="own")
+    result = check_insertions(
+        TBOX, BASE, abox_of([BAD]), criterion=criterion, engine=engine, reasoner="own"
+    )
     assert result.verdict is Verdict.INCONSISTENT
     [conflict] = result.conflicts
     assert conflict.insertions == (LINE,)
@@ -75,7 +77,13 @@ def test_every_minimal_conflict_is_found_and_nothing_else_is_blamed() -> None:
 
 
 def test_a_limit_on_conflicts_counts_the_rest() -> None:
-    batch = abox_of([c for i in range(5) for c in (ClassAssertion(CAT, f"urn:t#n{i}"), ClassAssertion(DOG, f"urn:t#n{i}"))])
+    batch = abox_of(
+        [
+            c
+            for i in range(5)
+            for c in (ClassAssertion(CAT, f"urn:t#n{i}"), ClassAssertion(DOG, f"urn:t#n{i}"))
+        ]
+    )
     result = check_insertions(TBOX, BASE, batch, reasoner="own", max_conflicts=2)
     assert len(result.conflicts) == 2
     assert result.more_conflicts == 3
@@ -110,7 +118,10 @@ def test_a_session_checks_several_batches(tmp_path: Path) -> None:
         assert session.check(abox_of([BAD]), reasoner="own").verdict is Verdict.INCONSISTENT
         gone = abox_of([ClassAssertion(DOG, "urn:t#rex")])
         assert session.check(abox_of([BAD]), gone, reasoner="own").verdict is Verdict.CONSISTENT
-        assert check_insertions(None, session, abox_of([BAD]), reasoner="own").verdict is Verdict.INCONSISTENT
+        assert (
+            check_insertions(None, session, abox_of([BAD]), reasoner="own").verdict
+            is Verdict.INCONSISTENT
+        )
         assert session.check(ABox(), reasoner="own").statistics.insertions == 0
 
 
@@ -140,14 +151,29 @@ def test_importing_shiq_loads_nothing_heavy() -> None:
 
 def test_a_store_holds_no_literal_that_was_set_aside(tmp_path: Path) -> None:
     age = DataProperty("urn:t#age")
-    tbox = TBox(TBOX.axioms, Signature(TBOX.signature.classes, TBOX.signature.object_properties, frozenset((age.iri,))))
+    tbox = TBox(
+        TBOX.axioms,
+        Signature(TBOX.signature.classes, TBOX.signature.object_properties, frozenset((age.iri,))),
+    )
     bad = DataPropertyAssertion(age, "urn:t#tom", Literal("old", XSD + "integer"))
     base = abox_of([ClassAssertion(CAT, "urn:t#tom"), bad])
-    assert index(tbox, base, tmp_path / "kg", allow=("ill-typed",), reasoner="own").verdict is Verdict.CONSISTENT
+    assert (
+        index(tbox, base, tmp_path / "kg", allow=("ill-typed",), reasoner="own").verdict
+        is Verdict.CONSISTENT
+    )
     with open_store(tmp_path / "kg") as session:
-        result = session.check(abox_of([ClassAssertion(CAT, "urn:t#x"), ObjectPropertyAssertion(CHASES, "urn:t#x", "urn:t#tom")]))
+        result = session.check(
+            abox_of(
+                [
+                    ClassAssertion(CAT, "urn:t#x"),
+                    ObjectPropertyAssertion(CHASES, "urn:t#x", "urn:t#tom"),
+                ]
+            )
+        )
     (told,) = result.evidence.leftovers
     assert (result.verdict, told.kind, told.agreed) == (Verdict.CONSISTENT, "ill-typed", True)
     with open_store(tmp_path / "kg") as session:
-        result = session.check(abox_of([ClassAssertion(CAT, "urn:t#x")]), fail_on=("ill-typed",), reasoner="own")
+        result = session.check(
+            abox_of([ClassAssertion(CAT, "urn:t#x")]), fail_on=("ill-typed",), reasoner="own"
+        )
         assert (result.verdict, "ill-typed" in result.reason) == (Verdict.UNDETERMINED, True)

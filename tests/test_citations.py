@@ -1,4 +1,6 @@
-"""What docstrings cite: sections of docs/THEORY.md by their titles, and documents that are in this repository."""
+"""What docstrings cite: sections of docs/THEORY.md by their titles, and documents that are in this
+repository.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _DOCUMENT = re.compile(r"(?<![\w*.{/-])((?:docs|data)/)?([\w/-]+\.md)\b")
 
 @cache
 def titles() -> frozenset[str]:
-    """The sections of docs/THEORY.md, without numbers; what stands behind a colon or in parentheses may be left out."""
+    """The sections of docs/THEORY.md, without numbers; what stands behind a colon or in parentheses
+    may be left out.
+    """
     text = (ROOT / "docs" / "THEORY.md").read_text(encoding="utf-8")
     found = re.findall(r"^##+ (?:\d[\d.]* )?(.*)$", text, re.MULTILINE)
     return frozenset(form for title in found for form in (title, re.split(r" \(|: ", title)[0]))
@@ -31,7 +35,11 @@ def faults(source: str, known: frozenset[str]) -> Iterator[str]:
     """What ``source`` cites that is not there, or by a number that will move."""
     text = re.sub(r"\s*\n\s*(?:# )?", " ", source)
     for cited in _CITED.findall(text):
-        yield from (f"no section {title!r}" for title in re.findall(r'"([^"]+)"', cited) if title not in known)
+        yield from (
+            f"no section {title!r}"
+            for title in re.findall(r'"([^"]+)"', cited)
+            if title not in known
+        )
     yield from (f"cited by number: {number}" for number in _BY_NUMBER.findall(text))
     if re.search(r"THEORY_\w|ARCHITECTURE", text):
         yield "cites a document that is not here"
@@ -43,7 +51,10 @@ def faults(source: str, known: frozenset[str]) -> Iterator[str]:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_what_is_cited_is_there(package: str) -> None:
     sources = sorted(path for path in (ROOT / package).rglob("*.py") if path != HERE)
-    found = {str(path.relative_to(ROOT)): [*faults(path.read_text(encoding="utf-8"), titles())] for path in sources}
+    found = {
+        str(path.relative_to(ROOT)): [*faults(path.read_text(encoding="utf-8"), titles())]
+        for path in sources
+    }
     assert {path: wrong for path, wrong in found.items() if wrong} == {} != found
 
 
@@ -81,4 +92,12 @@ def test_faults_are_seen(source: str) -> None:
 
 
 def test_citations_pass() -> None:
-    assert list(faults('"""A (THEORY, "Told literals", "Part-of" and "The\n    loop"; docs/GATE.md)."""', titles())) == []
+    assert (
+        list(
+            faults(
+                '"""A (THEORY, "Told literals", "Part-of" and "The\n    loop"; docs/GATE.md)."""',
+                titles(),
+            )
+        )
+        == []
+    )

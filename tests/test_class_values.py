@@ -1,4 +1,6 @@
-"""The data of a merge class is counted by label and region: once for each value, however many elements the class has."""
+"""The data of a merge class is counted by label and region: once for each value, however many
+elements the class has.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from shiq.verdict import Verdict
 
 
 def star(size: int, folder: Path) -> Path:
-    """A hub with ``size`` neighbours that may all be one, each with a need for a text, and a number as its only value."""
+    """A hub with ``size`` neighbours that may all be one, each with a need for a text, and a number
+    as its only value.
+    """
     lines = [
         "Prefix(:=<urn:t#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Ontology(",
         "Declaration(DataProperty(:f)) FunctionalDataProperty(:f)",
@@ -30,7 +34,9 @@ def star(size: int, folder: Path) -> Path:
 def test_a_merge_class_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     contains = DataTheory.contains
-    monkeypatch.setattr(DataTheory, "contains", lambda self, *of: asked.append(of) or contains(self, *of))
+    monkeypatch.setattr(
+        DataTheory, "contains", lambda self, *of: asked.append(of) or contains(self, *of)
+    )
     counts = []
     for size in (100, 200):
         asked.clear()
@@ -43,6 +49,13 @@ def test_a_merge_class_is_counted_once(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("size", [1, 2, 3, 9])
 def test_engines_count_alike(size: int, tmp_path: Path) -> None:
     file = star(size, tmp_path)
-    answers = [certify([file], reasoner="own", explain_seconds=0, engine=engine) for engine in ("local", "memory")]
-    assert answers[0].verdict is answers[1].verdict is (Verdict.CONSISTENT if size < 3 else Verdict.INCONSISTENT)
+    answers = [
+        certify([file], reasoner="own", explain_seconds=0, engine=engine)
+        for engine in ("local", "memory")
+    ]
+    assert (
+        answers[0].verdict
+        is answers[1].verdict
+        is (Verdict.CONSISTENT if size < 3 else Verdict.INCONSISTENT)
+    )
     assert answers[0].statistics.add_set == answers[1].statistics.add_set

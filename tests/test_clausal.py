@@ -1,4 +1,6 @@
-"""The criterion `clausal` (THEORY, "The add set"): golden cases for parts of its argument, with what goes wrong without them."""
+"""The criterion `clausal` (THEORY, "The add set"): golden cases for parts of its argument, with
+what goes wrong without them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def _covers_whatever_stands_there(patch: Patch, role: Role, a: str, b: str) -> b
         return False
     if a in patch.inside or b in patch.inside:
         return True
-    return not any(map(patch.told.is_fresh_or_joined, (a, b))) and patch.border.is_covered_outside(role, a, b)
+    return not any(map(patch.told.is_fresh_or_joined, (a, b))) and patch.border.is_covered_outside(
+        role, a, b
+    )
 
 
 PLANTED: dict[str, tuple[type, str, Any]] = {
@@ -53,18 +57,24 @@ PLANTED: dict[str, tuple[type, str, Any]] = {
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert expected(name)["verdict"] == check(name, "clausal", "memory", "own").verdict.value == "inconsistent"
+    assert (
+        expected(name)["verdict"]
+        == check(name, "clausal", "memory", "own").verdict.value
+        == "inconsistent"
+    )
     monkeypatch.setattr(*PLANTED[name])
     assert check(name, "clausal", "memory", "own").verdict.value != "inconsistent"
 
 
-# --- what comes in during a later round ---------------------------------------------------------------
+# --- what comes in during a later round
+# ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("criterion", ["none", "clausal", "model"])
 @pytest.mark.parametrize("length", [1, 3, 12])
 def test_what_comes_in_far_behind_an_element_is_looked_at(criterion: str, length: int) -> None:
-    """The first round takes in b1, which is the new n; turns of told⁺ take in the chain behind it; at its end counting asks for
+    """The first round takes in b1, which is the new n; turns of told⁺ take in the chain behind it;
+    at its end counting asks for
     two more, and these contradict."""
     chain = ["b1", *(f"c{i}" for i in range(length))]
     links = " ".join(f"ObjectPropertyAssertion(:R :{a} :{b})" for a, b in pairwise(chain))
@@ -83,32 +93,45 @@ def test_what_comes_in_far_behind_an_element_is_looked_at(criterion: str, length
     batch = [a for a in assertions if "urn:t#n" in individuals_of(a)]
     base = [a for a in assertions if a not in batch]
     found = {
-        engine: check_insertions(reading.tbox, abox_of(base), abox_of(batch), criterion=criterion, engine=engine, reasoner="own")
+        engine: check_insertions(
+            reading.tbox,
+            abox_of(base),
+            abox_of(batch),
+            criterion=criterion,
+            engine=engine,
+            reasoner="own",
+        )
         for engine in ("memory", "local")
     }
     assert {result.verdict for result in found.values()} == {Verdict.INCONSISTENT}
     assert found["memory"].statistics.add_set == found["local"].statistics.add_set
 
 
-# --- how much is kept -------------------------------------------------------------------------------
+# --- how much is kept
+# -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("data", "ontology", "drawn", "most"),
     [
         ("lubm/L1.nt.gz", "lubm/univ-bench.owl", "061be299", 4633),
-        pytest.param("uobm/U1.nt.gz", "uobm/univ-bench-dl.owl", "96778070", 98961, marks=pytest.mark.slow),
+        pytest.param(
+            "uobm/U1.nt.gz", "uobm/univ-bench-dl.owl", "96778070", 98961, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_no_more_is_kept_than_by_a_closure_of_its_own(
     data_path: Path, tmp_path: Path, data: str, ontology: str, drawn: str, most: int
 ) -> None:
-    """``most``: what the closure kept of this very batch that `clausal` was before it was a patch (commit e424408 took it out);
+    """``most``: what the closure kept of this very batch that `clausal` was before it was a patch
+    (commit e424408 took it out);
     1 % more are allowed. ``drawn``: the batch by its MD5: of another one ``most`` says nothing."""
     tbox = read_ontology([data_path / ontology]).tbox
     triples = read_triples(data_path / data)
     batch = tmp_path / "batch.nt"
     batch.write_text("\n".join(random_batch(triples, len(triples) // 20, 7)) + "\n")
     assert md5(batch.read_bytes(), usedforsecurity=False).hexdigest()[:8] == drawn
-    base, insertions = (read_assertions([path], tbox.signature).abox for path in (data_path / data, batch))
+    base, insertions = (
+        read_assertions([path], tbox.signature).abox for path in (data_path / data, batch)
+    )
     assert LocalKnowledgeBase.build(tbox, base).add_set(insertions, abox_of([])).size <= most * 1.01

@@ -67,17 +67,34 @@ INTEGER = Datatype(XSD + "integer")
         (
             Clause(body=(A.iri,), head=(AtLeast(2, r.inverse, B.iri), AtLeast(1, s))),
             A,
-            ObjectUnionOf((ObjectMinCardinality(2, ObjectInverseOf(R), B), ObjectMinCardinality(1, S, THING))),
+            ObjectUnionOf(
+                (ObjectMinCardinality(2, ObjectInverseOf(R), B), ObjectMinCardinality(1, S, THING))
+            ),
         ),
         (
-            Clause(body=(A.iri,), head=(DataAtLeast(1, F.iri, INTEGER), DataAtMost(0, F.iri, INTEGER))),
+            Clause(
+                body=(A.iri,), head=(DataAtLeast(1, F.iri, INTEGER), DataAtMost(0, F.iri, INTEGER))
+            ),
             A,
             ObjectUnionOf((DataMinCardinality(1, F, INTEGER), DataMaxCardinality(0, F, INTEGER))),
         ),
         (
-            Clause(body=(A.iri,), head=(D.iri,), role=r.inverse, branch_body=(B.iri,), branch_head=(C.iri,)),
+            Clause(
+                body=(A.iri,),
+                head=(D.iri,),
+                role=r.inverse,
+                branch_body=(B.iri,),
+                branch_head=(C.iri,),
+            ),
             A,
-            ObjectUnionOf((D, ObjectAllValuesFrom(ObjectInverseOf(R), ObjectUnionOf((ObjectComplementOf(B), C))))),
+            ObjectUnionOf(
+                (
+                    D,
+                    ObjectAllValuesFrom(
+                        ObjectInverseOf(R), ObjectUnionOf((ObjectComplementOf(B), C))
+                    ),
+                )
+            ),
         ),
         (Clause(role=r), THING, ObjectAllValuesFrom(R, NOTHING)),
         (Clause(role=r, at_most=1), THING, ObjectMaxCardinality(1, R, THING)),
@@ -102,7 +119,11 @@ def test_role_box_is_written_back_without_transitivity() -> None:
         data_inclusions=frozenset({(F.iri, G.iri)}),
         disjoint_data=frozenset({(F.iri, G.iri), (G.iri, G.iri)}),
     )
-    axioms = clause_axioms(ClausalTBox((), roles, definitions={"urn:small": DataOneOf((Literal("1", XSD + "integer"),))}))
+    axioms = clause_axioms(
+        ClausalTBox(
+            (), roles, definitions={"urn:small": DataOneOf((Literal("1", XSD + "integer"),))}
+        )
+    )
     assert set(axioms) == {
         SubObjectPropertyOf(R, ObjectInverseOf(S)),
         DisjointObjectProperties((R, S)),
@@ -118,8 +139,15 @@ def test_role_box_is_written_back_without_transitivity() -> None:
 
 
 def test_each_axiom_once_and_in_a_fixed_order() -> None:
-    clauses = (Clause(body=(B.iri,)), Clause(body=(A.iri,)), Clause(body=(B.iri,), origins=frozenset({3})))
-    assert clause_axioms(ClausalTBox(clauses, RoleBox())) == (SubClassOf(B, NOTHING), SubClassOf(A, NOTHING))
+    clauses = (
+        Clause(body=(B.iri,)),
+        Clause(body=(A.iri,)),
+        Clause(body=(B.iri,), origins=frozenset({3})),
+    )
+    assert clause_axioms(ClausalTBox(clauses, RoleBox())) == (
+        SubClassOf(B, NOTHING),
+        SubClassOf(A, NOTHING),
+    )
 
 
 def test_module() -> None:
@@ -175,7 +203,9 @@ def _random_expression(rng: random.Random, depth: int) -> ClassExpression:
 
 @pytest.mark.jvm
 def test_same_satisfiability_as_the_axioms_they_come_from() -> None:
-    """On random SHIQ TBoxes with an ABox, HermiT gives the clauses written back and the original axioms the same verdict."""
+    """On random SHIQ TBoxes with an ABox, HermiT gives the clauses written back and the original
+    axioms the same verdict.
+    """
     from shiq.reasoner.hermit import HermitReasoner
     from shiq.verdict import Verdict
     from simplify import simplify
@@ -185,13 +215,24 @@ def test_same_satisfiability_as_the_axioms_they_come_from() -> None:
     try:
         for seed in range(80):
             rng = random.Random(seed)
-            axioms: list[Axiom] = [SubClassOf(_random_expression(rng, 1), _random_expression(rng, 2)) for _ in range(5)]
-            role_axioms = (TransitiveObjectProperty(R), SubObjectPropertyOf(S, R), SubObjectPropertyOf(S, ObjectInverseOf(R)))
+            axioms: list[Axiom] = [
+                SubClassOf(_random_expression(rng, 1), _random_expression(rng, 2)) for _ in range(5)
+            ]
+            role_axioms = (
+                TransitiveObjectProperty(R),
+                SubObjectPropertyOf(S, R),
+                SubObjectPropertyOf(S, ObjectInverseOf(R)),
+            )
             axioms += rng.sample(role_axioms, 2)
             people = ("urn:a", "urn:b", "urn:c")
             assertions: list[Assertion] = [
                 *(ClassAssertion(_random_expression(rng, 0), rng.choice(people)) for _ in range(3)),
-                *(ObjectPropertyAssertion(rng.choice((R, S)), rng.choice(people), rng.choice(people)) for _ in range(3)),
+                *(
+                    ObjectPropertyAssertion(
+                        rng.choice((R, S)), rng.choice(people), rng.choice(people)
+                    )
+                    for _ in range(3)
+                ),
             ]
             simplified = simplify(TBox(tuple(axioms)))
             expected = reasoner.consistent(axioms, assertions)

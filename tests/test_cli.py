@@ -1,4 +1,6 @@
-"""The command line as a user meets it: exit codes, messages, JSON. Each trap of the README's exit-code table has a case."""
+"""The command line as a user meets it: exit codes, messages, JSON. Each trap of the README's
+exit-code table has a case.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +51,22 @@ def insert(folder: Path, text: str, *arguments: object, name: str = "batch.nt") 
 
 
 def test_the_exit_code_is_that_of_the_process(folder: Path) -> None:
-    command = [sys.executable, "-m", "jobs.cli", "check", "--store", "kg", "--insert", "bad.nt", "-q", "--reasoner", "own"]
-    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "jobs.cli",
+        "check",
+        "--store",
+        "kg",
+        "--insert",
+        "bad.nt",
+        "-q",
+        "--reasoner",
+        "own",
+    ]
+    found = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
     assert (found.returncode, found.stdout.splitlines()[0], found.stderr) == (1, "INCONSISTENT", "")
 
 
@@ -65,7 +81,11 @@ def test_inconsistent_names_the_culprit_in_text_and_json(folder: Path) -> None:
     assert found.returncode == 1
     assert BAD.strip() in found.stdout
     answer = json.loads((folder / "out.json").read_text())
-    assert (answer["schema_version"], answer["verdict"], answer["conflicts_complete"]) == (2, "inconsistent", True)
+    assert (answer["schema_version"], answer["verdict"], answer["conflicts_complete"]) == (
+        2,
+        "inconsistent",
+        True,
+    )
     [conflict] = answer["conflicts"]
     assert conflict["insertions"] == [BAD.strip()]
     assert conflict["base"] == [BASE.splitlines()[1]]
@@ -78,14 +98,29 @@ def test_without_a_store_and_with_a_bad_base(folder: Path) -> None:
     found = shiq("check", "--tbox", "t.ttl", "--abox", "base.nt", "--insert", "bad.nt", cwd=folder)
     assert found.returncode == 1
     (folder / "broken.nt").write_text(BASE + BAD)
-    found = shiq("check", "--tbox", "t.ttl", "--abox", "broken.nt", "--insert", "good.nt", "--json", "out.json", cwd=folder)
+    found = shiq(
+        "check",
+        "--tbox",
+        "t.ttl",
+        "--abox",
+        "broken.nt",
+        "--insert",
+        "good.nt",
+        "--json",
+        "out.json",
+        cwd=folder,
+    )
     assert found.returncode == 1
-    assert {c["origin"] for c in json.loads((folder / "out.json").read_text())["conflicts"]} == {"base"}
+    assert {c["origin"] for c in json.loads((folder / "out.json").read_text())["conflicts"]} == {
+        "base"
+    }
 
 
 def test_an_inconsistent_base_is_stored_uncertified(folder: Path) -> None:
     (folder / "broken.nt").write_text(BASE + BAD)
-    assert shiq("index", "--tbox", "t.ttl", "--store", "kg2", "broken.nt", cwd=folder).returncode == 1
+    assert (
+        shiq("index", "--tbox", "t.ttl", "--store", "kg2", "broken.nt", cwd=folder).returncode == 1
+    )
     found = shiq("check", "--store", "kg2", "--insert", "good.nt", cwd=folder)
     assert found.returncode == 3
     assert "not certified" in found.stdout
@@ -97,7 +132,10 @@ def test_deletions_come_first(folder: Path) -> None:
 
 
 def test_broken_lines_are_all_located_and_the_rest_still_contradicts(folder: Path) -> None:
-    found = insert(folder, "<urn:t#a b> <urn:t#chases> <urn:t#c> .\n" + GOOD + '"x" <urn:t#chases> <urn:t#c> .\n')
+    found = insert(
+        folder,
+        "<urn:t#a b> <urn:t#chases> <urn:t#c> .\n" + GOOD + '"x" <urn:t#chases> <urn:t#c> .\n',
+    )
     assert found.returncode == 3
     assert "batch.nt:1" in found.stdout
     assert "batch.nt:3" in found.stdout
@@ -137,11 +175,16 @@ def test_an_unknown_property_with_a_near_miss(folder: Path) -> None:
     assert found.returncode == 3
     assert "batch.nt:1" in found.stdout
     assert "urn:t#chases>" in found.stdout or "chases " in found.stdout
-    assert insert(folder, GOOD.replace("chases", "chasess"), "--allow", "undeclared").returncode == 0
+    assert (
+        insert(folder, GOOD.replace("chases", "chasess"), "--allow", "undeclared").returncode == 0
+    )
 
 
 def test_owl_nothing_is_an_assertion_like_another(folder: Path) -> None:
-    assert insert(folder, f"<urn:t#x> {TYPE} <http://www.w3.org/2002/07/owl#Nothing> .\n").returncode == 1
+    assert (
+        insert(folder, f"<urn:t#x> {TYPE} <http://www.w3.org/2002/07/owl#Nothing> .\n").returncode
+        == 1
+    )
 
 
 def test_an_axiom_outside_shiq(folder: Path) -> None:
@@ -152,7 +195,10 @@ def test_an_axiom_outside_shiq(folder: Path) -> None:
     assert "--outside ask" in found.stdout
     assert shiq("certify", "o.ttl", "base.nt", "bad.nt", cwd=folder).returncode == 1
     allowed = shiq("certify", "o.ttl", "base.nt", "--allow", "outside-shiq", cwd=folder)
-    assert (allowed.returncode, allowed.stdout.splitlines()[0]) == (0, "CONSISTENT without 1 axiom (1 outside-shiq)")
+    assert (allowed.returncode, allowed.stdout.splitlines()[0]) == (
+        0,
+        "CONSISTENT without 1 axiom (1 outside-shiq)",
+    )
 
 
 def test_the_headline_names_what_an_ill_typed_literal_takes_along(folder: Path) -> None:
@@ -163,22 +209,35 @@ def test_the_headline_names_what_an_ill_typed_literal_takes_along(folder: Path) 
     )
     assert shiq("certify", "o.ttl", "base.nt", cwd=folder).returncode == 3
     allowed = shiq("certify", "o.ttl", "base.nt", "--allow", "ill-typed", cwd=folder)
-    assert (allowed.returncode, allowed.stdout.splitlines()[0]) == (0, "CONSISTENT without what is 1 ill-typed")
+    assert (allowed.returncode, allowed.stdout.splitlines()[0]) == (
+        0,
+        "CONSISTENT without what is 1 ill-typed",
+    )
 
 
 def test_an_axiom_in_a_batch(folder: Path) -> None:
-    found = insert(folder, "<urn:t#Cat> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:t#Dog> .\n")
+    found = insert(
+        folder, "<urn:t#Cat> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:t#Dog> .\n"
+    )
     assert found.returncode == 3
     assert "tbox-axiom" in found.stdout
 
 
 def test_a_batch_that_imports_the_ontology(folder: Path) -> None:
-    (folder / "named.ttl").write_text(TBOX + "<urn:t> a <http://www.w3.org/2002/07/owl#Ontology> .\n")
-    assert shiq("index", "--tbox", "named.ttl", "--store", "named", "base.nt", cwd=folder).returncode == 0
+    (folder / "named.ttl").write_text(
+        TBOX + "<urn:t> a <http://www.w3.org/2002/07/owl#Ontology> .\n"
+    )
+    assert (
+        shiq("index", "--tbox", "named.ttl", "--store", "named", "base.nt", cwd=folder).returncode
+        == 0
+    )
     for iri, code in (("urn:t", 0), ("urn:other", 3)):
         header = f"<urn:b> {TYPE} <{OWL}Ontology> .\n<urn:b> <{OWL}imports> <{iri}> .\n"
         (folder / "import.nt").write_text(header + GOOD)
-        assert shiq("check", "--store", "named", "--insert", "import.nt", cwd=folder).returncode == code
+        assert (
+            shiq("check", "--store", "named", "--insert", "import.nt", cwd=folder).returncode
+            == code
+        )
 
 
 def test_an_empty_tbox(folder: Path) -> None:
@@ -228,7 +287,9 @@ def test_usage(folder: Path, arguments: tuple[str, ...], said: str) -> None:
     ],
     ids=" ".join,
 )
-def test_an_address_of_an_unknown_kind_is_refused_and_makes_no_folder(folder: Path, arguments: tuple[str, ...]) -> None:
+def test_an_address_of_an_unknown_kind_is_refused_and_makes_no_folder(
+    folder: Path, arguments: tuple[str, ...]
+) -> None:
     before = sorted(entry.name for entry in folder.iterdir())
     found = shiq(*arguments, "--store", "ftp://graph/kg", cwd=folder)
     assert (found.returncode, "ftp://" in found.stderr) == (2, True), found.stderr
@@ -244,7 +305,9 @@ def test_a_place_is_a_path_or_the_address_of_one(folder: Path) -> None:
             place_of(named)
 
 
-def test_a_panic_of_a_library_is_no_inconsistency(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_panic_of_a_library_is_no_inconsistency(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Panic(BaseException):
         pass
 
@@ -267,7 +330,9 @@ def test_simplify_shows_clauses_and_parts(folder: Path) -> None:
     assert found.returncode == 0
     assert len(report["clauses"]) == 4
     shown = shiq("simplify", "t.ttl", cwd=folder).stdout
-    assert {"roles, inclusions (0)", f"clauses ({len(report['clauses'])})"} <= set(shown.splitlines())
+    assert {"roles, inclusions (0)", f"clauses ({len(report['clauses'])})"} <= set(
+        shown.splitlines()
+    )
     assert "{" not in shown
 
 

@@ -1,4 +1,6 @@
-"""What people type instead of the words of the command line is understood, or refused with what to type."""
+"""What people type instead of the words of the command line is understood, or refused with what to
+type.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "t.ofn").write_text("Ontology(<urn:o> DisjointClasses(<urn:A> <urn:B>))")
     (made / "a.nt").write_text(f"<urn:a> {TYPE} <urn:A> .\n")
     (made / "b.nt").write_text(f"<urn:b> {TYPE} <urn:B> .\n")
-    assert shiq("index", "-t", "t.ofn", "-s", "kg", "a.nt", "-q", "--reasoner", "own", cwd=made).returncode == 0
+    assert (
+        shiq(
+            "index", "-t", "t.ofn", "-s", "kg", "a.nt", "-q", "--reasoner", "own", cwd=made
+        ).returncode
+        == 0
+    )
     return made
 
 
@@ -43,9 +50,13 @@ def test_a_time_has_units(text: str, seconds: float) -> None:
     assert Seconds().convert(text, None, None) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("text", ["", "m", "5x", "5 parsecs", "-1", "5m30", "30 5m", "1e3", "inf", "nan", "5,5m"])
+@pytest.mark.parametrize(
+    "text", ["", "m", "5x", "5 parsecs", "-1", "5m30", "30 5m", "1e3", "inf", "nan", "5,5m"]
+)
 def test_what_is_no_time_is_refused_with_what_is(text: str) -> None:
-    with pytest.raises(click.BadParameter, match=r"is no time. Say 300 \(seconds\), 90s, 5m or 1h30m"):
+    with pytest.raises(
+        click.BadParameter, match=r"is no time. Say 300 \(seconds\), 90s, 5m or 1h30m"
+    ):
         Seconds().convert(text, None, None)
 
 
@@ -85,7 +96,10 @@ def test_help_on_nothing_is_answered_with_the_nearest() -> None:
 def test_a_store_may_be_named_without_its_option(command: str, folder: Path) -> None:
     named, by_option = shiq(command, "kg", cwd=folder), shiq(command, "--store", "kg", cwd=folder)
     assert (named.returncode, named.stdout) == (0, by_option.stdout)
-    for wrong, text in ((("kg", "--store", "kg"), "Two stores"), ((), "Which store? Give it by --store DIR.")):
+    for wrong, text in (
+        (("kg", "--store", "kg"), "Two stores"),
+        ((), "Which store? Give it by --store DIR."),
+    ):
         done = shiq(command, *wrong, cwd=folder)
         assert (done.returncode, text in done.stderr) == (2, True)
 
@@ -96,5 +110,11 @@ def test_a_store_is_compacted_by_its_name(folder: Path) -> None:
 
 def test_an_abox_beside_a_store_is_refused_with_what_to_type(folder: Path) -> None:
     done = shiq("check", "--store", "kg", "--abox", "a.nt", "--insert", "b.nt", cwd=folder)
-    assert (done.returncode, "shiq check --store kg --insert a.nt --commit" in done.stderr) == (2, True)
-    assert shiq("check", "--store", "kg", "--insert", "a.nt", "--commit", "-q", cwd=folder).returncode == 0
+    assert (done.returncode, "shiq check --store kg --insert a.nt --commit" in done.stderr) == (
+        2,
+        True,
+    )
+    assert (
+        shiq("check", "--store", "kg", "--insert", "a.nt", "--commit", "-q", cwd=folder).returncode
+        == 0
+    )

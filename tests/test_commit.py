@@ -1,4 +1,6 @@
-"""Commits: after any number of them a store says what one built anew would say; a crash leaves a whole snapshot."""
+"""Commits: after any number of them a store says what one built anew would say; a crash leaves a
+whole snapshot.
+"""
 
 from __future__ import annotations
 
@@ -43,16 +45,23 @@ from tests.tools.random_ontologies.kb import random_kb
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def batches(assertions: list[Assertion], dice: random.Random, count: int) -> list[tuple[list[Assertion], list[Assertion]]]:
+def batches(
+    assertions: list[Assertion], dice: random.Random, count: int
+) -> list[tuple[list[Assertion], list[Assertion]]]:
     """Insertions and deletions, some of them void or both at once, of parts of ``assertions``."""
     return [
-        (dice.sample(assertions, dice.randint(0, 3)), dice.sample(assertions, dice.randint(0, 2) if dice.random() < 0.6 else 0))
+        (
+            dice.sample(assertions, dice.randint(0, 3)),
+            dice.sample(assertions, dice.randint(0, 2) if dice.random() < 0.6 else 0),
+        )
         for _ in range(count)
     ]
 
 
 def run(seed: int, path: Path, count: int, width: int | None = None) -> tuple[int, int]:
-    """Random commits on one random knowledge base; how many there were, and how many did not build anew."""
+    """Random commits on one random knowledge base; how many there were, and how many did not build
+    anew.
+    """
     kb = random_kb(seed)
     dice = random.Random(seed)
     pool = sorted({*kb.abox, *kb.insertions}, key=repr)
@@ -64,14 +73,18 @@ def run(seed: int, path: Path, count: int, width: int | None = None) -> tuple[in
         after = (now - set(deletions)) | set(insertions)
         files = sum(len(t.files) for t in store.manifest.tables.values())
         try:
-            store = commit(path / "kg", abox_of(insertions), abox_of(deletions), checked=store.identity)
+            store = commit(
+                path / "kg", abox_of(insertions), abox_of(deletions), checked=store.identity
+            )
         except AssertionError as error:
             raise AssertionError(f"seed {seed}") from error
         now = after
         done += 1
         small += sum(len(t.files) for t in store.manifest.tables.values()) >= files
         anew = write_store(path / f"anew{done % 2}", kb.tbox, abox_of(sorted(now, key=repr)))
-        assert said(store) == said(anew), f"seed {seed}, commit {done}: {insertions} less {deletions}"
+        assert said(store) == said(anew), (
+            f"seed {seed}, commit {done}: {insertions} less {deletions}"
+        )
     assert said(compact(path / "kg")) == said(store)
     return done, small
 
@@ -81,9 +94,15 @@ def test_a_store_after_commits_equals_one_built_anew(seed: int, tmp_path: Path) 
     assert run(seed, tmp_path, 5)[0] == 5
 
 
-@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 60))])
-def test_ranges_take_in_what_commits_left(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranges of one or two individuals, each written anew at once, or small files joined at once."""
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 60))]
+)
+def test_ranges_take_in_what_commits_left(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranges of one or two individuals, each written anew at once, or small files joined at
+    once.
+    """
     monkeypatch.setattr(ranges, "_FEW", seed % 4)
     monkeypatch.setattr(ranges, "MOST_SMALL", seed % 3)
     assert run(seed, tmp_path, 6, 1 + seed % 2)[0] == 6
@@ -120,13 +139,18 @@ commit(store, abox_of(people(300, 340)), abox_of(people(0, 20)), checked=open_st
 
 
 @pytest.mark.parametrize("turns", [4, pytest.param(16, marks=pytest.mark.slow)])
-def test_a_commit_that_is_killed_leaves_the_old_snapshot_or_the_new_one(tmp_path: Path, turns: int) -> None:
+def test_a_commit_that_is_killed_leaves_the_old_snapshot_or_the_new_one(
+    tmp_path: Path, turns: int
+) -> None:
     base = people(0, 300)
     gone, new = set(people(0, 20)), set(people(300, 340))
     old, after = frozenset(base), frozenset((set(base) - gone) | new)
     (tmp_path / "child.py").write_text(_CHILD)
     root = Path(__file__).resolve().parent.parent
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(Path(__file__).parent)])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(root), str(Path(__file__).parent)]),
+    }
     dice = random.Random(5)
     seen = set()
     for turn in range(turns):
@@ -139,7 +163,12 @@ def test_a_commit_that_is_killed_leaves_the_old_snapshot_or_the_new_one(tmp_path
             assert found == (old if store.snapshot == 1 else after)
             seen.add(store.snapshot)
         if store.snapshot == 1:
-            assert frozenset(commit(path, abox_of(new), abox_of(gone), checked=store.identity).export()) == after
+            assert (
+                frozenset(
+                    commit(path, abox_of(new), abox_of(gone), checked=store.identity).export()
+                )
+                == after
+            )
     assert 2 in seen
 
 
@@ -159,8 +188,12 @@ def test_another_store_at_the_same_place_refuses(tmp_path: Path) -> None:
         commit(tmp_path / "kg", abox_of(people(7, 9)), abox_of([]), checked=first)
 
 
-def test_an_index_of_other_clauses_is_not_grown_but_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another version of the program may read the TBox in other clauses: then rows of the two must not be mixed."""
+def test_an_index_of_other_clauses_is_not_grown_but_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version of the program may read the TBox in other clauses: then rows of the two must
+    not be mixed.
+    """
     for seed in (1, 4, 6):
         kb, path = random_kb(seed), tmp_path / str(seed)
         path.mkdir()
@@ -168,19 +201,30 @@ def test_an_index_of_other_clauses_is_not_grown_but_made_anew(tmp_path: Path, mo
         before, batch, gone = set(pool[::2]), pool[1:4], pool[:1]
         store = write_store(path / "kg", kb.tbox, abox_of(sorted(before, key=repr)))
         with monkeypatch.context() as other:
-            other.setattr(abox_ops.index.columns, "clauses_hash", lambda clauses: "of another version")
+            other.setattr(
+                abox_ops.index.columns, "clauses_hash", lambda clauses: "of another version"
+            )
             store = commit(path / "kg", abox_of(batch), abox_of(gone), checked=store.identity)
         after = (before - set(gone)) | set(batch)
-        assert said(store) == said(write_store(path / "anew", kb.tbox, abox_of(sorted(after, key=repr))))
+        assert said(store) == said(
+            write_store(path / "anew", kb.tbox, abox_of(sorted(after, key=repr)))
+        )
 
 
 def test_a_batch_that_changes_nothing_makes_no_snapshot(tmp_path: Path) -> None:
     store = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 5)))
-    assert commit(tmp_path / "kg", abox_of(people(0, 5)), abox_of(people(8, 9)), checked=store.identity).snapshot == 1
+    assert (
+        commit(
+            tmp_path / "kg", abox_of(people(0, 5)), abox_of(people(8, 9)), checked=store.identity
+        ).snapshot
+        == 1
+    )
 
 
 @pytest.mark.parametrize("commits", [False, True])
-def test_what_a_result_tells_of_a_store_ends_with_its_session(commits: bool, tmp_path: Path) -> None:
+def test_what_a_result_tells_of_a_store_ends_with_its_session(
+    commits: bool, tmp_path: Path
+) -> None:
     """What was looked at before that stays."""
     index(SIGNED, abox_of(people(0, 5)), tmp_path / "kg", reasoner="own")
     with open_session(tmp_path / "kg") as session:
@@ -236,13 +280,19 @@ def test_an_open_session_sees_what_another_process_has_committed(tmp_path: Path)
         assert (now.verdict, now.snapshot) == (Verdict.INCONSISTENT, 2)
         assert "(snapshot 2)" in result_text(now) and now.to_dict()["snapshot"] == 2
         then = first.check(company, reasoner="own")
-        assert (then.verdict, then.snapshot) == (Verdict.CONSISTENT, 1), "opened on a snapshot by its number: it stays there"
-        mine = session.check(abox_of([ClassAssertion(COMPANY, "urn:t#y")]), commit=True, reasoner="own")
+        assert (then.verdict, then.snapshot) == (Verdict.CONSISTENT, 1), (
+            "opened on a snapshot by its number: it stays there"
+        )
+        mine = session.check(
+            abox_of([ClassAssertion(COMPANY, "urn:t#y")]), commit=True, reasoner="own"
+        )
         assert (mine.snapshot, mine.committed) == (2, 3)
         compact(tmp_path / "kg")
         assert session.check(company, reasoner="own").snapshot == 4
     with open_store(tmp_path / "kg") as store:
-        assert {ClassAssertion(PERSON, "urn:t#x"), ClassAssertion(COMPANY, "urn:t#y")} <= set(store.export())
+        assert {ClassAssertion(PERSON, "urn:t#x"), ClassAssertion(COMPANY, "urn:t#y")} <= set(
+            store.export()
+        )
 
 
 def test_an_open_session_sees_a_certificate_that_another_process_gave(tmp_path: Path) -> None:
@@ -266,11 +316,15 @@ def test_a_session_goes_on_with_what_it_committed(tmp_path: Path) -> None:
     index(SIGNED, abox_of(people(0, 5)), tmp_path / "kg", reasoner="own")
     wrong = abox_of([ClassAssertion(COMPANY, "urn:t#x")])
     with open_session(tmp_path / "kg") as session:
-        first = session.check(abox_of([ClassAssertion(PERSON, "urn:t#x")]), commit=True, reasoner="own")
+        first = session.check(
+            abox_of([ClassAssertion(PERSON, "urn:t#x")]), commit=True, reasoner="own"
+        )
         assert (first.verdict, first.committed) == (Verdict.CONSISTENT, 2)
         second = session.check(wrong, commit=True, reasoner="own")
         assert (second.verdict, second.committed) == (Verdict.INCONSISTENT, 0)
-        third = session.check(wrong, abox_of([ClassAssertion(PERSON, "urn:t#x")]), commit=True, reasoner="own")
+        third = session.check(
+            wrong, abox_of([ClassAssertion(PERSON, "urn:t#x")]), commit=True, reasoner="own"
+        )
         assert (third.verdict, third.committed) == (Verdict.CONSISTENT, 3)
     with open_store(tmp_path / "kg") as store:
         assert store.certificate is not None
@@ -280,13 +334,23 @@ def test_a_session_goes_on_with_what_it_committed(tmp_path: Path) -> None:
 
 def test_the_last_mention_of_one_of_a_merge_class_may_go(tmp_path: Path) -> None:
     """Nothing of it is left to be looked for in the class."""
-    at_most_two = SubClassOf(Class("urn:A"), ObjectMaxCardinality(2, ObjectProperty("urn:r"), Class(THING.iri)))
-    edges = [ObjectPropertyAssertion(ObjectProperty("urn:r"), "urn:a", f"urn:x{i}") for i in (1, 2, 3)]
-    index(TBox((at_most_two,)), abox_of([ClassAssertion(Class("urn:A"), "urn:a"), *edges]), tmp_path / "s")
+    at_most_two = SubClassOf(
+        Class("urn:A"), ObjectMaxCardinality(2, ObjectProperty("urn:r"), Class(THING.iri))
+    )
+    edges = [
+        ObjectPropertyAssertion(ObjectProperty("urn:r"), "urn:a", f"urn:x{i}") for i in (1, 2, 3)
+    ]
+    index(
+        TBox((at_most_two,)),
+        abox_of([ClassAssertion(Class("urn:A"), "urn:a"), *edges]),
+        tmp_path / "s",
+    )
     with open_session(tmp_path / "s") as session:
         for snapshot, edge in enumerate(reversed(edges), 2):
             assert session.check(None, abox_of([edge]), commit=True).committed == snapshot
-    anew = write_store(tmp_path / "anew", TBox((at_most_two,)), abox_of([ClassAssertion(Class("urn:A"), "urn:a")]))
+    anew = write_store(
+        tmp_path / "anew", TBox((at_most_two,)), abox_of([ClassAssertion(Class("urn:A"), "urn:a")])
+    )
     with open_store(tmp_path / "s") as store:
         assert said(store) == said(anew)
 
@@ -302,8 +366,11 @@ def test_many_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert said(store) == said(anew)
 
 
-def test_numbers_of_what_was_deleted_are_not_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The range of the dictionary that lost its last individuals is written anew, and those of other tables, which name their
+def test_numbers_of_what_was_deleted_are_not_given_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The range of the dictionary that lost its last individuals is written anew, and those of
+    other tables, which name their
     rows as removed, are not."""
     monkeypatch.setattr(ranges, "_FEW", 1)
     path, here = tmp_path / "kg", people(0, 8)
@@ -322,7 +389,9 @@ def test_numbers_of_what_was_deleted_are_not_given_again(tmp_path: Path, monkeyp
 def test_reading_what_was_removed_and_a_commit_import_no_pandas(tmp_path: Path) -> None:
     store = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 8)))
     store = commit(tmp_path / "kg", abox_of([]), abox_of(people(0, 2)), checked=store.identity)
-    assert any(len(next(iter(store.table(name).removed.values()))) for name in store.manifest.tables)
+    assert any(
+        len(next(iter(store.table(name).removed.values()))) for name in store.manifest.tables
+    )
     code = (
         "import sys; from pathlib import Path; from jobs.store import open_store; store = open_store(Path(sys.argv[1]));"
         "[store.table(name).removed for name in store.manifest.tables];"
@@ -330,7 +399,9 @@ def test_reading_what_was_removed_and_a_commit_import_no_pandas(tmp_path: Path) 
         "assert commit(store.path, abox_of([]), gone, checked=store.identity).snapshot == 3;"
         "assert not {'pandas', 'pyarrow.dataset'} & sys.modules.keys()"
     )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "kg")], check=True, timeout=60, cwd=ROOT)
+    subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "kg")], check=True, timeout=60, cwd=ROOT
+    )
 
 
 def test_a_store_that_does_not_say_which_numbers_are_next_gives_new_ones(tmp_path: Path) -> None:
@@ -338,9 +409,21 @@ def test_a_store_that_does_not_say_which_numbers_are_next_gives_new_ones(tmp_pat
     store = commit(tmp_path / "kg", abox_of(people(100, 104)), abox_of([]), checked=store.identity)
     store = commit(tmp_path / "kg", abox_of([]), abox_of(people(100, 104)), checked=store.identity)
     table = store.manifest.tables["individuals"]
-    tables = {**store.manifest.tables, "individuals": replace(table, files=table.files[:1], removed=None)}
-    facts = {name: fact for name, fact in store.manifest.facts.items() if name not in ("next_node", "next_literal", "next_label")}
+    tables = {
+        **store.manifest.tables,
+        "individuals": replace(table, files=table.files[:1], removed=None),
+    }
+    facts = {
+        name: fact
+        for name, fact in store.manifest.facts.items()
+        if name not in ("next_node", "next_literal", "next_label")
+    }
     before = store.manifest.facts["next_node"]
     write_manifest(tmp_path / "kg", replace(store.manifest, tables=tables, facts=facts))
-    store = commit(tmp_path / "kg", abox_of(people(200, 201)), abox_of([]), checked=open_store(tmp_path / "kg").identity)
+    store = commit(
+        tmp_path / "kg",
+        abox_of(people(200, 201)),
+        abox_of([]),
+        checked=open_store(tmp_path / "kg").identity,
+    )
     assert store.nodes_of(["urn:t#p200"]).tolist() == [before]

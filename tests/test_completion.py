@@ -19,11 +19,23 @@ ROOT = Path(entry.__file__).resolve().parent.parent
 
 
 def ask(words: str, *, last: bool = True) -> list[str]:
-    """What bash is given for ``words``, of which the last is completed, or one that begins after them."""
+    """What bash is given for ``words``, of which the last is completed, or one that begins after
+    them.
+    """
     position = len(words.split()) - last
-    settings = {"COMP_WORDS": words, "COMP_CWORD": str(position), "_SHIQ_COMPLETE": "bash_complete", "PYTHONPATH": str(ROOT)}
+    settings = {
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(position),
+        "_SHIQ_COMPLETE": "bash_complete",
+        "PYTHONPATH": str(ROOT),
+    }
     found = subprocess.run(
-        [sys.executable, "-m", "shiq"], env={**os.environ, **settings}, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-m", "shiq"],
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert (found.returncode, found.stderr) == (0, "")
     return found.stdout.split()
@@ -48,23 +60,43 @@ def test_files_and_folders() -> None:
 
 def test_an_unknown_shell_is_refused() -> None:
     settings = {**os.environ, "_SHIQ_COMPLETE": "csh_source", "PYTHONPATH": str(ROOT)}
-    found = subprocess.run([sys.executable, "-m", "shiq"], env=settings, capture_output=True, text=True, timeout=120, check=False)
+    found = subprocess.run(
+        [sys.executable, "-m", "shiq"],
+        env=settings,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert found.returncode == 2
     assert "bash_source, zsh_source, fish_source" in found.stderr
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
 def test_tabs_in_bash(tmp_path: Path) -> None:
-    """The program on the path completes; a function of its name, which Enter calls, prints what the line became."""
+    """The program on the path completes; a function of its name, which Enter calls, prints what the
+    line became.
+    """
     (tmp_path / "batch.nt").write_text("")
-    (tmp_path / "shiq").write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m shiq "$@"\n')
+    (tmp_path / "shiq").write_text(
+        f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m shiq "$@"\n'
+    )
     (tmp_path / "shiq").chmod(0o755)
     setup = 'eval "$(_SHIQ_COMPLETE=bash_source shiq)"; shiq() { printf "[%s]" "$@"; echo; }; cd ~; echo rea""dy\n'
-    settings = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "HOME": str(tmp_path), "TERM": "dumb"}
+    settings = {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "TERM": "dumb",
+    }
     shown, typed = "", ["ready", "[check][--insert][batch.nt]"]
     terminal, inside = pty.openpty()
     process = subprocess.Popen(
-        ["bash", "--norc", "--noprofile", "-i"], env=settings, stdin=inside, stdout=inside, stderr=inside, start_new_session=True
+        ["bash", "--norc", "--noprofile", "-i"],
+        env=settings,
+        stdin=inside,
+        stdout=inside,
+        stderr=inside,
+        start_new_session=True,
     )
     os.close(inside)
     try:

@@ -1,4 +1,6 @@
-"""N by ranges (THEORY, "By ranges of ids"): row by row what one task finds, whatever the ranges; and each part is needed."""
+"""N by ranges (THEORY, "By ranges of ids"): row by row what one task finds, whatever the ranges;
+and each part is needed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,15 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
-from test_spark_building import HERE, assert_equal, assert_same_answer, built, embedded, random_base, rows
+from test_spark_building import (
+    HERE,
+    assert_equal,
+    assert_same_answer,
+    built,
+    embedded,
+    random_base,
+    rows,
+)
 
 from abox_ops.patch.range_columns import RangeCertification
 from jobs.spark.building import completion, completion_tasks
@@ -25,7 +35,9 @@ from shiq.rdf import read_ontology
 
 
 def by_ranges(seed: int, width: int, folder: Path) -> bool:
-    """Whether a random base has a model; it is the same, in ranges of ``width`` individuals and in one process."""
+    """Whether a random base has a model; it is the same, in ranges of ``width`` individuals and in
+    one process.
+    """
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numbering, "RANGE", width)
@@ -38,9 +50,13 @@ def by_ranges(seed: int, width: int, folder: Path) -> bool:
         return found.is_completed
 
 
-@pytest.mark.parametrize(("seed", "width"), [(9, 1), (37, 2), (67, 1), (84, 2), (87, 1), (95, 3), (92, 1 << 20)])
+@pytest.mark.parametrize(
+    ("seed", "width"), [(9, 1), (37, 2), (67, 1), (84, 2), (87, 1), (95, 3), (92, 1 << 20)]
+)
 def test_random_bases(seed: int, width: int, tmp_path: Path) -> None:
-    """Labels that deviate, merge classes, modules that fail with what is assumed; ranges of one individual, and one of all."""
+    """Labels that deviate, merge classes, modules that fail with what is assumed; ranges of one
+    individual, and one of all.
+    """
     assert by_ranges(seed, width, tmp_path / "base")
 
 
@@ -56,7 +72,8 @@ def test_random_bases_at_length(block: int, tmp_path: Path) -> None:
     assert completed > 12
 
 
-#: x may be broken at ≤3 t only where y3 has no told witness; it has one, z, as long as z is guessed to be D, which fails.
+# : x may be broken at ≤3 t only where y3 has no told witness; it has one, z, as long as z is
+# guessed to be D, which fails.
 FAR = """Ontology(<urn:o> Declaration(ObjectProperty(<urn:s>)) SubObjectPropertyOf(<urn:r> <urn:t>)
   SubClassOf(<urn:B> ObjectMaxCardinality(2 <urn:r> <urn:E>)) SubClassOf(owl:Thing ObjectMaxCardinality(3 <urn:t>))
   SubClassOf(<urn:A> ObjectSomeValuesFrom(ObjectInverseOf(<urn:t>) <urn:D>))
@@ -70,14 +87,20 @@ FAR_DATA = """@prefix : <urn:> . :x a :B, :D; :r :y1, :y2, :y4; :s :y3. :z a :F;
 
 
 @pytest.mark.parametrize("width", [1, 3, 1 << 20])
-def test_what_single_elements_rest_on_stays_read(width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under merge classes, x's range does not ask for z, since another clause keeps what is there; its pairs rest on z."""
+def test_what_single_elements_rest_on_stays_read(
+    width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under merge classes, x's range does not ask for z, since another clause keeps what is there;
+    its pairs rest on z.
+    """
     monkeypatch.setattr(numbering, "RANGE", width)
     (tmp_path / "t.ofn").write_text(FAR)
     (tmp_path / "a.ttl").write_text(FAR_DATA)
     ontology = read_ontology([tmp_path / "t.ofn"])
     files = [tmp_path / "a.ttl"]
-    ours, found = built(HERE, tmp_path / "spark", ontology, files, BuildSettings(width=width, reasoner="own"))
+    ours, found = built(
+        HERE, tmp_path / "spark", ontology, files, BuildSettings(width=width, reasoner="own")
+    )
     theirs = embedded(tmp_path / "local", ontology, files, width=width)
     assert found.is_completed and rows(ours, "outside")["member"]
     assert_equal(ours, theirs.store)
@@ -91,7 +114,9 @@ ALTERNATION = """Ontology(<urn:o> SubClassOf(<urn:A> ObjectAllValuesFrom(<urn:R>
 
 
 @pytest.mark.parametrize("width", [4, 1 << 20])
-def test_modules_that_fail_again_and_again(width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_that_fail_again_and_again(
+    width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(numbering, "RANGE", width)
     (tmp_path / "t.ofn").write_text(ALTERNATION)
     links = "\n".join(f"<urn:x{i:02}> <urn:R> <urn:x{i + 1:02}> ." for i in range(24))
@@ -104,7 +129,9 @@ def test_modules_that_fail_again_and_again(width: int, tmp_path: Path, monkeypat
         return give_up(self, failed)
 
     monkeypatch.setattr(completion._Completing, "_give_up", counted)
-    ours, found = built(HERE, tmp_path / "spark", ontology, files, BuildSettings(width=width, reasoner="own"))
+    ours, found = built(
+        HERE, tmp_path / "spark", ontology, files, BuildSettings(width=width, reasoner="own")
+    )
     theirs = embedded(tmp_path / "local", ontology, files, width=width)
     assert found.is_completed and len(made) == 4
     assert_equal(ours, theirs.store)
@@ -143,12 +170,34 @@ def _as_before(self: object, before: str | None) -> list[str]:
     return []
 
 
-_SETTLE, _EDGES, _LEAVE = RangeCertification.settle, RangeCertification.edges, completion_tasks.leave_open
+_SETTLE, _EDGES, _LEAVE = (
+    RangeCertification.settle,
+    RangeCertification.edges,
+    completion_tasks.leave_open,
+)
 MISTAKES: Mapping[str, tuple[int, int, object, str, Callable[..., Any]]] = {
-    "a range that was consulted is not certified again": (37, 1, completion_tasks, "has_read", _never),
-    "a range goes by the old guess of its own elements": (9, 5, RangeCertification, "settle", _by_its_old_guess),
+    "a range that was consulted is not certified again": (
+        37,
+        1,
+        completion_tasks,
+        "has_read",
+        _never,
+    ),
+    "a range goes by the old guess of its own elements": (
+        9,
+        5,
+        RangeCertification,
+        "settle",
+        _by_its_old_guess,
+    ),
     "role assertions that cross are not looked at": (4, 2, RangeCertification, "edges", _within),
-    "kept role assertions that cross are forgotten": (4, 2, completion_tasks, "leave_open", _leave_within),
+    "kept role assertions that cross are forgotten": (
+        4,
+        2,
+        completion_tasks,
+        "leave_open",
+        _leave_within,
+    ),
     "merge classes that grew are not asked again": (129, 1, completion, "class_ties", _no_more),
     "who has read of a merge class is not certified again": (
         91,
@@ -161,7 +210,9 @@ MISTAKES: Mapping[str, tuple[int, int, object, str, Callable[..., Any]]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_planted_mistake_is_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_mistake_is_found(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seed, width, owner, function, mistaken = MISTAKES[name]
     assert by_ranges(seed, width, tmp_path / "right")
     monkeypatch.setattr(owner, function, mistaken)

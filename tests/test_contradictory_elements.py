@@ -1,4 +1,5 @@
-"""Elements that told⁺ contradicts are in no merge class (THEORY, "Contradictory elements"): equal on every engine, and nothing is
+"""Elements that told⁺ contradicts are in no merge class (THEORY, "Contradictory elements"): equal
+on every engine, and nothing is
 proved by a check that has some."""
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ OUTSIDE = Case(
     "ClassAssertion(:E :x) ClassAssertion(:D :b)",
     "ClassAssertion(:F :x) ObjectPropertyAssertion(:R :x :b)",
 )
-#: x contradicts itself, and is the told witness of both needs of b; so b, c are innocent as long as it is there.
+# : x contradicts itself, and is the told witness of both needs of b; so b, c are innocent as long
+# as it is there.
 WITNESS = Case(
     "a witness of two needs",
     "SubClassOf(:A1 ObjectSomeValuesFrom(:R1 :D1)) SubClassOf(:A2 ObjectSomeValuesFrom(:R2 :D2)) DisjointClasses(:D1 :D2)"
@@ -69,12 +71,23 @@ def decider() -> Iterator[Decider]:
 
 def answer(case: Case, engine: str, criterion: str) -> Result:
     return check_insertions(
-        case.axioms(), abox_of(case.base()), abox_of(case.batch()), criterion=criterion, engine=engine, reasoner="own"
+        case.axioms(),
+        abox_of(case.base()),
+        abox_of(case.batch()),
+        criterion=criterion,
+        engine=engine,
+        reasoner="own",
     )
 
 
 def looked_at(result: Result) -> tuple[object, ...]:
-    return result.verdict, result.statistics.pulled_in, result.statistics.add_set, frozenset(result.a_add), [*result.modules]
+    return (
+        result.verdict,
+        result.statistics.pulled_in,
+        result.statistics.add_set,
+        frozenset(result.a_add),
+        [*result.modules],
+    )
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -83,7 +96,9 @@ def test_a_contradictory_element_has_no_class_outside(engine: str, criterion: st
     result = answer(OUTSIDE, engine, criterion)
     assert result.verdict is Verdict.INCONSISTENT and result.complete
     assert result.statistics.pulled_in == 0 and [*result.modules] == [("urn:t#x",)]
-    assert [c.insertions for c in result.conflicts] == [answer(OUTSIDE, "memory", "none").conflicts[0].insertions]
+    assert [c.insertions for c in result.conflicts] == [
+        answer(OUTSIDE, "memory", "none").conflicts[0].insertions
+    ]
 
 
 @pytest.mark.spark
@@ -93,25 +108,39 @@ def test_it_has_none_on_spark(spark: SparkSession, criterion: str, tmp_path: Pat
         index(case.axioms(), abox_of(case.base()), tmp_path / case.name, reasoner="own")
         with open_store(tmp_path / case.name) as session:
             asked = {"criterion": criterion, "reasoner": "own"}
-            found, wanted = (session.check(abox_of(case.batch()), engine=engine, **asked) for engine in ("spark", "local"))
+            found, wanted = (
+                session.check(abox_of(case.batch()), engine=engine, **asked)
+                for engine in ("spark", "local")
+            )
             assert looked_at(found) == looked_at(wanted)
         assert found.conflicts == wanted.conflicts and found.complete
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("engine", ["memory", "local"])
-def test_no_module_is_proved_innocent_beside_one(engine: str, criterion: str, decider: Decider) -> None:
+def test_no_module_is_proved_innocent_beside_one(
+    engine: str, criterion: str, decider: Decider
+) -> None:
     """All modules are consistent where the element contradicts, and there is a second conflict."""
     result = answer(WITNESS, engine, criterion)
-    assert set(result.evidence.decided) == {"contradictory", "consistent"} and result.evidence.decided["contradictory"] == 1
-    assert sorted(c.insertions[0].split()[0] for c in result.conflicts) == ["<urn:t#c>", "<urn:t#x>"]
+    assert (
+        set(result.evidence.decided) == {"contradictory", "consistent"}
+        and result.evidence.decided["contradictory"] == 1
+    )
+    assert sorted(c.insertions[0].split()[0] for c in result.conflicts) == [
+        "<urn:t#c>",
+        "<urn:t#x>",
+    ]
     assert result.complete
     rest = [a for a in WITNESS.batch() if "urn:t#x" not in repr(a)]
     assert scratch(WITNESS.axioms(), [*WITNESS.base(), *rest], decider) is Verdict.INCONSISTENT
 
 
-def test_one_contradictory_student_has_no_more_looked_at_than_a_batch_without(tmp_path: Path) -> None:
-    """A graduate student aged 12, among others that the batch is about: a merge class of thousands had 40,711 assertions looked
+def test_one_contradictory_student_has_no_more_looked_at_than_a_batch_without(
+    tmp_path: Path,
+) -> None:
+    """A graduate student aged 12, among others that the batch is about: a merge class of thousands
+    had 40,711 assertions looked
     at instead of 2,572."""
     generate(1, 7, tmp_path, faults=0)
     index([tmp_path / "tbox.owl"], [tmp_path / "abox.nt.gz"], tmp_path / "kg", reasoner="own")
@@ -120,14 +149,17 @@ def test_one_contradictory_student_has_no_more_looked_at_than_a_batch_without(tm
     age = f'{student} <{UNIV_BENCH}age> "12"^^<http://www.w3.org/2001/XMLSchema#integer> .'
     (tmp_path / "aged.nt").write_text(f"{batch}{age}\n")
     with open_store(tmp_path / "kg") as session:
-        clean, aged = (session.check([tmp_path / name], reasoner="own") for name in ("insert.nt", "aged.nt"))
+        clean, aged = (
+            session.check([tmp_path / name], reasoner="own") for name in ("insert.nt", "aged.nt")
+        )
     assert clean.verdict is Verdict.CONSISTENT and clean.statistics.add_set > 2000
     assert [c.insertions for c in aged.conflicts] == [(age,)] and aged.complete
     assert aged.statistics.add_set <= clean.statistics.add_set + 10
     assert aged.statistics.pulled_in <= clean.statistics.pulled_in
 
 
-# --- random batches --------------------------------------------------------------------------------
+# --- random batches
+# --------------------------------------------------------------------------------
 
 
 def is_usable(kb: RandomKB, decider: Decider) -> bool:
@@ -159,14 +191,21 @@ def plain_facts(base: ModelKnowledgeBase, kb: RandomKB) -> dict[str, object]:
 
 
 def check_equal(seed: int, decider: Decider) -> bool:
-    """Compares what columns and reference keep, criterion by criterion; False for an inconsistent base."""
+    """Compares what columns and reference keep, criterion by criterion; False for an inconsistent
+    base.
+    """
     kb = random_clash_kb(seed)
     if not is_usable(kb, decider):
         return False
-    bases = MemoryKnowledgeBase.build(kb.tbox, kb.abox), LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
+    bases = (
+        MemoryKnowledgeBase.build(kb.tbox, kb.abox),
+        LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox)),
+    )
     for base in bases:
         facts(base, abox_of([]), decider)
-    memory, local = (facts(base, abox_of(kb.insertions), decider, abox_of(kb.deletions)) for base in bases)
+    memory, local = (
+        facts(base, abox_of(kb.insertions), decider, abox_of(kb.deletions)) for base in bases
+    )
     assert memory["contradictory"] or kb.deletions, seed
     assert local == memory, seed
     memory, local = (plain_facts(base, kb) for base in bases)
@@ -186,7 +225,8 @@ def test_equal_to_the_reference_on_many(decider: Decider) -> None:
 @pytest.mark.jvm
 def test_conflicts_are_those_that_hermit_has() -> None:
     settings = differential.Settings(
-        tuple(differential.Combination(criterion, "local", "own") for criterion in CRITERIA), beyond=(differential.CLASHES,)
+        tuple(differential.Combination(criterion, "local", "own") for criterion in CRITERIA),
+        beyond=(differential.CLASHES,),
     )
     oracle, total = differential.Oracle(settings), differential.Tally()
     try:
@@ -197,7 +237,8 @@ def test_conflicts_are_those_that_hermit_has() -> None:
     assert total.cases > 6 and total.inconsistent > 6 and not total.disagreements
 
 
-# --- planted mistakes ------------------------------------------------------------------------------
+# --- planted mistakes
+# ------------------------------------------------------------------------------
 
 
 def _forgetting(method: str) -> Callable[..., Any]:
@@ -205,7 +246,10 @@ def _forgetting(method: str) -> Callable[..., Any]:
     original = getattr(FineCounts, method)
 
     def forgetful(self: FineCounts, *arguments: Any) -> Any:
-        known, self._contradictory = self._contradictory, np.zeros(len(self._contradictory), np.bool_)
+        known, self._contradictory = (
+            self._contradictory,
+            np.zeros(len(self._contradictory), np.bool_),
+        )
         try:
             return original(self, *arguments)
         finally:
@@ -221,8 +265,12 @@ def _all_of_it(self: FineCounts, *given: Any) -> None:
     _INIT(self, *given[:5])
 
 
-def _outside_instead(self: FineCounts, calculus: Any, graph: Any, labels: Any, inside: Any, *given: Any) -> None:
-    _INIT(self, calculus, graph, labels, inside & ~given[1] if len(given) > 1 else inside, *given[:1])
+def _outside_instead(
+    self: FineCounts, calculus: Any, graph: Any, labels: Any, inside: Any, *given: Any
+) -> None:
+    _INIT(
+        self, calculus, graph, labels, inside & ~given[1] if len(given) > 1 else inside, *given[:1]
+    )
 
 
 def _uncovered(state: PatchState) -> Ints:
@@ -246,13 +294,20 @@ PLANTED: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
     "they make others one": (7, FineCounts, "_merge", _forgetting("_merge")),
     "they are members of classes outside": (0, FineCounts, "pairs", _forgetting("pairs")),
     "the sizes of classes outside have them": (0, FineCounts, "sizes", _forgetting("sizes")),
-    "inserted role assertions bring in their other end": (15, patch_columns, "uncovered", _uncovered),
+    "inserted role assertions bring in their other end": (
+        15,
+        patch_columns,
+        "uncovered",
+        _uncovered,
+    ),
     "the reference has them in classes outside": (0, ReferenceState, "_class", _class),
 }
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_mistake_is_found(name: str, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_mistake_is_found(
+    name: str, decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seed, owner, function, mistaken = PLANTED[name]
     assert check_equal(seed, decider)
     monkeypatch.setattr(owner, function, mistaken)

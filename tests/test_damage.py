@@ -1,4 +1,6 @@
-"""Damaged stores: whatever bit is flipped on a disk, a check answers as before, or names the damaged file; no other verdict."""
+"""Damaged stores: whatever bit is flipped on a disk, a check answers as before, or names the
+damaged file; no other verdict.
+"""
 
 from __future__ import annotations
 
@@ -83,8 +85,14 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     index(TBOX, animals(40), path, reasoner="own")
     with open_store(path) as session:
         gone = [ClassAssertion(CAT, "urn:i2"), ObjectPropertyAssertion(OWNS, "urn:o2", "urn:i2")]
-        session.check(abox_of([ClassAssertion(CAT, "urn:late")]), abox_of(gone), commit=True, reasoner="own")
-        session.check(abox_of([ObjectPropertyAssertion(OWNS, "urn:o2", "urn:late")]), commit=True, reasoner="own")
+        session.check(
+            abox_of([ClassAssertion(CAT, "urn:late")]), abox_of(gone), commit=True, reasoner="own"
+        )
+        session.check(
+            abox_of([ObjectPropertyAssertion(OWNS, "urn:o2", "urn:late")]),
+            commit=True,
+            reasoner="own",
+        )
     return path
 
 
@@ -125,7 +133,9 @@ def flip_and_check(kept: Path, path: Path, flips: int, seed: int) -> None:
                 told += 1
                 assert str(path) in error.message and error.remedy and "DIR" not in error.remedy
                 continue
-            assert found == expected, f"seed {seed}, turn {turn}: bit {bit} of {file.relative_to(path)}"
+            assert found == expected, (
+                f"seed {seed}, turn {turn}: bit {bit} of {file.relative_to(path)}"
+            )
     assert told
     assert answers(path) == expected
 
@@ -140,22 +150,32 @@ def test_two_thousand_flipped_bits_change_no_answer(kept: Path, tmp_path: Path, 
     flip_and_check(kept, tmp_path / "kg", 500, seed)
 
 
-# --- one look-up file, of many blocks, against the columns that were written --------------------------
+# --- one look-up file, of many blocks, against the columns that were written
+# --------------------------
 
 
-def written(tmp_path: Path, dice: np.random.Generator) -> tuple[MappedFile, Path, Columns, Callable[[], MappedFile]]:
+def written(
+    tmp_path: Path, dice: np.random.Generator
+) -> tuple[MappedFile, Path, Columns, Callable[[], MappedFile]]:
     rows = 20_000
     keys = np.sort(dice.integers(0, rows // 2, rows))
     if dice.integers(2):
         keys = keys + (1 << 40)
     columns: Columns = {"node": keys, "class": dice.integers(0, 9, rows)}
     file = write_part(tmp_path, "class_assertions", "part.parquet", columns)
-    return mapped(tmp_path, file, "node"), tmp_path / lookup_path(file.path), columns, lambda: mapped(tmp_path, file, "node")
+    return (
+        mapped(tmp_path, file, "node"),
+        tmp_path / lookup_path(file.path),
+        columns,
+        lambda: mapped(tmp_path, file, "node"),
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_look_up_gives_the_rows_that_were_written_or_none(tmp_path: Path, seed: int) -> None:
-    """A damaged key may lead the search astray though the rows that it ends at are whole: that is seen too."""
+    """A damaged key may lead the search astray though the rows that it ends at are whole: that is
+    seen too.
+    """
     dice = np.random.default_rng(seed)
     whole, path, columns, again = written(tmp_path, dice)
     keys, refused, cell = columns["node"], 0, whole.lain["node"]
@@ -163,16 +183,24 @@ def test_a_look_up_gives_the_rows_that_were_written_or_none(tmp_path: Path, seed
     for turn in range(120):
         # Few are verified one by one, more of them together.
         several = 1 + turn % 5
-        wanted = np.unique(np.concatenate([dice.choice(keys, several), dice.integers(keys[0] - 2, keys[-1] + 3, turn % 3)]))
+        wanted = np.unique(
+            np.concatenate(
+                [dice.choice(keys, several), dice.integers(keys[0] - 2, keys[-1] + 3, turn % 3)]
+            )
+        )
         expected = np.flatnonzero(np.isin(keys, wanted))
         bit = int(dice.integers(0, 8 * path.stat().st_size))
         if turn % 3 == 1:
             # One of the keys that every search comes across first.
-            bit = 8 * (cell.offset + cell.width * int(dice.choice(crossed))) + int(dice.integers(0, 8 * cell.width))
+            bit = 8 * (cell.offset + cell.width * int(dice.choice(crossed))) + int(
+                dice.integers(0, 8 * cell.width)
+            )
         elif turn % 3 == 2:
             # One of the rows that are looked up.
             at = whole.lain[str(dice.choice(["node", "class"]))]
-            bit = 8 * (at.offset + at.width * int(dice.choice(expected))) + int(dice.integers(0, 8 * at.width))
+            bit = 8 * (at.offset + at.width * int(dice.choice(expected))) + int(
+                dice.integers(0, 8 * at.width)
+            )
         with flipped(path, bit):
             try:
                 file = again()
@@ -204,7 +232,11 @@ def test_texts_come_as_they_were_written_or_not(tmp_path: Path, seed: int) -> No
             # Where one of these texts ends, or in the midst of it.
             row = int(dice.choice(some))
             assert texts.ends is not None
-            cells = (texts.offset + 8 * row, texts.offset + 8 * row + 8, texts.letters + int(texts.ends[row]))
+            cells = (
+                texts.offset + 8 * row,
+                texts.offset + 8 * row + 8,
+                texts.letters + int(texts.ends[row]),
+            )
             bit = 8 * int(dice.choice(cells)) + int(dice.integers(0, 8))
         with flipped(path, bit):
             try:
@@ -217,7 +249,8 @@ def test_texts_come_as_they_were_written_or_not(tmp_path: Path, seed: int) -> No
     assert 40 < refused < 80
 
 
-# --- what is said, and what can be mended ---------------------------------------------------------------
+# --- what is said, and what can be mended
+# ---------------------------------------------------------------
 
 
 def damage(file: Path) -> None:
@@ -232,7 +265,10 @@ def test_every_damaged_file_is_named(kept: Path, tmp_path: Path) -> None:
     told = shiq("status", "--store", path, "--verify")
     assert told.returncode == 0 and "are as they were written" in told.stdout
     manifest = read_manifest(path)
-    some = [manifest.tables["half_edges"].files[0].path, lookup_path(manifest.tables["names"].files[0].path)]
+    some = [
+        manifest.tables["half_edges"].files[0].path,
+        lookup_path(manifest.tables["names"].files[0].path),
+    ]
     some += [manifest.documents["tbox"].path, manifest.before.path if manifest.before else ""]
     for name in some:
         damage(path / name)
@@ -240,7 +276,9 @@ def test_every_damaged_file_is_named(kept: Path, tmp_path: Path) -> None:
     assert told.returncode == 4
     assert all(str(path / name) in told.stderr for name in some)
     assert "4 files are damaged" in told.stderr and "shiq compact" in told.stderr
-    (tmp_path / "one.nt").write_text("<urn:new> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Cat> .\n")
+    (tmp_path / "one.nt").write_text(
+        "<urn:new> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Cat> .\n"
+    )
     told = shiq("check", "--store", path, "--insert", tmp_path / "one.nt", "--reasoner", "own")
     assert told.returncode == 4 and "is damaged" in told.stderr and "Traceback" not in told.stderr
 

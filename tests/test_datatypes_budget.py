@@ -1,4 +1,6 @@
-"""What patterns, lengths and bounds cost: each question ends within its steps, and says so where these do not decide it."""
+"""What patterns, lengths and bounds cost: each question ends within its steps, and says so where
+these do not decide it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ NOT = owl.DataComplementOf
 
 
 def matching(pattern: str) -> owl.DatatypeRestriction:
-    return owl.DatatypeRestriction(STRING, ((owl.XSD + "pattern", owl.Literal(pattern, STRING.iri)),))
+    return owl.DatatypeRestriction(
+        STRING, ((owl.XSD + "pattern", owl.Literal(pattern, STRING.iri)),)
+    )
 
 
 def need(*parts: owl.DataRange, n: int = 1) -> DataAtLeast:
@@ -47,7 +51,9 @@ HARD = (matching(LAST_A), NOT(matching(LAST_A + "c?")))
         ((matching("(a?){25}a{25}"), NOT(matching("a{25,50}"))), False),
     ],
 )
-def test_patterns_with_exponential_automata_are_decided(parts: tuple[owl.DataRange, ...], expected: bool) -> None:
+def test_patterns_with_exponential_automata_are_decided(
+    parts: tuple[owl.DataRange, ...], expected: bool
+) -> None:
     assert DataTheory().satisfiable([need(*parts)], [], []) is expected
 
 
@@ -56,8 +62,14 @@ def test_patterns_with_exponential_automata_are_decided(parts: tuple[owl.DataRan
     [
         HARD,
         tuple(matching(f".*[{letter}].*") for letter in "abcdefghijklmnop"),
-        (*(NOT(matching(f".*[{letter}].*")) for letter in "abcdefghijklmnop"), matching("[a-q]{3}")),
-        (*(matching(f"(a{{{prime}}})*") for prime in (2, 3, 5, 7, 11, 13, 17, 19, 23)), matching("a+")),
+        (
+            *(NOT(matching(f".*[{letter}].*")) for letter in "abcdefghijklmnop"),
+            matching("[a-q]{3}"),
+        ),
+        (
+            *(matching(f"(a{{{prime}}})*") for prime in (2, 3, 5, 7, 11, 13, 17, 19, 23)),
+            matching("a+"),
+        ),
         (matching("((a?){1000}b?){1000}"), NOT(matching("((a?){1000}b?){999}"))),
         (matching("a{999999999}"), NOT(matching("a{3}"))),
     ],
@@ -101,10 +113,15 @@ def test_branches_find_a_string_where_the_automaton_does() -> None:
 
 
 def test_the_reason_says_what_takes_so_long_and_hard_questions_are_steps() -> None:
-    atoms = tuple(DataAtLeast(1, f"urn:p{i}", owl.DataIntersectionOf((*HARD, NOT(matching("x" * i))))) for i in range(1, 30))
+    atoms = tuple(
+        DataAtLeast(1, f"urn:p{i}", owl.DataIntersectionOf((*HARD, NOT(matching("x" * i)))))
+        for i in range(1, 30)
+    )
     own = OwnReasoner(steps=10_000)
     tbox = ClausalTBox((), RoleBox(), atoms=atoms)
-    alone, all_of_them = own.decide(tbox, [Module((1,), (0,)), Module(tuple(1 << i for i in range(29)), (0,) * 29)])
+    alone, all_of_them = own.decide(
+        tbox, [Module((1,), (0,)), Module(tuple(1 << i for i in range(29)), (0,) * 29)]
+    )
     assert alone.verdict is all_of_them.verdict is Verdict.UNDETERMINED
     assert "comparing their patterns and lengths takes more than" in alone.reason
     assert "budget of" in all_of_them.reason
@@ -115,9 +132,13 @@ def test_bounds_of_thousands_of_digits_are_counted() -> None:
     low, high = owl.XSD + "minInclusive", owl.XSD + "maxInclusive"
     huge = "9" * 4_000
     between = owl.DatatypeRestriction(
-        owl.Datatype(integer), ((low, owl.Literal("-" + huge, integer)), (high, owl.Literal(huge, integer)))
+        owl.Datatype(integer),
+        ((low, owl.Literal("-" + huge, integer)), (high, owl.Literal(huge, integer))),
     )
-    dense = owl.DatatypeRestriction(owl.Datatype(decimal), ((low, owl.Literal("0", decimal)), (high, owl.Literal(huge, decimal))))
+    dense = owl.DatatypeRestriction(
+        owl.Datatype(decimal),
+        ((low, owl.Literal("0", decimal)), (high, owl.Literal(huge, decimal))),
+    )
     assert theory.size(between) == 2 * int(huge) + 1
     assert theory.size(dense) == math.inf
     assert theory.satisfiable([need(between, dense, n=10**9)], [], []) is True

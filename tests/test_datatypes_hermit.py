@@ -1,7 +1,9 @@
 """The datatype theory against HermiT's own datatypes, where HermiT is right.
 
-Left out is what HermiT 1.3.8 gets wrong or refuses: the complement of the whole of xsd:float or xsd:double (taken for empty), ≤n
-over unions, intersections and complements (given a name here), and XSD types outside the OWL 2 datatype map.
+Left out is what HermiT 1.3.8 gets wrong or refuses: the complement of the whole of xsd:float or
+xsd:double (taken for empty), ≤n
+over unions, intersections and complements (given a name here), and XSD types outside the OWL 2
+datatype map.
 """
 
 from __future__ import annotations
@@ -80,7 +82,9 @@ OTHERS = (
 def _literal(draw: random.Random) -> Literal:
     match draw.randrange(4):
         case 0:
-            return Literal(str(draw.randint(-2, 4)), XSD + draw.choice(["integer", "byte", "decimal"]))
+            return Literal(
+                str(draw.randint(-2, 4)), XSD + draw.choice(["integer", "byte", "decimal"])
+            )
         case 1:
             return Literal(draw.choice(["a", "b", "ab", "", "ac"]))
         case 2:
@@ -96,19 +100,33 @@ def _range(draw: random.Random, depth: int = 2) -> DataRange:
         return draw.choice([DataUnionOf((first, second)), DataIntersectionOf((first, second))])
 
     def restricted(name: str, *facets: tuple[str, Literal]) -> DataRange:
-        return DatatypeRestriction(Datatype(XSD + name), tuple((XSD + facet, value) for facet, value in facets))
+        return DatatypeRestriction(
+            Datatype(XSD + name), tuple((XSD + facet, value) for facet, value in facets)
+        )
 
     low = draw.randint(-2, 3)
-    number = [Literal(str(n), XSD + "integer") for n in (low, low + draw.randint(0, 3), draw.randint(0, 2))]
+    number = [
+        Literal(str(n), XSD + "integer")
+        for n in (low, low + draw.randint(0, 3), draw.randint(0, 2))
+    ]
     kind = draw.choice(["float", "double"])
     return draw.choice(
         [
-            restricted("integer", (draw.choice(BOUNDS[:2]), number[0]), (draw.choice(BOUNDS[2:]), number[1])),
+            restricted(
+                "integer",
+                (draw.choice(BOUNDS[:2]), number[0]),
+                (draw.choice(BOUNDS[2:]), number[1]),
+            ),
             Datatype(XSD + draw.choice(WHOLE)),
             restricted(kind, (draw.choice(BOUNDS), Literal(draw.choice(FLOATS), XSD + kind))),
-            restricted("string", ("pattern", Literal(draw.choice(["a(b|c)", "[ab]{1,2}", "a*", "b?c?", "[^a]*"])))),
+            restricted(
+                "string",
+                ("pattern", Literal(draw.choice(["a(b|c)", "[ab]{1,2}", "a*", "b?c?", "[^a]*"]))),
+            ),
             restricted("string", (draw.choice(["minLength", "maxLength", "length"]), number[2])),
-            restricted("dateTime", (draw.choice(BOUNDS), Literal(draw.choice(INSTANTS), XSD + "dateTime"))),
+            restricted(
+                "dateTime", (draw.choice(BOUNDS), Literal(draw.choice(INSTANTS), XSD + "dateTime"))
+            ),
             DataOneOf(tuple(dict.fromkeys(_literal(draw) for _ in range(draw.randint(1, 3))))),
         ]
     )
@@ -122,10 +140,18 @@ def test_the_theory_agrees_with_hermit() -> None:
     hermit = HermitReasoner()
     try:
         for _ in range(120):
-            needs = [(draw.randint(1, 3), draw.choice(PROPERTIES), _range(draw)) for _ in range(draw.randint(0, 3))]
-            limits = [(draw.choice([0, 0, 1, 2]), draw.choice(PROPERTIES), _range(draw)) for _ in range(draw.randint(0, 3))]
+            needs = [
+                (draw.randint(1, 3), draw.choice(PROPERTIES), _range(draw))
+                for _ in range(draw.randint(0, 3))
+            ]
+            limits = [
+                (draw.choice([0, 0, 1, 2]), draw.choice(PROPERTIES), _range(draw))
+                for _ in range(draw.randint(0, 3))
+            ]
             values = [(draw.choice(PROPERTIES), _literal(draw)) for _ in range(draw.randint(0, 2))]
-            negative = [(draw.choice(PROPERTIES), _literal(draw)) for _ in range(draw.choice([0, 0, 1]))]
+            negative = [
+                (draw.choice(PROPERTIES), _literal(draw)) for _ in range(draw.choice([0, 0, 1]))
+            ]
             axioms: list[Axiom] = [SubDataPropertyOf(Q, P)] if draw.random() < 0.5 else []
             axioms += [DisjointDataProperties((P, R))] if draw.random() < 0.3 else []
             answer = DataTheory({}, role_box(axioms)).satisfiable(
@@ -138,8 +164,12 @@ def test_the_theory_agrees_with_hermit() -> None:
             for _, _, r in (*needs, *limits):
                 names.setdefault(r, Datatype(f"urn:x:range{len(names)}"))
             axioms += [DatatypeDefinition(name, r) for r, name in names.items()]
-            assertions: list[Assertion] = [ClassAssertion(DataMinCardinality(n, p, names[r]), "urn:x:a") for n, p, r in needs]
-            assertions += [ClassAssertion(DataMaxCardinality(n, p, names[r]), "urn:x:a") for n, p, r in limits]
+            assertions: list[Assertion] = [
+                ClassAssertion(DataMinCardinality(n, p, names[r]), "urn:x:a") for n, p, r in needs
+            ]
+            assertions += [
+                ClassAssertion(DataMaxCardinality(n, p, names[r]), "urn:x:a") for n, p, r in limits
+            ]
             assertions += [DataPropertyAssertion(p, "urn:x:a", v) for p, v in values]
             assertions += [NegativeDataPropertyAssertion(p, "urn:x:a", v) for p, v in negative]
             if not assertions:
@@ -149,7 +179,13 @@ def test_the_theory_agrees_with_hermit() -> None:
             if verdict is Verdict.UNDETERMINED:
                 undetermined += 1
             else:
-                assert answer is (verdict is Verdict.CONSISTENT), (needs, limits, values, negative, axioms)
+                assert answer is (verdict is Verdict.CONSISTENT), (
+                    needs,
+                    limits,
+                    values,
+                    negative,
+                    axioms,
+                )
     finally:
         hermit.close()
     assert seen[None] == 0 and min(seen[True], seen[False]) > 20, seen

@@ -43,7 +43,9 @@ def number(n: int) -> Literal:
 
 
 def between(low: int, high: int) -> DatatypeRestriction:
-    return DatatypeRestriction(INTEGER, ((XSD + "minInclusive", number(low)), (XSD + "maxInclusive", number(high))))
+    return DatatypeRestriction(
+        INTEGER, ((XSD + "minInclusive", number(low)), (XSD + "maxInclusive", number(high)))
+    )
 
 
 def test_intervals_agree_with_points() -> None:
@@ -51,7 +53,10 @@ def test_intervals_agree_with_points() -> None:
     points = [Fraction(n, 2) for n in range(-1, 12)]
     for _ in range(400):
         a, b = (
-            Intervals(draw.random() < 0.5, tuple(sorted(draw.sample([(n, s) for n in range(6) for s in (0, 1)], 3))))
+            Intervals(
+                draw.random() < 0.5,
+                tuple(sorted(draw.sample([(n, s) for n in range(6) for s in (0, 1)], 3))),
+            )
             for _ in "ab"
         )
         both_in = a.meet(b)
@@ -61,12 +66,16 @@ def test_intervals_agree_with_points() -> None:
 
 
 @pytest.mark.parametrize(("form", "convert"), [(BINARY64, float), (SINGLE, None)])
-def test_ranks_follow_the_order_and_round_to_the_nearest(form: object, convert: Callable[[str], float] | None) -> None:
+def test_ranks_follow_the_order_and_round_to_the_nearest(
+    form: object, convert: Callable[[str], float] | None
+) -> None:
     assert form in (BINARY64, SINGLE)
     kind = BINARY64 if form is BINARY64 else SINGLE
     draw = random.Random(2)
     numbers = sorted(
-        Fraction(draw.getrandbits(70), draw.getrandbits(40) + 1) * Fraction(2) ** draw.randint(-200, 140) for _ in range(300)
+        Fraction(draw.getrandbits(70), draw.getrandbits(40) + 1)
+        * Fraction(2) ** draw.randint(-200, 140)
+        for _ in range(300)
     )
     ranks = [rank(False, x, kind) for x in numbers]
     assert ranks == sorted(ranks)
@@ -81,7 +90,16 @@ def random_pattern(draw: random.Random, depth: int) -> str:
     if depth == 0:
         return draw.choice(["a", "b", "[ab]", "[^a]", "."])
     left, right = (random_pattern(draw, depth - 1) for _ in "lr")
-    return draw.choice([left + right, f"({left}|{right})", f"({left})*", f"({left})?", f"({left}){{1,2}}", f"({left})+"])
+    return draw.choice(
+        [
+            left + right,
+            f"({left}|{right})",
+            f"({left})*",
+            f"({left})?",
+            f"({left}){{1,2}}",
+            f"({left})+",
+        ]
+    )
 
 
 def test_patterns_agree_with_python_where_they_mean_the_same() -> None:
@@ -118,7 +136,9 @@ def _random_range(draw: random.Random, depth: int) -> DataRange:
             [
                 between(low, low + draw.randint(0, 3)),
                 DataOneOf(tuple(number(draw.randint(-1, 4)) for _ in range(draw.randint(1, 3)))),
-                Datatype(XSD + draw.choice(["byte", "nonNegativeInteger", "decimal", "negativeInteger"])),
+                Datatype(
+                    XSD + draw.choice(["byte", "nonNegativeInteger", "decimal", "negativeInteger"])
+                ),
             ]
         )
     parts = tuple(_random_range(draw, depth - 1) for _ in range(2))
@@ -142,9 +162,18 @@ def test_integer_programs_agree_with_enumeration() -> None:
     for _ in range(300):
 
         def rows(count: int, bound: int) -> list[tuple[dict[int, int], int]]:
-            return [(dict.fromkeys(draw.sample(range(3), draw.randint(1, 3)), 1), draw.randint(0, bound)) for _ in range(count)]
+            return [
+                (
+                    dict.fromkeys(draw.sample(range(3), draw.randint(1, 3)), 1),
+                    draw.randint(0, bound),
+                )
+                for _ in range(count)
+            ]
 
-        uppers, lowers = [*rows(draw.randint(1, 3), 3), ({0: 1, 1: 1, 2: 1}, 6)], rows(draw.randint(1, 3), 4)
+        uppers, lowers = (
+            [*rows(draw.randint(1, 3), 3), ({0: 1, 1: 1, 2: 1}, 6)],
+            rows(draw.randint(1, 3), 4),
+        )
         expected = any(
             all(sum(c * x[v] for v, c in row.items()) <= b for row, b in uppers)
             and all(sum(c * x[v] for v, c in row.items()) >= b for row, b in lowers)
@@ -161,21 +190,40 @@ UNIVERSE = range(3)
 
 def _random_question(
     draw: random.Random,
-) -> tuple[RoleBox, list[DataAtLeast], list[DataAtMost], list[tuple[str, Literal]], list[tuple[str, Literal]]]:
+) -> tuple[
+    RoleBox,
+    list[DataAtLeast],
+    list[DataAtMost],
+    list[tuple[str, Literal]],
+    list[tuple[str, Literal]],
+]:
     inclusions = draw.choice([[], [("p", "q")], [("p", "q"), ("q", "r")], [("p", "r"), ("q", "r")]])
     disjoint = draw.choice([[], [], [("p", "q")], [("q", "r")]])
     roles = RoleBox(data_inclusions=frozenset(inclusions), disjoint_data=frozenset(disjoint))
 
     def pick() -> DataRange:
         low = draw.randint(0, 2)
-        part: DataRange = draw.choice([between(low, low + draw.randint(0, 2)), DataOneOf((number(low),)), TOP_DATATYPE])
+        part: DataRange = draw.choice(
+            [between(low, low + draw.randint(0, 2)), DataOneOf((number(low),)), TOP_DATATYPE]
+        )
         return DataComplementOf(part) if draw.random() < 0.3 else part
 
-    needs = [DataAtLeast(draw.randint(1, 2), draw.choice(PROPERTIES), pick()) for _ in range(draw.randint(0, 3))]
-    limits = [DataAtMost(draw.randint(0, 2), draw.choice(PROPERTIES), pick()) for _ in range(draw.randint(0, 2))]
+    needs = [
+        DataAtLeast(draw.randint(1, 2), draw.choice(PROPERTIES), pick())
+        for _ in range(draw.randint(0, 3))
+    ]
+    limits = [
+        DataAtMost(draw.randint(0, 2), draw.choice(PROPERTIES), pick())
+        for _ in range(draw.randint(0, 2))
+    ]
     limits += [DataAtMost(0, p, DataComplementOf(between(0, 2))) for p in PROPERTIES]
-    values = [(draw.choice(PROPERTIES), number(draw.choice(UNIVERSE))) for _ in range(draw.randint(0, 2))]
-    negative = [(draw.choice(PROPERTIES), number(draw.choice(UNIVERSE))) for _ in range(draw.choice([0, 0, 1]))]
+    values = [
+        (draw.choice(PROPERTIES), number(draw.choice(UNIVERSE))) for _ in range(draw.randint(0, 2))
+    ]
+    negative = [
+        (draw.choice(PROPERTIES), number(draw.choice(UNIVERSE)))
+        for _ in range(draw.choice([0, 0, 1]))
+    ]
     return roles, needs, limits, values, negative
 
 
@@ -204,13 +252,20 @@ def _brute_force(
         [
             s
             for s in allowed
-            if all(p in s for p, v in values if v == thing) and not any(p in s for p, v in negative if v == thing)
+            if all(p in s for p, v in values if v == thing)
+            and not any(p in s for p, v in negative if v == thing)
         ]
         for thing in things
     ]
     return any(
-        all(sum(p in s and thing in extent for s, thing in zip(choice, things)) >= n for n, p, extent in at_least)
-        and all(sum(p in s and thing in extent for s, thing in zip(choice, things)) <= n for n, p, extent in at_most)
+        all(
+            sum(p in s and thing in extent for s, thing in zip(choice, things)) >= n
+            for n, p, extent in at_least
+        )
+        and all(
+            sum(p in s and thing in extent for s, thing in zip(choice, things)) <= n
+            for n, p, extent in at_most
+        )
         for choice in itertools.product(*options)
     )
 
@@ -242,11 +297,19 @@ def test_satisfiable_agrees_with_brute_force() -> None:
             [(p, int(v.lexical)) for p, v in values],
             [(p, int(v.lexical)) for p, v in negative],
         )
-        assert theory.satisfiable(needs, limits, values, negative) == expected, (roles, needs, limits, values, negative)
+        assert theory.satisfiable(needs, limits, values, negative) == expected, (
+            roles,
+            needs,
+            limits,
+            values,
+            negative,
+        )
         if not expected:
             part = theory.culprits(needs, limits, values, negative)
             assert theory.satisfiable(*part) is False
-            assert all(set(p) <= set(whole) for p, whole in zip(part, (needs, limits, values, negative)))
+            assert all(
+                set(p) <= set(whole) for p, whole in zip(part, (needs, limits, values, negative))
+            )
         verdicts[expected] += 1
     assert min(verdicts.values()) > 200
 
@@ -258,10 +321,15 @@ def test_proxies_keep_satisfiability() -> None:
         roles, needs, limits, values, negative = _random_question(draw)
         theory = DataTheory({}, roles)
         largest = max(1, sum(n.n for n in needs) + len(values))
-        proxies = theory.proxies([a.range for a in (*needs, *limits)], [v for _, v in (*values, *negative)], largest)
+        proxies = theory.proxies(
+            [a.range for a in (*needs, *limits)], [v for _, v in (*values, *negative)], largest
+        )
         assert proxies is not None
         for data_range, proxy in proxies.range.items():
-            assert all(theory.contains(proxy, p) == theory.contains(data_range, v) for v, p in proxies.literal.items())
+            assert all(
+                theory.contains(proxy, p) == theory.contains(data_range, v)
+                for v, p in proxies.literal.items()
+            )
         answer = theory.satisfiable(needs, limits, values, negative)
         again = theory.satisfiable(
             [DataAtLeast(a.n, a.property, proxies.range[a.range]) for a in needs],
@@ -277,17 +345,27 @@ def test_proxies_keep_satisfiability() -> None:
 OPAQUE = Datatype("urn:opaque")
 
 
-def _opaque_question(draw: random.Random) -> tuple[RoleBox, list[DataAtLeast], list[DataAtMost], list[tuple[str, Literal]]]:
+def _opaque_question(
+    draw: random.Random,
+) -> tuple[RoleBox, list[DataAtLeast], list[DataAtMost], list[tuple[str, Literal]]]:
     roles = RoleBox(
-        data_inclusions=frozenset(draw.choice([[], [("p", "q")]])), disjoint_data=frozenset(draw.choice([[], [], [("p", "q")]]))
+        data_inclusions=frozenset(draw.choice([[], [("p", "q")]])),
+        disjoint_data=frozenset(draw.choice([[], [], [("p", "q")]])),
     )
 
     def pick() -> DataRange:
-        part: DataRange = draw.choice([between(0, draw.randint(0, 1)), TOP_DATATYPE, OPAQUE, OPAQUE])
+        part: DataRange = draw.choice(
+            [between(0, draw.randint(0, 1)), TOP_DATATYPE, OPAQUE, OPAQUE]
+        )
         return DataComplementOf(part) if draw.random() < 0.4 else part
 
-    needs = [DataAtLeast(draw.choice((1, 1, 2)), draw.choice("pq"), pick()) for _ in range(draw.randint(0, 2))]
-    limits = [DataAtMost(draw.randint(0, 2), draw.choice("pq"), pick()) for _ in range(draw.randint(0, 3))]
+    needs = [
+        DataAtLeast(draw.choice((1, 1, 2)), draw.choice("pq"), pick())
+        for _ in range(draw.randint(0, 2))
+    ]
+    limits = [
+        DataAtMost(draw.randint(0, 2), draw.choice("pq"), pick()) for _ in range(draw.randint(0, 3))
+    ]
     tokens = [Literal("a", OPAQUE.iri), Literal("b", OPAQUE.iri), number(0)]
     values = [(draw.choice("pq"), draw.choice(tokens)) for _ in range(draw.randint(1, 2))]
     return roles, needs, limits, values
@@ -307,13 +385,17 @@ def test_opaque_answers_hold_in_every_interpretation() -> None:
         verdicts: set[bool] = set()
         for place, extent in _interpretations(domain):
 
-            def members(data_range: DataRange, extent: set[object] = extent, theory: DataTheory = theory) -> set[object]:
+            def members(
+                data_range: DataRange, extent: set[object] = extent, theory: DataTheory = theory
+            ) -> set[object]:
                 if data_range == OPAQUE:
                     return extent
                 if isinstance(data_range, DataComplementOf):
                     return set(domain) - members(data_range.operand)
                 return (
-                    set(domain) if data_range == TOP_DATATYPE else {n for n in UNIVERSE if theory.contains(data_range, number(n))}
+                    set(domain)
+                    if data_range == TOP_DATATYPE
+                    else {n for n in UNIVERSE if theory.contains(data_range, number(n))}
                 )
 
             asserted = [(p, place.get(v.lexical, 0)) for p, v in values]
@@ -329,7 +411,9 @@ def test_opaque_answers_hold_in_every_interpretation() -> None:
 
 
 def test_a_datatype_that_is_read_by_form_is_like_any_other_space_of_its_own() -> None:
-    """The same questions about xsd:hexBinary, which shares no value with numbers and strings either."""
+    """The same questions about xsd:hexBinary, which shares no value with numbers and strings
+    either.
+    """
     draw = random.Random(11)
     hexadecimal, known = Datatype(XSD + "hexBinary"), {"a": "0A", "b": "0B"}
 
@@ -345,7 +429,10 @@ def test_a_datatype_that_is_read_by_form_is_like_any_other_space_of_its_own() ->
         twin = DataTheory({}, roles).satisfiable(
             [DataAtLeast(x.n, x.property, renamed(x.range)) for x in needs],
             [DataAtMost(x.n, x.property, renamed(x.range)) for x in limits],
-            [(p, Literal(known[v.lexical], hexadecimal.iri) if v.datatype == OPAQUE.iri else v) for p, v in values],
+            [
+                (p, Literal(known[v.lexical], hexadecimal.iri) if v.datatype == OPAQUE.iri else v)
+                for p, v in values
+            ],
         )
         assert answer is twin, (roles, needs, limits, values)
         open_ = DataTheory({}, roles).satisfiable(needs, limits, values)
@@ -356,7 +443,9 @@ def test_a_datatype_that_is_read_by_form_is_like_any_other_space_of_its_own() ->
 
 
 def test_taking_a_question_apart_changes_no_answer() -> None:
-    """Several questions over properties of their own, as one: the conjunction, and never less than the whole gives."""
+    """Several questions over properties of their own, as one: the conjunction, and never less than
+    the whole gives.
+    """
     draw = random.Random(10)
     answers: dict[bool | None, int] = {True: 0, False: 0, None: 0}
     for _ in range(300):
@@ -366,7 +455,9 @@ def test_taking_a_question_apart_changes_no_answer() -> None:
         for i in range(draw.randint(2, 3)):
             roles, needs, limits, values = _opaque_question(draw)
             inclusions |= {(f"{p}{i}", f"{q}{i}") for p, q in roles.data_inclusions}
-            disjoint |= {(f"{p}{i}", f"{q}{i}") for p, q in roles.disjoint_data - roles.data_inclusions}
+            disjoint |= {
+                (f"{p}{i}", f"{q}{i}") for p, q in roles.disjoint_data - roles.data_inclusions
+            }
             asked.append(
                 (
                     [DataAtLeast(a.n, f"{a.property}{i}", a.range) for a in needs],
@@ -374,7 +465,9 @@ def test_taking_a_question_apart_changes_no_answer() -> None:
                     [(f"{p}{i}", v) for p, v in values],
                 )
             )
-        theory = DataTheory({}, RoleBox(data_inclusions=frozenset(inclusions), disjoint_data=frozenset(disjoint)))
+        theory = DataTheory(
+            {}, RoleBox(data_inclusions=frozenset(inclusions), disjoint_data=frozenset(disjoint))
+        )
         needs, limits, values = ([x for question in asked for x in question[j]] for j in range(3))  # type: ignore[assignment]
         answer = theory.satisfiable(needs, limits, values)
         whole = theory.decided((needs, limits, values, []))
@@ -387,7 +480,9 @@ def test_taking_a_question_apart_changes_no_answer() -> None:
 
 
 def _interpretations(domain: list[object]) -> Iterable[tuple[dict[str, object], set[object]]]:
-    """What the two opaque literals denote, and what their datatype holds: these two and perhaps others."""
+    """What the two opaque literals denote, and what their datatype holds: these two and perhaps
+    others.
+    """
     for a, b in itertools.product(domain, repeat=2):
         others = [d for d in domain if d not in (a, b)]
         for size in range(len(others) + 1):
@@ -397,5 +492,7 @@ def _interpretations(domain: list[object]) -> Iterable[tuple[dict[str, object], 
 
 def test_formulas_are_values() -> None:
     theory = DataTheory()
-    formula: Formula = theory.formula(DataUnionOf((INTEGER, DataComplementOf(DataIntersectionOf((INTEGER, TOP_DATATYPE))))))
+    formula: Formula = theory.formula(
+        DataUnionOf((INTEGER, DataComplementOf(DataIntersectionOf((INTEGER, TOP_DATATYPE)))))
+    )
     assert formula == Or((theory.formula(INTEGER), Not(And((theory.formula(INTEGER), And(()))))))

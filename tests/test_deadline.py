@@ -46,7 +46,13 @@ from tests.command_line import shiq
 
 A, B, C, R = Class("urn:t#A"), Class("urn:t#B"), Class("urn:t#C"), ObjectProperty("urn:t#r")
 #: What is told of one end of a path is told of the other, a step at a time.
-PATH = TBox((SubClassOf(C, ObjectAllValuesFrom(R, C)), SubClassOf(C, ObjectUnionOf((A, B))), DisjointClasses((A, B))))
+PATH = TBox(
+    (
+        SubClassOf(C, ObjectAllValuesFrom(R, C)),
+        SubClassOf(C, ObjectUnionOf((A, B))),
+        DisjointClasses((A, B)),
+    )
+)
 #: A is one pigeon more than there are holes: refuted by nothing short of all the cases.
 SITS = [[Class(f"urn:t#P{pigeon}H{hole}") for hole in range(10)] for pigeon in range(11)]
 FLOCKS = [Class(f"urn:t#Flock{i}") for i in range(40)]
@@ -65,7 +71,10 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def path(length: int) -> list[Assertion]:
-    return [ClassAssertion(C, "urn:t#i0"), *(ObjectPropertyAssertion(R, f"urn:t#i{k}", f"urn:t#i{k + 1}") for k in range(length))]
+    return [
+        ClassAssertion(C, "urn:t#i0"),
+        *(ObjectPropertyAssertion(R, f"urn:t#i{k}", f"urn:t#i{k + 1}") for k in range(length)),
+    ]
 
 
 def in_a_while(tbox: TBox, batch: ABox, seconds: float, **settings: object) -> Result:
@@ -74,7 +83,11 @@ def in_a_while(tbox: TBox, batch: ABox, seconds: float, **settings: object) -> R
     options = Options(timeout=seconds, reasoner="own", **settings)  # type: ignore[arg-type]
     with OpenedDecider(options) as decider:
         clock = Clock()
-        return in_time(options, clock, lambda: decided(base, InputBatch(batch, ABox(), (), {}), options, decider, clock))
+        return in_time(
+            options,
+            clock,
+            lambda: decided(base, InputBatch(batch, ABox(), (), {}), options, decider, clock),
+        )
 
 
 def test_the_alarm_rings_in_the_midst_of_anything_and_never_afterwards() -> None:
@@ -82,14 +95,22 @@ def test_the_alarm_rings_in_the_midst_of_anything_and_never_afterwards() -> None
     with pytest.raises(TimeIsOver), until(time.monotonic()):
         while True:
             pass
-    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]) == (before, 0.0)
+    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]) == (
+        before,
+        0.0,
+    )
     with until(time.monotonic() + 3600):
         pass
-    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]) == (before, 0.0)
+    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]) == (
+        before,
+        0.0,
+    )
 
 
 class Heard(list[str]):
-    """Where the alarm rings while Python cannot let an exception out: in a finalizer, or as it collects garbage."""
+    """Where the alarm rings while Python cannot let an exception out: in a finalizer, or as it
+    collects garbage.
+    """
 
     def __del__(self) -> None:
         self.clear()
@@ -118,7 +139,9 @@ def dropped_while_collecting_garbage() -> None:
 
 @pytest.mark.parametrize("drop", [dropped_in_a_finalizer, dropped_while_collecting_garbage])
 @pytest.mark.parametrize("times", [1, 2])
-def test_it_rings_again_where_it_was_not_heard(drop: Callable[[], None], times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_rings_again_where_it_was_not_heard(
+    drop: Callable[[], None], times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(deadline, "AGAIN", 0.2)
     told: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", told.append)
@@ -172,7 +195,10 @@ def test_however_late_it_rings_it_is_silent_afterwards(line: int) -> None:
             sys.settrace(trace)
         sys.settrace(old)
     sys.settrace(old)
-    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)) == (before, (0.0, 0.0))
+    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)) == (
+        before,
+        (0.0, 0.0),
+    )
 
 
 def test_it_leaves_alone_who_cannot_be_interrupted_and_whose_alarm_it_is() -> None:
@@ -195,7 +221,10 @@ def test_it_leaves_alone_who_cannot_be_interrupted_and_whose_alarm_it_is() -> No
 def test_reading(tmp_path: Path) -> None:
     names = " ".join(f":i{k}" for k in range(2_000))
     file = tmp_path / "o.ofn"
-    file.write_text(f"Prefix(:=<urn:t#>) Ontology(<urn:t> DisjointClasses(:A :B) SameIndividual({names}))", "utf-8")
+    file.write_text(
+        f"Prefix(:=<urn:t#>) Ontology(<urn:t> DisjointClasses(:A :B) SameIndividual({names}))",
+        "utf-8",
+    )
     for result in (certify(file, timeout=0.2), check_insertions(PATH, None, file, timeout=0.2)):
         assert result.verdict is Verdict.UNDETERMINED
         assert result.reason in {
@@ -207,11 +236,16 @@ def test_reading(tmp_path: Path) -> None:
 def test_working_out_what_has_to_be_looked_at() -> None:
     result = in_a_while(PATH, abox_of(path(50_000)), 0.1)
     assert result.verdict is Verdict.UNDETERMINED
-    assert result.reason == "not decided: the time of 0.1 s was over while working out what has to be looked at"
+    assert (
+        result.reason
+        == "not decided: the time of 0.1 s was over while working out what has to be looked at"
+    )
 
 
 def test_deciding() -> None:
-    pigeons = [ClassAssertion(c, f"urn:t#i{k}") for k, flock in enumerate(FLOCKS) for c in (A, flock)]
+    pigeons = [
+        ClassAssertion(c, f"urn:t#i{k}") for k, flock in enumerate(FLOCKS) for c in (A, flock)
+    ]
     result = in_a_while(PIGEONS, abox_of(pigeons), 1.0)
     assert result.verdict is Verdict.UNDETERMINED
     assert result.reason.startswith("not decided: the time of 1 s was over while deciding modules")
@@ -227,11 +261,14 @@ def test_explaining_keeps_the_verdict() -> None:
 
 def over_in(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> None:
     """The alarm rings in ``name``, whenever that is."""
-    monkeypatch.setattr(owner, name, lambda *_values, **_others: signal.raise_signal(signal.SIGALRM))
+    monkeypatch.setattr(
+        owner, name, lambda *_values, **_others: signal.raise_signal(signal.SIGALRM)
+    )
 
 
 @pytest.mark.parametrize(
-    "explain_seconds, limit", [(30.0, "--explain-seconds 30"), (3600.0, "--timeout 600"), (None, "--timeout 600")]
+    "explain_seconds, limit",
+    [(30.0, "--explain-seconds 30"), (3600.0, "--timeout 600"), (None, "--timeout 600")],
 )
 def test_explaining_names_the_limit_that_ended_it(
     explain_seconds: float | None, limit: str, monkeypatch: pytest.MonkeyPatch
@@ -239,12 +276,18 @@ def test_explaining_names_the_limit_that_ended_it(
     over_in(monkeypatch, Explainer, "run")
     batch = abox_of([ClassAssertion(c, "urn:t#i") for c in (A, B)])
     tbox = TBox((DisjointClasses((A, B)),))
-    result = check_insertions(tbox, None, batch, reasoner="own", timeout=600, explain_seconds=explain_seconds)
+    result = check_insertions(
+        tbox, None, batch, reasoner="own", timeout=600, explain_seconds=explain_seconds
+    )
     assert result.verdict is Verdict.INCONSISTENT
-    assert any(note.startswith(f"explaining ended by time ({limit})") for note in result.evidence.notes)
+    assert any(
+        note.startswith(f"explaining ended by time ({limit})") for note in result.evidence.notes
+    )
 
 
-def test_certifying_a_store_that_is_written_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certifying_a_store_that_is_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     over_in(monkeypatch, LocalKnowledgeBase, "certified")
     assertions = abox_of(path(20))
     result = index(PATH, assertions, tmp_path / "kg", timeout=600, reasoner="own")
@@ -272,10 +315,14 @@ def test_no_store_is_written_where_the_time_is_over_before_it_is_indexed(
     assert not (tmp_path / "kg").exists()
 
 
-def test_a_store_that_could_not_be_certified_again_in_time_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_could_not_be_certified_again_in_time_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     index(PATH, abox_of(path(20)), tmp_path / "kg", reasoner="own")
     over_in(monkeypatch, upkeep, "prepare")
-    assert certify_store(tmp_path / "kg", reasoner="own", timeout=600).verdict is Verdict.UNDETERMINED
+    assert (
+        certify_store(tmp_path / "kg", reasoner="own", timeout=600).verdict is Verdict.UNDETERMINED
+    )
     with open_store(tmp_path / "kg") as session:
         assert session.check(None, None).verdict is Verdict.CONSISTENT
 
@@ -286,7 +333,9 @@ def test_index_ends_in_time_at_the_door(tmp_path: Path, monkeypatch: pytest.Monk
     tbox.write_text("Prefix(:=<urn:t#>) Ontology(<urn:t> DisjointClasses(:A :B))", "utf-8")
     abox.write_text(f"<urn:a> <{RDF}type> <urn:t#A> .\n", "utf-8")
     told = tmp_path / "told.json"
-    called = shiq("index", "--tbox", tbox, "--store", tmp_path / "kg", abox, "--timeout", 600, "--json", told)
+    called = shiq(
+        "index", "--tbox", tbox, "--store", tmp_path / "kg", abox, "--timeout", 600, "--json", told
+    )
     assert called.returncode == 3
     assert "the time of 600 s was over while reading" in called.stdout
     assert "no store was written" in called.stdout

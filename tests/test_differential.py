@@ -1,4 +1,6 @@
-"""The differential test itself: it passes on a few seeds, and finds, shrinks and keeps what is wrong."""
+"""The differential test itself: it passes on a few seeds, and finds, shrinks and keeps what is
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -49,18 +51,32 @@ def test_a_wrong_checker_is_found_out(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
     monkeypatch.setattr(differential, "check_insertions", credulous)
     result = invoke(
-        "--seeds", "0:32", "--criteria", "clausal", "--engines", "memory", "--reasoners", "own", "--keep", str(tmp_path)
+        "--seeds",
+        "0:32",
+        "--criteria",
+        "clausal",
+        "--engines",
+        "memory",
+        "--reasoners",
+        "own",
+        "--keep",
+        str(tmp_path),
     )
     assert result.exit_code == 1 and "says consistent, HermiT inconsistent" in result.output
     cases = sorted(tmp_path.iterdir())
     assert cases
     for case in cases:
         about = json.loads((case / "case.json").read_text())
-        assert about["expected"] == "inconsistent" and case.name == f"{about['seed']}-clausal-memory-own"
+        assert (
+            about["expected"] == "inconsistent"
+            and case.name == f"{about['seed']}-clausal-memory-own"
+        )
         base = parse_functional((case / "base.ofn").read_text(), "base.ofn", "b")
         batch = parse_functional((case / "insertions.ofn").read_text(), "insertions.ofn", "i")
         assert not base.leftovers and not batch.leftovers and len(batch.abox)
-        assert not (case / "deletions.ofn").exists()  # leaving a deletion out keeps an inconsistency
+        assert not (
+            case / "deletions.ofn"
+        ).exists()  # leaving a deletion out keeps an inconsistency
 
 
 @pytest.mark.jvm
@@ -69,5 +85,11 @@ def test_an_exception_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("a planted mistake")
 
     monkeypatch.setattr(differential, "check_insertions", broken)
-    result = invoke("--seeds", "0:8", "--criteria", "clausal", "--engines", "memory", "--reasoners", "own")
-    assert result.exit_code == 1 and "says error" in result.output and "a planted mistake" in result.output
+    result = invoke(
+        "--seeds", "0:8", "--criteria", "clausal", "--engines", "memory", "--reasoners", "own"
+    )
+    assert (
+        result.exit_code == 1
+        and "says error" in result.output
+        and "a planted mistake" in result.output
+    )

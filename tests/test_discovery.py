@@ -1,4 +1,6 @@
-"""Rules learnt from streams: the worked examples of SPEC 3, section 4, by the library and by the command line."""
+"""Rules learnt from streams: the worked examples of SPEC 3, section 4, by the library and by the
+command line.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ METHODS = ("exact", "scratch")
 
 def city(with_events: bool = True) -> Ontology:
     classes = V_PQR if with_events else V_QR
-    return Ontology(tbox(CITY), tuple(ADJ) if with_events else (), {axiom_text(c): c for c in classes})
+    return Ontology(
+        tbox(CITY), tuple(ADJ) if with_events else (), {axiom_text(c): c for c in classes}
+    )
 
 
 def snapshots(stream: dict[int, Any], with_events: bool = True) -> Snapshots:
@@ -85,7 +89,11 @@ def test_changes_and_similarity() -> None:
     assert before is not None and after is not None
     congested, stop, abnormal = (
         (axiom_text(some(*both)), f"<urn:{road}>")
-        for both, road in ((("with", "CongestedBus"), "r2"), (("travel", "Stop"), "r2"), (("travel", "Abnormal"), "r1"))
+        for both, road in (
+            (("with", "CongestedBus"), "r2"),
+            (("travel", "Stop"), "r2"),
+            (("travel", "Abnormal"), "r1"),
+        )
     )
     assert congested in before & after and stop in after - before and abnormal in before - after
     single = {i: range(i, i + 1) for i in (5, 6, 7)}
@@ -115,12 +123,16 @@ def test_rarity() -> None:
 
 def test_the_gate() -> None:
     gate = Gate(Fraction(0), Fraction(1), Fraction(2, 3))
-    assert [gate.acts(which, Fraction(1, 2), Fraction(1, 2)) for which in ("printed", "prose", "off")] == [True, False, True]
+    assert [
+        gate.acts(which, Fraction(1, 2), Fraction(1, 2)) for which in ("printed", "prose", "off")
+    ] == [True, False, True]
 
 
 def test_a_rule_across_streams() -> None:
     found = snapshots(PQR)
-    body, whole = ([tuple(atom) for atom in atoms] for atoms in (RULE["body"], RULE["body"] + RULE["head"]))
+    body, whole = (
+        [tuple(atom) for atom in atoms] for atoms in (RULE["body"], RULE["body"] + RULE["head"])
+    )
     facts = {i: AtomIndex((*(found.knowledge.base or ()), *(found.entailed(i) or ()))) for i in PQR}
     joint, alone = ([binds(atoms, facts[i]) for i in (5, 6, 7)] for atoms in (whole, body))
     assert (joint, alone) == ([False, True, True], [True, True, True])
@@ -128,7 +140,10 @@ def test_a_rule_across_streams() -> None:
     assert a1((1, 1), 1, 1, 1) == (2, 2)
     for method in METHODS:
         reports = fed(PQR, window=2, rules=[RULE], max_atoms=1, method=method)
-        assert [r["tracked"] for r in reports] == [[{"support": 1, "body_support": 2}], [{"support": 2, "body_support": 2}]]
+        assert [r["tracked"] for r in reports] == [
+            [{"support": 1, "body_support": 2}],
+            [{"support": 2, "body_support": 2}],
+        ]
 
 
 def filled(stream: dict[int, Any], window: tuple[int, ...]) -> tuple[BodyCounter, Any]:
@@ -146,7 +161,9 @@ def place(index: int) -> Any:
     return np.array([1 << index % 2], np.uint64)
 
 
-@pytest.mark.parametrize(("min_confidence", "kept"), [(Fraction(49, 100), True), (Fraction(1, 2), False)])
+@pytest.mark.parametrize(
+    ("min_confidence", "kept"), [(Fraction(49, 100), True), (Fraction(1, 2), False)]
+)
 def test_a2_expands_what_was_there_by_what_is_new(min_confidence: Fraction, kept: bool) -> None:
     counter, theory = filled(PQR, (6, 7))
     limits = MiningLimits(Fraction(1, 2), min_confidence, 3, 3)
@@ -157,7 +174,10 @@ def test_a2_expands_what_was_there_by_what_is_new(min_confidence: Fraction, kept
         (text, head)
         for tree, head in found
         for text in [str(tree)]
-        if head in (stop, "<urn:BlockedRoad>") and "<urn:occur>" in text and "<urn:adj>" in text and axiom_text(BIG_EVENT) in text
+        if head in (stop, "<urn:BlockedRoad>")
+        and "<urn:occur>" in text
+        and "<urn:adj>" in text
+        and axiom_text(BIG_EVENT) in text
     }
     assert bool(expanded) == kept
 
@@ -167,10 +187,17 @@ BIG_EVENT = V_PQR[-2]
 
 def test_mining_what_arrives() -> None:
     counter, theory = filled(PQR, (6, 7))
-    found = bodies(BodyCounter(counter.columns, place(7)), theory, MiningLimits(Fraction(1, 2), Fraction(4, 5), 2, 2), 1).heads
+    found = bodies(
+        BodyCounter(counter.columns, place(7)),
+        theory,
+        MiningLimits(Fraction(1, 2), Fraction(4, 5), 2, 2),
+        1,
+    ).heads
     stop = axiom_text(some("travel", "Stop"))
     serious = [
-        tree for tree, (_, heads) in found.items() if "impact" in str(tree) and "<urn:occur>" in str(tree) and stop in heads
+        tree
+        for tree, (_, heads) in found.items()
+        if "impact" in str(tree) and "<urn:occur>" in str(tree) and stop in heads
     ]
     assert serious
 
@@ -178,7 +205,13 @@ def test_mining_what_arrives() -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("size", "expected"), [(1, [15, 28]), (2, [119, 292])])
 def test_the_mined_language(method: str, size: int, expected: list[int]) -> None:
-    options = {"window": 2, "min_support": 0.5, "max_atoms": size, "max_variables": size, "method": method}
+    options = {
+        "window": 2,
+        "min_support": 0.5,
+        "max_atoms": size,
+        "max_variables": size,
+        "method": method,
+    }
     reports = fed(PQR, **options)
     assert [len(report["rules"]) for report in reports] == expected
     if size == 1:
@@ -193,8 +226,15 @@ def test_spellings() -> None:
     roles = [f"<urn:{r}>" for r in ("adj", "with", "travel", "occur", "disruption", "impact")]
     counts = []
     for window in ((5, 6), (6, 7)):
-        facts = [AtomIndex((*(found.knowledge.base or ()), *(found.entailed(i) or ()))) for i in window]
-        rules = brute_rules(facts, sorted(theory.vocabulary), roles, MiningLimits(Fraction(1, 2), Fraction(4, 5), 2, 2))
+        facts = [
+            AtomIndex((*(found.knowledge.base or ()), *(found.entailed(i) or ()))) for i in window
+        ]
+        rules = brute_rules(
+            facts,
+            sorted(theory.vocabulary),
+            roles,
+            MiningLimits(Fraction(1, 2), Fraction(4, 5), 2, 2),
+        )
         counts.append(sum(rule[1] not in theory.heads(rule[0]) for rule in rules))
     assert counts == [121, 298]
 
@@ -214,7 +254,10 @@ adj(?x1,?x0),Jam(?x1)=>Event 2/3 2/3; adj(?x1,?x0),Slow(?x1)=>Event 3/4 3/4; adj
 adj(?x1,?x0),Slow(?x0)=>Jam 2/2 2/2; Slow(?x0)=>Jam 4/4 4/5"""
 TRACKED = [
     {"body": [["<urn:Event>", "?x1"]], "head": [["<urn:Slow>", "?x0"]]},
-    {"body": [["<urn:adj>", "?x0", "?x1"], ["<urn:Event>", "?x1"]], "head": [["<urn:Slow>", "?x0"]]},
+    {
+        "body": [["<urn:adj>", "?x0", "?x1"], ["<urn:Event>", "?x1"]],
+        "head": [["<urn:Slow>", "?x0"]],
+    },
 ]
 
 
@@ -227,12 +270,24 @@ def shown(rule: dict[str, Any]) -> str:
 
 
 def jam_options(**more: Any) -> dict[str, Any]:
-    return {"window": 4, "min_support": 0.5, "min_confidence": 0.5, "max_atoms": 2, "max_variables": 2, "rules": TRACKED, **more}
+    return {
+        "window": 4,
+        "min_support": 0.5,
+        "min_confidence": 0.5,
+        "max_atoms": 2,
+        "max_variables": 2,
+        "rules": TRACKED,
+        **more,
+    }
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_joint_bindings(method: str) -> None:
-    ontology = Ontology(tbox(JAM), tuple(STREETS), {f"<urn:{c}>": some("r", c).filler for c in ("Event", "Jam", "Slow")})
+    ontology = Ontology(
+        tbox(JAM),
+        tuple(STREETS),
+        {f"<urn:{c}>": some("r", c).filler for c in ("Event", "Jam", "Slow")},
+    )
     miner = RuleMiner(ontology, **jam_options(method=method))
     reports = [miner.partial_fit(t, [abox_of(JAMS[t])]) for t in JAMS]
     report = reports[-1]
@@ -244,18 +299,27 @@ def test_joint_bindings(method: str) -> None:
     assert found["rarity"] == {"distinct": 8, "by_count": {"1": 4, "2": 3, "3": 1}}
     half = RuleMiner(ontology, window=2, slide=2, max_atoms=1, method=method)
     last = [half.partial_fit(t, [abox_of(JAMS[t])]) for t in JAMS][-1]
-    assert last is not None and last.changes == (3, 3, 2) and last.changes.similarity == Fraction(1, 4)
+    assert (
+        last is not None and last.changes == (3, 3, 2) and last.changes.similarity == Fraction(1, 4)
+    )
     union = half.windows.snapshots.union
-    assert (union(range(2)) or set()) & (union(range(2, 4)) or set()) == {("<urn:Jam>", "<urn:a>"), ("<urn:Slow>", "<urn:a>")}
+    assert (union(range(2)) or set()) & (union(range(2, 4)) or set()) == {
+        ("<urn:Jam>", "<urn:a>"),
+        ("<urn:Slow>", "<urn:a>"),
+    }
 
 
 def write_city(folder: Path) -> list[str]:
     """The worked example as files; the options that name them."""
     (folder / "t.ofn").write_text(CITY, encoding="utf-8")
-    (folder / "a.nt").write_text("\n".join(line for a in ADJ for line in _lines(a)) + "\n", encoding="utf-8")
+    (folder / "a.nt").write_text(
+        "\n".join(line for a in ADJ for line in _lines(a)) + "\n", encoding="utf-8"
+    )
     (folder / "v.txt").write_text("\n".join(map(axiom_text, V_PQR)) + "\n", encoding="utf-8")
     (folder / "rules.json").write_text(json.dumps([RULE]), encoding="utf-8")
-    streams = [write_stream(folder / f"{name}.jsonl", stream) for name, stream in (("qr", QR), ("p", P))]
+    streams = [
+        write_stream(folder / f"{name}.jsonl", stream) for name, stream in (("qr", QR), ("p", P))
+    ]
     options = [
         "--tbox",
         folder / "t.ofn",
@@ -266,7 +330,14 @@ def write_city(folder: Path) -> list[str]:
         "--rules",
         folder / "rules.json",
     ]
-    return [*map(str, options), *(part for s in streams for part in ("--source", s)), "--window", "2", "--min-support", ".5"]
+    return [
+        *map(str, options),
+        *(part for s in streams for part in ("--source", s)),
+        "--window",
+        "2",
+        "--min-support",
+        ".5",
+    ]
 
 
 def _lines(assertion: Any) -> list[str]:
@@ -284,7 +355,15 @@ def test_the_worked_example_by_the_command_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     first, second = found["windows"]
-    assert list(found) == ["schema_version", "verdict", "settings", "vocabulary", "leftovers", "statistics", "windows"]
+    assert list(found) == [
+        "schema_version",
+        "verdict",
+        "settings",
+        "vocabulary",
+        "leftovers",
+        "statistics",
+        "windows",
+    ]
     assert list(first) == [
         "window", "inconsistent", "missing", "changes", "similarity", "rarity", "gate", "tracked", "seconds", "entailed_by_tbox",
         "rules",
@@ -294,20 +373,32 @@ def test_the_worked_example_by_the_command_line(tmp_path: Path) -> None:
     assert second["changes"] == {"new": 8, "obsolete": 8, "invariant": 11, "basis": "union"}
     assert second["similarity"] == pytest.approx(11 / 27)
     assert second["rarity"] == {"distinct": 19, "by_count": {"1": 8, "2": 11}}
-    assert [w["tracked"] for w in (first, second)] == [[{"support": 1, "body_support": 2}], [{"support": 2, "body_support": 2}]]
-    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [w["tracked"] for w in (first, second)] == [
+        [{"support": 1, "body_support": 2}],
+        [{"support": 2, "body_support": 2}],
+    ]
+    rows = [
+        json.loads(line)
+        for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert rows == found["windows"]
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     assert pq.read_table(tmp_path / "report" / "rules.parquet").num_rows == 119 + 292
     assert pq.read_table(tmp_path / "report" / "windows.parquet").num_rows == 2
-    assert "A bus is a congested bus: 100 % of" in (tmp_path / "report" / "rules.md").read_text(encoding="utf-8")
+    assert "A bus is a congested bus: 100 % of" in (tmp_path / "report" / "rules.md").read_text(
+        encoding="utf-8"
+    )
     atoms = pq.read_table(tmp_path / "e.parquet").to_pylist()
-    assert {"snapshot": 5, "atom": "<urn:SlowRoad>(<urn:r1>)"} in atoms and not any("r0" in row["atom"] for row in atoms)
+    assert {"snapshot": 5, "atom": "<urn:SlowRoad>(<urn:r1>)"} in atoms and not any(
+        "r0" in row["atom"] for row in atoms
+    )
 
 
 def test_unknown_class_in_rules(tmp_path: Path) -> None:
     options = write_city(tmp_path)
-    (tmp_path / "rules.json").write_text('[{"body": [["<urn:Buss>", "?x0"]], "head": [["<urn:Bus>", "?x0"]]}]', encoding="utf-8")
+    (tmp_path / "rules.json").write_text(
+        '[{"body": [["<urn:Buss>", "?x0"]], "head": [["<urn:Bus>", "?x0"]]}]', encoding="utf-8"
+    )
     done = shiq("stream", "discover", *options)
     assert done.returncode == 2 and "<urn:Buss>" in done.stderr and "<urn:Bus>" in done.stderr

@@ -13,7 +13,10 @@ from tests.discovery_cases import told
 
 
 def test_sizes_are_those_of_the_source() -> None:
-    assert (ontology().count("Declaration(Class"), ontology().count("Declaration(ObjectProperty")) == (55, 19)
+    assert (
+        ontology().count("Declaration(Class"),
+        ontology().count("Declaration(ObjectProperty"),
+    ) == (55, 19)
     assert abs(len(list(City(300, 1).static())) + ontology().count("SubClassOf(") - 25_456) < 10
 
 
@@ -26,7 +29,20 @@ def test_the_same_seed_gives_the_same_city(tmp_path: Path) -> None:
 
 def test_planted_causes_are_found_and_faults_named(tmp_path: Path) -> None:
     assert (
-        shiq("generate", "dublin", "--roads", 12, "--snapshots", 30, "--seed", 3, "--faults", 2, "--out", tmp_path).returncode
+        shiq(
+            "generate",
+            "dublin",
+            "--roads",
+            12,
+            "--snapshots",
+            30,
+            "--seed",
+            3,
+            "--faults",
+            2,
+            "--out",
+            tmp_path,
+        ).returncode
         == 0
     )
     faults = json.loads((tmp_path / "faults.json").read_text(encoding="utf-8"))
@@ -38,7 +54,12 @@ def test_planted_causes_are_found_and_faults_named(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     assert "SubClassOf(" in (tmp_path / "rules.ofn").read_text(encoding="utf-8")
-    assert shiq("certify", tmp_path / "tbox.ofn", tmp_path / "static.nt.gz", tmp_path / "rules.ofn").returncode == 0
+    assert (
+        shiq(
+            "certify", tmp_path / "tbox.ofn", tmp_path / "static.nt.gz", tmp_path / "rules.ofn"
+        ).returncode
+        == 0
+    )
     (window,) = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["windows"]
     assert window["inconsistent"] == faults and len(faults) == 2
     event, _, _ = window["tracked"]

@@ -21,7 +21,9 @@ def knowledge_of(seed: int) -> tuple[MinerKnowledge, dict[int, list[owl.Assertio
     found, static, stream = random_case(seed)
     classes = [owl.Class(iri) for iri in sorted(found.signature.classes)]
     classes += [owl.ObjectSomeValuesFrom(owl.ObjectProperty("urn:s"), owl.Class("urn:B"))]  # type: ignore[list-item]
-    return MinerKnowledge(found, tuple(static), classes, sorted(found.signature.object_properties)), stream
+    return MinerKnowledge(
+        found, tuple(static), classes, sorted(found.signature.object_properties)
+    ), stream
 
 
 def denied(knowledge: MinerKnowledge, assertions: Iterable[owl.Assertion]) -> set[Atom] | None:
@@ -29,7 +31,10 @@ def denied(knowledge: MinerKnowledge, assertions: Iterable[owl.Assertion]) -> se
     premises = Premises.of(knowledge.tbox.axioms)
     found = entailed_uncached(premises, assertions, list(knowledge.classes), list(knowledge.roles))
     assert found.verdict is not Verdict.UNDETERMINED
-    texts = {c.iri if isinstance(c, owl.Class) else axiom_text(c): axiom_text(c) for c in knowledge.classes}
+    texts = {
+        c.iri if isinstance(c, owl.Class) else axiom_text(c): axiom_text(c)
+        for c in knowledge.classes
+    }
     types = {(texts[name], term(i)) for i, names in found.types.items() for name in names}
     pairs = {(f"<{role}>", term(a), term(b)) for role, a, b in found.pairs}
     return None if found.verdict is Verdict.INCONSISTENT else types | pairs
@@ -41,7 +46,10 @@ def check(seed: int) -> int:
     assert base == denied(knowledge, knowledge.static), seed
     several = [*stream.values(), [a for told in stream.values() for a in told]]
     for assertions in several if base is not None else ():
-        whole, found = denied(knowledge, (*knowledge.static, *assertions)), knowledge.entailed(assertions)
+        whole, found = (
+            denied(knowledge, (*knowledge.static, *assertions)),
+            knowledge.entailed(assertions),
+        )
         assert (None if whole is None else whole - (base or frozenset())) == found, seed
         if whole is not None:
             atoms = tuple(sorted(found or ()))[:3]
@@ -67,7 +75,16 @@ def test_labels_say_what_modules_say(start: int, monkeypatch: pytest.MonkeyPatch
             with monkeypatch.context() as patch:
                 patch.setattr(HornEntailer, "of", way)
                 knowledge, stream = knowledge_of(seed)
-                found.append([knowledge.base, *(knowledge.entailed(a) for a in stream.values() if knowledge.base is not None)])
+                found.append(
+                    [
+                        knowledge.base,
+                        *(
+                            knowledge.entailed(a)
+                            for a in stream.values()
+                            if knowledge.base is not None
+                        ),
+                    ]
+                )
         assert found[0] == found[1], seed
         compared += len(found[0])
     assert compared > 150
@@ -78,13 +95,17 @@ def test_what_a_snapshot_brings_travels_along_static_roles() -> None:
         "Prefix(:=<urn:>) Ontology(SubClassOf(ObjectSomeValuesFrom(:r :C) :C) SubClassOf(:C ObjectAllValuesFrom(:s :D)))"
     )
     static = said("r(a,b) r(b,c) r(c,d) s(a,e) s(e,f)")
-    knowledge = MinerKnowledge(chain, tuple(static), [owl.Class("urn:C"), owl.Class("urn:D")], ["urn:r", "urn:s"])
+    knowledge = MinerKnowledge(
+        chain, tuple(static), [owl.Class("urn:C"), owl.Class("urn:D")], ["urn:r", "urn:s"]
+    )
     expected = {(f"<urn:{name}>", f"<urn:{x}>") for name, x in ("Ca", "Cb", "Cc", "Cd", "De")}
     assert knowledge.base is not None and knowledge.entailed(said("C(d)")) == expected
     assert denied(knowledge, (*static, *said("C(d)"))) == expected | knowledge.base
 
 
 def test_what_is_not_horn_is_asked() -> None:
-    city = tbox("Prefix(:=<urn:>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)) SubClassOf(:B :D) SubClassOf(:C :D))")
+    city = tbox(
+        "Prefix(:=<urn:>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)) SubClassOf(:B :D) SubClassOf(:C :D))"
+    )
     knowledge = MinerKnowledge(city, (), [owl.Class(f"urn:{name}") for name in "ABCD"], [])
     assert knowledge.entailed(said("A(a)")) == {("<urn:A>", "<urn:a>"), ("<urn:D>", "<urn:a>")}

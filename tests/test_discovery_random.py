@@ -1,4 +1,6 @@
-"""Random streams: every method against the obvious count; late, repeated, merged, saved, in any order."""
+"""Random streams: every method against the obvious count; late, repeated, merged, saved, in any
+order.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +20,39 @@ from streams.discovery.ontology import Ontology
 from streams.discovery.theory import Theory
 from tests.discovery_cases import brute_rules, random_case, told, write_stream
 
-OPTIONS: dict[str, Any] = {"window": 3, "slide": 2, "min_support": 0.5, "min_confidence": 0.5, "max_atoms": 2, "max_variables": 2}
+OPTIONS: dict[str, Any] = {
+    "window": 3,
+    "slide": 2,
+    "min_support": 0.5,
+    "min_confidence": 0.5,
+    "max_atoms": 2,
+    "max_variables": 2,
+}
 
 
 def ontology_of(seed: int) -> tuple[Ontology, dict[int, list[owl.Assertion]]]:
     tbox, static, stream = random_case(seed)
-    return Ontology(tbox, tuple(static), {f"<{iri}>": owl.Class(iri) for iri in sorted(tbox.signature.classes)}), stream
+    return Ontology(
+        tbox, tuple(static), {f"<{iri}>": owl.Class(iri) for iri in sorted(tbox.signature.classes)}
+    ), stream
 
 
 def reports_of(
-    miner: RuleMiner, stream: dict[int, list[owl.Assertion]], folder: Path, order: list[int] | None = None
+    miner: RuleMiner,
+    stream: dict[int, list[owl.Assertion]],
+    folder: Path,
+    order: list[int] | None = None,
 ) -> list[Any]:
     file = write_stream(folder / "s.jsonl", stream, order)
     return [told(report.to_dict()) for report in miner.run([file])]
 
 
-def expected_rules(ontology: Ontology, stream: dict[int, Any], window: range) -> set[tuple[Any, ...]]:
-    """The rules of a window by the definitions: each spelling counted by its bindings, then one of each class under T."""
+def expected_rules(
+    ontology: Ontology, stream: dict[int, Any], window: range
+) -> set[tuple[Any, ...]]:
+    """The rules of a window by the definitions: each spelling counted by its bindings, then one of
+    each class under T.
+    """
     knowledge = ontology.knowledge()
     base = knowledge.base
     assert base is not None
@@ -43,24 +61,35 @@ def expected_rules(ontology: Ontology, stream: dict[int, Any], window: range) ->
         found = knowledge.entailed(stream.get(i, ()))
         snapshots.append(None if found is None else AtomIndex(base | found))
     theory = Theory(knowledge.closure, tuple(ontology.classes))
-    limits = MiningLimits(Fraction(1, 2), Fraction(1, 2), OPTIONS["max_atoms"], OPTIONS["max_variables"])
+    limits = MiningLimits(
+        Fraction(1, 2), Fraction(1, 2), OPTIONS["max_atoms"], OPTIONS["max_variables"]
+    )
     rules = list(brute_rules(snapshots, sorted(ontology.classes), ontology.roles, limits))
     least: dict[Tree, Tree] = {}
     ordered = sorted({rule[0] for rule in rules}, key=lambda tree: order_of(atoms_of(tree)))
     for tree in ordered:
         atoms = atoms_of(tree)
-        same = (t for t in least.values() if theory.entails(atoms, atoms_of(t)) and theory.entails(atoms_of(t), atoms))
+        same = (
+            t
+            for t in least.values()
+            if theory.entails(atoms, atoms_of(t)) and theory.entails(atoms_of(t), atoms)
+        )
         least[tree] = next(same, tree)
     return {
         (text_of(atoms_of(tree)), head, *counts)
         for tree, head, *counts in rules
-        if least[tree] == tree and head in theory.classes and not theory.entails(atoms_of(tree), ((head, ROOT),))
+        if least[tree] == tree
+        and head in theory.classes
+        and not theory.entails(atoms_of(tree), ((head, ROOT),))
     }
 
 
 def found_rules(report: dict[str, Any]) -> set[tuple[Any, ...]]:
     names = ("support", "body_support", "binding_support", "binding_body")
-    return {(text_of(map(tuple, r["body"])), r["head"][0][0], *(r[name] for name in names)) for r in report["rules"]}
+    return {
+        (text_of(map(tuple, r["body"])), r["head"][0][0], *(r[name] for name in names))
+        for r in report["rules"]
+    }
 
 
 def check(seed: int, folder: Path) -> int:
@@ -69,20 +98,31 @@ def check(seed: int, folder: Path) -> int:
     if ontology.knowledge().base is None:
         return 0
     exact = reports_of(RuleMiner(ontology, refute=True, **OPTIONS), stream, folder)
-    scratch = reports_of(RuleMiner(ontology, method="scratch", refute=True, **OPTIONS), stream, folder)
+    scratch = reports_of(
+        RuleMiner(ontology, method="scratch", refute=True, **OPTIONS), stream, folder
+    )
     assert exact == scratch, seed
     for report in exact:
         first, last = report["window"]
-        assert found_rules(report) == expected_rules(ontology, stream, range(first, last + 1)), (seed, report["window"])
+        assert found_rules(report) == expected_rules(ontology, stream, range(first, last + 1)), (
+            seed,
+            report["window"],
+        )
     dice = Random(seed)
     order = dice.sample(sorted(stream), len(stream))
-    assert reports_of(RuleMiner(ontology, refute=True, **OPTIONS), stream, folder, order) == exact, (seed, order)
+    assert (
+        reports_of(RuleMiner(ontology, refute=True, **OPTIONS), stream, folder, order) == exact
+    ), (seed, order)
     _check_late_merged_saved(ontology, stream, dice, folder, exact)
     return sum(len(report["rules"]) for report in exact)
 
 
-def _check_late_merged_saved(ontology: Ontology, stream: dict[int, Any], dice: Random, folder: Path, exact: list[Any]) -> None:
-    """Snapshots in pieces and out of order, half in one miner and half in another, one saved and loaded between."""
+def _check_late_merged_saved(
+    ontology: Ontology, stream: dict[int, Any], dice: Random, folder: Path, exact: list[Any]
+) -> None:
+    """Snapshots in pieces and out of order, half in one miner and half in another, one saved and
+    loaded between.
+    """
     order = dice.sample(sorted(stream), len(stream))
     last = {report["window"][1]: report for report in exact}
     miners = [RuleMiner(ontology, refute=True, **OPTIONS) for _ in range(2)]
@@ -115,7 +155,8 @@ def test_windows_of_several_words(tmp_path: Path) -> None:
     stream = {t: dice.choice(pool) for t in range(140)}
     options = {**OPTIONS, "window": 130, "slide": 1, "min_support": 0.02, "min_confidence": 0.05}
     exact, scratch = (
-        reports_of(RuleMiner(ontology, method=method, **options), stream, tmp_path) for method in ("exact", "scratch")
+        reports_of(RuleMiner(ontology, method=method, **options), stream, tmp_path)
+        for method in ("exact", "scratch")
     )
     assert len(exact) == 11 and exact == scratch
     assert any(report["rules"] for report in exact)
@@ -127,22 +168,32 @@ def test_all_ways_agree_on_many(start: int, tmp_path: Path) -> None:
     assert sum(check(seed, tmp_path) for seed in range(start, start + 50)) > 200
 
 
-# --- ground ------------------------------------------------------------------------------------------
+# --- ground
+# ------------------------------------------------------------------------------------------
 
 
-def ground_expected(ontology: Ontology, stream: dict[int, Any], window: range, most: int = 2) -> set[tuple[Any, ...]]:
+def ground_expected(
+    ontology: Ontology, stream: dict[int, Any], window: range, most: int = 2
+) -> set[tuple[Any, ...]]:
     from itertools import combinations
 
     knowledge = ontology.knowledge()
     theory = Theory(knowledge.closure, tuple(ontology.classes))
     held = [knowledge.entailed(stream.get(i, ())) for i in window]
-    each = [frozenset() if f is None else frozenset(a for a in f if len(a) == 2 and a[0] in theory.classes) for f in held]
+    each = [
+        frozenset()
+        if f is None
+        else frozenset(a for a in f if len(a) == 2 and a[0] in theory.classes)
+        for f in held
+    ]
     items = sorted(set().union(*each))
 
     def times(atoms: tuple[Any, ...]) -> int:
         return sum(set(atoms) <= snapshot for snapshot in each)
 
-    bodies = [b for k in range(1, most + 1) for b in combinations(items, k) if times(b) * 2 >= len(window)]
+    bodies = [
+        b for k in range(1, most + 1) for b in combinations(items, k) if times(b) * 2 >= len(window)
+    ]
     bodies.sort(key=order_of)
     closures: dict[frozenset[Any], Any] = {}
     for body in bodies:
@@ -162,23 +213,31 @@ def test_ground_rules(seed: int, tmp_path: Path) -> None:
     if ontology.knowledge().base is None:
         pytest.skip("A contradicts T")
     found = [
-        reports_of(RuleMiner(ontology, language="ground", method=m, **OPTIONS), stream, tmp_path) for m in ("exact", "scratch")
+        reports_of(RuleMiner(ontology, language="ground", method=m, **OPTIONS), stream, tmp_path)
+        for m in ("exact", "scratch")
     ]
     assert found[0] == found[1]
     for report in found[0]:
-        expected = ground_expected(ontology, stream, range(report["window"][0], report["window"][1] + 1))
+        expected = ground_expected(
+            ontology, stream, range(report["window"][0], report["window"][1] + 1)
+        )
         assert ground_found(report) == expected
 
 
 def ground_found(report: dict[str, Any]) -> set[tuple[Any, ...]]:
     names = ("support", "body_support")
-    return {(*(text_of(map(tuple, r[part])) for part in ("body", "head")), *(r[name] for name in names)) for r in report["rules"]}
+    return {
+        (*(text_of(map(tuple, r[part])) for part in ("body", "head")), *(r[name] for name in names))
+        for r in report["rules"]
+    }
 
 
 def test_ground_rules_of_three_atoms_and_several_words(tmp_path: Path) -> None:
     """In order: by confidence, support, text; a limit leaves the best, and is said."""
     dice, (ontology, usual) = Random(3), ontology_of(3)
-    stream = {t: [a for told in dice.sample(sorted(usual), 4) for a in usual[told]] for t in range(140)}
+    stream = {
+        t: [a for told in dice.sample(sorted(usual), 4) for a in usual[told]] for t in range(140)
+    }
     options = {**OPTIONS, "language": "ground", "window": 70, "slide": 35, "max_atoms": 3}
     reports = reports_of(RuleMiner(ontology, **options), stream, tmp_path)
     knowledge = ontology.knowledge()
@@ -186,9 +245,16 @@ def test_ground_rules_of_three_atoms_and_several_words(tmp_path: Path) -> None:
     for report in reports:
         first, last = report["window"]
         expected = ground_expected(ontology, stream, range(first, last + 1), 3)
-        assert ground_found(report) == expected and max(len(rule["body"]) for rule in report["rules"]) == 3
+        assert (
+            ground_found(report) == expected
+            and max(len(rule["body"]) for rule in report["rules"]) == 3
+        )
         keys = [
-            (-r["confidence"], -r["support"], *(text_of(map(tuple, r[part])) for part in ("body", "head")))
+            (
+                -r["confidence"],
+                -r["support"],
+                *(text_of(map(tuple, r[part])) for part in ("body", "head")),
+            )
             for r in report["rules"]
         ]
         assert keys == sorted(keys)
@@ -198,4 +264,7 @@ def test_ground_rules_of_three_atoms_and_several_words(tmp_path: Path) -> None:
             assert [instance["snapshot"] for instance in rule["instances"]] == held[:5]
     assert len(reports) == 3 and sum(len(report["rules"]) for report in reports) > 30
     few = reports_of(RuleMiner(ontology, **options, max_rules=7), stream, tmp_path)
-    assert all(report["stopped"] and report["rules"] == whole["rules"][:7] for report, whole in zip(few, reports))
+    assert all(
+        report["stopped"] and report["rules"] == whole["rules"][:7]
+        for report, whole in zip(few, reports)
+    )

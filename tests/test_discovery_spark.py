@@ -1,4 +1,6 @@
-"""Rules learnt by Spark are those of one process, whatever the batches, tasks and deaths; a followed run counts nothing twice."""
+"""Rules learnt by Spark are those of one process, whatever the batches, tasks and deaths; a
+followed run counts nothing twice.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,14 @@ pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
 #: A seed whose stream has a snapshot that contradicts T, and rules in its windows.
 SEED, SNAPSHOTS, STEP = 73, 150, 10
-OPTIONS: dict[str, Any] = {"window": 70, "slide": 20, "min_support": 0.1, "min_confidence": 0.3, "max_atoms": 2, "refute": True}
+OPTIONS: dict[str, Any] = {
+    "window": 70,
+    "slide": 20,
+    "min_support": 0.1,
+    "min_confidence": 0.3,
+    "max_atoms": 2,
+    "refute": True,
+}
 
 
 def events() -> list[str]:
@@ -49,13 +58,19 @@ def events() -> list[str]:
         if t % 31 == 5:
             continue
         found.append(json.dumps({"t": t * STEP, "triples": texts[::2]}))
-        found.append(json.dumps({"t": t * STEP + 3, "triples": [*texts, "no triple"] if t % 40 == 1 else texts}))
+        found.append(
+            json.dumps(
+                {"t": t * STEP + 3, "triples": [*texts, "no triple"] if t % 40 == 1 else texts}
+            )
+        )
     return [*found[:50], "no json", *found[50:]]
 
 
 def ontology() -> Ontology:
     tbox, static, _ = random_case(SEED)
-    return Ontology(tbox, tuple(static), {f"<{iri}>": owl.Class(iri) for iri in sorted(tbox.signature.classes)})
+    return Ontology(
+        tbox, tuple(static), {f"<{iri}>": owl.Class(iri) for iri in sorted(tbox.signature.classes)}
+    )
 
 
 def ran(
@@ -74,16 +89,27 @@ def ran(
     folder.mkdir(exist_ok=True)
     out, rejected = folder / "rows.jsonl", folder / "rejects.jsonl"
     miner = RuleMiner(ontology(), step=STEP, **OPTIONS)
-    with started([open_source(t) for t in targets], {"out": str(out), "rejects": str(rejected)}, checkpoint) as run:
+    with started(
+        [open_source(t) for t in targets], {"out": str(out), "rejects": str(rejected)}, checkpoint
+    ) as run:
         lateness = OPTIONS["window"] if follow else None
         arrivals = Arrivals(EventClock(lateness), RejectLog(run.outputs.texts("rejects")))
         delivery = Delivery(miner, run.outputs.to("out"))
         system = miner.system(arrivals=arrivals, heard=delivery.take)
         system.wait = 0 if follow else None
         if session is not None:
-            result = on_spark(EntailedWindows(system), run, targets, follow=follow, session=session, batch_bytes=batch_bytes)
+            result = on_spark(
+                EntailedWindows(system),
+                run,
+                targets,
+                follow=follow,
+                session=session,
+                batch_bytes=batch_bytes,
+            )
         else:
-            result = run.drive(system, follow=follow, time=None if follow else system.ordered(run.input.sources))
+            result = run.drive(
+                system, follow=follow, time=None if follow else system.ordered(run.input.sources)
+            )
         document = delivery.document(result)
     return cleaned(document), sorted(rejected.read_text().splitlines())
 
@@ -108,7 +134,9 @@ def sources(folder: Path) -> list[str]:
 
 
 def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any, Any]:
-    """What `ran` gives by Spark, without it: records in order of the sources, cut into chunks and batches at random."""
+    """What `ran` gives by Spark, without it: records in order of the sources, cut into chunks and
+    batches at random.
+    """
     from jobs.streaming.chunks import rows_of
     from jobs.streaming.discovery import EntailedWindows
     from jobs.streaming.ordering import Order
@@ -116,7 +144,9 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
     folder.mkdir()
     miner = RuleMiner(ontology(), step=STEP, **OPTIONS)
     out, rejected = folder / "rows.jsonl", folder / "rejects.jsonl"
-    with started([open_source(t) for t in targets], {"out": str(out), "rejects": str(rejected)}) as run:
+    with started(
+        [open_source(t) for t in targets], {"out": str(out), "rejects": str(rejected)}
+    ) as run:
         delivery = Delivery(miner, run.outputs.to("out"))
         arrivals = Arrivals(EventClock(None), RejectLog(run.outputs.texts("rejects")))
         listener = EntailedWindows(miner.system(arrivals=arrivals, heard=delivery.take))
@@ -129,7 +159,11 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
                 size = dice.randint(1, 60)
                 batch, records = records[:size], records[size:]
                 chunks = rows_of(
-                    batch, system, lambda first, n, place=place: [place, 0, first.line, n], source=target, is_topic=True
+                    batch,
+                    system,
+                    lambda first, n, place=place: [place, 0, first.line, n],
+                    source=target,
+                    is_topic=True,
                 )
                 order = Order(pickle.loads(pickle.dumps(system.limits)))
                 if kept_order is not None:
@@ -138,7 +172,9 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
                 found = []
                 for bucket in range(system.buckets):
                     worker = system if dice.random() < 0.5 else pickle.loads(pickle.dumps(system))
-                    states[bucket], rows_now = worker.step(bucket, states.get(bucket), parts.get(bucket, []), told_now.moment)
+                    states[bucket], rows_now = worker.step(
+                        bucket, states.get(bucket), parts.get(bucket, []), told_now.moment
+                    )
                     found += json.loads(json.dumps(rows_now))
                 kept_order = order.state()
                 listener.hear(told_now, found)
@@ -168,34 +204,47 @@ def test_spark_gives_the_json_of_one_process(tmp_path: Path, spark: SparkSession
     assert rows(tmp_path / "spark") == rows(tmp_path / "here")
 
 
-# --- deaths ----------------------------------------------------------------------------------------
+# --- deaths
+# ----------------------------------------------------------------------------------------
 
 
 def program(source: str, folder: str, master: str, follow: bool) -> None:
-    """A run in small batches, with a checkpoint, in a process that may be killed; in this process alone without a ``master``."""
+    """A run in small batches, with a checkpoint, in a process that may be killed; in this process
+    alone without a ``master``.
+    """
     from jobs.spark.session import stop
     from jobs.streaming.session import streaming_session
 
     session = streaming_session(master)[0] if master else None
     place = Path(folder)
-    ran(session, [source], place, checkpoint=place / "checkpoint", follow=follow, batch_bytes=10_000)
+    ran(
+        session, [source], place, checkpoint=place / "checkpoint", follow=follow, batch_bytes=10_000
+    )
     if session is not None:
         stop(session)
 
 
 def begin(source: Path, folder: Path, master: str, *, follow: bool) -> subprocess.Popen[bytes]:
     call = f"program({str(source)!r}, {str(folder)!r}, {master!r}, {follow})"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+    }
     folder.mkdir(exist_ok=True)
     with (folder / "log").open("ab") as log:
         code = f"from tests.test_discovery_spark import program; {call}"
-        return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=log, stderr=log)
+        return subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=log, stderr=log
+        )
 
 
 def wait_for(process: subprocess.Popen[bytes], folder: Path, windows: int) -> None:
     """Until the checkpoint has the rows of so many windows."""
     file, deadline = folder / "checkpoint" / "checkpoint.json", time.monotonic() + 600
-    while not file.exists() or len((folder / "rows.jsonl").read_bytes()[: kept(file)].splitlines()) < windows:
+    while (
+        not file.exists()
+        or len((folder / "rows.jsonl").read_bytes()[: kept(file)].splitlines()) < windows
+    ):
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()
             raise AssertionError((folder / "log").read_text()[-3000:])

@@ -1,4 +1,6 @@
-"""Streams as they come: faults, lateness, checkpoints; InKD after its own definition; what the source prints wrongly."""
+"""Streams as they come: faults, lateness, checkpoints; InKD after its own definition; what the
+source prints wrongly.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,14 @@ Declaration(ObjectProperty(:adj)))"""
 def written(folder: Path, stream: dict[int, str], text: str = T) -> list[str]:
     (folder / "t.ofn").write_text(text, encoding="utf-8")
     write_stream(folder / "s.jsonl", {t: said(what) for t, what in stream.items()})
-    return ["stream", "discover", "--tbox", str(folder / "t.ofn"), "--source", str(folder / "s.jsonl")]
+    return [
+        "stream",
+        "discover",
+        "--tbox",
+        str(folder / "t.ofn"),
+        "--source",
+        str(folder / "s.jsonl"),
+    ]
 
 
 def windows_of(folder: Path, *call: object) -> tuple[int, list[dict[str, Any]]]:
@@ -39,7 +48,8 @@ def windows_of(folder: Path, *call: object) -> tuple[int, list[dict[str, Any]]]:
     return done.returncode, [told(window) for window in found["windows"]]
 
 
-# --- faults -----------------------------------------------------------------------------------------
+# --- faults
+# -----------------------------------------------------------------------------------------
 
 
 def test_missing_empty_and_inconsistent_snapshots(tmp_path: Path) -> None:
@@ -50,8 +60,13 @@ def test_missing_empty_and_inconsistent_snapshots(tmp_path: Path) -> None:
 
 
 def test_a_union_that_is_inconsistent(tmp_path: Path) -> None:
-    code, windows = windows_of(tmp_path, *written(tmp_path, {0: "Jam(a)", 1: "Free(a)", 2: "Stop(a)"}), "--window", 2)
-    assert code == 0 and [w["changes"] and w["changes"]["basis"] for w in windows] == [None, "snapshots"]
+    code, windows = windows_of(
+        tmp_path, *written(tmp_path, {0: "Jam(a)", 1: "Free(a)", 2: "Stop(a)"}), "--window", 2
+    )
+    assert code == 0 and [w["changes"] and w["changes"]["basis"] for w in windows] == [
+        None,
+        "snapshots",
+    ]
     assert windows[1]["changes"] == {"new": 1, "obsolete": 2, "invariant": 1, "basis": "snapshots"}
 
 
@@ -65,7 +80,9 @@ def test_a_window_larger_than_the_stream(tmp_path: Path) -> None:
 
 def test_static_assertions_that_contradict(tmp_path: Path) -> None:
     call = written(tmp_path, {0: "Jam(a)"})
-    (tmp_path / "a.nt").write_text("\n".join(lines(said("Free(b) Stop(b)"))) + "\n", encoding="utf-8")
+    (tmp_path / "a.nt").write_text(
+        "\n".join(lines(said("Free(b) Stop(b)"))) + "\n", encoding="utf-8"
+    )
     code, windows = windows_of(tmp_path, *call, "--window", 1, "--static", tmp_path / "a.nt")
     assert (code, windows) == (1, [])
 
@@ -73,13 +90,23 @@ def test_static_assertions_that_contradict(tmp_path: Path) -> None:
 def test_broken_lines_are_named_and_the_others_used(tmp_path: Path) -> None:
     call = written(tmp_path, {0: "Jam(a)", 1: "Jam(a)"})
     with (tmp_path / "s.jsonl").open("a", encoding="utf-8") as file:
-        file.write('{"t": 1, "triples": ["no triple", "<urn:a> <urn:unknown> <urn:b> ."]}\nno json\n')
+        file.write(
+            '{"t": 1, "triples": ["no triple", "<urn:a> <urn:unknown> <urn:b> ."]}\nno json\n'
+        )
     code, (window,) = windows_of(tmp_path, *call, "--window", 2)
     found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
     assert code == 3 and window["rarity"]["by_count"] == {"2": 2}
-    assert {(x["kind"], x["line"]) for x in found["leftovers"]} == {("malformed", 3), ("undeclared", 3), ("malformed", 4)}
+    assert {(x["kind"], x["line"]) for x in found["leftovers"]} == {
+        ("malformed", 3),
+        ("undeclared", 3),
+        ("malformed", 4),
+    }
     shown = shiq(*call, "--window", 2)  # rows on stdout, and why the exit code is 3 beside them
-    assert shown.returncode == 3 and "s.jsonl:4: malformed" in shown.stderr and len(shown.stdout.splitlines()) == 1
+    assert (
+        shown.returncode == 3
+        and "s.jsonl:4: malformed" in shown.stderr
+        and len(shown.stdout.splitlines()) == 1
+    )
     (tmp_path / "s.jsonl").write_text("<html><body>503</body></html>\n", encoding="utf-8")
     assert shiq(*call, "--window", 1).returncode == 4
 
@@ -91,7 +118,11 @@ def test_repeated_and_divided_snapshots_count_once(tmp_path: Path) -> None:
         for text in ("Jam(a)", "Jam(a) adj(a,b)", "Event(b)"):
             last = miner.partial_fit(t, [abox_of(said(text))])
         expected = once.partial_fit(t, [abox_of(said("Jam(a) adj(a,b) Event(b)"))])
-    assert last is not None and expected is not None and told(last.to_dict()) == told(expected.to_dict())
+    assert (
+        last is not None
+        and expected is not None
+        and told(last.to_dict()) == told(expected.to_dict())
+    )
     late = miner.partial_fit(0, [abox_of(said("Free(a) Stop(a)"))])
     assert late is not None and late.inconsistent == (0,)
 
@@ -108,13 +139,28 @@ def test_rows_go_on_from_a_checkpoint(tmp_path: Path) -> None:
     stream = {t: f"Jam(a) Event({'ab'[t % 2]})" for t in range(9)}
     call = written(tmp_path, stream)
     windows_of(tmp_path, *call, "--window", 3, "--slide", 2)
-    whole = [told(json.loads(line)) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    whole = [
+        told(json.loads(line))
+        for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     text = (tmp_path / "s.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     for part in (text[:4], text):
         (tmp_path / "s.jsonl").write_text("".join(part), encoding="utf-8")
-        more = ("--window", 3, "--slide", 2, "--checkpoint", tmp_path / "checkpoint", "--out", tmp_path / "again.jsonl")
+        more = (
+            "--window",
+            3,
+            "--slide",
+            2,
+            "--checkpoint",
+            tmp_path / "checkpoint",
+            "--out",
+            tmp_path / "again.jsonl",
+        )
         assert shiq(*call, *more).returncode == 0
-    again = [told(json.loads(line)) for line in (tmp_path / "again.jsonl").read_text(encoding="utf-8").splitlines()]
+    again = [
+        told(json.loads(line))
+        for line in (tmp_path / "again.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert again == whole
     assert shiq(*call, *more, "--min-support", ".9").returncode == 4
 
@@ -130,12 +176,23 @@ def test_miners_that_differ_are_not_merged() -> None:
         first.merge(same)
 
 
-# --- refutation and export --------------------------------------------------------------------------
+# --- refutation and export
+# --------------------------------------------------------------------------
 
 
 def test_what_a_snapshot_contradicts_is_refuted_and_not_exported(tmp_path: Path) -> None:
-    stream = {t: "Event(a) Stop(a) Event(b) Free(b)" if t < 3 else "Event(a) Stop(a)" for t in range(4)}
-    call = [*written(tmp_path, stream), "--window", 4, "--max-atoms", 1, "--export", tmp_path / "rules.ofn"]
+    stream = {
+        t: "Event(a) Stop(a) Event(b) Free(b)" if t < 3 else "Event(a) Stop(a)" for t in range(4)
+    }
+    call = [
+        *written(tmp_path, stream),
+        "--window",
+        4,
+        "--max-atoms",
+        1,
+        "--export",
+        tmp_path / "rules.ofn",
+    ]
     code, (window,) = windows_of(tmp_path, *call)
     refuted = {(r["body"][0][0], r["head"][0][0]): r["refuted"] for r in window["rules"]}
     assert code == 0 and refuted == {
@@ -162,12 +219,21 @@ def test_a_weak_association_is_not_exported_as_an_axiom(tmp_path: Path) -> None:
     rules = tmp_path / "rules.ofn"
     event, stop = owl.Class("urn:Event"), owl.Class("urn:Stop")
     both = {owl.SubClassOf(stop, event), owl.SubClassOf(event, stop)}
-    cases: list[tuple[tuple[object, ...], set[Any]]] = [((), {owl.SubClassOf(stop, event)}), (("--export-share", 0.5), both)]
+    cases: list[tuple[tuple[object, ...], set[Any]]] = [
+        ((), {owl.SubClassOf(stop, event)}),
+        (("--export-share", 0.5), both),
+    ]
     for more, wanted in cases:
         done = shiq(*call, "--export", rules, *more, "--out", tmp_path / "out")
         assert done.returncode == 0, done.stderr
-        assert set(parse_functional(rules.read_text(encoding="utf-8"), "rules.ofn", "r").tbox.axioms) == wanted
-        assert ("not exported: a rule that held in less than 90% of the cases" in done.stdout + done.stderr) == (not more)
+        assert (
+            set(parse_functional(rules.read_text(encoding="utf-8"), "rules.ofn", "r").tbox.axioms)
+            == wanted
+        )
+        assert (
+            "not exported: a rule that held in less than 90% of the cases"
+            in done.stdout + done.stderr
+        ) == (not more)
     assert shiq(*call, "--export-share", 0.5).returncode == 2
 
 
@@ -175,33 +241,78 @@ WITH_JAM = "ObjectSomeValuesFrom(<urn:with> <urn:Jam>)"
 
 
 def test_exported_rules_run_as_stream_rules(tmp_path: Path) -> None:
-    """The static neighbours stand as facts; a class expression is a predicate of its own, which its parts derive too."""
+    """The static neighbours stand as facts; a class expression is a predicate of its own, which its
+    parts derive too.
+    """
     more_classes = "Declaration(Class(:Event)) Declaration(Class(<http://b#Event>)) Declaration(ObjectProperty(:with))"
     text = T.replace("Declaration(Class(:Event))", more_classes)
-    call = written(tmp_path, {t: "Event(b) with(a,c) Jam(c)" if t < 3 else "" for t in range(5)}, text)
+    call = written(
+        tmp_path, {t: "Event(b) with(a,c) Jam(c)" if t < 3 else "" for t in range(5)}, text
+    )
     other = json.dumps({"triples": [f"<urn:b> <{RDF}type> <http://b#Event> ."]})[1:]
     with (tmp_path / "s.jsonl").open("a", encoding="utf-8") as file:
         file.writelines(f'{{"t": {t}, {other}\n' for t in range(3))
-    (tmp_path / "a.nt").write_text("<urn:a> <urn:adj> <urn:b> .\n<urn:c> <urn:adj> _:e .\n", encoding="utf-8")
-    classes = ("<urn:Event>", "<http://b#Event>", "<urn:Jam>", WITH_JAM, "ObjectAllValuesFrom(<urn:with> <urn:Jam>)")
+    (tmp_path / "a.nt").write_text(
+        "<urn:a> <urn:adj> <urn:b> .\n<urn:c> <urn:adj> _:e .\n", encoding="utf-8"
+    )
+    classes = (
+        "<urn:Event>",
+        "<http://b#Event>",
+        "<urn:Jam>",
+        WITH_JAM,
+        "ObjectAllValuesFrom(<urn:with> <urn:Jam>)",
+    )
     (tmp_path / "v.txt").write_text("\n".join(classes), encoding="utf-8")
-    more = ("--static", tmp_path / "a.nt", "--vocabulary", tmp_path / "v.txt", "--max-atoms", 2, "--max-variables", 2)
-    assert windows_of(tmp_path, *call, "--window", 5, *more, "--export", tmp_path / "rules.lp")[0] == 0
+    more = (
+        "--static",
+        tmp_path / "a.nt",
+        "--vocabulary",
+        tmp_path / "v.txt",
+        "--max-atoms",
+        2,
+        "--max-variables",
+        2,
+    )
+    assert (
+        windows_of(tmp_path, *call, "--window", 5, *more, "--export", tmp_path / "rules.lp")[0] == 0
+    )
     text = (tmp_path / "rules.lp").read_text(encoding="utf-8")
-    assert "with_Jam(X0) :- adj(X0, X1), event_2(X1)." in text and "#rdf event_2/1 = <urn:Event>." in text
-    triples = {"event": f"<urn:b> <{RDF}type> <urn:Event> .", "other": "<urn:b> <urn:with> <urn:k> ."}
-    events = [(0, triples["event"]), (1, triples["other"]), (2, f"<urn:c> <{RDF}type> <urn:Event> .")]
+    assert (
+        "with_Jam(X0) :- adj(X0, X1), event_2(X1)." in text
+        and "#rdf event_2/1 = <urn:Event>." in text
+    )
+    triples = {
+        "event": f"<urn:b> <{RDF}type> <urn:Event> .",
+        "other": "<urn:b> <urn:with> <urn:k> .",
+    }
+    events = [
+        (0, triples["event"]),
+        (1, triples["other"]),
+        (2, f"<urn:c> <{RDF}type> <urn:Event> ."),
+    ]
     lines_ = [json.dumps({"t": t, "triples": [triple]}) + "\n" for t, triple in events]
     (tmp_path / "next.jsonl").write_text("".join(lines_), encoding="utf-8")
-    call = ["stream", "rules", tmp_path / "rules.lp", "--source", tmp_path / "next.jsonl", "--out", tmp_path / "out.jsonl"]  # type: ignore[list-item]
+    call = [
+        "stream",
+        "rules",
+        tmp_path / "rules.lp",
+        "--source",
+        tmp_path / "next.jsonl",
+        "--out",
+        tmp_path / "out.jsonl",
+    ]  # type: ignore[list-item]
     assert shiq(*call).returncode == 0
-    rows = [json.loads(line)["atoms"] for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line)["atoms"]
+        for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert ["with_Jam(<urn:a>)" in row for row in rows] == [True, False, False]
     (model,) = Program.parse(text).run([(0, ["with(<urn:r>,<urn:s>)", "jam(<urn:s>)"])])
     assert "with_Jam(<urn:r>)" in model.derived
 
 
-# --- what is undecided ------------------------------------------------------------------------------
+# --- what is undecided
+# ------------------------------------------------------------------------------
 
 OPAQUE = T.replace(
     "Ontology(",
@@ -212,7 +323,15 @@ OPAQUE = T.replace(
 
 def with_opaque(folder: Path, stream: dict[int, str], t: int, *values: str) -> list[str]:
     """A stream, and at ``t`` values of a datatype that nothing defines."""
-    call = [*written(folder, stream, OPAQUE), "--max-atoms", "1", "--min-support", ".5", "--min-confidence", ".6"]
+    call = [
+        *written(folder, stream, OPAQUE),
+        "--max-atoms",
+        "1",
+        "--min-support",
+        ".5",
+        "--min-confidence",
+        ".6",
+    ]
     triples = [f'<urn:a> <urn:p> "{value}"^^<urn:odd> .' for value in values]
     with (folder / "s.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"t": t, "triples": triples}) + "\n")
@@ -222,27 +341,49 @@ def with_opaque(folder: Path, stream: dict[int, str], t: int, *values: str) -> l
 @pytest.mark.parametrize("method", ["exact", "scratch", "inkd"])
 def test_an_undecided_snapshot_is_left_out_and_named(tmp_path: Path, method: str) -> None:
     """Two opaque values of a functional property: whether they are one is not known."""
-    call = with_opaque(tmp_path, {0: "Jam(a) Stop(a)", 1: "Jam(b)", 2: "Jam(a) Stop(a)"}, 1, "x", "y")
+    call = with_opaque(
+        tmp_path, {0: "Jam(a) Stop(a)", 1: "Jam(b)", 2: "Jam(a) Stop(a)"}, 1, "x", "y"
+    )
     code, (window,) = windows_of(tmp_path, *call, "--window", 3, "--method", method)
     (leftover,) = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["leftovers"]
     assert code == 3 and window["undecided"] == [1] and window["inconsistent"] == []
     assert leftover["kind"] == "undecided" and "snapshot 1 is left out" in leftover["message"]
-    counts = {(r["body"][0][0], r["head"][0][0]): (r["support"], r["body_support"]) for r in window["rules"]}
+    counts = {
+        (r["body"][0][0], r["head"][0][0]): (r["support"], r["body_support"])
+        for r in window["rules"]
+    }
     assert counts["<urn:Jam>", "<urn:Stop>"] == (2, 2) and window["rarity"]["by_count"] == {"2": 3}
 
 
-@pytest.mark.parametrize("option", [("--eps", "1"), ("--gate", "printed"), ("--min-rarity", "0.1"), ("--max-similarity", "0.5")])
+@pytest.mark.parametrize(
+    "option",
+    [("--eps", "1"), ("--gate", "printed"), ("--min-rarity", "0.1"), ("--max-similarity", "0.5")],
+)
 def test_options_of_inkd_are_refused_without_it(tmp_path: Path, option: tuple[str, str]) -> None:
     refused = shiq(*with_opaque(tmp_path, {0: "Jam(a)"}, 1, "x"), "--window", 2, *option)
-    assert refused.returncode == 2 and f"{option[0]} does nothing without --method inkd" in refused.stderr
+    assert (
+        refused.returncode == 2
+        and f"{option[0]} does nothing without --method inkd" in refused.stderr
+    )
 
 
 def test_an_undecided_snapshot_is_known_to_the_library_and_a_checkpoint(tmp_path: Path) -> None:
     call = with_opaque(tmp_path, {0: "Jam(a)", 2: "Jam(a)"}, 1, "x", "y")
-    more = ("--window", 2, "--checkpoint", tmp_path / "checkpoint", "--out", tmp_path / "rows.jsonl", "--json", "-")
+    more = (
+        "--window",
+        2,
+        "--checkpoint",
+        tmp_path / "checkpoint",
+        "--out",
+        tmp_path / "rows.jsonl",
+        "--json",
+        "-",
+    )
     for _ in range(2):
         assert shiq(*call, *more).returncode == 3
-    (tmp_path / "one.nt").write_text('<urn:a> <urn:p> "x"^^<urn:odd> .\n<urn:a> <urn:p> "y"^^<urn:odd> .\n', encoding="utf-8")
+    (tmp_path / "one.nt").write_text(
+        '<urn:a> <urn:p> "x"^^<urn:odd> .\n<urn:a> <urn:p> "y"^^<urn:odd> .\n', encoding="utf-8"
+    )
     miner, decided = (RuleMiner(tbox(OPAQUE), window=2) for _ in range(2))
     miner.partial_fit(0, [tmp_path / "one.nt"])
     decided.partial_fit(1, [])
@@ -258,15 +399,29 @@ def test_a_rule_whose_refutation_is_undecided_is_not_exported(tmp_path: Path) ->
     call = with_opaque(tmp_path, {0: "Jam(a) Event(a)", 1: "Jam(a) Event(a)", 2: "Jam(a)"}, 2, "x")
     code, (window,) = windows_of(tmp_path, *call, "--window", 3, "--export", tmp_path / "rules.ofn")
     refuted = {(r["body"][0][0], r["head"][0][0]): r["refuted"] for r in window["rules"]}
-    assert code == 3 and refuted["<urn:Jam>", "<urn:Event>"] is None and refuted["<urn:Event>", "<urn:Jam>"] == 0
-    axioms = parse_functional((tmp_path / "rules.ofn").read_text(encoding="utf-8"), "rules.ofn", "r").tbox.axioms
+    assert (
+        code == 3
+        and refuted["<urn:Jam>", "<urn:Event>"] is None
+        and refuted["<urn:Event>", "<urn:Jam>"] == 0
+    )
+    axioms = parse_functional(
+        (tmp_path / "rules.ofn").read_text(encoding="utf-8"), "rules.ofn", "r"
+    ).tbox.axioms
     event, jam = owl.Class("urn:Event"), owl.Class("urn:Jam")
     assert owl.SubClassOf(event, jam) in axioms and owl.SubClassOf(jam, event) not in axioms
 
 
-# --- the approximating method -----------------------------------------------------------------------
+# --- the approximating method
+# -----------------------------------------------------------------------
 
-INKD: dict[str, Any] = {"window": 4, "slide": 2, "min_support": 0.5, "min_confidence": 0.5, "max_atoms": 2, "max_variables": 2}
+INKD: dict[str, Any] = {
+    "window": 4,
+    "slide": 2,
+    "min_support": 0.5,
+    "min_confidence": 0.5,
+    "max_atoms": 2,
+    "max_variables": 2,
+}
 
 
 def texts(report: dict[str, Any]) -> set[tuple[str, str]]:
@@ -275,7 +430,11 @@ def texts(report: dict[str, Any]) -> set[tuple[str, str]]:
 
 def both(seed: int, **options: Any) -> tuple[list[Any], list[Any]]:
     found, static, stream = random_case(seed)
-    ontology = Ontology(found, tuple(static), {f"<{iri}>": owl.Class(iri) for iri in sorted(found.signature.classes)})
+    ontology = Ontology(
+        found,
+        tuple(static),
+        {f"<{iri}>": owl.Class(iri) for iri in sorted(found.signature.classes)},
+    )
     if ontology.knowledge().base is None:
         return [], []
     reports: list[list[Any]] = []
@@ -293,7 +452,10 @@ def test_inkd_reports_no_wrong_counts_and_misses_some() -> None:
         for first, second in zip(approximate, exact):
             counts = {json.dumps([r["body"], r["head"]]): r for r in second["rules"]}
             # With the gate open every rule that is reported is one, and is counted as it is.
-            assert all(counts[json.dumps([r["body"], r["head"]])] == r for r in first["rules"]), (seed, first["window"])
+            assert all(counts[json.dumps([r["body"], r["head"]])] == r for r in first["rules"]), (
+                seed,
+                first["window"],
+            )
             missed += len(texts(second) - texts(first))
         later += sum(len(report["rules"]) for report in exact[1:])
         assert not exact or approximate[0]["rules"] == exact[0]["rules"]
@@ -311,11 +473,14 @@ def test_a_shut_gate_reports_what_was_reported_before_and_bridges() -> None:
                     assert now["rules"] == before["rules"]
                 else:
                     counts = {json.dumps([r["body"], r["head"]]): r for r in right["rules"]}
-                    assert all(counts[json.dumps([r["body"], r["head"]])] == r for r in now["rules"])
+                    assert all(
+                        counts[json.dumps([r["body"], r["head"]])] == r for r in now["rules"]
+                    )
     assert 0 < sum(acted) < len(acted)
 
 
-# --- what the source prints -------------------------------------------------------------------------
+# --- what the source prints
+# -------------------------------------------------------------------------
 
 
 def differences() -> int:
@@ -325,7 +490,9 @@ def differences() -> int:
         approximate, exact = both(seed, gate="off")
         for first, second in zip(approximate, exact):
             wrong += first["rules"] != [
-                r for r in second["rules"] if (text_of(map(tuple, r["body"])), r["head"][0][0]) in texts(first)
+                r
+                for r in second["rules"]
+                if (text_of(map(tuple, r["body"])), r["head"][0][0]) in texts(first)
             ]
     return wrong
 
@@ -334,28 +501,44 @@ def test_a1_without_the_printed_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     """Error 1: with the guard, a snapshot that leaves with a body alone does not lower d."""
     assert differences() == 0
     right = inkd.a1
-    monkeypatch.setattr(inkd, "a1", lambda counts, joint, body, sign: right(counts, joint, body, sign) if joint else counts)
+    monkeypatch.setattr(
+        inkd,
+        "a1",
+        lambda counts, joint, body, sign: right(counts, joint, body, sign) if joint else counts,
+    )
     assert differences() > 0
 
 
 def test_counts_are_composed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Error 2: two copies that are updated apart and united lose what left."""
     right = inkd.a1
-    monkeypatch.setattr(inkd, "a1", lambda counts, joint, body, sign: right(counts, joint, body, sign) if sign > 0 else counts)
+    monkeypatch.setattr(
+        inkd,
+        "a1",
+        lambda counts, joint, body, sign: right(counts, joint, body, sign) if sign > 0 else counts,
+    )
     assert differences() > 0
 
 
 def test_the_printed_gate_and_the_prose_differ() -> None:
-    """Error 3: of one snapshot that arrives everything is 1-rare; by the prose the walk-through would not act."""
+    """Error 3: of one snapshot that arrives everything is 1-rare; by the prose the walk-through
+    would not act.
+    """
     gate = Gate(Fraction(0), Fraction(1), Fraction(2, 3))
-    assert gate.acts("printed", Fraction(1), Fraction(0)) and not gate.acts("prose", Fraction(1), Fraction(0))
+    assert gate.acts("printed", Fraction(1), Fraction(0)) and not gate.acts(
+        "prose", Fraction(1), Fraction(0)
+    )
 
 
 def test_lemma_1_holds_for_ground_atomsets_only() -> None:
-    """Error 4: nothing is common, yet a body that was there expands; an exact method must not look at Φ."""
+    """Error 4: nothing is common, yet a body that was there expands; an exact method must not look
+    at Φ.
+    """
     stream = {0: said("Event(a)"), 1: said("Event(b) Stop(b)")}
     for method in ("exact", "scratch"):
-        miner = RuleMiner(tbox(T), window=2, min_support=0.5, min_confidence=0.4, max_atoms=1, method=method)
+        miner = RuleMiner(
+            tbox(T), window=2, min_support=0.5, min_confidence=0.4, max_atoms=1, method=method
+        )
         miner.partial_fit(0, [abox_of(stream[0])])
         report = miner.partial_fit(1, [abox_of(stream[1])])
         assert report is not None and ("<urn:Event>(?x0)", "<urn:Stop>") in texts(report.to_dict())
@@ -370,9 +553,15 @@ def test_the_least_support_holds_in_a3() -> None:
 
 
 def test_after_a_shut_gate_counts_are_bridged() -> None:
-    """Error 6: counts that belong to an older window are brought to this one, over all slides that were skipped."""
+    """Error 6: counts that belong to an older window are brought to this one, over all slides that
+    were skipped.
+    """
     found, static, stream = random_case(4)
-    ontology = Ontology(found, tuple(static), {f"<{iri}>": owl.Class(iri) for iri in sorted(found.signature.classes)})
+    ontology = Ontology(
+        found,
+        tuple(static),
+        {f"<{iri}>": owl.Class(iri) for iri in sorted(found.signature.classes)},
+    )
     dice, checked = Random(1), 0
     for _ in range(5):
         miner = RuleMiner(ontology, **{**INKD, "slide": 1}, method="inkd", gate="off")
@@ -385,7 +574,10 @@ def test_after_a_shut_gate_counts_are_bridged() -> None:
         miner.windows.report(3)
         for end in range(4, 9):
             if end in acting:
-                now, right = miner.windows.report(end).to_dict(), exact.windows.report(end).to_dict()
+                now, right = (
+                    miner.windows.report(end).to_dict(),
+                    exact.windows.report(end).to_dict(),
+                )
                 counts = {json.dumps([r["body"], r["head"]]): r for r in right["rules"]}
                 assert all(counts[json.dumps([r["body"], r["head"]])] == r for r in now["rules"])
                 checked += len(now["rules"])
@@ -400,9 +592,14 @@ def test_a_vocabulary_that_nobody_knows_is_refused_with_the_nearest_name(tmp_pat
     ):
         (tmp_path / "v").write_text(text + "\n")
         done = shiq(*call, "--window", 2, "--vocabulary", tmp_path / "v")
-        assert done.returncode == 2 and unknown in done.stderr and "Did you mean <urn:" in done.stderr
+        assert (
+            done.returncode == 2 and unknown in done.stderr and "Did you mean <urn:" in done.stderr
+        )
         with pytest.raises(UsageError, match="knows the"):
             RuleMiner(tbox(T), window=2, vocabulary=[text])
-    assert RuleMiner(tbox(T), window=2, vocabulary=["<urn:Jam>"]).ontology.spellings["urn:Jam"] == "<urn:Jam>"
+    assert (
+        RuleMiner(tbox(T), window=2, vocabulary=["<urn:Jam>"]).ontology.spellings["urn:Jam"]
+        == "<urn:Jam>"
+    )
     with pytest.raises(UsageError, match="no class expression"):
         RuleMiner(tbox(T), window=2, vocabulary=["urn Jam"])

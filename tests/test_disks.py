@@ -1,4 +1,6 @@
-"""Disks that are full or may not be written: exit code 4 and what to do, and the store stays as it was."""
+"""Disks that are full or may not be written: exit code 4 and what to do, and the store stays as it
+was.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ ONTOLOGY = "Ontology(<urn:o> Declaration(Class(<urn:Cat>)) Declaration(Class(<ur
 
 
 def members(first: int, last: int) -> str:
-    return "".join(f"<urn:i{i}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Cat> .\n" for i in range(first, last))
+    return "".join(
+        f"<urn:i{i}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Cat> .\n"
+        for i in range(first, last)
+    )
 
 
 @pytest.fixture
@@ -38,10 +43,29 @@ def inputs(tmp_path: Path) -> Path:
 def writers(inputs: Path, store: Path) -> dict[str, Callable[[], Called]]:
     return {
         "index": lambda: shiq(
-            "index", "--tbox", "t.ofn", "--store", store, "--replace", "many.nt", "-q", "--reasoner", "own", cwd=inputs
+            "index",
+            "--tbox",
+            "t.ofn",
+            "--store",
+            store,
+            "--replace",
+            "many.nt",
+            "-q",
+            "--reasoner",
+            "own",
+            cwd=inputs,
         ),
         "commit": lambda: shiq(
-            "check", "--store", store, "--insert", "new.nt", "--commit", "-q", "--reasoner", "own", cwd=inputs
+            "check",
+            "--store",
+            store,
+            "--insert",
+            "new.nt",
+            "--commit",
+            "-q",
+            "--reasoner",
+            "own",
+            cwd=inputs,
         ),
         "compact": lambda: shiq("compact", "--store", store, cwd=inputs),
         "certify": lambda: shiq("certify", "--store", store, "-q", "--reasoner", "own", cwd=inputs),
@@ -49,21 +73,44 @@ def writers(inputs: Path, store: Path) -> dict[str, Callable[[], Called]]:
 
 
 def indexed(inputs: Path, store: Path) -> None:
-    assert shiq("index", "--tbox", "t.ofn", "--store", store, "few.nt", "-q", "--reasoner", "own", cwd=inputs).returncode == 0
+    assert (
+        shiq(
+            "index",
+            "--tbox",
+            "t.ofn",
+            "--store",
+            store,
+            "few.nt",
+            "-q",
+            "--reasoner",
+            "own",
+            cwd=inputs,
+        ).returncode
+        == 0
+    )
 
 
 def refused(told: Called, store: Path, words: str) -> None:
     assert told.returncode == 4, told
-    assert str(store) in told.stderr and words in told.stderr and "run the same again" in told.stderr
+    assert (
+        str(store) in told.stderr and words in told.stderr and "run the same again" in told.stderr
+    )
     assert "fault of shiq" not in told.stderr and "Traceback" not in told.stderr
 
 
 @pytest.mark.parametrize("command", ["index", "commit", "compact", "certify"])
 @pytest.mark.parametrize(
     ("code", "words"),
-    [(errno.ENOSPC, "the disk is full"), (errno.EROFS, "read-only"), (errno.EACCES, "not allowed"), (errno.EIO, "Input/output")],
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EROFS, "read-only"),
+        (errno.EACCES, "not allowed"),
+        (errno.EIO, "Input/output"),
+    ],
 )
-def test_what_cannot_be_written(inputs: Path, monkeypatch: pytest.MonkeyPatch, command: str, code: int, words: str) -> None:
+def test_what_cannot_be_written(
+    inputs: Path, monkeypatch: pytest.MonkeyPatch, command: str, code: int, words: str
+) -> None:
     store = inputs / "kg"
     indexed(inputs, store)
     before = read_manifest(store)
@@ -84,7 +131,11 @@ def test_what_cannot_be_written(inputs: Path, monkeypatch: pytest.MonkeyPatch, c
 def test_output_that_cannot_be_printed(inputs: Path, full: str) -> None:
     if not Path("/dev/full").is_char_device():
         pytest.skip("no /dev/full here")
-    words = ["check", "--help"] if full == "stdout" else ["check", "--store", "none", "--insert", "new.nt"]
+    words = (
+        ["check", "--help"]
+        if full == "stdout"
+        else ["check", "--store", "none", "--insert", "new.nt"]
+    )
     with open("/dev/full", "wb") as device:
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {full: device}
         ended = subprocess.run([sys.executable, "-m", "jobs.cli", *words], check=False, **streams)  # type: ignore[call-overload]
@@ -115,7 +166,9 @@ def small(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
     try:
-        made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", folder], check=False).returncode
+        made = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", folder], check=False
+        ).returncode
     except OSError:
         made = 1
     if made:
@@ -138,7 +191,12 @@ def test_a_full_disk(inputs: Path, small: Path) -> None:
     for run in writers(inputs, store).values():
         refused(run(), store, "the disk is full")
     assert read_manifest(store) == before
-    assert shiq("check", "--store", store, "--insert", "new.nt", "-q", "--reasoner", "own", cwd=inputs).returncode == 0
+    assert (
+        shiq(
+            "check", "--store", store, "--insert", "new.nt", "-q", "--reasoner", "own", cwd=inputs
+        ).returncode
+        == 0
+    )
     (small / "rest").unlink()
     verified(store)
     assert writers(inputs, store)["commit"]().returncode == 0
@@ -153,12 +211,22 @@ def test_a_disk_that_is_read_only(inputs: Path, small: Path) -> None:
             refused(run(), store, "read-only")
     for place in (store, small / "another"):  # seen before any work
         told = writers(inputs, place)["index"]()
-        assert (told.returncode, "Read-only file system" in told.stderr, str(place) in told.stderr) == (2, True, True)
-    assert shiq("check", "--store", store, "--insert", "new.nt", "-q", "--reasoner", "own", cwd=inputs).returncode == 0
+        assert (
+            told.returncode,
+            "Read-only file system" in told.stderr,
+            str(place) in told.stderr,
+        ) == (2, True, True)
+    assert (
+        shiq(
+            "check", "--store", store, "--insert", "new.nt", "-q", "--reasoner", "own", cwd=inputs
+        ).returncode
+        == 0
+    )
     assert shiq("status", "--store", store, "--verify").returncode == 0
 
 
-# --- what compaction frees, and when --------------------------------------------------------------------
+# --- what compaction frees, and when
+# --------------------------------------------------------------------
 
 
 def aged(store: Path, days: float) -> None:
@@ -170,7 +238,9 @@ def aged(store: Path, days: float) -> None:
 
 
 def test_what_compaction_replaces_stays_for_a_week(inputs: Path) -> None:
-    """Who has opened a snapshot before reads on, though nothing of it was read by then: tables, look-up files, documents."""
+    """Who has opened a snapshot before reads on, though nothing of it was read by then: tables,
+    look-up files, documents.
+    """
     store = inputs / "kg"
     indexed(inputs, store)
     run = writers(inputs, store)
@@ -187,13 +257,22 @@ def test_what_compaction_replaces_stays_for_a_week(inputs: Path) -> None:
     # As by a process that has read the manifest and nothing else.
     again = [Store(one.path, one.manifest) for one in old]
     assert [len(list(one.export())) for one in again] == [20, 21, 19]
-    assert all(one.tbox.axioms and one.index_document is not None and one.leftovers == () for one in again)
+    assert all(
+        one.tbox.axioms and one.index_document is not None and one.leftovers == () for one in again
+    )
     aged(store, 2)
     (inputs / "new.nt").write_text(members(60_000, 60_001))
     assert run["commit"]().returncode == 0 and run["compact"]().returncode == 0
     left = {str(file.relative_to(store)) for file in store.rglob("*") if file.is_file()}
-    freed = {file.path for one in old for table in one.manifest.tables.values() for file in table.all_files}
-    freed -= {file.path for table in read_manifest(store).tables.values() for file in table.all_files}
+    freed = {
+        file.path
+        for one in old
+        for table in one.manifest.tables.values()
+        for file in table.all_files
+    }
+    freed -= {
+        file.path for table in read_manifest(store).tables.values() for file in table.all_files
+    }
     assert freed and not freed & left
     assert not {lookup_path(name) for name in freed} & left
     verified(store)

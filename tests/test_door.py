@@ -1,9 +1,13 @@
-"""The first run on ontologies that others publish: `make test-door`. Half an hour; the setting SHIQ_DOOR, else skipped.
+"""The first run on ontologies that others publish: `make test-door`. Half an hour; the setting
+SHIQ_DOOR, else skipped.
 
-Each ontology of a public crawl is certified without options, and with the crawl as catalog. HermiT is asked about each document
-as the OWL API reads it: none that it refutes may be consistent here. Prints how many are answered, and what differs.
+Each ontology of a public crawl is certified without options, and with the crawl as catalog. HermiT
+is asked about each document
+as the OWL API reads it: none that it refutes may be consistent here. Prints how many are answered,
+and what differs.
 
-It differs the other way on one: a literal that is typed rdf:PlainLiteral without an @ is not in that datatype's lexical space, so
+It differs the other way on one: a literal that is typed rdf:PlainLiteral without an @ is not in
+that datatype's lexical space, so
 that the document is inconsistent. The OWL API takes it for a plain literal.
 """
 
@@ -30,7 +34,8 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not os.environ.get("SHIQ_DOOR"), reason="the setting SHIQ_DOOR asks for it"),
     pytest.mark.skipif(
-        shutil.which("java") is None or not importlib.util.find_spec("owlready2"), reason="no Java, or no OWL API"
+        shutil.which("java") is None or not importlib.util.find_spec("owlready2"),
+        reason="no Java, or no OWL API",
     ),
 ]
 #: The share of documents that is answered: without options, and with all documents as catalog.
@@ -56,7 +61,9 @@ class _Peer:
         self.jvm: Any = None
 
     def consistent(self, path: Path) -> bool | None:
-        """What HermiT says of the axioms in one document; None where it has no answer, or the OWL API no axiom."""
+        """What HermiT says of the axioms in one document; None where it has no answer, or the OWL
+        API no axiom.
+        """
         self.jvm = shared_jvm(self, "2g")
         try:
             return self.jvm.call(lambda: self._consistent(path), 60)  # type: ignore[no-any-return]
@@ -76,7 +83,9 @@ class _Peer:
         )
         if not int(ontology.getLogicalAxiomCount()):
             return None
-        reasoner = java.org.semanticweb.HermiT.Reasoner(java.org.semanticweb.HermiT.Configuration(), ontology)
+        reasoner = java.org.semanticweb.HermiT.Reasoner(
+            java.org.semanticweb.HermiT.Configuration(), ontology
+        )
         return bool(reasoner.isConsistent())
 
 
@@ -85,10 +94,18 @@ def imports_of(path: Path) -> set[str]:
 
     predicate = ox.NamedNode("http://www.w3.org/2002/07/owl#imports")
     try:
-        quads = list(ox.parse(path=str(path), format=ox.RdfFormat.TURTLE, base_iri=path.as_uri(), lenient=True))
+        quads = list(
+            ox.parse(
+                path=str(path), format=ox.RdfFormat.TURTLE, base_iri=path.as_uri(), lenient=True
+            )
+        )
     except (SyntaxError, ValueError):
         return set()
-    return {quad.object.value for quad in quads if quad.predicate == predicate and isinstance(quad.object, ox.NamedNode)}
+    return {
+        quad.object.value
+        for quad in quads
+        if quad.predicate == predicate and isinstance(quad.object, ox.NamedNode)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +123,11 @@ def answers(crawl: list[Path], peer: _Peer) -> dict[Path, bool | None]:
 
 @pytest.mark.parametrize(("catalog", "share"), [(False, ALONE), (True, WITH_CATALOG)])
 def test_published_ontologies_are_answered(
-    crawl: list[Path], answers: dict[Path, bool | None], catalog: bool, share: float, capsys: pytest.CaptureFixture[str]
+    crawl: list[Path],
+    answers: dict[Path, bool | None],
+    catalog: bool,
+    share: float,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     verdicts, kinds = dict[Path, Verdict](), Counter[str]()
     options = {"catalog": crawl[0].parent} if catalog else {}
@@ -124,14 +145,26 @@ def test_published_ontologies_are_answered(
             assert result.conflicts, path
     counts = Counter(verdict.value for verdict in verdicts.values())
     answered = 1 - counts["undetermined"] / len(crawl)
-    differing = {path.name: verdict.value for path, verdict in verdicts.items() if differ(verdict, answers[path])}
+    differing = {
+        path.name: verdict.value
+        for path, verdict in verdicts.items()
+        if differ(verdict, answers[path])
+    }
     with capsys.disabled():
-        print(f"\n{'with' if catalog else 'without'} a catalog: {answered:.1%} of {len(crawl)} answered, {dict(counts)}")
+        print(
+            f"\n{'with' if catalog else 'without'} a catalog: {answered:.1%} of {len(crawl)} answered, {dict(counts)}"
+        )
         print(f"in the way: {dict(kinds.most_common())}")
-        print(f"HermiT answers {sum(answer is not None for answer in answers.values())}; it differs on {differing}")
+        print(
+            f"HermiT answers {sum(answer is not None for answer in answers.values())}; it differs on {differing}"
+        )
     assert "consistent" not in differing.values()
     assert answered >= share
 
 
 def differ(verdict: Verdict, answer: bool | None) -> bool:
-    return answer is not None and verdict is not Verdict.UNDETERMINED and (verdict is Verdict.CONSISTENT) != answer
+    return (
+        answer is not None
+        and verdict is not Verdict.UNDETERMINED
+        and (verdict is Verdict.CONSISTENT) != answer
+    )

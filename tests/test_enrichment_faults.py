@@ -1,4 +1,6 @@
-"""What goes wrong while an event is decided: nothing false is kept, nothing waits unseen, and the reason says a way out."""
+"""What goes wrong while an event is decided: nothing false is kept, nothing waits unseen, and the
+reason says a way out.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def _is_a(one: str, name: str) -> str:
 
 
 @pytest.mark.jvm
-def test_a_jvm_that_dies_in_a_miss_leaves_it_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jvm_that_dies_in_a_miss_leaves_it_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "t.ofn").write_text(NOMINAL)
     with open_enricher(tmp_path / "t.ofn", None) as enricher:
         call = Jvm.call
@@ -56,7 +60,11 @@ def test_a_jvm_that_dies_in_a_miss_leaves_it_open(tmp_path: Path, monkeypatch: p
         with monkeypatch.context() as patch:
             patch.setattr(Jvm, "call", dying)
             found = enricher.enrich([_is_a("n", "A")])
-        assert (found.verdict, found.types, len(enricher.entries)) == (Verdict.UNDETERMINED, {}, 0) and found.reason
+        assert (found.verdict, found.types, len(enricher.entries)) == (
+            Verdict.UNDETERMINED,
+            {},
+            0,
+        ) and found.reason
         again = enricher.enrich([_is_a("n", "A")])
         assert (again.hit, again.types) == (False, {"urn:t#n": {"urn:t#A", "urn:t#B"}})
         assert (enricher.counts.undetermined, enricher.enrich([_is_a("n", "A")]).hit) == (1, True)
@@ -72,11 +80,16 @@ def test_a_miss_past_its_time_is_open_and_is_asked_again() -> None:
         assert (found.verdict, len(enricher.entries)) == (Verdict.UNDETERMINED, 0)
         assert "--timeout" in found.reason
         enricher.realizer.timeout = 60.0
-        assert (enricher.enrich(event).types, enricher.enrich(event).hit) == ({"urn:t#x": {"urn:t#A"}}, True)
+        assert (enricher.enrich(event).types, enricher.enrich(event).hit) == (
+            {"urn:t#x": {"urn:t#A"}},
+            True,
+        )
 
 
 def test_an_event_of_ten_thousand_triples() -> None:
-    lines = [f"<urn:t#x{n}> <urn:t#r> <urn:t#x{n + 1}> ." for n in range(9_999)] + [_is_a("x9999", "A")]
+    lines = [f"<urn:t#x{n}> <urn:t#r> <urn:t#x{n + 1}> ." for n in range(9_999)] + [
+        _is_a("x9999", "A")
+    ]
     with _opened(PLAIN) as enricher:
         found = enricher.enrich(lines)
         types = found.types
@@ -94,7 +107,11 @@ def test_two_hundred_symmetric_variables_are_bypassed_and_exact() -> None:
     ) as enricher:
         for _ in range(2):
             found = enricher.enrich(lines)
-            assert not found.hit and set(found.types.values()) == {frozenset(("urn:t#B",))} and len(found.types) == 200
+            assert (
+                not found.hit
+                and set(found.types.values()) == {frozenset(("urn:t#B",))}
+                and len(found.types) == 200
+            )
         assert (enricher.statistics["bypassed"], len(enricher.entries)) == (2, 0)
 
 
@@ -110,7 +127,9 @@ def test_two_workers_on_one_key_agree_and_one_entry_stays() -> None:
         found: dict[str, Any] = {}
 
         def work(name: str) -> None:
-            found[name] = enricher.enrich([f"<urn:t#{name}> <urn:t#r> <urn:t#a{name}> .", _is_a(f"a{name}", "A")])
+            found[name] = enricher.enrich(
+                [f"<urn:t#{name}> <urn:t#r> <urn:t#a{name}> .", _is_a(f"a{name}", "A")]
+            )
 
         workers = [threading.Thread(target=work, args=(name,)) for name in "pq"]
         for worker in workers:
@@ -126,7 +145,10 @@ def test_two_workers_on_one_key_agree_and_one_entry_stays() -> None:
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.5, 0.99])
 def test_entries_cut_short_anywhere_are_begun_anew(tmp_path: Path, share: float) -> None:
     file = tmp_path / "entries"
-    events = [[_is_a("y", "A"), *(f"<urn:t#x{n}> <urn:t#r> <urn:t#y> ." for n in range(m))] for m in range(40)]
+    events = [
+        [_is_a("y", "A"), *(f"<urn:t#x{n}> <urn:t#r> <urn:t#y> ." for n in range(m))]
+        for m in range(40)
+    ]
     with _opened(PLAIN, entries=file) as enricher:
         expected = [enricher.enrich(event).types for event in events]
     whole = file.read_bytes()
@@ -146,9 +168,13 @@ def test_a_letter_changed_in_the_entries_is_seen(tmp_path: Path, changed: str, t
     with _opened(PLAIN, entries=file) as enricher:
         expected = enricher.enrich(event).types
     with closing(sqlite3.connect(file)) as rows, rows:
-        found = rows.execute(f"update entries set {changed} = replace({changed}, ?, ?)", (to, to.replace("t#", "u#")))
+        found = rows.execute(
+            f"update entries set {changed} = replace({changed}, ?, ?)", (to, to.replace("t#", "u#"))
+        )
         assert found.rowcount == 1
-        assert rows.execute("select count(*) from entries where instr(key || entry, 'u#')").fetchone() == (1,)
+        assert rows.execute(
+            "select count(*) from entries where instr(key || entry, 'u#')"
+        ).fetchone() == (1,)
     with _opened(PLAIN, entries=file) as enricher:
         assert "damaged (a row is not as it was written)" in enricher.notes[0]
         found = enricher.enrich(event)
@@ -158,7 +184,10 @@ def test_a_letter_changed_in_the_entries_is_seen(tmp_path: Path, changed: str, t
 def _delta(folder: Path) -> tuple[Path, list[list[str]], list[Any]]:
     """A table of entries made by two runs, a commit each; its events and their types."""
     file = folder / "entries.delta"
-    events = [[_is_a("y", "A"), *(f"<urn:t#x{n}> <urn:t#r> <urn:t#y> ." for n in range(m))] for m in range(12)]
+    events = [
+        [_is_a("y", "A"), *(f"<urn:t#x{n}> <urn:t#r> <urn:t#y> ." for n in range(m))]
+        for m in range(12)
+    ]
     found = list[Any]()
     for part in (events[:8], events):
         with _opened(PLAIN, entries=file) as enricher:
@@ -175,10 +204,14 @@ def test_two_processes_append_to_one_table_of_entries(tmp_path: Path) -> None:
         assert not one.enrich(new).hit and not other.enrich(new).hit
     with _opened(PLAIN, entries=file) as enricher:
         assert not enricher.notes and len(enricher.entries) == len(events) + 1
-        assert [enricher.enrich(event).types for event in events] == expected and enricher.statistics["hits"] == len(events)
+        assert [
+            enricher.enrich(event).types for event in events
+        ] == expected and enricher.statistics["hits"] == len(events)
 
 
-@pytest.mark.parametrize("damage", ["log", "log cut", "no log", "data", "data cut", "no data", "a letter"])
+@pytest.mark.parametrize(
+    "damage", ["log", "log cut", "no log", "data", "data cut", "no data", "a letter"]
+)
 def test_a_table_of_entries_that_is_damaged_is_begun_anew(tmp_path: Path, damage: str) -> None:
     file, events, expected = _delta(tmp_path)
     log, data = (sorted(file.rglob(f"*.{ending}"))[0] for ending in ("json", "parquet"))
@@ -190,10 +223,14 @@ def test_a_table_of_entries_that_is_damaged_is_begun_anew(tmp_path: Path, damage
         rows[3]["entry"] = rows[3]["entry"].replace("urn:t#A", "urn:u#A")
         write_deltalake(str(file), pa.Table.from_pylist(rows), mode="overwrite")
     else:
-        part.write_bytes(part.read_bytes()[: part.stat().st_size // 2] if "cut" in damage else b"{" * 50)
+        part.write_bytes(
+            part.read_bytes()[: part.stat().st_size // 2] if "cut" in damage else b"{" * 50
+        )
     with _opened(PLAIN, entries=file) as enricher:
         assert "damaged" in enricher.notes[0]
-        assert [enricher.enrich(event).types for event in events] == expected and enricher.statistics["hits"] == 0
+        assert [
+            enricher.enrich(event).types for event in events
+        ] == expected and enricher.statistics["hits"] == 0
     with _opened(PLAIN, entries=file) as enricher:
         assert enricher.notes == [] and all(enricher.enrich(event).hit for event in events)
 
@@ -211,7 +248,16 @@ def test_files_beside_entries_that_are_begun_anew_stay(tmp_path: Path) -> None:
 
 
 def test_what_is_no_entries_is_left_alone(tmp_path: Path) -> None:
-    names = ("file.delta", "folder.delta", "table.delta", "unreadable.delta", "text", "other.sqlite", "cut.sqlite", "folder")
+    names = (
+        "file.delta",
+        "folder.delta",
+        "table.delta",
+        "unreadable.delta",
+        "text",
+        "other.sqlite",
+        "cut.sqlite",
+        "folder",
+    )
     places = [tmp_path / name for name in names]
     places[0].write_text("mine")
     for place in (places[1], places[-1]):
@@ -236,19 +282,32 @@ def _held(folder: Path) -> dict[Path, bytes]:
 
 
 def test_a_reason_says_a_way_out(tmp_path: Path) -> None:
-    (tmp_path / "t.ofn").write_text(HEAD + "SubClassOf(:A :B) SubClassOf(:A <http://www.w3.org/2002/07/owl#Strange>))")
+    (tmp_path / "t.ofn").write_text(
+        HEAD + "SubClassOf(:A :B) SubClassOf(:A <http://www.w3.org/2002/07/owl#Strange>))"
+    )
     with open_enricher(tmp_path / "t.ofn", None, reasoner="own") as enricher:
         found = enricher.enrich([_is_a("x", "A")])
-        assert found.verdict is Verdict.UNDETERMINED and "--allow unknown-vocabulary" in found.reason
-    with open_enricher(tmp_path / "t.ofn", None, reasoner="own", allow=["unknown-vocabulary"]) as enricher:
+        assert (
+            found.verdict is Verdict.UNDETERMINED and "--allow unknown-vocabulary" in found.reason
+        )
+    with open_enricher(
+        tmp_path / "t.ofn", None, reasoner="own", allow=["unknown-vocabulary"]
+    ) as enricher:
         assert "urn:t#B" in enricher.enrich([_is_a("x", "A")]).types["urn:t#x"]
 
 
 def test_a_slow_miss_is_told_and_rows_before_it_are_there(tmp_path: Path) -> None:
     told, seen = list[str](), list[str]()
     out = tmp_path / "rows"
-    records = [Record("e", n, json.dumps({"t": n, "triples": [_is_a("x", c)]}).encode()) for n, c in enumerate("AAC", 1)]
-    with _opened(PLAIN) as enricher, closing(LinesFile(out)) as file, closing(SilenceNotice(told.append, silent=0.02)) as waiting:
+    records = [
+        Record("e", n, json.dumps({"t": n, "triples": [_is_a("x", c)]}).encode())
+        for n, c in enumerate("AAC", 1)
+    ]
+    with (
+        _opened(PLAIN) as enricher,
+        closing(LinesFile(out)) as file,
+        closing(SilenceNotice(told.append, silent=0.02)) as waiting,
+    ):
         stream = EnrichedStream(enricher, file.write, RejectLog(), push=file.push)
         enricher.waiting, waiting.before = waiting, stream.show
         for record in records[:2]:
@@ -273,7 +332,9 @@ def test_questions_are_counted_and_go_on_over_a_restart() -> None:
     text = HEAD + "SubClassOf(:A ObjectUnionOf(:B :C)))"
     record = Record("e", 1, json.dumps({"t": 1, "triples": [_is_a("x", "A")]}).encode())
     with _opened(text) as one, _opened(text) as other:
-        first, second = (EnrichedStream(each, lambda rows: None, RejectLog()) for each in (one, other))
+        first, second = (
+            EnrichedStream(each, lambda rows: None, RejectLog()) for each in (one, other)
+        )
         before = one.statistics["reasoner_calls"]
         first.take(record)
         asked = one.statistics["reasoner_calls"]

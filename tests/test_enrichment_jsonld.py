@@ -36,8 +36,16 @@ def test_a_record_is_its_triples() -> None:
         "<urn:o> <urn:v:by> <urn:s> .",
         f'<urn:o> <urn:v:value> "120"^^<{XSD}integer> .',
     ]
-    # Nodes without a label do not meet those that have one; what stands in a named graph is said too.
-    assert _said(**{"@id": "urn:o", "by": "_:node0", "of": {"by": "urn:s"}, "@graph": [{"@id": "urn:g", "x": "y"}]}) == [
+    # Nodes without a label do not meet those that have one; what stands in a named graph is said
+    # too.
+    assert _said(
+        **{
+            "@id": "urn:o",
+            "by": "_:node0",
+            "of": {"by": "urn:s"},
+            "@graph": [{"@id": "urn:g", "x": "y"}],
+        }
+    ) == [
         "<urn:o> <urn:v:by> _:node0 .",
         "<urn:o> <urn:v:of> _:nodex0 .",
         "_:nodex0 <urn:v:by> <urn:s> .",
@@ -55,12 +63,15 @@ def test_the_time_of_a_record_is_a_statement_where_the_context_has_it(tmp_path: 
     for context, more in (("{}", 0), ("[{}]", 0), (own, 1), (f"[{{}}, {own}]", 1), ('"urn:c"', 1)):
         found = record_of(text % context, catalog=catalog)
         assert (found.t, found.id) == (5, "urn:o") and len(found.lines) == 2 + more
-    assert record_of('{"t": "1970-01-01T00:01:00Z", "id": "e1"}'.replace('"id"', '"@id"'), "min").t == 1
+    assert (
+        record_of('{"t": "1970-01-01T00:01:00Z", "id": "e1"}'.replace('"id"', '"@id"'), "min").t
+        == 1
+    )
     assert record_of('{"t": "soon"}').t is None
-    assert [len(_said(t=5, **{"@id": "urn:o", "urn:p": 1, "@context": context})) for context in ({"@vocab": "urn:v:"}, None)] == [
-        1,
-        1,
-    ]
+    assert [
+        len(_said(t=5, **{"@id": "urn:o", "urn:p": 1, "@context": context}))
+        for context in ({"@vocab": "urn:v:"}, None)
+    ] == [1, 1]
     # A member of that name further in is none of the record's.
     assert len(_said(**{"@id": "urn:o", "by": {"@id": "urn:s", "t": 5}})) == 2
 
@@ -99,10 +110,14 @@ SCOPED = {"@id": "urn:C", "@context": OWN}
         (OWN, {"@graph": [{"@id": "urn:x", "urn:q": 1}]}, 2),
     ],
 )
-def test_what_defines_the_time_of_a_record(tmp_path: Path, context: object, members: dict[str, object], more: int) -> None:
+def test_what_defines_the_time_of_a_record(
+    tmp_path: Path, context: object, members: dict[str, object], more: int
+) -> None:
     for name, content in (("through", ["urn:own"]), ("own", OWN), ("none", None)):
         (tmp_path / name).write_text(json.dumps({"@context": content}))
-    (tmp_path / "catalog.json").write_text(json.dumps({f"urn:{name}": name for name in ("through", "own", "none")}))
+    (tmp_path / "catalog.json").write_text(
+        json.dumps({f"urn:{name}": name for name in ("through", "own", "none")})
+    )
     record = {"@id": "urn:o", "t": "urn:5", "urn:p": 1, "@context": context, **members}
     found = record_of(json.dumps(record), catalog=read_catalog(tmp_path / "catalog.json"))
     assert len(found.lines) == 1 + more
@@ -117,11 +132,17 @@ def _context(chance: random.Random, depth: int = 0) -> Any:
     found: dict[str, Any] = {}
     for term in chance.sample(["t", "A", "p", "type", "kind"], chance.randrange(4)):
         if term == "t":
-            found[term] = chance.choice(["urn:t", "@type", {"@id": "urn:t", "@type": "@id"}, {"@reverse": "urn:t"}])
+            found[term] = chance.choice(
+                ["urn:t", "@type", {"@id": "urn:t", "@type": "@id"}, {"@reverse": "urn:t"}]
+            )
         elif term in ("type", "kind"):
             found[term] = chance.choice(["@type", "type", "kind", "urn:k"])
         else:
-            scope = {"@context": _context(chance, depth + 1)} if chance.random() < 0.6 and depth < 3 else {}
+            scope = (
+                {"@context": _context(chance, depth + 1)}
+                if chance.random() < 0.6 and depth < 3
+                else {}
+            )
             found[term] = {"@id": f"urn:{term}", **scope}
     return found
 
@@ -136,7 +157,10 @@ def test_random_contexts_define_what_the_reader_takes_for_defined(tmp_path: Path
         (tmp_path / "catalog.json").write_text(json.dumps({"urn:c0": "c0", "urn:c1": "c1"}))
         catalog, types = read_catalog(tmp_path / "catalog.json"), ["@type", "type", "kind"]
         record = {"@context": _context(chance), "@id": "urn:o", "t": {"@id": "urn:y"}}
-        record |= {key: chance.choice(["A", ["A"], ["p", "urn:B"]]) for key in chance.sample(types, chance.randrange(3))}
+        record |= {
+            key: chance.choice(["A", ["A"], ["p", "urn:B"]])
+            for key in chance.sample(types, chance.randrange(3))
+        }
         source = _Document("r", Path(), Format.JSONLD, content=json.dumps(record).encode())
         rejects = Rejects("r")
         try:
@@ -181,14 +205,19 @@ def test_what_cannot_be_read_is_told(text: bytes, said: str) -> None:
 
 
 def test_the_time_and_name_of_a_record_that_cannot_be_read_are_known() -> None:
-    for text in ('{"@id": "urn:o", "t": 9, "p": 1}', '{"@id": "urn:o", "t": 9, "@context": "urn:c"}'):
+    for text in (
+        '{"@id": "urn:o", "t": 9, "p": 1}',
+        '{"@id": "urn:o", "t": 9, "@context": "urn:c"}',
+    ):
         with pytest.raises(EventError) as told:
             record_of(text)
         assert (told.value.t, told.value.id) == (9, "urn:o")
 
 
 def test_without_what_is_malformed() -> None:
-    assert record_of('{"@id": "urn:o", "p": 1, "urn:q": "x"}', lenient=True).lines == ['<urn:o> <urn:q> "x" .']
+    assert record_of('{"@id": "urn:o", "p": 1, "urn:q": "x"}', lenient=True).lines == [
+        '<urn:o> <urn:q> "x" .'
+    ]
 
 
 def _air(event: list[str], t: int) -> dict[str, Any]:
@@ -201,14 +230,20 @@ def _air(event: list[str], t: int) -> dict[str, Any]:
             found["@type"] = value[1:-1]
         else:
             literal = value.split("^^")
-            said = {"@id": value[1:-1]} if value[0] == "<" else {"@value": literal[0][1:-1], "@type": literal[1][1:-1]}
+            said = (
+                {"@id": value[1:-1]}
+                if value[0] == "<"
+                else {"@value": literal[0][1:-1], "@type": literal[1][1:-1]}
+            )
             found.setdefault(predicate[1:-1], []).append(said)
     return found
 
 
 def test_records_are_enriched_as_the_events_that_they_say(tmp_path: Path) -> None:
     tbox, static = air.write(tmp_path)
-    plain = [lines for lines, _, _ in air.EVENTS if len({line.split(" ")[0] for line in lines}) == 1]
+    plain = [
+        lines for lines, _, _ in air.EVENTS if len({line.split(" ")[0] for line in lines}) == 1
+    ]
     assert len(plain) > 7
     with open_enricher(tbox, static, reasoner="own") as enricher:
         for t, lines in enumerate(plain):
@@ -219,13 +254,45 @@ def test_records_are_enriched_as_the_events_that_they_say(tmp_path: Path) -> Non
         assert refused.verdict.value == "undetermined" and "--allow malformed" in refused.reason
     records = [json.dumps(_air(lines, t)) for t, lines in enumerate(plain)]
     (tmp_path / "e").write_text("\n".join([*records, '{"@id": "urn:o", "t": 9, "p": 1}']) + "\n")
-    options = ["-t", tbox, "--static", static, "-s", tmp_path / "e", "--format", "jsonld", "--reasoner", "own", "-q"]
+    options = [
+        "-t",
+        tbox,
+        "--static",
+        static,
+        "-s",
+        tmp_path / "e",
+        "--format",
+        "jsonld",
+        "--reasoner",
+        "own",
+        "-q",
+    ]
     called = shiq("stream", "enrich", *options, "--out", tmp_path / "o")
     rows = [json.loads(row) for row in (tmp_path / "o").read_text().splitlines()]
-    assert called.returncode == 3 and [row["t"] for row in rows] == [*range(len(plain)), 9] and rows[-1]["id"] == "urn:o"
+    assert (
+        called.returncode == 3
+        and [row["t"] for row in rows] == [*range(len(plain)), 9]
+        and rows[-1]["id"] == "urn:o"
+    )
     assert rows[0]["types"] and rows[0]["id"] == _air(plain[0], 0)["@id"]
-    assert rows[-1]["verdict"] == "undetermined" and rows[-1]["reason"].startswith(f"line {len(rows)}: no context says")
-    called = shiq("stream", "enrich", *options, "--window", 2, "--slide", 3, "--out", tmp_path / "w", "--allow", "malformed")
-    assert called.returncode == 0 and json.loads((tmp_path / "w").read_text().splitlines()[0])["lines"] == [1, 2, 3]
+    assert rows[-1]["verdict"] == "undetermined" and rows[-1]["reason"].startswith(
+        f"line {len(rows)}: no context says"
+    )
+    called = shiq(
+        "stream",
+        "enrich",
+        *options,
+        "--window",
+        2,
+        "--slide",
+        3,
+        "--out",
+        tmp_path / "w",
+        "--allow",
+        "malformed",
+    )
+    assert called.returncode == 0 and json.loads((tmp_path / "w").read_text().splitlines()[0])[
+        "lines"
+    ] == [1, 2, 3]
     refused_call = shiq("stream", "enrich", *options, "--mapping", "m.ttl")
     assert refused_call.returncode == 2 and "--mapping" in refused_call.stderr

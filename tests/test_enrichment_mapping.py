@@ -1,4 +1,6 @@
-"""Raw records by RML: what mappings say, what of them is refused, and that direct keys are the keys of the triples."""
+"""Raw records by RML: what mappings say, what of them is refused, and that direct keys are the keys
+of the triples.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def opened(folder: Path) -> Iterator[Enricher]:
     with open_enricher(
-        folder / "building.ofn", mapping=folder / "mapping.rml.ttl", stream="readings", static_types=True, reasoner="own"
+        folder / "building.ofn",
+        mapping=folder / "mapping.rml.ttl",
+        stream="readings",
+        static_types=True,
+        reasoner="own",
     ) as enricher:
         yield enricher
 
@@ -74,7 +80,10 @@ def test_direct_keys_are_those_of_the_triples(opened: Enricher, folder: Path) ->
         expected = opened.keys.key(statements)
         assert (found[0].key, [*found[0].order]) == (expected.key, [*expected.order])
         answer = opened.enrich(record)
-        assert split(answer.lines) == statements and opened.enrich(list(answer.lines)).types == answer.types
+        assert (
+            split(answer.lines) == statements
+            and opened.enrich(list(answer.lines)).types == answer.types
+        )
 
 
 def test_equal_names_and_counted_values_are_in_direct_keys(tmp_path: Path) -> None:
@@ -84,25 +93,37 @@ def test_equal_names_and_counted_values_are_in_direct_keys(tmp_path: Path) -> No
     )
     mapping = tmp_path / "m.ttl"
     mapping.write_text(
-        PREFIXES + ':m rml:logicalSource [ rml:source "s" ; rml:referenceFormulation ql:JSONPath ] ;'
+        PREFIXES
+        + ':m rml:logicalSource [ rml:source "s" ; rml:referenceFormulation ql:JSONPath ] ;'
         ' rr:subjectMap [ rr:template "urn:e:{a}" ; rr:class :A ] ;'
         ' rr:predicateObjectMap [ rr:predicate :r ; rr:objectMap [ rr:template "urn:e:{b}" ] ] ;'
         ' rr:predicateObjectMap [ rr:predicate :f ; rr:objectMap [ rml:reference "v" ; rr:datatype xsd:decimal ] ] ;'
         ' rr:predicateObjectMap [ rr:predicate :g ; rr:objectMap [ rml:reference "w" ; rr:datatype xsd:decimal ] ] .'
     )
     rng = random.Random("direct")
-    with open_enricher(tmp_path / "t.ofn", mapping=mapping, reasoner="own", allow=["missing-value"]) as enricher:
+    with open_enricher(
+        tmp_path / "t.ofn", mapping=mapping, reasoner="own", allow=["missing-value"]
+    ) as enricher:
         assert isinstance(enricher.reader.direct, Direct)
         for _ in range(300):
-            texts = {name: f"{rng.choice(('', '0'))}{rng.randrange(2)}{rng.choice(('', '.0'))}" for name in "vw"}
+            texts = {
+                name: f"{rng.choice(('', '0'))}{rng.randrange(2)}{rng.choice(('', '.0'))}"
+                for name in "vw"
+            }
             record = {"a": str(rng.randrange(2)), "b": str(rng.randrange(2)), **texts}
             found = enricher.reader.direct.keyed(record)
-            assert found is not None and found[0].key == enricher.keys.key(enricher.reader.direct.program.statements(record)).key
+            assert (
+                found is not None
+                and found[0].key
+                == enricher.keys.key(enricher.reader.direct.program.statements(record)).key
+            )
         assert len(enricher.reader.direct.known) == 4
 
 
 def test_after_prefilling_all_that_the_mapping_makes_hits(folder: Path) -> None:
-    """Every reading that is generated; and entries are those that the readings themselves would have made."""
+    """Every reading that is generated; and entries are those that the readings themselves would
+    have made.
+    """
     settings: dict[str, Any] = {"mapping": folder / "mapping.rml.ttl", "stream": "readings"}
     records = [parse_record(line) for line in (folder / "readings.jsonl").read_text().splitlines()]
     with (
@@ -110,7 +131,11 @@ def test_after_prefilling_all_that_the_mapping_makes_hits(folder: Path) -> None:
         open_enricher(folder / "building.ofn", **settings, reasoner="own") as plain,
     ):
         told = ahead.prefill(60)
-        assert (told.kept, told.undetermined, len(ahead.entries)) == (60, 0, 60) and told.tried < told.possible
+        assert (told.kept, told.undetermined, len(ahead.entries)) == (
+            60,
+            0,
+            60,
+        ) and told.tried < told.possible
         assert "60 new" in ahead.notes[0] and ahead.statistics["events"] == 0
         assert all(ahead.enrich(record).hit for record in records)
         for record in records:
@@ -132,7 +157,8 @@ def test_prefilling_has_all_regions_names_and_equalities(tmp_path: Path) -> None
     )
     mapping = tmp_path / "m.ttl"
     mapping.write_text(
-        PREFIXES + ':m rml:logicalSource [ rml:source "s" ; rml:referenceFormulation ql:JSONPath ] ;'
+        PREFIXES
+        + ':m rml:logicalSource [ rml:source "s" ; rml:referenceFormulation ql:JSONPath ] ;'
         ' rr:subjectMap [ rr:template "urn:e:{a}" ] ;'
         ' rr:predicateObjectMap [ rr:predicate :r ; rr:objectMap [ rr:template "urn:e:{b.c}" ] ] ;'
         ' rr:predicateObjectMap [ rr:predicate :n ; rr:objectMap [ rml:reference "n" ; rr:datatype xsd:integer ] ] ;'
@@ -146,8 +172,15 @@ def test_prefilling_has_all_regions_names_and_equalities(tmp_path: Path) -> None
         told = enricher.prefill()
         assert told.tried == told.possible and told.kept == len(enricher.entries)
         for _ in range(400):
-            record = {"a": rng.choice("klm"), "b": {"c": rng.choice("klm")}, "s": rng.choice(("on", "off"))}
-            record |= {"n": rng.choice(("7", "08", "9")), **{name: rng.choice(("0.4", "0.3", "1", "1.0", "2")) for name in "vw"}}
+            record = {
+                "a": rng.choice("klm"),
+                "b": {"c": rng.choice("klm")},
+                "s": rng.choice(("on", "off")),
+            }
+            record |= {
+                "n": rng.choice(("7", "08", "9")),
+                **{name: rng.choice(("0.4", "0.3", "1", "1.0", "2")) for name in "vw"},
+            }
             assert enricher.enrich(record).hit, record
     with open_enricher(tmp_path / "t.ofn", reasoner="own") as enricher, pytest.raises(UsageError):
         enricher.prefill()
@@ -166,21 +199,24 @@ def test_terms_of_every_kind(tmp_path: Path) -> None:
     record = parse_record(
         '{"name": "a b/ü", "n": 1.50, "yes": true, "in": {"x": ["p", "q"]}, "iri": "urn:whole:iri", "z": null, "big": 1e400}'
     )
-    body = f':m {SOURCE.format("$")} ; rr:subjectMap [ rr:template "http://x/{{name}}" ] ; rr:predicateObjectMap ' + " , ".join(
-        f"[ rr:predicate :p{i} ; rr:objectMap [ {term} ] ]"
-        for i, term in enumerate(
-            [
-                'rml:reference "n" ; rr:datatype xsd:decimal',
-                'rml:reference "name" ; rr:language "de"',
-                'rr:template "n={n}" ; rr:termType rr:Literal',
-                'rml:reference "in.x[*]"',
-                'rml:reference "$.in.x[1]"',
-                'rml:reference "iri" ; rr:termType rr:IRI',
-                'rr:template "b{name}" ; rr:termType rr:BlankNode',
-                "rr:constant :c",
-                'rml:reference "yes"',
-                'rml:reference "big"',
-            ]
+    body = (
+        f':m {SOURCE.format("$")} ; rr:subjectMap [ rr:template "http://x/{{name}}" ] ; rr:predicateObjectMap '
+        + " , ".join(
+            f"[ rr:predicate :p{i} ; rr:objectMap [ {term} ] ]"
+            for i, term in enumerate(
+                [
+                    'rml:reference "n" ; rr:datatype xsd:decimal',
+                    'rml:reference "name" ; rr:language "de"',
+                    'rr:template "n={n}" ; rr:termType rr:Literal',
+                    'rml:reference "in.x[*]"',
+                    'rml:reference "$.in.x[1]"',
+                    'rml:reference "iri" ; rr:termType rr:IRI',
+                    'rr:template "b{name}" ; rr:termType rr:BlankNode',
+                    "rr:constant :c",
+                    'rml:reference "yes"',
+                    'rml:reference "big"',
+                ]
+            )
         )
     )
     found, _ = _statements(tmp_path, body + " .", record)
@@ -219,7 +255,9 @@ def test_joins_with_csv_and_sqlite(tmp_path: Path) -> None:
         ' rr:subjectMap [ rr:template "urn:room:{room}" ] ;'
         ' rr:predicateObjectMap [ rr:predicate :floor ; rr:objectMap [ rml:reference "floor no" ] ] .'
     )
-    record = parse_record('{"all": [{"id": "a", "sensor": 7}, {"id": "b", "sensor": 8}, {"id": "c", "sensor": 9}]}')
+    record = parse_record(
+        '{"all": [{"id": "a", "sensor": 7}, {"id": "b", "sensor": 8}, {"id": "c", "sensor": 9}]}'
+    )
     found, lines = _statements(tmp_path, body, record)
     assert found == [
         ("<urn:o:a>", "<urn:t#at>", "<urn:room:1>"),
@@ -267,14 +305,18 @@ def test_a_missing_value_is_undetermined_or_makes_no_triple(folder: Path, opened
 
 
 def test_the_demo_alerts_and_a_room_changes(tmp_path: Path) -> None:
-    called = CliRunner().invoke(building_gateway.main, [str(tmp_path / "b"), "--events", "200", "--seconds", "0.2"])
+    called = CliRunner().invoke(
+        building_gateway.main, [str(tmp_path / "b"), "--events", "200", "--seconds", "0.2"]
+    )
     assert called.exit_code == 0, called.output
     assert "room5 (SpinningClass)" in called.output and "room5 (Office)" not in called.output
 
 
 def test_a_building_is_generated(tmp_path: Path) -> None:
     called = shiq("generate", "building", "--rooms", 3, "--events", 7, "--out", tmp_path)
-    assert called.returncode == 0 and len((tmp_path / "readings.jsonl").read_text().splitlines()) == 7
+    assert (
+        called.returncode == 0 and len((tmp_path / "readings.jsonl").read_text().splitlines()) == 7
+    )
 
 
 def test_the_command_takes_raw_records(folder: Path, tmp_path: Path) -> None:
@@ -291,7 +333,18 @@ def test_the_command_takes_raw_records(folder: Path, tmp_path: Path) -> None:
         "--reasoner",
         "own",
     ]
-    called = shiq("stream", "enrich", *arguments, "-s", source, "--out", tmp_path / "o", "--only", B + "CoronaAlert", "-q")
+    called = shiq(
+        "stream",
+        "enrich",
+        *arguments,
+        "-s",
+        source,
+        "--out",
+        tmp_path / "o",
+        "--only",
+        B + "CoronaAlert",
+        "-q",
+    )
     rows = [json.loads(line) for line in (tmp_path / "o").read_text().splitlines()]
     assert called.returncode == 3, called
     assert 0 < len(rows) < 20 and all(row["verdict"] == "consistent" for row in rows)
@@ -300,8 +353,13 @@ def test_the_command_takes_raw_records(folder: Path, tmp_path: Path) -> None:
     again = shiq("stream", "enrich", *arguments, "-s", source, "--out", tmp_path / "o", "-q", *more)
     rows = [json.loads(line) for line in (tmp_path / "o").read_text().splitlines()]
     assert again.returncode == 3 and [row["line"] for row in rows] == list(range(1, 23))
-    assert [row["verdict"] for row in rows[-2:]] == ["undetermined"] * 2 and "$.sensor" in rows[-2]["reason"]
-    assert all(row["hit"] for row in rows[:-2]) and json.loads((tmp_path / "j").read_text())["statistics"]["misses"] == 2
+    assert [row["verdict"] for row in rows[-2:]] == ["undetermined"] * 2 and "$.sensor" in rows[-2][
+        "reason"
+    ]
+    assert (
+        all(row["hit"] for row in rows[:-2])
+        and json.loads((tmp_path / "j").read_text())["statistics"]["misses"] == 2
+    )
 
 
 def test_a_record_after_an_event_that_was_read_otherwise(opened: Enricher) -> None:

@@ -1,4 +1,6 @@
-"""Mappings beside morph-kgc, in an environment of its own: both make the same triples of the same records."""
+"""Mappings beside morph-kgc, in an environment of its own: both make the same triples of the same
+records.
+"""
 
 from __future__ import annotations
 
@@ -89,9 +91,25 @@ def test_triples_are_those_of_morph_kgc(seed: int, tmp_path: Path, morph: str) -
     (tmp_path / "m.ttl").write_text(_mapping(rng))
     (tmp_path / "records.json").write_text(json.dumps(records))
     (tmp_path / "rooms.csv").write_text("room,name\n0a,first\n1a,second one\n1a,twice\n")
-    (tmp_path / "c.ini").write_text("[CONFIGURATION]\noutput_file=out.nt\nlogging_level=ERROR\n[D]\nmappings=m.ttl\n")
-    done = subprocess.run([morph, "-m", "morph_kgc", "c.ini"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    (tmp_path / "c.ini").write_text(
+        "[CONFIGURATION]\noutput_file=out.nt\nlogging_level=ERROR\n[D]\nmappings=m.ttl\n"
+    )
+    done = subprocess.run(
+        [morph, "-m", "morph_kgc", "c.ini"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     program, lines = compiled(tmp_path / "m.ttl", "records.json")
-    ours = {f"{s} {p} {o} ." for r in records for s, p, o in program.statements(parse_record(json.dumps(r)))} | {*lines}
-    assert ours == {line.strip() for line in (tmp_path / "out.nt").read_text(encoding="utf-8").splitlines() if line.strip()}
+    ours = {
+        f"{s} {p} {o} ."
+        for r in records
+        for s, p, o in program.statements(parse_record(json.dumps(r)))
+    } | {*lines}
+    assert ours == {
+        line.strip()
+        for line in (tmp_path / "out.nt").read_text(encoding="utf-8").splitlines()
+        if line.strip()
+    }

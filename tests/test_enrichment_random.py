@@ -1,4 +1,6 @@
-"""Random events over random ontologies against each class denied by itself; and that planted faults are seen."""
+"""Random events over random ontologies against each class denied by itself; and that planted faults
+are seen.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,15 @@ from streams.enrichment.policies import capacity_of
 from streams.enrichment.positions import Key
 from streams.enrichment.realize import Realizer
 from streams.enrichment.regions import Regions
-from tests.tools.enrichment import Case, Event, case_of, differences, update_differences, window_differences, without_counting
+from tests.tools.enrichment import (
+    Case,
+    Event,
+    case_of,
+    differences,
+    update_differences,
+    window_differences,
+    without_counting,
+)
 
 #: 2,000 are decided by python -m tests.tools.enrichment --seeds 0:2000
 SEEDS = int(os.environ.get("SHIQ_ENRICHMENT_SEEDS", "4"))
@@ -32,7 +42,9 @@ HEAD = "Prefix(:=<urn:t#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Onto
 def test_cached_answers_are_the_obvious_ones_in_any_order() -> None:
     met = Counter[str]()
     for seed in range(1, 1 + SEEDS):
-        found, counts = differences(case_of(seed, outside=False, structures=3), "own", seed, static=seed == 2)
+        found, counts = differences(
+            case_of(seed, outside=False, structures=3), "own", seed, static=seed == 2
+        )
         assert not found, found[0]
         met += counts
     assert met["hit"] > 10 < met["miss"] and not met["undetermined"], met
@@ -43,7 +55,9 @@ def test_cached_answers_are_the_obvious_ones_in_any_order() -> None:
 def test_so_they_are_by_hermit_beyond_what_we_decide() -> None:
     met = Counter[str]()
     for seed in range(9):
-        found, counts = differences(case_of(seed, structures=3), "hermit" if seed % 3 else "auto", seed)
+        found, counts = differences(
+            case_of(seed, structures=3), "hermit" if seed % 3 else "auto", seed
+        )
         assert not found, found[0]
         met += counts
     assert met["undetermined"] <= sum(met.values()) / 100, met
@@ -52,7 +66,9 @@ def test_so_they_are_by_hermit_beyond_what_we_decide() -> None:
 def test_entries_that_outlive_an_update_are_true() -> None:
     met = Counter[str]()
     for seed in (3, 8):
-        found, counts = update_differences(case_of(seed, outside=False, structures=2), "own", seed, static=seed == 8)
+        found, counts = update_differences(
+            case_of(seed, outside=False, structures=2), "own", seed, static=seed == 8
+        )
         assert not found, found[0]
         met += counts
     assert met["kept"] and met["forgotten"], met
@@ -84,7 +100,10 @@ def _case(axioms: str, *events: str, static: str = "") -> Case:
 
     tbox = read(axioms).tbox
     found = [Event(tuple(read(text).abox)) for text in events]
-    copies = [Event(tuple(read(text.replace(":x", ":copy")).abox), place) for place, text in enumerate(events)]
+    copies = [
+        Event(tuple(read(text.replace(":x", ":copy")).abox), place)
+        for place, text in enumerate(events)
+    ]
     signature = tbox.signature | Signature(frozenset(("urn:t#A", "urn:t#B")))
     knowledge = StaticKnowledge(type(tbox)(tbox.axioms, signature), static=tuple(read(static).abox))
     return Case(knowledge, (*found, *copies))
@@ -98,9 +117,16 @@ def _above(n: int, name: str) -> str:
     return f'SubClassOf(DataSomeValuesFrom(:f DatatypeRestriction(xsd:integer xsd:minExclusive "{n}"^^xsd:integer)) :{name})'
 
 
-THRESHOLDS = _case(_above(50, "High") + _above(100, "Alarm"), *(_value("x", n) for n in ("30", "50", "51", "60", "120")))
-COUNTED = _case("FunctionalDataProperty(:f)", *(_value("x", "1") + _value("x", n) for n in ("2", "01", "1")))
-STATIC = _case("FunctionalDataProperty(:f)", *(_value("s", n) for n in "12"), static="ClassAssertion(:A :s)")
+THRESHOLDS = _case(
+    _above(50, "High") + _above(100, "Alarm"),
+    *(_value("x", n) for n in ("30", "50", "51", "60", "120")),
+)
+COUNTED = _case(
+    "FunctionalDataProperty(:f)", *(_value("x", "1") + _value("x", n) for n in ("2", "01", "1"))
+)
+STATIC = _case(
+    "FunctionalDataProperty(:f)", *(_value("s", n) for n in "12"), static="ClassAssertion(:A :s)"
+)
 WIRED = _case(
     "SubClassOf(ObjectSomeValuesFrom(:r :A) :B)",
     "ClassAssertion(:A :x) ObjectPropertyAssertion(:r :x :y)",
@@ -120,7 +146,11 @@ def _with_ranges(regions: Regions) -> Regions:
 
 def _inclusive(patch: pytest.MonkeyPatch) -> None:
     region = Regions.region
-    patch.setattr(Regions, "region", lambda self, value: region(self, Literal(str(int(value.lexical) + 1), value.datatype)))
+    patch.setattr(
+        Regions,
+        "region",
+        lambda self, value: region(self, Literal(str(int(value.lexical) + 1), value.datatype)),
+    )
 
 
 def _no_wiring(patch: pytest.MonkeyPatch) -> None:
@@ -172,7 +202,11 @@ def test_planted_faults_are_seen(
 
 @pytest.mark.jvm
 def test_nominals_of_the_ontology_keep_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = _case("SubClassOf(ObjectIntersectionOf(:A ObjectOneOf(:n)) :B)", "ClassAssertion(:A :x)", "ClassAssertion(:A :n)")
+    case = _case(
+        "SubClassOf(ObjectIntersectionOf(:A ObjectOneOf(:n)) :B)",
+        "ClassAssertion(:A :x)",
+        "ClassAssertion(:A :n)",
+    )
     assert "urn:t#n" in case.knowledge.fixed
     assert differences(case, "auto", 1)[0] == []
     monkeypatch.setattr(StaticKnowledge, "fixed", frozenset())
@@ -180,15 +214,21 @@ def test_nominals_of_the_ontology_keep_their_names(monkeypatch: pytest.MonkeyPat
     assert any(differences(case, "auto", seed)[0] for seed in range(3))
 
 
-def test_an_entry_kept_past_an_update_is_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_entry_kept_past_an_update_is_seen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     more = tmp_path / "more.nt"
     more.write_text("<urn:t#s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:t#A> .\n")
     case = _case(
-        "SubClassOf(ObjectSomeValuesFrom(:r :A) :B)", "ObjectPropertyAssertion(:r :x :s)", static="ClassAssertion(:B :s)"
+        "SubClassOf(ObjectSomeValuesFrom(:r :A) :B)",
+        "ObjectPropertyAssertion(:r :x :s)",
+        static="ClassAssertion(:B :s)",
     )
 
     def types() -> Any:
-        enricher = Enricher(case.knowledge, Realizer(case.knowledge, "own"), Entries(capacity_of(None), "lru"))
+        enricher = Enricher(
+            case.knowledge, Realizer(case.knowledge, "own"), Entries(capacity_of(None), "lru")
+        )
         enricher.enrich(case.events[0].lines)
         enricher.update_static(more)
         return enricher.enrich(case.events[0].lines).types["urn:t#x"]
@@ -197,7 +237,9 @@ def test_an_entry_kept_past_an_update_is_seen(monkeypatch: pytest.MonkeyPatch, t
     with monkeypatch.context() as patch:
         # Neighbours that were looked at are forgotten to be told.
         around = HornEntailer._around
-        patch.setattr(HornEntailer, "_around", lambda *given: (around(*given) or frozenset()) - {"urn:t#s"})
+        patch.setattr(
+            HornEntailer, "_around", lambda *given: (around(*given) or frozenset()) - {"urn:t#s"}
+        )
         assert types() == set()
     monkeypatch.setattr(Entries, "forget", lambda self, touched=None: None)
     assert types() == set()

@@ -38,25 +38,44 @@ UNLIKE = ("seconds", "reasoner_calls", "bytes")
 
 def _opened(folder: Path, **settings: Any) -> Enricher:
     mapping = {"mapping": folder / "mapping.rml.ttl", "stream": "readings"}
-    return open_enricher(folder / "building.ofn", **mapping, static_types=True, reasoner="own", **settings)
+    return open_enricher(
+        folder / "building.ofn", **mapping, static_types=True, reasoner="own", **settings
+    )
 
 
 def ran(
-    made: Path, source: Path, session: SparkSession | None, folder: Path, *, batch_bytes: int = 1 << 20, **settings: Any
+    made: Path,
+    source: Path,
+    session: SparkSession | None,
+    folder: Path,
+    *,
+    batch_bytes: int = 1 << 20,
+    **settings: Any,
 ) -> tuple[StreamAnswer, list[str], list[str]]:
-    """The result, rows and rejects of a run, by Spark where there is a session; it goes on from its checkpoint."""
+    """The result, rows and rejects of a run, by Spark where there is a session; it goes on from its
+    checkpoint.
+    """
     from jobs.streaming.enrich import EnrichedBatches, OrderedRows
     from jobs.streaming.session import on_spark
 
     folder.mkdir(exist_ok=True)
     out, rejects = folder / "rows", folder / "rejects"
     targets = {"out": str(out), "rejects": str(rejects)}
-    with _opened(made, **settings) as enricher, started([open_source(str(source))], targets, folder / "checkpoint") as run:
-        stream = EnrichedStream(enricher, run.outputs.texts("out"), RejectLog(run.outputs.texts("rejects")))
+    with (
+        _opened(made, **settings) as enricher,
+        started([open_source(str(source))], targets, folder / "checkpoint") as run,
+    ):
+        stream = EnrichedStream(
+            enricher, run.outputs.texts("out"), RejectLog(run.outputs.texts("rejects"))
+        )
         if session is None:
             result = run.drive(stream)
         else:
-            how: dict[str, Any] = {"session": session, "batches": EnrichedBatches, "batch_bytes": batch_bytes}
+            how: dict[str, Any] = {
+                "session": session,
+                "batches": EnrichedBatches,
+                "batch_bytes": batch_bytes,
+            }
             result = on_spark(OrderedRows(stream), run, [str(source)], **how)
     return result, out.read_text().splitlines(), rejects.read_text().splitlines()
 
@@ -67,11 +86,20 @@ def _records(made: Path, count: int, seed: int) -> list[str]:
     draw = random.Random(seed)
     lines = (made / "readings.jsonl").read_text().splitlines()
     for n in draw.sample(range(count), count // 10):
-        lines[n] = draw.choice(("{", "", '{"reading": "r", "sensor": "sensor1"}', lines[n].replace("sensor", "thing", 2)))
+        lines[n] = draw.choice(
+            (
+                "{",
+                "",
+                '{"reading": "r", "sensor": "sensor1"}',
+                lines[n].replace("sensor", "thing", 2),
+            )
+        )
     return lines
 
 
-def _assert_same(one: tuple[StreamAnswer, list[str], list[str]], other: tuple[StreamAnswer, list[str], list[str]]) -> None:
+def _assert_same(
+    one: tuple[StreamAnswer, list[str], list[str]], other: tuple[StreamAnswer, list[str], list[str]]
+) -> None:
     assert one[1:] == other[1:]
     assert one[0].verdict is other[0].verdict and one[0].leftovers == other[0].leftovers
     for name, value in one[0].statistics.items():
@@ -86,7 +114,9 @@ class _Here:
 
 
 @pytest.mark.parametrize(("policy", "capacity"), [("mru", 4), ("lru", None), ("fifo", 0)])
-def test_chunks_in_any_cut_are_one_process(tmp_path: Path, policy: str, capacity: int | None) -> None:
+def test_chunks_in_any_cut_are_one_process(
+    tmp_path: Path, policy: str, capacity: int | None
+) -> None:
     from jobs.streaming.enrich import OrderedRows
     from jobs.streaming.event_keys import chunks_of, reasoned
 
@@ -109,8 +139,14 @@ def test_chunks_in_any_cut_are_one_process(tmp_path: Path, policy: str, capacity
 
             chunks = list[tuple[str, bytes]]()
             for number, piece in enumerate(between(there, at, then, 1_000)):
-                how: dict[str, Any] = {"known": known, "source": str(source), "position": (piece.unit.key, piece.high)}
-                made = chunks_of(records(piece, "sec"), system.value, lambda _, n, at=number: [at, n], **how)  # type: ignore[misc]
+                how: dict[str, Any] = {
+                    "known": known,
+                    "source": str(source),
+                    "position": (piece.unit.key, piece.high),
+                }
+                made = chunks_of(
+                    records(piece, "sec"), system.value, lambda _, n, at=number: [at, n], **how
+                )  # type: ignore[misc]
                 chunks += [(place, data) for _, place, data in made]
             draw.shuffle(chunks)
             at = {**at, **listener.hear(chunks, known.value, here)}
@@ -125,7 +161,9 @@ def test_chunks_in_any_cut_are_one_process(tmp_path: Path, policy: str, capacity
 
 @pytest.mark.parametrize("name", ["entries", "entries.delta"])
 @pytest.mark.parametrize("deadly", [True, False])
-def test_entries_are_stored_when_the_checkpoint_has_their_batch(tmp_path: Path, name: str, deadly: bool) -> None:
+def test_entries_are_stored_when_the_checkpoint_has_their_batch(
+    tmp_path: Path, name: str, deadly: bool
+) -> None:
     """A batch is done again by another process after a death; or all are done by one."""
     from jobs.streaming.enrich import OrderedRows
     from jobs.streaming.event_keys import chunks_of, reasoned
@@ -137,7 +175,9 @@ def test_entries_are_stored_when_the_checkpoint_has_their_batch(tmp_path: Path, 
     saved, found, told = b"", list[str](), list[str]()
 
     def process() -> OrderedRows:
-        listener = OrderedRows(EnrichedStream(_opened(tmp_path, entries=file), told.extend, RejectLog()))
+        listener = OrderedRows(
+            EnrichedStream(_opened(tmp_path, entries=file), told.extend, RejectLog())
+        )
         if saved:
             listener.restore(saved)
         return listener
@@ -146,8 +186,14 @@ def test_entries_are_stored_when_the_checkpoint_has_their_batch(tmp_path: Path, 
         system, chunks = _Here(listener.system), list[tuple[str, bytes]]()
         known = _Here(dict(listener.stream.enricher.entries))
         for number, piece in enumerate(between(there, at, batch, 1_000)):
-            how: dict[str, Any] = {"known": known, "source": str(source), "position": (piece.unit.key, piece.high)}
-            made = chunks_of(records(piece, "sec"), system.value, lambda _, n, at=number: [at, n], **how)  # type: ignore[misc]
+            how: dict[str, Any] = {
+                "known": known,
+                "source": str(source),
+                "position": (piece.unit.key, piece.high),
+            }
+            made = chunks_of(
+                records(piece, "sec"), system.value, lambda _, n, at=number: [at, n], **how
+            )  # type: ignore[misc]
             chunks += [(place, data) for _, place, data in made]
         listener.hear(chunks, known.value, lambda unknown: list(reasoned(system, unknown)))  # type: ignore[arg-type]
 
@@ -164,7 +210,10 @@ def test_entries_are_stored_when_the_checkpoint_has_their_batch(tmp_path: Path, 
     listener.finish([])
     listener.stream.enricher.close()
     with _opened(tmp_path, entries=file) as enricher:
-        assert not enricher.notes and len(enricher.entries) == len(listener.stream.enricher.entries) > 5
+        assert (
+            not enricher.notes
+            and len(enricher.entries) == len(listener.stream.enricher.entries) > 5
+        )
     if file.suffix:
         assert len(DeltaTable(str(file)).to_pyarrow_table()) == len(enricher.entries)
 
@@ -179,7 +228,10 @@ def test_rows_are_those_of_one_process(spark: SparkSession, tmp_path: Path) -> N
     folder.mkdir()
     for number, (low, high) in enumerate(((0, 200), (200, 300))):
         (folder / f"{number}.jsonl").write_text("\n".join(lines[low:high]) + "\n")
-        both = [ran(tmp_path, folder, by, tmp_path / name, capacity=6) for by, name in ((None, "local"), (session, "spark"))]
+        both = [
+            ran(tmp_path, folder, by, tmp_path / name, capacity=6)
+            for by, name in ((None, "local"), (session, "spark"))
+        ]
         _assert_same(both[0], both[1])
     rows = [json.loads(line) for line in both[1][1]]
     assert {row["verdict"] for row in rows} == {"consistent", "undetermined"} and len(rows) > 280
@@ -212,17 +264,24 @@ def program(made: str, source: str, folder: str, master: str) -> None:
 
 def _begin(made: Path, source: Path, folder: Path, master: str) -> subprocess.Popen[bytes]:
     call = f"program({str(made)!r}, {str(source)!r}, {str(folder)!r}, {master!r})"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+    }
     with (folder / "log").open("ab") as log:
         code = f"from tests.test_enrichment_spark import program; {call}"
-        return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=log, stderr=log)
+        return subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=log, stderr=log
+        )
 
 
 def _wait(process: subprocess.Popen[bytes], folder: Path, batch: int) -> None:
     """Until the checkpoint has so many batches."""
     file, deadline = folder / "checkpoint" / "checkpoint.json", time.monotonic() + 600
     while not file.exists() or json.loads(file.read_bytes())["positions"]["batch"] < batch:
-        assert process.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()[-3000:]
+        assert process.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()[
+            -3000:
+        ]
         time.sleep(0.05)
 
 
@@ -241,7 +300,8 @@ def _same_as_local(made: Path, source: Path, folder: Path) -> None:
         # Each of the entries that tasks made is one that is found again.
         assert len(enricher.entries) > 5 and not enricher.notes
         assert all(
-            json.loads(row)["verdict"] != "consistent" or enricher.enrich(event).hit for row, event in _pairs(rows, source)
+            json.loads(row)["verdict"] != "consistent" or enricher.enrich(event).hit
+            for row, event in _pairs(rows, source)
         )
 
 
@@ -264,7 +324,9 @@ def test_a_driver_is_killed(tmp_path: Path) -> None:
         _wait(killed, folder, batch)
         killed.kill()
         killed.wait()
-    assert _begin(tmp_path, source, folder, "local[2]").wait() == 0, (folder / "log").read_text()[-3000:]
+    assert _begin(tmp_path, source, folder, "local[2]").wait() == 0, (folder / "log").read_text()[
+        -3000:
+    ]
     _same_as_local(tmp_path, source, folder)
 
 
@@ -298,12 +360,21 @@ def test_a_topic_is_enriched_into_a_topic(tmp_path: Path, engine: str) -> None:
         for line in lines:
             producer.produce("readings", line.encode())
         producer.flush(30)
-        mapping = ("--mapping", tmp_path / "mapping.rml.ttl", "--stream", "readings", "--reasoner", "own")
+        mapping = (
+            "--mapping",
+            tmp_path / "mapping.rml.ttl",
+            "--stream",
+            "readings",
+            "--reasoner",
+            "own",
+        )
         command = ("stream", "enrich", "-t", tmp_path / "building.ofn", *mapping, "-q")
         topics = ("-s", f"kafka://{address}/readings", "--out", f"kafka://{address}/types")
         done = shiq(*command, *topics, "--engine", engine)
         assert done.returncode == 3, done.stderr
-        sent = sorted(record.data.decode() for record in open_source(f"kafka://{address}/types").read(False))
+        sent = sorted(
+            record.data.decode() for record in open_source(f"kafka://{address}/types").read(False)
+        )
     (tmp_path / "e").write_text("\n".join(lines) + "\n")
     assert shiq(*command, "-s", tmp_path / "e", "--out", tmp_path / "o").returncode == 3
     rows = [json.loads(line) for line in (tmp_path / "o").read_text().splitlines()]

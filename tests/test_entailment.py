@@ -38,7 +38,10 @@ def test_the_building(number: int) -> None:
     assert found.verdict is Verdict.CONSISTENT
     assert found.types[first.individual] == {f"urn:b:{name}" for name in {*expected, "Observation"}}
     if number in (0, 10):
-        assert found.types[["urn:b:sensor1", "urn:b:x"][number > 0]] == {"urn:b:CO2Sensor", "urn:b:Sensor"}
+        assert found.types[["urn:b:sensor1", "urn:b:x"][number > 0]] == {
+            "urn:b:CO2Sensor",
+            "urn:b:Sensor",
+        }
 
 
 def test_an_alarm_in_a_room_that_the_event_does_not_mention() -> None:
@@ -54,7 +57,9 @@ def test_an_inconsistent_event_has_no_types() -> None:
 
 
 def test_an_inconsistent_base_says_so() -> None:
-    base = Premises.of([owl.DisjointClasses((A, B))], [owl.ClassAssertion(A, X), owl.ClassAssertion(B, X)])
+    base = Premises.of(
+        [owl.DisjointClasses((A, B))], [owl.ClassAssertion(A, X), owl.ClassAssertion(B, X)]
+    )
     with Entailer(base) as entailer:
         assert entailer.is_consistent().verdict is Verdict.INCONSISTENT
         assert entailer.of_base().verdict is Verdict.INCONSISTENT
@@ -62,7 +67,9 @@ def test_an_inconsistent_base_says_so() -> None:
 
 
 def test_what_nobody_may_be_asked_is_undetermined() -> None:
-    base = Premises.of([owl.SubClassOf(A, owl.ObjectUnionOf((owl.ObjectOneOf((X, Y)), owl.ObjectOneOf((Z,)))))])
+    base = Premises.of(
+        [owl.SubClassOf(A, owl.ObjectUnionOf((owl.ObjectOneOf((X, Y)), owl.ObjectOneOf((Z,)))))]
+    )
     with Entailer(base, reasoners=Reasoners("own")) as entailer:
         found = entailer.entailed([owl.ClassAssertion(A, BLANK)])
     assert found.verdict is Verdict.UNDETERMINED
@@ -73,7 +80,10 @@ def test_after_the_deadline_it_is_undetermined() -> None:
     base = Premises.of([owl.SubClassOf(A, owl.ObjectUnionOf((B, C)))])
     with Entailer(base) as entailer:
         found = entailer.entailed([owl.ClassAssertion(A, X)], time.monotonic() - 1)
-        assert (found.verdict, found.reason) == (Verdict.UNDETERMINED, "no answer within the time limit")
+        assert (found.verdict, found.reason) == (
+            Verdict.UNDETERMINED,
+            "no answer within the time limit",
+        )
         assert entailer.entailed([owl.ClassAssertion(A, X)]).verdict is Verdict.CONSISTENT
 
 
@@ -86,7 +96,12 @@ def test_what_is_malformed_is_undetermined() -> None:
 
 def test_blank_nodes_roles_and_class_expressions() -> None:
     base = Premises.of(
-        [owl.SubObjectPropertyOf(R, S), owl.SymmetricObjectProperty(S), owl.TransitiveObjectProperty(S), owl.SubClassOf(A, B)],
+        [
+            owl.SubObjectPropertyOf(R, S),
+            owl.SymmetricObjectProperty(S),
+            owl.TransitiveObjectProperty(S),
+            owl.SubClassOf(A, B),
+        ],
         [owl.ObjectPropertyAssertion(R, Y, Z)],
     )
     some = owl.ObjectSomeValuesFrom(S, B)
@@ -94,7 +109,9 @@ def test_blank_nodes_roles_and_class_expressions() -> None:
     found = entailed(base, event, [B, some, owl.THING], [R.iri, S.iri], static=True)
     assert found.types[BLANK] == {"ObjectSomeValuesFrom(<urn:s> <urn:B>)"}
     assert found.types[Y] == {"urn:B", "ObjectSomeValuesFrom(<urn:s> <urn:B>)"}
-    assert found.pairs == {(R.iri, BLANK, Y)} | {(S.iri, a, b) for a in (BLANK, Y) for b in (BLANK, Y)}
+    assert found.pairs == {(R.iri, BLANK, Y)} | {
+        (S.iri, a, b) for a in (BLANK, Y) for b in (BLANK, Y)
+    }
     assert found.static_types == {Z: {"ObjectSomeValuesFrom(<urn:s> <urn:B>)"}}
     assert found.static_pairs == {(S.iri, BLANK, Z), (S.iri, Z, BLANK)}
 
@@ -108,12 +125,18 @@ def test_an_expression_of_an_event_sees_links_that_the_ontology_does_not() -> No
 
 
 def test_of_base_tells_of_everybody() -> None:
-    with Entailer(Premises.of([owl.SubClassOf(A, B)], [owl.ClassAssertion(A, X), owl.ClassAssertion(C, Y)])) as entailer:
+    with Entailer(
+        Premises.of([owl.SubClassOf(A, B)], [owl.ClassAssertion(A, X), owl.ClassAssertion(C, Y)])
+    ) as entailer:
         assert entailer.of_base().types == {X: {A.iri, B.iri}, Y: {C.iri}}
 
 
-def _random_premises(seed: int) -> tuple[Premises, list[owl.Assertion], list[owl.ClassExpression] | None, list[str]]:
-    """(T, B), an event, and what is asked: half the time all names, else some and a class expression; sometimes roles."""
+def _random_premises(
+    seed: int,
+) -> tuple[Premises, list[owl.Assertion], list[owl.ClassExpression] | None, list[str]]:
+    """(T, B), an event, and what is asked: half the time all names, else some and a class
+    expression; sometimes roles.
+    """
     kb = random_kb(seed)
     premises = Premises.of(kb.tbox.axioms, kb.abox)
     roles = sorted(kb.tbox.signature.object_properties)
@@ -133,7 +156,9 @@ def _differences(seeds: range, *, static: bool = False) -> Iterator[int]:
         with Entailer(premises, classes, roles, static=static, reasoners=reasoners) as entailer:
             for assertions in (event, event[:1]):
                 fast = entailer.entailed(assertions)
-                slow = entailed_uncached(premises, assertions, classes, roles, static=static, reasoners=reasoners)
+                slow = entailed_uncached(
+                    premises, assertions, classes, roles, static=static, reasoners=reasoners
+                )
                 if Verdict.UNDETERMINED not in (fast.verdict, slow.verdict) and fast != slow:
                     yield seed
 
@@ -152,9 +177,13 @@ def test_many_random_events_as_by_denying_each_class() -> None:
 _of = ModuleFinder.of
 
 
-def _starting_one(self: ModuleFinder, event: EventAssertions, individuals: Sequence[str]) -> EventModules:
+def _starting_one(
+    self: ModuleFinder, event: EventAssertions, individuals: Sequence[str]
+) -> EventModules:
     found = _of(self, event, individuals[:1])
-    return EventModules(found.clauses, found.modules, {i: found.nodes.get(i, (0, 0)) for i in individuals})
+    return EventModules(
+        found.clauses, found.modules, {i: found.nodes.get(i, (0, 0)) for i in individuals}
+    )
 
 
 def _all_that_holds(self: Questions, x: int, atoms: int) -> tuple[int, int]:
@@ -162,7 +191,9 @@ def _all_that_holds(self: Questions, x: int, atoms: int) -> tuple[int, int]:
     return self.pos[node] & atoms, self.pos[node] & atoms
 
 
-def _beside_earlier_events(self: ModuleFinder, event: EventAssertions, individuals: Sequence[str]) -> EventModules:
+def _beside_earlier_events(
+    self: ModuleFinder, event: EventAssertions, individuals: Sequence[str]
+) -> EventModules:
     kept = self.__dict__.setdefault("kept", [])
     kept.extend(event.inside)
     return _of(self, EventAssertions(tuple(dict.fromkeys(kept))), individuals)
@@ -194,7 +225,9 @@ def _horn_differences(seeds: range) -> Iterator[int]:
         assert HornEntailer.of(premises, AskedVocabulary(None, ())) is not None
         with Entailer(premises, classes, roles, static=is_static, reasoners=reasoners) as entailer:
             for event in events:
-                slow = entailed_uncached(premises, event, classes, roles, static=is_static, reasoners=reasoners)
+                slow = entailed_uncached(
+                    premises, event, classes, roles, static=is_static, reasoners=reasoners
+                )
                 if entailer.entailed(event) != slow:
                     yield seed
 
@@ -219,7 +252,9 @@ def test_what_is_not_plain_is_answered_the_other_way() -> None:
     with Entailer(base, static=True) as entailer:
         found = entailer.entailed([owl.SameIndividual(X, Y), owl.ClassAssertion(C, X)])
     assert found.types == {X: {A.iri, B.iri, C.iri}, Y: {A.iri, B.iri, C.iri}}
-    ill_typed = owl.DataPropertyAssertion(owl.DataProperty("urn:d"), X, owl.Literal("x", owl.XSD + "integer"))
+    ill_typed = owl.DataPropertyAssertion(
+        owl.DataProperty("urn:d"), X, owl.Literal("x", owl.XSD + "integer")
+    )
     assert entailed(base, [ill_typed]).verdict is Verdict.INCONSISTENT
 
 
@@ -232,8 +267,12 @@ def _outside_differences(seeds: range) -> Iterator[int]:
         roles = ["urn:t:r0"] if seed % 4 == 0 else []
         value = owl.ObjectHasValue(owl.ObjectProperty("urn:t:r1"), "urn:t:i0")
         classes = [owl.Class("urn:t:C0"), owl.Class("urn:t:C1"), value] if seed % 5 == 0 else None
-        slow = entailed_uncached(premises, event, classes, roles, static=is_static, reasoners=reasoners)
-        fast = Entailer(premises, classes, roles, static=is_static, reasoners=reasoners).entailed(event)
+        slow = entailed_uncached(
+            premises, event, classes, roles, static=is_static, reasoners=reasoners
+        )
+        fast = Entailer(premises, classes, roles, static=is_static, reasoners=reasoners).entailed(
+            event
+        )
         if Verdict.UNDETERMINED not in (slow.verdict, fast.verdict) and slow != fast:
             yield seed
     reasoners.close()

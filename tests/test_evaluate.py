@@ -1,4 +1,6 @@
-"""`shiq evaluate`: batches, metered processes, peers' answers, comparisons, the JSON form and the page. No peer is needed."""
+"""`shiq evaluate`: batches, metered processes, peers' answers, comparisons, the JSON form and the
+page. No peer is needed.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +95,8 @@ def konclude(path: Path, verdict: str) -> Path:
     )
 
 
-# --- batches ----------------------------------------------------------------------------------------
+# --- batches
+# ----------------------------------------------------------------------------------------
 
 
 def triples_of(lines: list[str]) -> list[tuple[str, str, str]]:
@@ -162,7 +165,9 @@ def test_batches_of_a_data_set(npd: Path, tmp_path: Path) -> None:
     assert [made[n].insertions for n in made] == [10, 1, 10, 10]
     part = made["slice 6 of 20"]
     assert part.assertions == 190
-    assert sorted(part.base.read_text().splitlines() + part.file.read_text().splitlines()) == sorted(facts(50))
+    assert sorted(
+        part.base.read_text().splitlines() + part.file.read_text().splitlines()
+    ) == sorted(facts(50))
     assert made["1"].base.read_text().splitlines() == facts(50)
     with pytest.raises(UsageError, match="--data"):
         next(iter(datasets("npd", (1,), None, 1, tmp_path)))
@@ -170,7 +175,8 @@ def test_batches_of_a_data_set(npd: Path, tmp_path: Path) -> None:
         list(datasets("npd", (1,), tmp_path, 1, tmp_path))
 
 
-# --- processes --------------------------------------------------------------------------------------
+# --- processes
+# --------------------------------------------------------------------------------------
 
 
 def alive(pid: int) -> bool:
@@ -187,7 +193,11 @@ def test_a_process_is_measured(tmp_path: Path) -> None:
     assert (ran.code, ran.expired, ran.out) == (0, False, "done\n")
     assert ran.peak_mb > 96
     assert ran.cpu_seconds >= 0.3
-    small = metered([sys.executable, "-S", "-c", "import sys; print('Error: x', file=sys.stderr); sys.exit(3)"], 60, tmp_path)
+    small = metered(
+        [sys.executable, "-S", "-c", "import sys; print('Error: x', file=sys.stderr); sys.exit(3)"],
+        60,
+        tmp_path,
+    )
     assert (small.code, small.out, small.complaint()) == (3, "", "exit code 3: Error: x")
     assert small.peak_mb < 60, "the memory of the process that measures is not counted"
 
@@ -212,7 +222,8 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
         metered([str(tmp_path / "nothing")], 5, tmp_path)
 
 
-# --- peers ------------------------------------------------------------------------------------------
+# --- peers
+# ------------------------------------------------------------------------------------------
 
 
 def ran(out: str, code: int = 0, err: str = "") -> MeterReading:
@@ -231,7 +242,12 @@ peer stage=step seconds=0.25 cpu=0.3 consistent=false
 
 def test_what_a_java_peer_says() -> None:
     answer = told(JAVA, ran(SAID + "peer stage=end seconds=0.0 cpu=0.0 peak_kb=1\n"))
-    assert (answer.verdict, answer.base_verdict, answer.read, answer.unread) == ("inconsistent", "consistent", 210, 2)
+    assert (answer.verdict, answer.base_verdict, answer.read, answer.unread) == (
+        "inconsistent",
+        "consistent",
+        210,
+        2,
+    )
     assert (answer.seconds["first check"], answer.cpu_seconds["step"]) == (0.5, 0.3)
 
 
@@ -240,7 +256,10 @@ def test_half_an_answer_is_none() -> None:
     assert (cut.verdict, cut.base_verdict) == ("", "consistent")
     assert "OutOfMemoryError" in cut.trouble
     assert told(JAVA, ran(SAID)).verdict == ""
-    assert told(JAVA, ran("", 1, "Error: no main class")).trouble == "exit code 1: Error: no main class"
+    assert (
+        told(JAVA, ran("", 1, "Error: no main class")).trouble
+        == "exit code 1: Error: no main class"
+    )
 
 
 def test_konclude_calls_a_missing_file_consistent_and_is_not_believed() -> None:
@@ -259,11 +278,18 @@ def test_konclude_calls_a_missing_file_consistent_and_is_not_believed() -> None:
 
 
 def test_commands(tmp_path: Path) -> None:
-    question = PeerQuestion(tmp_path / "t.owl", tmp_path / "b.nt", tmp_path / "i.nt", tmp_path / "d.ofn")
+    question = PeerQuestion(
+        tmp_path / "t.owl", tmp_path / "b.nt", tmp_path / "i.nt", tmp_path / "d.ofn"
+    )
     java = command(JAVA, question, "2g")
     assert java[0] == "java"
     assert "-Xmx2g" in java
-    assert java[-4:] == ["incremental", str(tmp_path / "t.owl"), str(tmp_path / "b.nt"), str(tmp_path / "i.nt")]
+    assert java[-4:] == [
+        "incremental",
+        str(tmp_path / "t.owl"),
+        str(tmp_path / "b.nt"),
+        str(tmp_path / "i.nt"),
+    ]
     assert command(KONCLUDE, question, "2g")[-1] == str(tmp_path / "d.ofn")
 
 
@@ -274,8 +300,14 @@ def test_commands(tmp_path: Path) -> None:
         ("<urn:a> <urn:r> _:b1 .", "ObjectPropertyAssertion(<urn:r> <urn:a> _:b1)"),
         ('<urn:a> <urn:f> "1"^^<urn:d> .', 'DataPropertyAssertion(<urn:f> <urn:a> "1"^^<urn:d>)'),
         ('<urn:a> <urn:f> "x"@en-GB  .', 'DataPropertyAssertion(<urn:f> <urn:a> "x"@en-GB)'),
-        (r'<urn:a> <urn:f> "q\" \\ \u00E9\n" .', 'DataPropertyAssertion(<urn:f> <urn:a> "q\\" \\\\ \u00e9\n")'),
-        ("<urn:a> <http://www.w3.org/2002/07/owl#sameAs> <urn:b> .", "SameIndividual(<urn:a> <urn:b>)"),
+        (
+            r'<urn:a> <urn:f> "q\" \\ \u00E9\n" .',
+            'DataPropertyAssertion(<urn:f> <urn:a> "q\\" \\\\ \u00e9\n")',
+        ),
+        (
+            "<urn:a> <http://www.w3.org/2002/07/owl#sameAs> <urn:b> .",
+            "SameIndividual(<urn:a> <urn:b>)",
+        ),
         ("<urn:a> <urn:unknown> <urn:b> .", ""),
         ('<urn:a> <urn:r> "a literal" .', ""),
         ("<urn:a b> <urn:r> <urn:b> .", ""),
@@ -295,7 +327,9 @@ def test_jars_are_pinned() -> None:
     assert [peer.name for peer in PEERS.values() if peer.is_agpl] == ["pellet", "openllet"]
 
 
-def test_the_repository_is_the_users_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_repository_is_the_users_choice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(install.MAVEN_SETTING, raising=False)
     settings = tmp_path / "settings.xml"
     assert install.repository(settings).startswith("https://")
@@ -309,7 +343,9 @@ def test_the_repository_is_the_users_choice(tmp_path: Path, monkeypatch: pytest.
     assert install.repository(settings) == "https://c.example"
 
 
-def test_a_jar_with_another_checksum_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jar_with_another_checksum_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     jar = install.Jar("org.example", "thing", "1", hashlib.sha256(b"right").hexdigest())
     monkeypatch.setattr(install, "jars_of", lambda _: [jar])
     monkeypatch.setattr(install.shutil, "which", lambda _: "/bin/true")
@@ -336,7 +372,8 @@ def test_agpl_only_when_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "AGPL" in absent.reason
 
 
-# --- whole evaluations ------------------------------------------------------------------------------
+# --- whole evaluations
+# ------------------------------------------------------------------------------
 
 
 def test_an_evaluation(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,7 +392,11 @@ def test_an_evaluation(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )
     said: list[str] = []
     saved: list[int] = []
-    found = evaluate(settings, lambda what, done, total: said.append(what), lambda d: saved.append(len(d["runs"])))
+    found = evaluate(
+        settings,
+        lambda what, done, total: said.append(what),
+        lambda d: saved.append(len(d["runs"])),
+    )
     assert problems(found) == []
     assert json.loads(json.dumps(found)) == found
     runs = {(r["system"], r["criterion"], r["batch"]): r for r in found["runs"]}
@@ -370,7 +411,11 @@ def test_an_evaluation(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (base["verdict"], base["assertions"]) == ("consistent", 200)
     for criterion in ("clausal", "definition7"):
         run = runs[("shiq", criterion, "5 % random")]
-        assert (run["verdict"], run["insertions"], run["base_verdict"]) == ("inconsistent", 10, "consistent")
+        assert (run["verdict"], run["insertions"], run["base_verdict"]) == (
+            "inconsistent",
+            10,
+            "consistent",
+        )
         assert 0 < run["add_set"] < 100
         assert run["cpu_seconds"] > 0
         assert run["peak_mb"] > 10
@@ -393,10 +438,14 @@ def test_an_evaluation(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     check_page(page([found]))
 
 
-def test_peers_that_fail_are_recorded_and_not_tried_again(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_peers_that_fail_are_recorded_and_not_tried_again(
+    npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def outcomes(body: str, limit: float) -> list[tuple[str, str]]:
         monkeypatch.setenv("SHIQ_KONCLUDE", str(program(tmp_path / "Fake", body)))
-        settings = Settings("npd", data=npd, peers=("konclude",), criteria=(), slices=1, limit=limit)
+        settings = Settings(
+            "npd", data=npd, peers=("konclude",), criteria=(), slices=1, limit=limit
+        )
         found = evaluate(settings)
         assert problems(found) == []
         assert all(run["verdict"] == "undetermined" for run in found["runs"])
@@ -408,7 +457,11 @@ def test_peers_that_fail_are_recorded_and_not_tried_again(npd: Path, tmp_path: P
         ("1", "skipped"),
         ("slice 11 of 20", "crash"),
     ]
-    assert [outcome for _, outcome in outcomes("time.sleep(100)", 1)] == ["limit", "skipped", "limit"]
+    assert [outcome for _, outcome in outcomes("time.sleep(100)", 1)] == [
+        "limit",
+        "skipped",
+        "limit",
+    ]
 
 
 @pytest.mark.slow
@@ -418,18 +471,30 @@ def test_installed_peers_read_everything_and_answer(name: str, npd: Path, tmp_pa
     found = find(name)
     if isinstance(found, Absent):
         pytest.skip(found.reason)
-    facts_of = {"good": f"<urn:t#new> {TYPE} <urn:t#Cat> .\n", "bad": "<urn:t#cat1> <urn:t#chases> <urn:t#dog1> .\n"}
+    facts_of = {
+        "good": f"<urn:t#new> {TYPE} <urn:t#Cat> .\n",
+        "bad": "<urn:t#cat1> <urn:t#chases> <urn:t#dog1> .\n",
+    }
     (tmp_path / "base.nt").write_text("\n".join(facts(50)) + "\n")
     (tmp_path / "odd.nt").write_text(
-        r'<urn:t#x> <urn:t#name> "tab\t \u00E9 \U0001F600 \"" .' + "\n<urn:t#x> <urn:t#unknown> _:b .\n"
+        r'<urn:t#x> <urn:t#name> "tab\t \u00E9 \U0001F600 \"" .'
+        + "\n<urn:t#x> <urn:t#unknown> _:b .\n"
     )
-    for verdict, batch, unread in (("consistent", "good", 0), ("inconsistent", "bad", 0), ("consistent", "odd", 1)):
+    for verdict, batch, unread in (
+        ("consistent", "good", 0),
+        ("inconsistent", "bad", 0),
+        ("consistent", "odd", 1),
+    ):
         if batch in facts_of:
             (tmp_path / f"{batch}.nt").write_text(facts_of[batch])
-        tbox, base, file, text = (tmp_path / n for n in ("t.owl", "base.nt", f"{batch}.nt", "d.ofn"))
+        tbox, base, file, text = (
+            tmp_path / n for n in ("t.owl", "base.nt", f"{batch}.nt", "d.ofn")
+        )
         tbox.write_text(TBOX)
         left_out = write_document(text, read_ontology([str(tbox)]), (base, file))
-        ran = metered(command(found, PeerQuestion(tbox, base, file, text), "512m"), 120, tmp_path / "run")
+        ran = metered(
+            command(found, PeerQuestion(tbox, base, file, text), "512m"), 120, tmp_path / "run"
+        )
         answer = told(found, ran)
         assert (answer.verdict, answer.trouble) == (verdict, "")
         assert left_out == unread
@@ -438,7 +503,9 @@ def test_installed_peers_read_everything_and_answer(name: str, npd: Path, tmp_pa
 
 
 @pytest.mark.jvm
-def test_a_wrong_answer_is_settled_by_a_conflict(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_answer_is_settled_by_a_conflict(
+    npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SHIQ_KONCLUDE", str(konclude(tmp_path / "Fake", "consistent")))
     settings = Settings(
         "npd",
@@ -456,7 +523,8 @@ def test_a_wrong_answer_is_settled_by_a_conflict(npd: Path, tmp_path: Path, monk
     assert "HermiT confirms" in comparison["why"]
 
 
-# --- comparisons ------------------------------------------------------------------------------------
+# --- comparisons
+# ------------------------------------------------------------------------------------
 
 
 def own(verdict: str, batch: str = "b", **more: object) -> Run:
@@ -468,12 +536,23 @@ def peer(name: str, verdict: str, batch: str = "b", **more: object) -> Run:
 
 
 def test_known_truth_counts_whoever_is_wrong() -> None:
-    runs = [own("undetermined", expected="consistent"), peer("hermit", "inconsistent"), peer("konclude", "consistent")]
+    runs = [
+        own("undetermined", expected="consistent"),
+        peer("hermit", "inconsistent"),
+        peer("konclude", "consistent"),
+    ]
     [found] = compare(runs)
-    assert (found.is_agreed, found.truth, found.wrong) == (False, "consistent", ["hermit, from scratch"])
+    assert (found.is_agreed, found.truth, found.wrong) == (
+        False,
+        "consistent",
+        ["hermit, from scratch"],
+    )
     counts = wrong_counts([found], runs)
     assert counts["hermit, from scratch"]["wrong"] == 1
-    assert (counts["shiq clausal, local"]["asked"], counts["shiq clausal, local"]["answered"]) == (1, 0)
+    assert (counts["shiq clausal, local"]["asked"], counts["shiq clausal, local"]["answered"]) == (
+        1,
+        0,
+    )
 
 
 def test_an_arbiter_is_asked_only_where_we_refute() -> None:
@@ -501,7 +580,8 @@ def test_an_arbiter_is_asked_only_where_we_refute() -> None:
     assert "gone" not in found
 
 
-# --- the JSON form and the page ---------------------------------------------------------------------
+# --- the JSON form and the page
+# ---------------------------------------------------------------------
 
 
 def document(*runs: Run) -> dict[str, object]:
@@ -511,10 +591,19 @@ def document(*runs: Run) -> dict[str, object]:
         "machine": {"processor": "a <b> & c", "cores": 2},
         "settings": {"seed": 1},
         "datasets": [
-            {"name": name, "family": "lubm", "about": "a <i>set</i>", "allowed": []} for name in {r.dataset for r in runs}
+            {"name": name, "family": "lubm", "about": "a <i>set</i>", "allowed": []}
+            for name in {r.dataset for r in runs}
         ],
         "batches": [],
-        "peers": [{"name": "pellet", "title": "Pellet", "licence": "AGPL-3.0", "engine": "incremental", "installed": False}],
+        "peers": [
+            {
+                "name": "pellet",
+                "title": "Pellet",
+                "licence": "AGPL-3.0",
+                "engine": "incremental",
+                "installed": False,
+            }
+        ],
         "runs": [run.to_dict() for run in runs],
         "comparisons": [c.to_dict() for c in compare(runs)],
     }
@@ -576,8 +665,21 @@ def check_page(text: str) -> Tags:
     parser.feed(text)
     parser.close()
     assert parser.open == []
-    assert not {tag for tag, _ in parser.tags} & {"script", "img", "link", "iframe", "object", "base", "form"}
-    assert not [a for _, attributes in parser.tags for a in attributes if a.startswith("on") or a in ("src", "href")]
+    assert not {tag for tag, _ in parser.tags} & {
+        "script",
+        "img",
+        "link",
+        "iframe",
+        "object",
+        "base",
+        "form",
+    }
+    assert not [
+        a
+        for _, attributes in parser.tags
+        for a in attributes
+        if a.startswith("on") or a in ("src", "href")
+    ]
     for svg in re.findall("<svg.*?</svg>", text, re.DOTALL):
         ElementTree.fromstring(svg)
     return parser
@@ -588,7 +690,21 @@ EVIL = "</td><script>alert('x')</script>&\"<img src=x onerror=y>"
 
 def test_the_page_escapes_whatever_comes_from_data() -> None:
     runs = [
-        Run(EVIL, "shiq", "clausal", "local", "base", 1000, 0, 50, 0, 5, 5, verdict="consistent", prepare_seconds=1.0),
+        Run(
+            EVIL,
+            "shiq",
+            "clausal",
+            "local",
+            "base",
+            1000,
+            0,
+            50,
+            0,
+            5,
+            5,
+            verdict="consistent",
+            prepare_seconds=1.0,
+        ),
         Run(
             EVIL,
             "shiq",
@@ -619,7 +735,17 @@ def test_the_page_escapes_whatever_comes_from_data() -> None:
             step_cpu_seconds=0.1,
         ),
         Run(EVIL, EVIL, None, EVIL, "5 % random", 1000, 50, outcome="crash", note=EVIL),
-        Run(EVIL, "pellet", None, "incremental", f"5 % {EVIL}", 1000, 50, outcome="absent", note=EVIL),
+        Run(
+            EVIL,
+            "pellet",
+            None,
+            "incremental",
+            f"5 % {EVIL}",
+            1000,
+            50,
+            outcome="absent",
+            note=EVIL,
+        ),
     ]
     made = document(*runs)
     assert problems(made) == []
@@ -653,7 +779,14 @@ def test_the_page_of_two_evaluations_joins_their_answers() -> None:
 
 def test_what_users_get_is_measured_first_and_named(npd: Path) -> None:
     assert Settings("npd", data=npd).criteria[0] == "auto"
-    settings = Settings("npd", data=npd, criteria=("auto", "clausal"), engines=("local",), batches=("5 %",), slices=0)
+    settings = Settings(
+        "npd",
+        data=npd,
+        criteria=("auto", "clausal"),
+        engines=("local",),
+        batches=("5 %",),
+        slices=0,
+    )
     found = evaluate(settings)
     labels = [(run["criterion"], run["used"]) for run in found["runs"] if run["batch"] != "base"]
     assert labels == [("auto", "model"), ("clausal", "")]
@@ -673,7 +806,9 @@ def test_what_users_get_is_measured_first_and_named(npd: Path) -> None:
 
 def test_what_was_not_asked_for_is_not_named(npd: Path) -> None:
     """The base is always built as `auto` has it."""
-    settings = Settings("npd", data=npd, criteria=("clausal",), engines=("local",), batches=("5 %",), slices=0)
+    settings = Settings(
+        "npd", data=npd, criteria=("clausal",), engines=("local",), batches=("5 %",), slices=0
+    )
     found = evaluate(settings)
     assert "auto" not in table(runs_of([found]), found["comparisons"])
 
@@ -689,10 +824,16 @@ def test_where_nothing_is_left_to_be_measured(npd: Path) -> None:
         evaluate(replace(asked, batches=("^1$",)))
 
 
-def test_a_run_that_ended_by_its_time_says_so_and_has_no_figures(npd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_ended_by_its_time_says_so_and_has_no_figures(
+    npd: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from jobs.evaluation.evaluate import run as module
 
-    over = Result(Verdict.UNDETERMINED, "not decided: the time of 9 s was over while reading", evidence=Evidence("auto"))
+    over = Result(
+        Verdict.UNDETERMINED,
+        "not decided: the time of 9 s was over while reading",
+        evidence=Evidence("auto"),
+    )
 
     def worked(_: str, task: dict[str, Any], limit: float, *more: Any) -> tuple[MeterReading, Any]:
         assert task["timeout"] == 0.9 * limit
@@ -701,7 +842,11 @@ def test_a_run_that_ended_by_its_time_says_so_and_has_no_figures(npd: Path, monk
 
     real = module.worked
     monkeypatch.setattr(module, "worked", worked)
-    found = evaluate(Settings("npd", data=npd, criteria=("auto",), engines=("local",), batches=("5 %",), slices=0))
+    found = evaluate(
+        Settings(
+            "npd", data=npd, criteria=("auto",), engines=("local",), batches=("5 %",), slices=0
+        )
+    )
     run = next(run for run in runs_of([found]) if run.batch != "base")
     assert (run.assertions, run.insertions, run.add_set, run.used) == (200, 10, None, "")
     text = table([run], [])
@@ -709,59 +854,112 @@ def test_a_run_that_ended_by_its_time_says_so_and_has_no_figures(npd: Path, monk
     assert "what a check does" not in text
 
 
-def test_what_stands_in_the_way_of_a_run_is_printed(npd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_stands_in_the_way_of_a_run_is_printed(
+    npd: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     monkeypatch.setenv("SHIQ_GRAPHFRAMES_JAR", "/no/such.jar")
-    found = evaluate(Settings("npd", data=npd, criteria=("definition7",), engines=("graphframes",), batches=("5 %",), slices=0))
+    found = evaluate(
+        Settings(
+            "npd",
+            data=npd,
+            criteria=("definition7",),
+            engines=("graphframes",),
+            batches=("5 %",),
+            slices=0,
+        )
+    )
     text = table(runs_of([found]), found["comparisons"])
-    assert "NPD, 5 % random: shiq definition7, graphframes: crash: /no/such.jar: there is no such jar" in text
+    assert (
+        "NPD, 5 % random: shiq definition7, graphframes: crash: /no/such.jar: there is no such jar"
+        in text
+    )
 
 
-def test_an_engine_that_is_not_installed_is_absent(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "pyspark.py").write_text("raise ModuleNotFoundError(\"No module named 'pyspark'\", name='pyspark')")
+def test_an_engine_that_is_not_installed_is_absent(
+    npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyspark.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'pyspark'\", name='pyspark')"
+    )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    found = evaluate(Settings("npd", data=npd, criteria=("clausal",), engines=("spark",), batches=("5 %",), slices=0))
+    found = evaluate(
+        Settings(
+            "npd", data=npd, criteria=("clausal",), engines=("spark",), batches=("5 %",), slices=0
+        )
+    )
     run = next(run for run in runs_of([found]) if run.batch != "base")
     assert run.outcome == "absent"
     text = table(runs_of([found]), found["comparisons"])
-    assert "not installed: shiq clausal, spark: this needs the package pyspark, which is not installed" in text
+    assert (
+        "not installed: shiq clausal, spark: this needs the package pyspark, which is not installed"
+        in text
+    )
 
 
 def test_plots_have_their_colours_from_the_page_for_light_and_dark() -> None:
-    group = BarGroup("g", (Bar("a", 10.0, "10", rest=3.0), Bar("b", None, "", note="none")), 1.0, 2.0)
-    drawn = bars([group], unit="s", title="t") + lines([Series("s", ((1, 1, "x"), (2, 2, "y")), 9)], x="n", y="s", title="t")
+    group = BarGroup(
+        "g", (Bar("a", 10.0, "10", rest=3.0), Bar("b", None, "", note="none")), 1.0, 2.0
+    )
+    drawn = bars([group], unit="s", title="t") + lines(
+        [Series("s", ((1, 1, "x"), (2, 2, "y")), 9)], x="n", y="s", title="t"
+    )
     assert "#" not in drawn
     assert "fill=" not in drawn
     used = set(re.findall(r"var\((--\w+)\)", PLOTS))
     for scheme in (r"^:root{(.*?)}", r"dark\){:root{(.*?)}"):
         known = ";".join(re.findall(scheme, f"{STYLE}\n{PLOTS}", re.DOTALL | re.MULTILINE))
         assert used - {"--c"} <= set(re.findall(r"(--[\w-]+):", known))
-    assert set(re.findall(r'class="([^"]*)"', drawn)) == {"axis", "head", "band", "c0", "c0 rest", "beside", "none", "c1"}
+    assert set(re.findall(r'class="([^"]*)"', drawn)) == {
+        "axis",
+        "head",
+        "band",
+        "c0",
+        "c0 rest",
+        "beside",
+        "none",
+        "c1",
+    }
 
 
 def widths(svg: str) -> list[float]:
-    return [float(rect.attrib["width"]) for rect in ElementTree.fromstring(svg).iter() if rect.tag.endswith("rect")]
+    return [
+        float(rect.attrib["width"])
+        for rect in ElementTree.fromstring(svg).iter()
+        if rect.tag.endswith("rect")
+    ]
 
 
 def test_bars_are_as_long_as_their_values() -> None:
-    group = BarGroup("g", (Bar("a", 10.0, "10"), Bar("b", 20.0, "20"), Bar("c", None, "", note="no <answer>")))
+    group = BarGroup(
+        "g", (Bar("a", 10.0, "10"), Bar("b", 20.0, "20"), Bar("c", None, "", note="no <answer>"))
+    )
     svg = bars([group], unit="s", title="t")
     [first, second] = widths(svg)
     assert abs(second - 2 * first) < 0.2
     assert "no &lt;answer&gt;" in svg
-    [before, after] = widths(bars([BarGroup("g", (Bar("a", 10.0, "10", rest=30.0),))], unit="s", title="t"))
+    [before, after] = widths(
+        bars([BarGroup("g", (Bar("a", 10.0, "10", rest=30.0),))], unit="s", title="t")
+    )
     assert abs(before - 3 * after) < 0.2
     assert bars([BarGroup("g", ())], unit="s", title="t") == ""
 
 
 def test_lines_have_equal_steps_on_a_logarithmic_axis() -> None:
-    svg = lines([Series("s", ((1, 0.1, "x"), (10, 1.0, "y"), (100, 10.0, "z")))], x="n", y="s", title="t")
-    points = [float(c.attrib["cx"]) for c in ElementTree.fromstring(svg).iter() if c.tag.endswith("circle")][:3]
+    svg = lines(
+        [Series("s", ((1, 0.1, "x"), (10, 1.0, "y"), (100, 10.0, "z")))], x="n", y="s", title="t"
+    )
+    points = [
+        float(c.attrib["cx"])
+        for c in ElementTree.fromstring(svg).iter()
+        if c.tag.endswith("circle")
+    ][:3]
     assert abs((points[1] - points[0]) - (points[2] - points[1])) < 0.2
     assert lines([Series("s", ((0, 0, "x"),))], x="n", y="s", title="t") == ""
 
 
-# --- the command ------------------------------------------------------------------------------------
+# --- the command
+# ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -794,12 +992,36 @@ def test_usage(
     assert os.listdir(tmp_path) == []
 
 
-def test_the_command_writes_both_files(npd: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_both_files(
+    npd: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = tmp_path / "out"
     target.mkdir()
-    arguments = ["evaluate", "npd", "--data", str(npd), "--criteria", "clausal", "--engines", "memory", "--slices", "0"]
+    arguments = [
+        "evaluate",
+        "npd",
+        "--data",
+        str(npd),
+        "--criteria",
+        "clausal",
+        "--engines",
+        "memory",
+        "--slices",
+        "0",
+    ]
     with pytest.raises(SystemExit) as stop:
-        main([*arguments, "--batch", "5 %", "--json", str(target / "x.json"), "--html", str(target / "x.html"), "-q"])
+        main(
+            [
+                *arguments,
+                "--batch",
+                "5 %",
+                "--json",
+                str(target / "x.json"),
+                "--html",
+                str(target / "x.html"),
+                "-q",
+            ]
+        )
     assert stop.value.code == 0
     assert "5 % random" in capsys.readouterr().out
     assert problems(json.loads((target / "x.json").read_text())) == []
@@ -813,7 +1035,21 @@ def test_the_command_needs_no_file_to_write(
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     with pytest.raises(SystemExit) as stop:
-        main(["evaluate", "npd", "--data", str(npd), "--engines", "local", "--slices", "0", "--batch", "5 %", "-q"])
+        main(
+            [
+                "evaluate",
+                "npd",
+                "--data",
+                str(npd),
+                "--engines",
+                "local",
+                "--slices",
+                "0",
+                "--batch",
+                "5 %",
+                "-q",
+            ]
+        )
     assert stop.value.code == 0
     assert "shiq auto (model), local" in capsys.readouterr().out
     assert os.listdir() == []

@@ -19,8 +19,16 @@ from tests.tools.event_model import StageTasks, fitted, logged_run, modelled
 from tests.tools.spark_events import main, run_of
 
 
-def log_of(stages: Sequence[Sequence[float]], cores: int, *, before: float = 0, between: float = 0, warm: float = 0) -> list[Any]:
-    """A log of stages of tasks that each went to the first free core: ``between`` goes by without a task ahead of each stage,
+def log_of(
+    stages: Sequence[Sequence[float]],
+    cores: int,
+    *,
+    before: float = 0,
+    between: float = 0,
+    warm: float = 0,
+) -> list[Any]:
+    """A log of stages of tasks that each went to the first free core: ``between`` goes by without a
+    task ahead of each stage,
     and each core's first task of a stage takes ``warm`` longer."""
     clock = before
     events: list[Any] = [
@@ -64,7 +72,10 @@ def test_a_stage_takes_as_long_as_its_longest_task() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_on_its_own_cores_the_model_says_what_the_log_says(seed: int) -> None:
     rng = random.Random(seed)
-    stages = [[rng.randrange(1, 64) / 8 for _ in range(rng.randrange(1, 30))] for _ in range(rng.randrange(1, 6))]
+    stages = [
+        [rng.randrange(1, 64) / 8 for _ in range(rng.randrange(1, 30))]
+        for _ in range(rng.randrange(1, 6))
+    ]
     cores = rng.randrange(1, 5)
     run = logged_run(log_of(stages, cores, before=3, between=0.5))
     without_warming = replace(run, stages=tuple(StageTasks(s.seconds, 0) for s in run.stages))
@@ -76,7 +87,9 @@ def test_on_its_own_cores_the_model_says_what_the_log_says(seed: int) -> None:
 
 
 def test_each_core_warms_up() -> None:
-    """Not the two of the log alone: 40 tasks of a second, of which each core's first takes three more."""
+    """Not the two of the log alone: 40 tasks of a second, of which each core's first takes three
+    more.
+    """
     run = logged_run(log_of([[1.0] * 40], 2, warm=3))
     assert run.stages[0].warming == 3
     assert [modelled(run, cores) for cores in (2, 4, 40)] == [23, 13, 4]
@@ -117,11 +130,17 @@ def test_the_command(tmp_path: Path) -> None:
         lines = map(json.dumps, log_of([[1.0] * size], 2, before=5, between=1))
         (tmp_path / f"log{size}").write_text("\n".join(lines) + "\n")
     logs = [f"{size}={tmp_path / f'log{size}'}" for size in (10, 50, 100)]
-    told = CliRunner().invoke(main, ["--model", "10", "--fit", "8000", *logs], catch_exceptions=False)
+    told = CliRunner().invoke(
+        main, ["--model", "10", "--fit", "8000", *logs], catch_exceptions=False
+    )
     assert "size 8000, 10 cores: 801.0 s" in told.output, told.output
-    alone = CliRunner().invoke(main, ["--model", "10", str(tmp_path / "log100")], catch_exceptions=False)
+    alone = CliRunner().invoke(
+        main, ["--model", "10", str(tmp_path / "log100")], catch_exceptions=False
+    )
     assert [line.split()[-1] for line in alone.output.splitlines()[-2:]] == ["51.00", "11.00"]
-    told = CliRunner().invoke(main, ["--model", "10", "--fit", "900", logs[0].replace("10=", "200=", 1), logs[2]])
+    told = CliRunner().invoke(
+        main, ["--model", "10", "--fit", "900", logs[0].replace("10=", "200=", 1), logs[2]]
+    )
     assert "says nothing" in told.output
     for arguments in (["--fit", "5", logs[0]], ["--fit", "5", str(tmp_path / "log10")]):
         with pytest.raises(UsageError):

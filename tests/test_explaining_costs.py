@@ -24,7 +24,15 @@ from shiq import check_insertions
 from shiq.abox import abox_of
 from shiq.check import index, open_store
 from shiq.functional import ontology_text, parse_functional
-from shiq.model import Assertion, Class, ClassAssertion, ObjectProperty, ObjectPropertyAssertion, SameIndividual, TBox
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    SameIndividual,
+    TBox,
+)
 from shiq.ntriples import assertion_lines
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.own import OwnReasoner
@@ -64,13 +72,16 @@ def clash_at_the_end(n: int) -> tuple[TBox, list[Assertion], list[Assertion]]:
 
 
 def alternation(n: int) -> tuple[TBox, list[Assertion], list[Assertion]]:
-    """A chain whose end refutes its head, by cases that double with each link unless told literals are looked at."""
+    """A chain whose end refutes its head, by cases that double with each link unless told literals
+    are looked at.
+    """
     return tbox_of(ALTERNATION), [*links(n), a(n, D)], [a(0, A)]
 
 
 @dataclass
 class Costs:
-    """Counts of one call: nodes of modules put to the own reasoner, modules put to HermiT, assertions laid out in graphs, and
+    """Counts of one call: nodes of modules put to the own reasoner, modules put to HermiT,
+    assertions laid out in graphs, and
     role assertions along which told literals were looked for."""
 
     nodes: int = 0
@@ -82,14 +93,18 @@ class Costs:
     def counted(self) -> Iterator[Costs]:
         """Count inside the block; HermiT answers nothing."""
 
-        def counting(method: Callable[..., Any], name: str, size: Callable[..., int]) -> Callable[..., Any]:
+        def counting(
+            method: Callable[..., Any], name: str, size: Callable[..., int]
+        ) -> Callable[..., Any]:
             def call(*arguments: Any, **options: Any) -> Any:
                 setattr(self, name, getattr(self, name) + size(*arguments))
                 return method(*arguments, **options)
 
             return call
 
-        def decline(reasoner: object, tbox: object, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+        def decline(
+            reasoner: object, tbox: object, modules: Sequence[Module], timeout: float | None = None
+        ) -> list[Answer]:
             return [Answer(Verdict.UNDETERMINED, "HermiT is not asked here")] * len(modules)
 
         def nodes(reasoner: object, tbox: object, modules: Sequence[Module], *more: object) -> int:
@@ -98,9 +113,13 @@ class Costs:
         with (
             patch.object(OwnReasoner, "decide", counting(OwnReasoner.decide, "nodes", nodes)),
             patch.object(OwnReasoner, "attempt", counting(OwnReasoner.attempt, "nodes", nodes)),
-            patch.object(HermitReasoner, "decide", counting(decline, "handed_on", lambda *x: len(x[2]))),
+            patch.object(
+                HermitReasoner, "decide", counting(decline, "handed_on", lambda *x: len(x[2]))
+            ),
             patch.object(ElementGraph, "add", counting(ElementGraph.add, "laid_out", lambda *x: 1)),
-            patch.object(ToldDerivation, "_send", counting(ToldDerivation._send, "sent", lambda *x: 1)),
+            patch.object(
+                ToldDerivation, "_send", counting(ToldDerivation._send, "sent", lambda *x: 1)
+            ),
         ):
             yield self
 
@@ -117,21 +136,29 @@ def measured(world: tuple[TBox, Sequence[Assertion], Sequence[Assertion]]) -> tu
     return costs, result
 
 
-# --- costs ------------------------------------------------------------------------------------------------
+# --- costs
+# ------------------------------------------------------------------------------------------------
 
 
-def test_many_culprits_on_a_chain_cost_no_more_than_their_derivations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twice the chain has four times the assertions in its conflicts. Nothing is asked about each pair of culprits."""
+def test_many_culprits_on_a_chain_cost_no_more_than_their_derivations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Twice the chain has four times the assertions in its conflicts. Nothing is asked about each
+    pair of culprits.
+    """
     monkeypatch.setattr(budget, "MOST_OF_ALL", 0)
     (small, _), (large, result) = measured(culprits(40)), measured(culprits(80))
-    assert {conflict.insertions for conflict in result.conflicts} == {tuple(assertion_lines(a(i, B))) for i in range(0, 80, 2)}
+    assert {conflict.insertions for conflict in result.conflicts} == {
+        tuple(assertion_lines(a(i, B))) for i in range(0, 80, 2)
+    }
     assert result.complete and not result.more_conflicts
     assert large.all < 4.5 * small.all
 
 
 @pytest.mark.parametrize("world", [clash_at_the_end, alternation])
 def test_a_clash_at_the_end_of_a_chain_is_explained_without_hermit(
-    world: Callable[[int], tuple[TBox, list[Assertion], list[Assertion]]], monkeypatch: pytest.MonkeyPatch
+    world: Callable[[int], tuple[TBox, list[Assertion], list[Assertion]]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(budget, "MOST", 2_000)
     (small, _), (large, result) = measured(world(100)), measured(world(400))
@@ -158,15 +185,20 @@ def test_a_gate_sets_the_culprits_of_a_chain_aside(tmp_path: Path) -> None:
     tbox, base, batch = culprits(60)
     (tmp_path / "t.ofn").write_text(ontology_text(tbox.axioms, ()))
     for name, assertions in (("base.nt", base), ("batch.nt", batch)):
-        (tmp_path / name).write_text("".join(f"{line}\n" for x in assertions for line in assertion_lines(x)))
+        (tmp_path / name).write_text(
+            "".join(f"{line}\n" for x in assertions for line in assertion_lines(x))
+        )
     index(tmp_path / "t.ofn", tmp_path / "base.nt", tmp_path / "kg")
     with open_store(tmp_path / "kg") as session, Costs().counted() as costs:
         gated = gate(session, [str(tmp_path / "batch.nt")], mode="split", explain_seconds=0)
-    assert {x.line.text for x in gated.set_aside} == {line for x in batch if x.expression == B for line in assertion_lines(x)}  # type: ignore[union-attr]
+    assert {x.line.text for x in gated.set_aside} == {
+        line for x in batch if x.expression == B for line in assertion_lines(x)
+    }  # type: ignore[union-attr]
     assert not costs.handed_on
 
 
-# --- the derivation ---------------------------------------------------------------------------------------
+# --- the derivation
+# ---------------------------------------------------------------------------------------
 
 
 def derivation_of(space: LabelSpace, assertions: Iterable[Assertion]) -> ToldDerivation:
@@ -186,7 +218,9 @@ def reference_clash(space: LabelSpace, assertions: Iterable[Assertion]) -> set[s
 
 
 def test_what_a_clash_rests_on_clashes_by_itself() -> None:
-    """On random knowledge bases: what is told here is told by the reference, and each core is refuted by it."""
+    """On random knowledge bases: what is told here is told by the reference, and each core is
+    refuted by it.
+    """
     seen = {"cores": 0, "smaller": 0, "same": 0}
     for seed in range(300):
         kb = random_kb(seed)
@@ -198,7 +232,9 @@ def test_what_a_clash_rests_on_clashes_by_itself() -> None:
         for x in individuals:
             if not derivation.has_clash(x):
                 # Equalities that restrictions entail, and inequalities, are left to the reasoner.
-                assert any(c.n == 1 for c in space.m_type) or any(isinstance(y, SameIndividual) for y in assertions), (seed, x)
+                assert any(c.n == 1 for c in space.m_type) or any(
+                    isinstance(y, SameIndividual) for y in assertions
+                ), (seed, x)
                 continue
             core = list(derivation.core(x))
             assert set(core) <= set(assertions)
@@ -212,7 +248,9 @@ def test_what_a_clash_rests_on_clashes_by_itself() -> None:
 
 def test_reasons_of_the_base_come_before_those_of_a_batch() -> None:
     """What was added first is a reason rather than what says it again."""
-    tbox = MemoryKnowledgeBase.build(tbox_of(PROPAGATION), abox_of([*links(3), a(0, A), a(2, A), a(3, B)])).simplified.clauses
+    tbox = MemoryKnowledgeBase.build(
+        tbox_of(PROPAGATION), abox_of([*links(3), a(0, A), a(2, A), a(3, B)])
+    ).simplified.clauses
     derivation = ToldDerivation(LabelSpace(tbox), DataView(LabelSpace(tbox)))
     base = [*links(3), a(0, A)]
     derivation.add(base)

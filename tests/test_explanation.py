@@ -15,7 +15,15 @@ from shiq import check_insertions, open_store
 from shiq.abox import abox_of
 from shiq.check import index
 from shiq.conflict import Conflict
-from shiq.explanation import ExplainedConflicts, Labels, Pattern, group, manchester, sentence, told_apart
+from shiq.explanation import (
+    ExplainedConflicts,
+    Labels,
+    Pattern,
+    group,
+    manchester,
+    sentence,
+    told_apart,
+)
 from shiq.explanation.canonical import canonical_rows, rows_of
 from shiq.explanation.parsed import axiom_of, line_of
 from shiq.explanation.proof import prove
@@ -61,11 +69,23 @@ def conflict(axioms: str, insertions: str, base: str = "") -> Conflict:
 RULES = [
     ("cax-dw", "DisjointClasses(:A :B)", "ClassAssertion(:A :x) ClassAssertion(:B :x)"),
     ("cax-adc", "DisjointClasses(:A :B :C)", "ClassAssertion(:A :x) ClassAssertion(:C :x)"),
-    ("cls-com", "SubClassOf(:A ObjectComplementOf(:B))", "ClassAssertion(:A :x) ClassAssertion(:B :x)"),
+    (
+        "cls-com",
+        "SubClassOf(:A ObjectComplementOf(:B))",
+        "ClassAssertion(:A :x) ClassAssertion(:B :x)",
+    ),
     ("cls-nothing2", f"SubClassOf(:A <{OWL}Nothing>)", "ClassAssertion(:A :x)"),
     ("prp-irp", "IrreflexiveObjectProperty(:r)", "ObjectPropertyAssertion(:r :x :x)"),
-    ("prp-asyp", "AsymmetricObjectProperty(:r)", "ObjectPropertyAssertion(:r :x :y) ObjectPropertyAssertion(:r :y :x)"),
-    ("prp-pdw", "DisjointObjectProperties(:r :s)", "ObjectPropertyAssertion(:r :x :y) ObjectPropertyAssertion(:s :x :y)"),
+    (
+        "prp-asyp",
+        "AsymmetricObjectProperty(:r)",
+        "ObjectPropertyAssertion(:r :x :y) ObjectPropertyAssertion(:r :y :x)",
+    ),
+    (
+        "prp-pdw",
+        "DisjointObjectProperties(:r :s)",
+        "ObjectPropertyAssertion(:r :x :y) ObjectPropertyAssertion(:s :x :y)",
+    ),
     (
         "prp-fp",
         "FunctionalObjectProperty(:r)",
@@ -76,10 +96,18 @@ RULES = [
         "InverseFunctionalObjectProperty(:r)",
         "ObjectPropertyAssertion(:r :y :x) ObjectPropertyAssertion(:r :z :x) DifferentIndividuals(:y :z)",
     ),
-    ("prp-fp", "FunctionalDataProperty(:p)", 'DataPropertyAssertion(:p :x "1") DataPropertyAssertion(:p :x "2")'),
+    (
+        "prp-fp",
+        "FunctionalDataProperty(:p)",
+        'DataPropertyAssertion(:p :x "1") DataPropertyAssertion(:p :x "2")',
+    ),
     ("prp-npa1", "", "ObjectPropertyAssertion(:r :x :y) NegativeObjectPropertyAssertion(:r :x :y)"),
     ("eq-diff1", "", "SameIndividual(:x :y) DifferentIndividuals(:x :y)"),
-    ("cls-maxc1", "SubClassOf(:A ObjectMaxCardinality(0 :r))", "ClassAssertion(:A :x) ObjectPropertyAssertion(:r :x :y)"),
+    (
+        "cls-maxc1",
+        "SubClassOf(:A ObjectMaxCardinality(0 :r))",
+        "ClassAssertion(:A :x) ObjectPropertyAssertion(:r :x :y)",
+    ),
     (
         "cls-maxc2",
         "SubClassOf(:A ObjectMaxCardinality(1 :r))",
@@ -143,7 +171,9 @@ def test_last_steps_have_the_rule_of_the_profile(rule: str, axioms: str, asserti
         ),
     ],
 )
-def test_what_differs_from_itself_gets_a_whole_sentence(lines: tuple[str, ...], expected: str) -> None:
+def test_what_differs_from_itself_gets_a_whole_sentence(
+    lines: tuple[str, ...], expected: str
+) -> None:
     found = Conflict(lines, (), ())
     assert sentence(found) == expected
     (one,) = group([found])
@@ -153,7 +183,12 @@ def test_what_differs_from_itself_gets_a_whole_sentence(lines: tuple[str, ...], 
 @pytest.mark.parametrize(
     ("axiom", "fact", "told", "title"),
     [
-        ("DisjointClasses({A} {A})", "{x} {type} {A} .", "x is an A. But nothing can be an A.", "A: nothing can be an A"),
+        (
+            "DisjointClasses({A} {A})",
+            "{x} {type} {A} .",
+            "x is an A. But nothing can be an A.",
+            "A: nothing can be an A",
+        ),
         (
             "DisjointUnion({B} {A} {A})",
             "{x} {type} {B} .",
@@ -174,7 +209,9 @@ def test_what_differs_from_itself_gets_a_whole_sentence(lines: tuple[str, ...], 
         ),
     ],
 )
-def test_what_is_disjoint_with_itself_gets_a_whole_sentence(axiom: str, fact: str, told: str, title: str) -> None:
+def test_what_is_disjoint_with_itself_gets_a_whole_sentence(
+    axiom: str, fact: str, told: str, title: str
+) -> None:
     """RDF can say it; the functional syntax of a document may not."""
     names = {"A": A, "B": B, "S": S, "P": P, "x": "<urn:v#x>", "type": f"<{RDF}type>"}
     found = Conflict((fact.format(**names),), (), (axiom.format(**names),))
@@ -183,7 +220,11 @@ def test_what_is_disjoint_with_itself_gets_a_whole_sentence(axiom: str, fact: st
 
 
 def test_a_sentence_says_who_and_where_from() -> None:
-    found = conflict("DisjointClasses(:Wellbore :Company)", "ClassAssertion(:Wellbore :w7)", "ClassAssertion(:Company :w7)")
+    found = conflict(
+        "DisjointClasses(:Wellbore :Company)",
+        "ClassAssertion(:Wellbore :w7)",
+        "ClassAssertion(:Company :w7)",
+    )
     expected = "w7 is recorded as a Wellbore (tonight's data) and as a Company (already known), but nothing can be both."
     assert sentence(found) == expected
 
@@ -191,13 +232,20 @@ def test_a_sentence_says_who_and_where_from() -> None:
 def test_one_cause_however_it_came_about() -> None:
     axioms = "DisjointClasses(:C :O) SubClassOf(:S :C) SubClassOf(:S :O)"
     direct = conflict(axioms, "", "ClassAssertion(:S :x)")
-    by_domain = conflict(f"{axioms} ObjectPropertyDomain(:r :S)", "ObjectPropertyAssertion(:r :a :b)")
-    by_range = conflict(f"{axioms} DataPropertyDomain(:p :T) SubClassOf(:T :S)", 'DataPropertyAssertion(:p :a "x")')
+    by_domain = conflict(
+        f"{axioms} ObjectPropertyDomain(:r :S)", "ObjectPropertyAssertion(:r :a :b)"
+    )
+    by_range = conflict(
+        f"{axioms} DataPropertyDomain(:p :T) SubClassOf(:T :S)", 'DataPropertyAssertion(:p :a "x")'
+    )
     other = conflict("DisjointClasses(:C :O)", "ClassAssertion(:C :x)", "ClassAssertion(:O :x)")
     groups = group([direct, other, by_domain, by_range])
     assert [g.conflicts for g in groups] == [(0, 2, 3), (1,)]
     assert groups[0].pattern.title == "S: both C and O"
-    assert groups[0].pattern.sentence.startswith("Something is a S.") or "Something is an S" in groups[0].pattern.sentence
+    assert (
+        groups[0].pattern.sentence.startswith("Something is a S.")
+        or "Something is an S" in groups[0].pattern.sentence
+    )
 
 
 def test_patterns_do_not_depend_on_names_or_order() -> None:
@@ -216,20 +264,32 @@ def test_patterns_do_not_depend_on_names_or_order() -> None:
         rng.shuffle(renamed)
         cut = rng.randrange(5)
         shuffled = rng.sample(axioms, 2)
-        ids.add(group([Conflict(tuple(renamed[:cut]), tuple(renamed[cut:]), tuple(shuffled))])[0].pattern.id)
+        ids.add(
+            group([Conflict(tuple(renamed[:cut]), tuple(renamed[cut:]), tuple(shuffled))])[
+                0
+            ].pattern.id
+        )
     assert len(ids) == 1
 
 
 def test_two_causes_never_share_a_title() -> None:
-    course, research = (f"DisjointClasses(:Person :Work) SubClassOf(:{name} :Work)" for name in ("Course", "Research"))
+    course, research = (
+        f"DisjointClasses(:Person :Work) SubClassOf(:{name} :Work)"
+        for name in ("Course", "Research")
+    )
     age = "DataPropertyRange(:age xsd:integer)"
     found = [
         conflict(course, "ClassAssertion(:Person :x) ClassAssertion(:Course :x)"),
         conflict(research, "ClassAssertion(:Person :x) ClassAssertion(:Research :x)"),
-        conflict(course, "ClassAssertion(:Person :x) ClassAssertion(:Course :y) SameIndividual(:x :y)"),
+        conflict(
+            course, "ClassAssertion(:Person :x) ClassAssertion(:Course :y) SameIndividual(:x :y)"
+        ),
         conflict(age, 'DataPropertyAssertion(:age :x "old")'),
         conflict(age, 'DataPropertyAssertion(:age :x "1.5"^^xsd:decimal)'),
-        conflict("DisjointClasses(:Person :Stone)", "ClassAssertion(:Person :x) ClassAssertion(:Stone :x)"),
+        conflict(
+            "DisjointClasses(:Person :Stone)",
+            "ClassAssertion(:Person :x) ClassAssertion(:Stone :x)",
+        ),
     ]
     titles = [ExplainedConflicts(found).pattern(i).title for i in range(len(found))]
     assert titles == [
@@ -273,7 +333,9 @@ def test_titles_of_random_patterns_are_told_apart() -> None:
 
 
 def test_canonical_rows_of_look_alikes() -> None:
-    """Two triangles and a ring of six look alike to colours, and are not the same; every numbering of a ring is."""
+    """Two triangles and a ring of six look alike to colours, and are not the same; every numbering
+    of a ring is.
+    """
 
     def rows(edges: list[tuple[int, int]]) -> object:
         lines = [line_of(f"<urn:d#{a}> <urn:r> <urn:d#{b}> .") for a, b in edges]
@@ -282,13 +344,18 @@ def test_canonical_rows_of_look_alikes() -> None:
     ring = [(i, (i + 1) % 6) for i in range(6)]
     triangles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]
     assert rows(ring) != rows(triangles)
-    assert len({rows([(p[a], p[b]) for a, b in ring]) for p in list(permutations(range(6)))[::37]}) == 1
+    assert (
+        len({rows([(p[a], p[b]) for a, b in ring]) for p in list(permutations(range(6)))[::37]})
+        == 1
+    )
 
 
 def test_literals_count_by_datatype_and_identity() -> None:
     def pattern(*values: str) -> str:
         axioms = "FunctionalDataProperty(:p)"
-        return group([conflict(axioms, " ".join(f"DataPropertyAssertion(:p :x {v})" for v in values))])[0].pattern.id
+        return group(
+            [conflict(axioms, " ".join(f"DataPropertyAssertion(:p :x {v})" for v in values))]
+        )[0].pattern.id
 
     assert pattern('"1"', '"2"') == pattern('"3"', '"4"')
     assert pattern('"1"', '"2"') != pattern('"1"', f'"2"^^<{XSD}integer>')
@@ -297,7 +364,11 @@ def test_literals_count_by_datatype_and_identity() -> None:
 def test_a_hundred_thousand_conflicts_are_a_few_rows() -> None:
     axioms = ("DisjointClasses(<urn:v#A> <urn:v#B>)",)
     made = [
-        Conflict((f"<urn:d#{i}> <{RDF}type> {A} .",), (f"<urn:d#{i}> <{RDF}type> {B if i % 3 else A} .",), axioms)
+        Conflict(
+            (f"<urn:d#{i}> <{RDF}type> {A} .",),
+            (f"<urn:d#{i}> <{RDF}type> {B if i % 3 else A} .",),
+            axioms,
+        )
         for i in range(20_000)
     ]
     groups = group(made)
@@ -312,7 +383,10 @@ def test_a_hundred_thousand_conflicts_are_a_few_rows() -> None:
             f"SubClassOf(ObjectIntersectionOf({A} {B}) ObjectAllValuesFrom(ObjectInverseOf({R}) ObjectComplementOf({C})))",
             "A and B SubClassOf: (inverse worksFor) only (not C)",
         ),
-        (f"EquivalentClasses({A} ObjectExactCardinality(2 {S}))", "A EquivalentTo: advisor exactly 2"),
+        (
+            f"EquivalentClasses({A} ObjectExactCardinality(2 {S}))",
+            "A EquivalentTo: advisor exactly 2",
+        ),
         (f"DisjointClasses({A} {B} {C})", "DisjointClasses: A, B, C"),
         (f"TransitiveObjectProperty({R})", "worksFor Characteristics: Transitive"),
         (
@@ -331,8 +405,16 @@ def test_manchester(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("axiom", "lines", "expected"),
     [
-        (f"HasKey({A} ({R}) ({P}))", (), "two named things, each an A, with the same “works for” and “age” are one and the same"),
-        (f"HasKey(<{OWL}Thing> () ({P}))", (), "two named things with the same “age” are one and the same"),
+        (
+            f"HasKey({A} ({R}) ({P}))",
+            (),
+            "two named things, each an A, with the same “works for” and “age” are one and the same",
+        ),
+        (
+            f"HasKey(<{OWL}Thing> () ({P}))",
+            (),
+            "two named things with the same “age” are one and the same",
+        ),
         (f"ReflexiveObjectProperty({R})", (), "everything has a “works for” link to itself"),
         (
             f"SubObjectPropertyOf(ObjectPropertyChain({R} ObjectInverseOf({S})) {R})",
@@ -341,15 +423,29 @@ def test_manchester(text: str, expected: str) -> None:
         ),
         (f"SubClassOf({A} ObjectOneOf(<urn:d#p> <urn:d#q>))", (), "every A is p or q"),
         (f"SubClassOf({A} ObjectComplementOf(ObjectOneOf(<urn:d#p>)))", (), "no A is p"),
-        (f"SubClassOf({A} ObjectHasValue({R} <urn:d#p>))", (), "every A has a “works for” link to p"),
+        (
+            f"SubClassOf({A} ObjectHasValue({R} <urn:d#p>))",
+            (),
+            "every A has a “works for” link to p",
+        ),
         (f"SubClassOf({A} ObjectHasSelf({R}))", (), "every A has a “works for” link to itself"),
         (f"SubClassOf({A} {B})", (ObjectOneOf(("urn:d#p", "urn:d#q")),), "x is p or q"),
-        (f"SubClassOf({A} {B})", (ObjectSomeValuesFrom(ROLE, ObjectHasValue(ROLE, "urn:d#p")),), "link to p"),
+        (
+            f"SubClassOf({A} {B})",
+            (ObjectSomeValuesFrom(ROLE, ObjectHasValue(ROLE, "urn:d#p")),),
+            "link to p",
+        ),
         (f"SubClassOf({A} {B})", (ObjectHasSelf(ROLE),), "x has a “works for” link to itself"),
     ],
 )
-def test_what_lies_outside_shiq_is_told(axiom: str, lines: tuple[ClassExpression, ...], expected: str) -> None:
-    given = tuple(line for expression in lines for line in assertion_lines(ClassAssertion(expression, "urn:d#x")))
+def test_what_lies_outside_shiq_is_told(
+    axiom: str, lines: tuple[ClassExpression, ...], expected: str
+) -> None:
+    given = tuple(
+        line
+        for expression in lines
+        for line in assertion_lines(ClassAssertion(expression, "urn:d#x"))
+    )
     told = Conflict(given, (), (axiom,))
     assert expected in sentence(told)
     assert len(group([told])) == 1
@@ -359,14 +455,21 @@ def test_what_lies_outside_shiq_is_told(axiom: str, lines: tuple[ClassExpression
 
 
 def test_labels_are_told_apart() -> None:
-    labels = Labels({"urn:v#A": "thing\n one"}, ["http://x.org/a/Name", "http://x.org/b/Name", "http://x.org/well/7"])
+    labels = Labels(
+        {"urn:v#A": "thing\n one"},
+        ["http://x.org/a/Name", "http://x.org/b/Name", "http://x.org/well/7"],
+    )
     assert labels.of("urn:v#A") == "thing one"
     assert labels.of("http://x.org/a/Name") == "a/Name"
     assert labels.of("http://x.org/b/Name") == "b/Name"
     assert labels.of("http://x.org/well/7") == "well/7"
     assert labels.of("_:i0.x") == "_:x"
     both = Labels({}, ["_:i3.0.x", "_:i3.1.x", "_:a0.y.1"])
-    assert [both.of(node) for node in ("_:i3.0.x", "_:i3.1.x", "_:a0.y.1")] == ["_:x (of file 1)", "_:x (of file 2)", "_:y.1"]
+    assert [both.of(node) for node in ("_:i3.0.x", "_:i3.1.x", "_:a0.y.1")] == [
+        "_:x (of file 1)",
+        "_:x (of file 2)",
+        "_:y.1",
+    ]
 
 
 ONTOLOGY = """@prefix : <urn:v#> .
@@ -412,14 +515,24 @@ def test_labels_of_functional_syntax(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_planted_contradictions_are_found_and_hermit_agrees(tmp_path: Path) -> None:
-    """200 faults of every kind: exactly they are found, and each is a contradiction of which nothing can be left out."""
+    """200 faults of every kind: exactly they are found, and each is a contradiction of which
+    nothing can be left out.
+    """
     lubm, store = tmp_path / "lubm", tmp_path / "kg"
     generate(1, 1, lubm, faults=200)
     index(str(lubm / "tbox.owl"), str(lubm / "abox.nt.gz"), store)
     with open_store(store) as session:
         result = session.check(str(lubm / "insert.nt"), explain_seconds=None)
-    found = compared(result.conflicts, [fault["insertions"] for fault in json.loads((lubm / "faults.json").read_text())])
-    assert (found.precision, found.recall, found.exact, len(result.conflicts)) == (1.0, 1.0, 200, 200)
+    found = compared(
+        result.conflicts,
+        [fault["insertions"] for fault in json.loads((lubm / "faults.json").read_text())],
+    )
+    assert (found.precision, found.recall, found.exact, len(result.conflicts)) == (
+        1.0,
+        1.0,
+        200,
+        200,
+    )
     assert result.complete
     hermit = HermitReasoner()
     try:
@@ -430,7 +543,9 @@ def test_planted_contradictions_are_found_and_hermit_agrees(tmp_path: Path) -> N
 
 
 def test_what_is_not_shown_to_be_minimal_is_marked() -> None:
-    """An opaque value cannot be a number and none; whether it is one is not known, so no part is known to be consistent."""
+    """An opaque value cannot be a number and none; whether it is one is not known, so no part is
+    known to be consistent.
+    """
     tbox = parse_functional(
         f"Prefix(:=<urn:v#>) Ontology(SubClassOf(:A DataAllValuesFrom(:p <{XSD}integer>)) "
         f"SubClassOf(:B DataAllValuesFrom(:p DataComplementOf(<{XSD}integer>))) DisjointClasses(:C :D))",
@@ -444,4 +559,7 @@ def test_what_is_not_shown_to_be_minimal_is_marked() -> None:
         "",
     ).abox
     result = check_insertions(tbox, None, doubtful, reasoner="own", engine="memory")
-    assert sorted((len(c.insertions), c.is_minimal) for c in result.conflicts) == [(2, True), (3, False)]
+    assert sorted((len(c.insertions), c.is_minimal) for c in result.conflicts) == [
+        (2, True),
+        (3, False),
+    ]

@@ -38,14 +38,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def without(packages: tuple[str, ...], folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
-    """The exit code, and what is printed on stderr, of a command in a Python that has none of ``packages``."""
+def without(
+    packages: tuple[str, ...], folder: Path, *arguments: str, **settings: str
+) -> tuple[int, str]:
+    """The exit code, and what is printed on stderr, of a command in a Python that has none of
+    ``packages``.
+    """
     place = folder / f"without-{packages[0]}"
     place.mkdir(exist_ok=True)
     (place / "sitecustomize.py").write_text(HIDING.format(hidden=set(packages)))
     environment = {**os.environ, "PYTHONPATH": f"{place}{os.pathsep}{ROOT}", **settings}
     command = [sys.executable, "-m", "shiq", *arguments]
-    found = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    found = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     return found.returncode, found.stderr
 
 

@@ -1,4 +1,6 @@
-"""The cost adversary: no planted line costs more than its neighbourhood, and the mechanisms that once did are found again."""
+"""The cost adversary: no planted line costs more than its neighbourhood, and the mechanisms that
+once did are found again.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +41,19 @@ R, S = (ObjectProperty(f"urn:{name}") for name in "RS")
 
 
 def chain(size: int, axioms: tuple[Any, ...], kind: str) -> RecurringWorld:
-    """A chain of R with A at its head as the line, and a batch about an individual apart from it."""
+    """A chain of R with A at its head as the line, and a batch about an individual apart from
+    it.
+    """
     base = [ObjectPropertyAssertion(R, f"urn:{i}", f"urn:{i + 1}") for i in range(size)]
     apart, line = (ClassAssertion(D, "urn:apart"),), ClassAssertion(A, "urn:0")
-    return RecurringWorld(TBox(axioms, signature_of([*axioms, *base, *apart, line])), tuple(base), apart, line, kind, "chain")
+    return RecurringWorld(
+        TBox(axioms, signature_of([*axioms, *base, *apart, line])),
+        tuple(base),
+        apart,
+        line,
+        kind,
+        "chain",
+    )
 
 
 def alternation(size: int) -> RecurringWorld:
@@ -60,10 +71,17 @@ def propagation(size: int) -> RecurringWorld:
 
 
 def fork(size: int) -> RecurringWorld:
-    """Two chains of a functional role, a batch that speaks of their heads, and a line that contradicts what has both for
+    """Two chains of a functional role, a batch that speaks of their heads, and a line that
+    contradicts what has both for
     neighbours, and needs a third one there."""
-    base: list[Any] = [ObjectPropertyAssertion(R, f"urn:{x}{i}", f"urn:{x}{i + 1}") for x in "xy" for i in range(size)]
-    base += [ObjectPropertyAssertion(S, "urn:fork", f"urn:{x}0") for x in "xy"] + [ClassAssertion(A, "urn:fork")]
+    base: list[Any] = [
+        ObjectPropertyAssertion(R, f"urn:{x}{i}", f"urn:{x}{i + 1}")
+        for x in "xy"
+        for i in range(size)
+    ]
+    base += [ObjectPropertyAssertion(S, "urn:fork", f"urn:{x}0") for x in "xy"] + [
+        ClassAssertion(A, "urn:fork")
+    ]
     axioms: tuple[Any, ...] = (
         FunctionalObjectProperty(R),
         SubClassOf(THING, ObjectMaxCardinality(2, S)),
@@ -72,7 +90,9 @@ def fork(size: int) -> RecurringWorld:
     )
     batch, line = tuple(ClassAssertion(D, f"urn:{x}0") for x in "xy"), ClassAssertion(B, "urn:fork")
     signature = signature_of([*axioms, *base, *batch, line])
-    return RecurringWorld(TBox(axioms, signature), tuple(base), batch, line, "contradiction", "fork")
+    return RecurringWorld(
+        TBox(axioms, signature), tuple(base), batch, line, "contradiction", "fork"
+    )
 
 
 @pytest.mark.parametrize("seed", [*range(0, 24, 2), 7, 33, 59])
@@ -85,9 +105,15 @@ def test_chains_cost_what_they_are_long(world: Callable[[int], RecurringWorld], 
     assert compare(0, [world(size), world(2 * size)], ("model",)) == []
 
 
-def test_questions_with_residuals_asked_in_full_one_element_a_turn_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_questions_with_residuals_asked_in_full_one_element_a_turn_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(Decider, "attempt", Decider.decide)
-    monkeypatch.setattr(widening_columns, "next_effort", lambda turns, elements, size: Effort(turns + 1, elements + size))
+    monkeypatch.setattr(
+        widening_columns,
+        "next_effort",
+        lambda turns, elements, size: Effort(turns + 1, elements + size),
+    )
     floods = compare(0, [alternation(12), alternation(24)], ("model",))
     assert {"laid_out", "handed_on"} & {flood.count for flood in floods or ()}
 
@@ -102,7 +128,9 @@ def test_contradictory_elements_that_count_are_found(monkeypatch: pytest.MonkeyP
     made = patch_columns.FineCounts
     monkeypatch.setattr(patch_columns, "FineCounts", lambda *arguments: made(*arguments[:5]))
     floods = compare(0, [fork(24), fork(48)], ("model",))
-    assert {("leaves its neighbourhood (model)", "looked_at")} <= {(flood.rule, flood.count) for flood in floods or ()}
+    assert {("leaves its neighbourhood (model)", "looked_at")} <= {
+        (flood.rule, flood.count) for flood in floods or ()
+    }
 
 
 @pytest.mark.parametrize("seed", [2, 6, 8])
@@ -111,16 +139,22 @@ def test_no_hint_floods(seed: int) -> None:
     assert search_hint_floods(seed, size=12) == []
 
 
-def test_hints_that_are_checked_one_by_one_with_the_whole_batch_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hints_that_are_checked_one_by_one_with_the_whole_batch_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("jobs.gate.mending.TOGETHER", 1)
     monkeypatch.setattr(Session, "above", lambda *_, **__: None)
     assert [flood.split(":")[0] for flood in search_hint_floods(8, size=12) or ()] == ["looked_at"]
 
 
 @pytest.mark.parametrize("reasoner", ["own", "hermit"])
-def test_hints_that_hermit_is_asked_about_are_found(monkeypatch: pytest.MonkeyPatch, reasoner: str) -> None:
+def test_hints_that_hermit_is_asked_about_are_found(
+    monkeypatch: pytest.MonkeyPatch, reasoner: str
+) -> None:
     settings = hints._settings
-    monkeypatch.setattr(hints, "_settings", lambda options: {**settings(options), "reasoner": reasoner})
+    monkeypatch.setattr(
+        hints, "_settings", lambda options: {**settings(options), "reasoner": reasoner}
+    )
     for budget in ("ATTEMPT_STEPS", "ATTEMPT_STEPS_PER_NODE"):
         monkeypatch.setattr(f"shiq.reasoner.own.{budget}", 0)
     floods = search_hint_floods(19, size=12) or ()

@@ -55,7 +55,9 @@ def passed_over(folder: Path) -> tuple[int, list[Leftover]]:
     return len(reading.abox), [x for x in reading.leftovers if x.kind == "passed-over"]
 
 
-@pytest.mark.parametrize("name", ["b.PARQUET", "b", "b.snappy", "_k=v/b", f"{OF_TYPE}/q=2/b.parquet"])
+@pytest.mark.parametrize(
+    "name", ["b.PARQUET", "b", "b.snappy", "_k=v/b", f"{OF_TYPE}/q=2/b.parquet"]
+)
 def test_a_parquet_file_is_read_whatever_its_name(name: str, tmp_path: Path) -> None:
     parquet(tmp_path / "t" / "a.parquet", "tom")
     parquet(tmp_path / "t" / name, "tom", "Dog")
@@ -80,12 +82,23 @@ def test_any_other_file_among_them_is_refused_by_name(
 def test_what_spark_and_hive_leave_beside_the_data_is_named_for_information(tmp_path: Path) -> None:
     folder = tmp_path / "t"
     parquet(folder / "part-0.parquet", "tom")
-    for name in ("_SUCCESS", "._SUCCESS.crc", ".part-0.parquet.crc", "_temporary/0/part-1.parquet", ".hidden/x.nt"):
+    for name in (
+        "_SUCCESS",
+        "._SUCCESS.crc",
+        ".part-0.parquet.crc",
+        "_temporary/0/part-1.parquet",
+        ".hidden/x.nt",
+    ):
         written(folder / name)
     parquet(folder / "_metadata", "ann", "Dog")
     result = check_insertions(TBOX, ABox(), folder, reasoner="own")
     (told,) = result.evidence.leftovers
-    assert (result.verdict, told.kind, told.source, told.count) == (Verdict.CONSISTENT, "passed-over", str(folder), 6)
+    assert (result.verdict, told.kind, told.source, told.count) == (
+        Verdict.CONSISTENT,
+        "passed-over",
+        str(folder),
+        6,
+    )
     for name in ("_SUCCESS", "_temporary/0/part-1.parquet", ".hidden/x.nt", "_metadata"):
         assert name in told.text.split(", ")
     failing = check_insertions(TBOX, ABox(), folder, reasoner="own", fail_on=["passed-over"])
@@ -118,12 +131,18 @@ def test_links_and_pipes_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "folder" / "k=1").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "nothing" / "b").symlink_to(tmp_path / "nothing" / "gone")
     os.mkfifo(tmp_path / "pipe" / "b")
-    for name, said in (("folder", "k=1 is a link to a folder"), ("nothing", "b is no file"), ("pipe", "b is no file")):
+    for name, said in (
+        ("folder", "k=1 is a link to a folder"),
+        ("nothing", "b is no file"),
+        ("pipe", "b is no file"),
+    ):
         with pytest.raises(InputError, match=said):
             read_assertions([tmp_path / name], KNOWN)
 
 
-def test_a_folder_that_cannot_be_listed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_listed_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parquet(tmp_path / "a.parquet", "tom")
     parquet(tmp_path / "secret" / "b.parquet", "tom", "Dog")
     listed = os.scandir
@@ -166,10 +185,25 @@ def test_a_table_with_a_log_inside_a_folder_is_refused(log: str, tmp_path: Path)
 
 
 def random_folder(root: Path, dice: random.Random) -> int:
-    """Makes a folder of Parquet and other files at random, with one row in each that is Parquet; how many files there are."""
+    """Makes a folder of Parquet and other files at random, with one row in each that is Parquet;
+    how many files there are.
+    """
     folders = ["", "k=1", "k=2/_j=3", "_temporary/0", ".cache", OF_TYPE, "plain"]
-    names = ["part-0.parquet", "B.PARQUET", "plain.txt", ".part-0.parquet.crc", "_SUCCESS", "_k=1", "c.nt", "x%20y z.parquet"]
-    made = {(folder, name) for folder in folders for name in dice.sample(names, dice.randrange(len(names)))}
+    names = [
+        "part-0.parquet",
+        "B.PARQUET",
+        "plain.txt",
+        ".part-0.parquet.crc",
+        "_SUCCESS",
+        "_k=1",
+        "c.nt",
+        "x%20y z.parquet",
+    ]
+    made = {
+        (folder, name)
+        for folder in folders
+        for name in dice.sample(names, dice.randrange(len(names)))
+    }
     if dice.random() < 0.5:
         made = {(folder, name) for folder, name in made if name != "c.nt"}
     for number, (folder, name) in enumerate(sorted(made)):
@@ -187,7 +221,11 @@ def test_every_file_of_a_random_folder_is_read_or_named(tmp_path: Path) -> None:
     for i in range(60):
         root = tmp_path / str(i)
         files = random_folder(root, dice)
-        others = [x for x in root.rglob("c.nt") if not any(part in ("_temporary", ".cache") for part in x.parts)]
+        others = [
+            x
+            for x in root.rglob("c.nt")
+            if not any(part in ("_temporary", ".cache") for part in x.parts)
+        ]
         assert sum(len(names) for _, _, names in os.walk(root)) == files
         if others:
             refused += 1
@@ -199,7 +237,9 @@ def test_every_file_of_a_random_folder_is_read_or_named(tmp_path: Path) -> None:
     assert 10 < refused < 50
 
 
-def test_the_gate_tells_rows_of_a_folder_apart_and_its_other_files_are_no_rows(tmp_path: Path) -> None:
+def test_the_gate_tells_rows_of_a_folder_apart_and_its_other_files_are_no_rows(
+    tmp_path: Path,
+) -> None:
     written(tmp_path / "t.ofn", "Ontology(DisjointClasses(<urn:Cat> <urn:Dog>))")
     written(tmp_path / "base.nt", f"<urn:tom> {TYPE} <urn:Cat> .\n")
     parquet(tmp_path / "t" / "a.parquet", "tom", "Dog")
@@ -208,7 +248,19 @@ def test_the_gate_tells_rows_of_a_folder_apart_and_its_other_files_are_no_rows(t
     index(tmp_path / "t.ofn", tmp_path / "base.nt", tmp_path / "kg", reasoner="own")
     sides = ["--accepted", str(tmp_path / "good.nq"), "--quarantine", str(tmp_path / "bad.nq")]
     with pytest.raises(SystemExit) as stop:
-        main(["gate", "--store", str(tmp_path / "kg"), "--insert", str(tmp_path / "t"), "--mode", "split", "-q", *sides])
+        main(
+            [
+                "gate",
+                "--store",
+                str(tmp_path / "kg"),
+                "--insert",
+                str(tmp_path / "t"),
+                "--mode",
+                "split",
+                "-q",
+                *sides,
+            ]
+        )
     assert stop.value.code == 5
     assert "<urn:ann>" in (tmp_path / "good.nq").read_text()
     assert "<urn:tom>" in (tmp_path / "bad.nq").read_text()
@@ -216,11 +268,20 @@ def test_the_gate_tells_rows_of_a_folder_apart_and_its_other_files_are_no_rows(t
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_the_engine_spark_reads_and_names_the_same_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_engine_spark_reads_and_names_the_same_files(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     index(TBOX, ABox(), tmp_path / "kg", reasoner="own")
     folder = tmp_path / "a folder%20=é"
     for i, name in enumerate(("a.parquet", "B.PARQUET", "c", "deep/er/d.parquet", "_k=v/e")):
-        broken = pa.table({"s": [f"<urn:i{i}>", None], "p": [TYPE] * 2, "o": ["<urn:Dog>"] * 2, "key": [None, f"k{i}"]})
+        broken = pa.table(
+            {
+                "s": [f"<urn:i{i}>", None],
+                "p": [TYPE] * 2,
+                "o": ["<urn:Dog>"] * 2,
+                "key": [None, f"k{i}"],
+            }
+        )
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(broken, folder / name)
     for name in ("_SUCCESS", ".gone.parquet.crc", "_temporary/0/x.parquet"):
@@ -233,7 +294,10 @@ def test_the_engine_spark_reads_and_names_the_same_files(spark: SparkSession, tm
     write_deltalake(str(tmp_path / "delta"), row("tom"), mode="overwrite")
     with open_store(tmp_path / "kg") as session:
         for source, kinds in ((folder, 6), (typed, 0), (tmp_path / "delta", 1)):
-            local, other = (session.check(source, engine=engine, reasoner="own") for engine in ("local", "spark"))
+            local, other = (
+                session.check(source, engine=engine, reasoner="own")
+                for engine in ("local", "spark")
+            )
             assert other.statistics.insertions == local.statistics.insertions
             assert set(other.evidence.leftovers) == set(local.evidence.leftovers)
             assert len(local.evidence.leftovers) == kinds
@@ -248,7 +312,17 @@ def test_lint_and_json_name_them_too(tmp_path: Path, capsys: pytest.CaptureFixtu
     parquet(tmp_path / "t" / "a.parquet", "tom")
     written(tmp_path / "t" / "_SUCCESS")
     with pytest.raises(SystemExit) as stop:
-        main(["lint", str(tmp_path / "t.ofn"), "--data", str(tmp_path / "t"), "--json", str(tmp_path / "x.json"), "-q"])
+        main(
+            [
+                "lint",
+                str(tmp_path / "t.ofn"),
+                "--data",
+                str(tmp_path / "t"),
+                "--json",
+                str(tmp_path / "x.json"),
+                "-q",
+            ]
+        )
     assert stop.value.code == 0
     assert "_SUCCESS" in capsys.readouterr().out
     (told,) = json.loads((tmp_path / "x.json").read_text())["leftovers"]
@@ -274,7 +348,13 @@ def test_paths_stay_relative_where_they_were_given_so(
         with pytest.raises(SystemExit) as stop:
             main([*arguments, *more, "-q", "--json", f"{arguments[0]}.json"])
         assert stop.value.code == code
-    made = [file for file in tmp_path.rglob("*") if file.is_file() and "kg" not in file.relative_to(tmp_path).parts]
-    said = {file.name: file.read_bytes() for file in made} | {"the terminal": "".join(capsys.readouterr()).encode()}
+    made = [
+        file
+        for file in tmp_path.rglob("*")
+        if file.is_file() and "kg" not in file.relative_to(tmp_path).parts
+    ]
+    said = {file.name: file.read_bytes() for file in made} | {
+        "the terminal": "".join(capsys.readouterr()).encode()
+    }
     assert len(said) > 15
     assert [name for name, text in said.items() if str(tmp_path).encode() in text] == []

@@ -38,21 +38,58 @@ from shiq.rdf.statements import read_statements
 from shiq.reading import Reading
 from tests.rdf_helpers import write
 
-A, B, P, Q, D = Class("urn:A"), Class("urn:B"), ObjectProperty("urn:p"), ObjectProperty("urn:q"), DataProperty("urn:d")
-KNOWN = Signature(frozenset({"urn:A", "urn:B"}), frozenset({"urn:p", "urn:q"}), frozenset({"urn:d"}))
+A, B, P, Q, D = (
+    Class("urn:A"),
+    Class("urn:B"),
+    ObjectProperty("urn:p"),
+    ObjectProperty("urn:q"),
+    DataProperty("urn:d"),
+)
+KNOWN = Signature(
+    frozenset({"urn:A", "urn:B"}), frozenset({"urn:p", "urn:q"}), frozenset({"urn:d"})
+)
 TBOX = TBox(
-    (DisjointClasses((A, B)), FunctionalObjectProperty(P), DataPropertyRange(D, Datatype(XSD + "string"))),
+    (
+        DisjointClasses((A, B)),
+        FunctionalObjectProperty(P),
+        DataPropertyRange(D, Datatype(XSD + "string")),
+    ),
     KNOWN,
 )
 TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 
 # --- random content ------------------------------------------------------------------------------
 
-NODES = [ox.NamedNode("urn:a"), ox.NamedNode("http://ex.org/b/ü"), ox.NamedNode("urn:c"), ox.BlankNode("x"), ox.BlankNode("y1")]
-GRAPHS = [ox.DefaultGraph(), ox.NamedNode("urn:g"), ox.NamedNode("http://ex.org/g#2"), ox.BlankNode("x")]
+NODES = [
+    ox.NamedNode("urn:a"),
+    ox.NamedNode("http://ex.org/b/ü"),
+    ox.NamedNode("urn:c"),
+    ox.BlankNode("x"),
+    ox.BlankNode("y1"),
+]
+GRAPHS = [
+    ox.DefaultGraph(),
+    ox.NamedNode("urn:g"),
+    ox.NamedNode("http://ex.org/g#2"),
+    ox.BlankNode("x"),
+]
 #: Without what XML cannot hold.
-TEXTS = st.text(st.characters(blacklist_categories=("Cs", "Cc", "Cn", "Co")), max_size=12) | st.sampled_from(
-    ["urn:a", "_:x", "@id", "a b", 'say "x"\\', "12:30", "", " ", "<i>&amp;", "@", "urn:x-shiq-text:0."]
+TEXTS = st.text(
+    st.characters(blacklist_categories=("Cs", "Cc", "Cn", "Co")), max_size=12
+) | st.sampled_from(
+    [
+        "urn:a",
+        "_:x",
+        "@id",
+        "a b",
+        'say "x"\\',
+        "12:30",
+        "",
+        " ",
+        "<i>&amp;",
+        "@",
+        "urn:x-shiq-text:0.",
+    ]
 )
 LITERALS = (
     TEXTS.map(ox.Literal)
@@ -61,15 +98,39 @@ LITERALS = (
     | TEXTS.map(lambda text: ox.Literal(text, datatype=ox.NamedNode("urn:t")))
 )
 TRIPLES = st.one_of(
-    st.tuples(st.sampled_from(NODES), st.just(TYPE), st.sampled_from([ox.NamedNode("urn:A"), ox.NamedNode("urn:B")])),
-    st.tuples(st.sampled_from(NODES), st.sampled_from([ox.NamedNode("urn:p"), ox.NamedNode("urn:q")]), st.sampled_from(NODES)),
+    st.tuples(
+        st.sampled_from(NODES),
+        st.just(TYPE),
+        st.sampled_from([ox.NamedNode("urn:A"), ox.NamedNode("urn:B")]),
+    ),
+    st.tuples(
+        st.sampled_from(NODES),
+        st.sampled_from([ox.NamedNode("urn:p"), ox.NamedNode("urn:q")]),
+        st.sampled_from(NODES),
+    ),
     st.tuples(st.sampled_from(NODES), st.just(ox.NamedNode("urn:d")), LITERALS),
 )
-QUADS = st.lists(st.tuples(TRIPLES, st.sampled_from(GRAPHS)).map(lambda x: ox.Quad(*x[0], x[1])), min_size=1, max_size=12)
+QUADS = st.lists(
+    st.tuples(TRIPLES, st.sampled_from(GRAPHS)).map(lambda x: ox.Quad(*x[0], x[1])),
+    min_size=1,
+    max_size=12,
+)
 
-TRIPLE_SYNTAXES = {"nt": ox.RdfFormat.N_TRIPLES, "ttl": ox.RdfFormat.TURTLE, "rdf": ox.RdfFormat.RDF_XML}
-QUAD_SYNTAXES = {"nq": ox.RdfFormat.N_QUADS, "trig": ox.RdfFormat.TRIG, "jsonld": ox.RdfFormat.JSON_LD}
-PACKERS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+TRIPLE_SYNTAXES = {
+    "nt": ox.RdfFormat.N_TRIPLES,
+    "ttl": ox.RdfFormat.TURTLE,
+    "rdf": ox.RdfFormat.RDF_XML,
+}
+QUAD_SYNTAXES = {
+    "nq": ox.RdfFormat.N_QUADS,
+    "trig": ox.RdfFormat.TRIG,
+    "jsonld": ox.RdfFormat.JSON_LD,
+}
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
 
 
 def zstd(data: bytes) -> bytes:
@@ -98,16 +159,24 @@ def written(folder: Path, quads: list[ox.Quad]) -> dict[str, object]:
     for name, format in {**TRIPLE_SYNTAXES, **QUAD_SYNTAXES}.items():
         found[name] = write(folder, f"d.{name}", serialized(quads, format))
     for suffix, pack in {**PACKERS, ".zst": zstd}.items():
-        found[suffix] = write(folder, f"packed.nq{suffix}", pack(serialized(quads, ox.RdfFormat.N_QUADS)))
+        found[suffix] = write(
+            folder, f"packed.nq{suffix}", pack(serialized(quads, ox.RdfFormat.N_QUADS))
+        )
     columns = {
         "s": [str(q.subject) for q in quads],
         "p": [str(q.predicate) for q in quads],
         "o": [str(q.object) for q in quads],
-        "graph": [None if isinstance(q.graph_name, ox.DefaultGraph) else str(q.graph_name) for q in quads],
+        "graph": [
+            None if isinstance(q.graph_name, ox.DefaultGraph) else str(q.graph_name) for q in quads
+        ],
         "key": [f"k{i}" for i in range(len(quads))],
     }
     pq.write_table(pa.table(columns), folder / "d.parquet")
-    found |= {"parquet": folder / "d.parquet", "arrow": pa.table(columns), "pandas": pd.DataFrame(columns)}
+    found |= {
+        "parquet": folder / "d.parquet",
+        "arrow": pa.table(columns),
+        "pandas": pd.DataFrame(columns),
+    }
     return found
 
 
@@ -120,17 +189,32 @@ def test_frames_of_zstd_that_are_to_be_skipped_are(tmp_path: Path) -> None:
     """Wherever they stand, by name and without one; a file that ends within one is broken."""
     line = b"<urn:a> <urn:p> <urn:b> .\n"
     one, other = zstd(line), zstd(line.replace(b"urn:a", b"urn:c"))
-    for i, frames in enumerate(([skippable(5), one], [skippable(0, 15), skippable(200_000, 3), one], [one, skippable(9, 7)])):
+    for i, frames in enumerate(
+        (
+            [skippable(5), one],
+            [skippable(0, 15), skippable(200_000, 3), one],
+            [one, skippable(9, 7)],
+        )
+    ):
         for name in (f"{i}.nt.zst", f"{i}.nt"):
-            assert len(read_assertions([write(tmp_path, name, b"".join([*frames, other]))], KNOWN).abox) == 2
+            assert (
+                len(
+                    read_assertions([write(tmp_path, name, b"".join([*frames, other]))], KNOWN).abox
+                )
+                == 2
+            )
     for cut in (skippable(5) + one[:-2], one + skippable(5)[:-1], skippable(5) + line):
         with pytest.raises(InputError, match="broken zstd archive"):
             read_assertions([write(tmp_path, "cut.nt.zst", cut)], KNOWN)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(QUADS)
-def test_the_same_content_in_every_syntax_is_the_same_abox(tmp_path: Path, quads: list[ox.Quad]) -> None:
+def test_the_same_content_in_every_syntax_is_the_same_abox(
+    tmp_path: Path, quads: list[ox.Quad]
+) -> None:
     sources = written(tmp_path, quads)
     readings = {name: read_assertions([source], KNOWN) for name, source in sources.items()}
     expected = content(readings["nt"])
@@ -145,14 +229,24 @@ def test_the_same_content_in_every_syntax_is_the_same_abox(tmp_path: Path, quads
     assert all(found == graphs["nq"] for found in graphs.values())
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(QUADS)
-def test_the_same_content_in_every_syntax_has_the_same_verdict(tmp_path: Path, quads: list[ox.Quad]) -> None:
+def test_the_same_content_in_every_syntax_has_the_same_verdict(
+    tmp_path: Path, quads: list[ox.Quad]
+) -> None:
     found = set()
     for source in written(tmp_path, quads).values():
         result = check_insertions(TBOX, None, source, reasoner="own", engine="memory")
         # A blank node's conflict is the same whatever its label.
-        found.add((result.verdict, len(result.conflicts), tuple(sorted(len(c.insertions) for c in result.conflicts))))
+        found.add(
+            (
+                result.verdict,
+                len(result.conflicts),
+                tuple(sorted(len(c.insertions) for c in result.conflicts)),
+            )
+        )
     assert len(found) == 1
 
 
@@ -171,11 +265,19 @@ def test_the_union_of_all_graphs_is_checked_and_conflicts_name_every_graph(tmp_p
     (conflict,) = result.conflicts
     assert conflict.graphs == ("<urn:g1>", "<urn:g2>", "_:i0.g3")
     by_line = dict(zip(conflict.insertions, conflict.places))
-    places = {line.split()[2]: [(place.line, place.graph) for place in found] for line, found in by_line.items()}
-    assert places == {"<urn:A>": [(1, "<urn:g1>")], "<urn:B>": [(2, "<urn:g2>"), (3, "_:i0.g3"), (4, "")]}
+    places = {
+        line.split()[2]: [(place.line, place.graph) for place in found]
+        for line, found in by_line.items()
+    }
+    assert places == {
+        "<urn:A>": [(1, "<urn:g1>")],
+        "<urn:B>": [(2, "<urn:g2>"), (3, "_:i0.g3"), (4, "")],
+    }
     told = json.loads(json.dumps(result.to_dict()))["conflicts"][0]
     assert told["graphs"] == ["<urn:g1>", "<urn:g2>", "_:i0.g3"]
-    assert {place["source"] for found in told["places"] for place in found} == {str(tmp_path / "d.nq")}
+    assert {place["source"] for found in told["places"] for place in found} == {
+        str(tmp_path / "d.nq")
+    }
 
 
 def test_datasets_in_memory_name_their_graphs() -> None:
@@ -190,16 +292,18 @@ def test_datasets_in_memory_name_their_graphs() -> None:
         assert len(conflict.graphs) == 3
 
 
-def test_a_label_is_one_node_in_all_graphs_of_a_file_and_another_in_the_next_file(tmp_path: Path) -> None:
+def test_a_label_is_one_node_in_all_graphs_of_a_file_and_another_in_the_next_file(
+    tmp_path: Path,
+) -> None:
     line = "_:b0 <urn:p> <urn:a> {} .\n"
-    files = [write(tmp_path, f"{i}.nq", line.format("<urn:g1>") + line.format("_:b0")) for i in range(2)]
+    files = [
+        write(tmp_path, f"{i}.nq", line.format("<urn:g1>") + line.format("_:b0")) for i in range(2)
+    ]
     reading = read_assertions(files, KNOWN)
     assert sorted(x.subject for x in reading.abox) == ["_:a0.b0", "_:a1.b0"]  # type: ignore[union-attr]
-    assert {place.graph for places in reading.places(reading.abox).values() for place in places} == {
-        "<urn:g1>",
-        "_:a0.b0",
-        "_:a1.b0",
-    }
+    assert {
+        place.graph for places in reading.places(reading.abox).values() for place in places
+    } == {"<urn:g1>", "_:a0.b0", "_:a1.b0"}
 
 
 def test_places_of_axioms_that_are_several_triples(tmp_path: Path) -> None:
@@ -211,17 +315,25 @@ def test_places_of_axioms_that_are_several_triples(tmp_path: Path) -> None:
     reading = read_assertions([write(tmp_path, "d.trig", text)], KNOWN)
     places = reading.places(reading.abox)
     assert len(reading.abox) == len(places) == 2
-    assert {(place.graph, place.line > 2) for found in places.values() for place in found} == {("<urn:g>", True)}
+    assert {(place.graph, place.line > 2) for found in places.values() for place in found} == {
+        ("<urn:g>", True)
+    }
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(QUADS)
-def test_statements_one_by_one_are_those_that_were_written(tmp_path: Path, quads: list[ox.Quad]) -> None:
+def test_statements_one_by_one_are_those_that_were_written(
+    tmp_path: Path, quads: list[ox.Quad]
+) -> None:
     found = {}
     for name, source in written(tmp_path, quads).items():
         statements, leftovers = read_statements(source)
         assert not leftovers
-        again = read_assertions([write(tmp_path, "again.nq", "".join(f"{x.text}\n" for x in statements))], KNOWN)
+        again = read_assertions(
+            [write(tmp_path, "again.nq", "".join(f"{x.text}\n" for x in statements))], KNOWN
+        )
         found[name] = {str(a).replace("_:a0.b0.", "_:a0.") for a in content(again)}
         assert len({x.text for x in statements}) == len(set(quads)) or name in TRIPLE_SYNTAXES
     assert all(found[name] == found["nt"] for name in found)
@@ -240,7 +352,11 @@ def test_statements_of_what_is_no_rdf_are_refused(tmp_path: Path) -> None:
 
 
 def test_all_broken_lines_of_n_quads_are_told_at_once(tmp_path: Path) -> None:
-    bad = ['<urn:a> <urn:p> <urn:b> "g" .', "<urn:a> <urn:p> <urn:b> <urn:g h> .", "<urn:a> <urn:p> <urn:b> <urn:g> <urn:h> ."]
+    bad = [
+        '<urn:a> <urn:p> <urn:b> "g" .',
+        "<urn:a> <urn:p> <urn:b> <urn:g h> .",
+        "<urn:a> <urn:p> <urn:b> <urn:g> <urn:h> .",
+    ]
     lines = [
         CLASH.splitlines()[0],
         bad[0],
@@ -285,7 +401,9 @@ def test_xz_may_be_padded_by_zeros_in_fours(tmp_path: Path, size: int) -> None:
             read_assertions([write(tmp_path, "d.nt.xz", first + tail)], KNOWN)
 
 
-def test_an_archive_made_to_do_harm_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_made_to_do_harm_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bomb = io.BytesIO()
     with gzip.GzipFile(fileobj=bomb, mode="wb", compresslevel=9) as stream:
         for _ in range(33):
@@ -302,6 +420,8 @@ def test_an_archive_made_to_do_harm_is_refused(tmp_path: Path, monkeypatch: pyte
 
 
 def test_single_bad_assertions_do_not_hide_a_conflict(tmp_path: Path) -> None:
-    result = check_insertions(TBOX, None, write(tmp_path, "d.nq", "nonsense\n" + CLASH), reasoner="own")
+    result = check_insertions(
+        TBOX, None, write(tmp_path, "d.nq", "nonsense\n" + CLASH), reasoner="own"
+    )
     assert result.verdict.value == "inconsistent"
     assert [x.line for x in result.evidence.leftovers] == [1]

@@ -32,7 +32,11 @@ A, B = m.Class("urn:A"), m.Class("urn:B")
 R = m.ObjectProperty("urn:r")
 PREFIX = "Prefix(:=<urn:>)\n"
 
-relaxed = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+relaxed = settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 
 
 def read(body: str, scope: str = "") -> Reading:
@@ -46,7 +50,8 @@ def one_axiom(body: str) -> m.Axiom:
     return axiom
 
 
-# --- round trips ------------------------------------------------------------------------------------
+# --- round trips
+# ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", axiom_strategies, ids=lambda kind: kind.__name__)
@@ -77,7 +82,9 @@ def test_assertions_come_back(kind: type) -> None:
 @given(class_expressions, data_ranges)
 def test_expressions_come_back(expression: Any, range: Any) -> None:
     text = f"SubClassOf({axiom_text(expression)} DataSomeValuesFrom(<urn:d> {axiom_text(range)}))"
-    assert one_axiom(text) == m.SubClassOf(expression, m.DataSomeValuesFrom(m.DataProperty("urn:d"), range))
+    assert one_axiom(text) == m.SubClassOf(
+        expression, m.DataSomeValuesFrom(m.DataProperty("urn:d"), range)
+    )
 
 
 def test_every_constructor_is_generated() -> None:
@@ -107,7 +114,9 @@ def test_peer_cases_come_back(path: Path) -> None:
     reading = parse_functional(text, path.name, "s")
     assert reading.leftovers == ()
     assert len(reading.tbox.axioms) + len(reading.abox) > 0
-    lines = sum(1 for line in text.splitlines() if line and not line.startswith(("Prefix", "Ontology", ")")))
+    lines = sum(
+        1 for line in text.splitlines() if line and not line.startswith(("Prefix", "Ontology", ")"))
+    )
     assert sum(reading.ledger.values()) == lines
     again = parse_functional(ontology_text(reading.tbox.axioms, reading.abox), path.name, "s")
     assert again.leftovers == ()
@@ -115,7 +124,8 @@ def test_peer_cases_come_back(path: Path) -> None:
     assert list(again.abox) == list(reading.abox)
 
 
-# --- reading ----------------------------------------------------------------------------------------
+# --- reading
+# ----------------------------------------------------------------------------------------
 
 
 def test_whole_document() -> None:
@@ -136,12 +146,29 @@ two"@EN)
       HasKey(:A () (:d)) SubObjectPropertyOf(ObjectPropertyChain(ex:r ex:r) ex:r)
     )"""
     document = read_document(text, "doc.ofn", "f7")
-    assert (document.iri, document.version, document.imports) == ("http://e/o", "http://e/o/1", ("http://e/other",))
-    assert [(leftover.kind, leftover.line) for leftover in document.leftovers] == [("missing-import", 4)]
-    assert document.ledger == {"leftover:missing-import": 1, "annotation": 5, "declaration": 6, "axiom": 3, "assertion": 5}
+    assert (document.iri, document.version, document.imports) == (
+        "http://e/o",
+        "http://e/o/1",
+        ("http://e/other",),
+    )
+    assert [(leftover.kind, leftover.line) for leftover in document.leftovers] == [
+        ("missing-import", 4)
+    ]
+    assert document.ledger == {
+        "leftover:missing-import": 1,
+        "annotation": 5,
+        "declaration": 6,
+        "axiom": 3,
+        "assertion": 5,
+    }
     r = m.ObjectProperty("http://x#r")
     assert document.axioms == (
-        (8, m.SubClassOf(m.Class("http://e/A"), m.ObjectSomeValuesFrom(m.ObjectInverseOf(r), m.THING))),
+        (
+            8,
+            m.SubClassOf(
+                m.Class("http://e/A"), m.ObjectSomeValuesFrom(m.ObjectInverseOf(r), m.THING)
+            ),
+        ),
         (15, m.HasKey(m.Class("http://e/A"), (), (m.DataProperty("http://e/d"),))),
         (15, m.SubObjectPropertyChain((r, r), r)),
     )
@@ -154,7 +181,9 @@ two"@EN)
     ]
     assert m.ClassAssertion(m.Class("http://e/A"), "_:f7.x") in assertions
     literal = m.Literal("one\ntwo", m.RDF + "langString", "en")
-    assert m.DataPropertyAssertion(m.DataProperty("http://e/d"), "http://e/a", literal) in assertions
+    assert (
+        m.DataPropertyAssertion(m.DataProperty("http://e/d"), "http://e/a", literal) in assertions
+    )
     assert document.signature == m.Signature(
         frozenset({"http://e/A"}),
         frozenset({"http://x#r"}),
@@ -165,7 +194,10 @@ two"@EN)
 
 
 def test_assertions_declare_nothing() -> None:
-    assert read("ClassAssertion(:Typo :a) ObjectPropertyAssertion(:r :a :b)").tbox.signature == m.Signature()
+    assert (
+        read("ClassAssertion(:Typo :a) ObjectPropertyAssertion(:r :a :b)").tbox.signature
+        == m.Signature()
+    )
 
 
 def test_axioms_are_kept_once() -> None:
@@ -178,7 +210,9 @@ def test_axioms_are_kept_once() -> None:
 
 
 def test_strings_are_unescaped() -> None:
-    reading = read(r'DataPropertyAssertion(:d :a "q\"b\\n") DataPropertyAssertion(:d :a "x" ^^ xsd:string)')
+    reading = read(
+        r'DataPropertyAssertion(:d :a "q\"b\\n") DataPropertyAssertion(:d :a "x" ^^ xsd:string)'
+    )
     assert reading.leftovers == ()
     assert reading.abox.literals == [m.Literal('q"b\\n'), m.Literal("x")]
 
@@ -187,7 +221,8 @@ def test_disjointness_is_a_set() -> None:
     assert one_axiom("DisjointClasses(:A :B :A)") == m.DisjointClasses((A, B))
 
 
-# --- errors -----------------------------------------------------------------------------------------
+# --- errors
+# -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -197,11 +232,23 @@ def test_disjointness_is_a_set() -> None:
         ("SubClassOf(:A foo:B)", "malformed", "prefix foo: is not declared"),
         ('SubClassOf(:A "B")', "malformed", "Literal where a class is expected"),
         ("SubClassOf(:A _:b)", "malformed", "where a class is expected"),
-        ("SubClassOf(:A ObjectSomeValuesFrom(2 :B))", "malformed", "2 where an object property is expected"),
+        (
+            "SubClassOf(:A ObjectSomeValuesFrom(2 :B))",
+            "malformed",
+            "2 where an object property is expected",
+        ),
         ("SubClassOf(:A ObjectMinCardinality(:r 2))", "malformed", "where a number is expected"),
-        ("SubClassOf(:A ObjectSomeValuesFrom(ObjectInverseOf(ObjectInverseOf(:r)) :B))", "malformed", "ObjectInverseOf where"),
+        (
+            "SubClassOf(:A ObjectSomeValuesFrom(ObjectInverseOf(ObjectInverseOf(:r)) :B))",
+            "malformed",
+            "ObjectInverseOf where",
+        ),
         ("SubClassOf(:A ObjectIntersectionOf())", "malformed", "at least 1"),
-        ("SubClassOf(:A SubObjectPropertyOf(:r :s))", "malformed", "closing parenthesis is missing"),
+        (
+            "SubClassOf(:A SubObjectPropertyOf(:r :s))",
+            "malformed",
+            "closing parenthesis is missing",
+        ),
         ("SubClassOf(:A Class(:B))", "malformed", "Entity where a class is expected"),
         ("SubClassOf(:A Annotation(:n :v) :B)", "malformed", "here are 3"),
         ("SubClassOf(:A (:B))", "malformed", "Group where a class is expected"),
@@ -213,16 +260,36 @@ def test_disjointness_is_a_set() -> None:
         ("DifferentIndividuals(:a :a)", "malformed", "all members are the same"),
         (r'DataPropertyAssertion(:d :a "a\nb")', "malformed", "escape"),
         ('DataPropertyAssertion(:d :a "a"^^)', "malformed", "datatype or language tag is broken"),
-        ("DatatypeDefinition(:T DatatypeRestriction(xsd:integer xsd:minInclusive))", "malformed", "at least 3"),
+        (
+            "DatatypeDefinition(:T DatatypeRestriction(xsd:integer xsd:minInclusive))",
+            "malformed",
+            "at least 3",
+        ),
         ("ObjectSomeValuesFrom(:r :B)", "malformed", "cannot stand where an axiom is expected"),
         ("SubClasOf(:A :B)", "malformed", "SubClasOf is no construct"),
-        ("SubClassOf(:A ObjectSomeValueFrom(:r :B))", "malformed", "ObjectSomeValueFrom is no construct"),
+        (
+            "SubClassOf(:A ObjectSomeValueFrom(:r :B))",
+            "malformed",
+            "ObjectSomeValueFrom is no construct",
+        ),
         ("Prefix(:=<urn:y>)", "outside-shiq", "Prefix is no construct"),
-        ("DLSafeRule(Body(ClassAtom(:A Variable(<urn:x>))) Head(ClassAtom(:B Variable(<urn:x>))))", "outside-shiq", "DLSafeRule"),
-        ("SubClassOf(:A DataSomeValuesFrom(:d :e xsd:integer))", "outside-shiq", "several properties"),
+        (
+            "DLSafeRule(Body(ClassAtom(:A Variable(<urn:x>))) Head(ClassAtom(:B Variable(<urn:x>))))",
+            "outside-shiq",
+            "DLSafeRule",
+        ),
+        (
+            "SubClassOf(:A DataSomeValuesFrom(:d :e xsd:integer))",
+            "outside-shiq",
+            "several properties",
+        ),
         ("SubClassOf(:A owl:Nothin)", "unknown-vocabulary", "owl#Nothin"),
         ("Declaration(Class(rdfs:Klass))", "unknown-vocabulary", "Klass"),
-        ("SubClassOf(:A ObjectSomeValuesFrom(owl:topProperty :B))", "unknown-vocabulary", "topProperty"),
+        (
+            "SubClassOf(:A ObjectSomeValuesFrom(owl:topProperty :B))",
+            "unknown-vocabulary",
+            "topProperty",
+        ),
         ("DataPropertyRange(:d xsd:integr)", "unknown-vocabulary", "XMLSchema#integr"),
         ('DataPropertyAssertion(:d :a "1"^^xsd:integr)', "unknown-vocabulary", "XMLSchema#integr"),
         (f"SubClassOf(:A ObjectMinCardinality({'9' * 5000} :r))", "malformed", "cannot stand here"),
@@ -235,15 +302,18 @@ def test_errors_are_leftovers(body: str, kind: str, message: str) -> None:
     first = reading.leftovers[0]
     assert (first.kind, first.source, first.line) == (kind, "test.ofn", 4)
     assert message in first.message
-    assert sum(reading.ledger.values()) == 3 + sum(leftover.count for leftover in reading.leftovers) + (
-        1 if "SubObjectPropertyOf" in body else 0
-    )
+    assert sum(reading.ledger.values()) == 3 + sum(
+        leftover.count for leftover in reading.leftovers
+    ) + (1 if "SubObjectPropertyOf" in body else 0)
 
 
 def test_same_individuals_stay_the_same_without_an_axiom_about_some_of_them() -> None:
     def pairs(*members: str) -> set[frozenset[str]]:
         text = f"SameIndividual({' '.join(f'<urn:{name}>' for name in members)})"
-        return {frozenset((a.first, a.second)) for _, a in read_document(f"Ontology({text})", "t", "").assertions}
+        return {
+            frozenset((a.first, a.second))
+            for _, a in read_document(f"Ontology({text})", "t", "").assertions
+        }
 
     assert not pairs(*"abcd") - pairs(*"dbca")
     for gone in ("ab", "ac", "bcd"):
@@ -256,7 +326,10 @@ def test_same_individuals_stay_the_same_without_an_axiom_about_some_of_them() ->
 def test_too_many_same_individuals_are_refused() -> None:
     text = f"SameIndividual({' '.join(f'<urn:i{k}>' for k in range(MOST_DIFFERENT + 1))})"
     (leftover,) = read_document(f"Ontology({text})", "t", "").leftovers
-    assert leftover.message.startswith("SameIndividual of 2001 is over the limit of 2000") and "pairs" in leftover.hint
+    assert (
+        leftover.message.startswith("SameIndividual of 2001 is over the limit of 2000")
+        and "pairs" in leftover.hint
+    )
 
 
 def test_hints() -> None:
@@ -282,9 +355,13 @@ def test_parenthesis_too_many() -> None:
 
 
 def test_missing_quote_hides_nothing() -> None:
-    reading = read('DataPropertyAssertion(:d :a "open)\nDataPropertyAssertion(:d :b "x")\nSubClassOf(:A :B)')
+    reading = read(
+        'DataPropertyAssertion(:d :a "open)\nDataPropertyAssertion(:d :b "x")\nSubClassOf(:A :B)'
+    )
     assert reading.tbox.axioms == (m.SubClassOf(A, B),)
-    assert list(reading.abox) == [m.DataPropertyAssertion(m.DataProperty("urn:d"), "urn:b", m.Literal("x"))]
+    assert list(reading.abox) == [
+        m.DataPropertyAssertion(m.DataProperty("urn:d"), "urn:b", m.Literal("x"))
+    ]
     assert [leftover.line for leftover in reading.leftovers] == [3]
     last = read('SubClassOf(:A :B)\nDataPropertyAssertion(:d :a "open)')
     assert last.tbox.axioms == (m.SubClassOf(A, B),)
@@ -292,7 +369,9 @@ def test_missing_quote_hides_nothing() -> None:
 
 
 def test_a_quoted_axiom_is_no_axiom() -> None:
-    reading = read('SubClassOf(Annotation(rdfs:comment "as in\nSubClassOf(:B :A)\n") :A foo:B)\nSubClassOf(:A :B)')
+    reading = read(
+        'SubClassOf(Annotation(rdfs:comment "as in\nSubClassOf(:B :A)\n") :A foo:B)\nSubClassOf(:A :B)'
+    )
     assert reading.tbox.axioms == (m.SubClassOf(A, B),)
     assert len(reading.leftovers) == 1
 
@@ -352,7 +431,9 @@ def test_deep_nesting() -> None:
     ],
 )
 def test_not_functional_syntax(text: str) -> None:
-    with pytest.raises(InputError, match=r"page\.ofn is not an ontology in OWL 2 functional-style syntax"):
+    with pytest.raises(
+        InputError, match=r"page\.ofn is not an ontology in OWL 2 functional-style syntax"
+    ):
         parse_functional(text, "page.ofn", "s")
 
 
@@ -364,18 +445,28 @@ def test_broken_prefixes() -> None:
 
 
 @pytest.mark.parametrize(
-    "again", ["Prefix(a:=<urn:>) Prefix(a:=<urn:2#>)", "Prefix(a:=<urn:>) Prefix(a:=<urn:2#>) Prefix(a:=<urn:>)"]
+    "again",
+    [
+        "Prefix(a:=<urn:>) Prefix(a:=<urn:2#>)",
+        "Prefix(a:=<urn:>) Prefix(a:=<urn:2#>) Prefix(a:=<urn:>)",
+    ],
 )
 def test_a_prefix_that_is_bound_to_two_iris_means_nothing(again: str) -> None:
-    reading = parse_functional(f"{again}\nOntology(\nSubClassOf(a:A <urn:B>)\nSubClassOf(<urn:A> <urn:B>))", "p.ofn", "")
+    reading = parse_functional(
+        f"{again}\nOntology(\nSubClassOf(a:A <urn:B>)\nSubClassOf(<urn:A> <urn:B>))", "p.ofn", ""
+    )
     assert reading.leftovers[-1].line == 3
     assert "stands for two IRIs" in reading.leftovers[-1].message
     assert reading.tbox.axioms == (m.SubClassOf(A, B),)
 
 
-@pytest.mark.parametrize("value", ['"x"@abcdefghi', '"x"@en-abcdefghi', '"x"@en_US', '"x"^^rdf:langString', '"a\0b"'])
+@pytest.mark.parametrize(
+    "value", ['"x"@abcdefghi', '"x"@en-abcdefghi', '"x"@en_US', '"x"^^rdf:langString', '"a\0b"']
+)
 def test_literals_that_rdf_does_not_have_are_malformed(value: str) -> None:
-    reading = read(f'DataPropertyAssertion(:d :x {value})\nDataPropertyAssertion(:d :x "x"@en-Latn-x-abcdefgh)')
+    reading = read(
+        f'DataPropertyAssertion(:d :x {value})\nDataPropertyAssertion(:d :x "x"@en-Latn-x-abcdefgh)'
+    )
     assert [(leftover.kind, leftover.count) for leftover in reading.leftovers] == [("malformed", 1)]
     assert len(reading.abox) == 1
 
@@ -388,7 +479,16 @@ def test_a_contradiction_by_a_prefix_bound_anew_is_none(tmp_path: Path) -> None:
     assert check_insertions(tbox, None, batch, reasoner="own").verdict is Verdict.UNDETERMINED
 
 
-FRAGMENTS = [*'()<>"\\@^:_=# \n1a', "SubClassOf(", "HasKey(", "Foo(", ":A ", "<urn:x>", '"x"^^', "\nClassAssertion("]
+FRAGMENTS = [
+    *'()<>"\\@^:_=# \n1a',
+    "SubClassOf(",
+    "HasKey(",
+    "Foo(",
+    ":A ",
+    "<urn:x>",
+    '"x"^^',
+    "\nClassAssertion(",
+]
 
 
 @settings(max_examples=300, deadline=None)
@@ -400,7 +500,8 @@ def test_any_text_is_accounted_for(body: str) -> None:
         assert reading.leftovers != ()
 
 
-# --- writing ----------------------------------------------------------------------------------------
+# --- writing
+# ----------------------------------------------------------------------------------------
 
 
 def test_texts() -> None:
@@ -411,9 +512,11 @@ def test_texts() -> None:
         "SubObjectPropertyOf(ObjectPropertyChain(<urn:r> ObjectInverseOf(<urn:r>)) <urn:r>)"
     )
     assert axiom_text(m.HasKey(A, (R,), ())) == "HasKey(<urn:A> (<urn:r>) ())"
-    assert axiom_text(m.DataPropertyAssertion(m.DataProperty("urn:d"), "_:f 1.x", m.Literal('a"\\', m.XSD + "string"))) == (
-        'DataPropertyAssertion(<urn:d> _:f_x20_1.x "a\\"\\\\")'
-    )
+    assert axiom_text(
+        m.DataPropertyAssertion(
+            m.DataProperty("urn:d"), "_:f 1.x", m.Literal('a"\\', m.XSD + "string")
+        )
+    ) == ('DataPropertyAssertion(<urn:d> _:f_x20_1.x "a\\"\\\\")')
 
 
 def test_deep_values_are_written() -> None:
@@ -429,7 +532,10 @@ def test_no_iri_breaks_out() -> None:
 
 
 def test_declarations() -> None:
-    axioms = [m.SubClassOf(A, m.DataSomeValuesFrom(m.DataProperty("urn:d"), m.Datatype("urn:T"))), m.SubClassOf(A, m.THING)]
+    axioms = [
+        m.SubClassOf(A, m.DataSomeValuesFrom(m.DataProperty("urn:d"), m.Datatype("urn:T"))),
+        m.SubClassOf(A, m.THING),
+    ]
     text = ontology_text(axioms, [m.ObjectPropertyAssertion(R, "urn:a", "_:b")])
     declared = [line for line in text.splitlines() if line.startswith("Declaration")]
     assert sorted(declared) == [
@@ -450,7 +556,11 @@ def test_repeated_members_are_written_as_what_they_mean() -> None:
         m.DisjointUnion(A, (B, B)),
     ]
     reading = parse_functional(
-        ontology_text(axioms, [m.SameIndividual("urn:a", "urn:a"), m.DifferentIndividuals("urn:a", "urn:a")]), "t", ""
+        ontology_text(
+            axioms, [m.SameIndividual("urn:a", "urn:a"), m.DifferentIndividuals("urn:a", "urn:a")]
+        ),
+        "t",
+        "",
     )
     assert reading.leftovers == ()
     assert set(reading.tbox.axioms) == {
@@ -465,7 +575,8 @@ def test_repeated_members_are_written_as_what_they_mean() -> None:
     assert list(reading.abox) == [m.ClassAssertion(m.NOTHING, "urn:a")]
 
 
-# --- against another reader -------------------------------------------------------------------------
+# --- against another reader
+# -------------------------------------------------------------------------
 
 
 def _hermit_jar() -> Path | None:
@@ -474,15 +585,32 @@ def _hermit_jar() -> Path | None:
 
 
 @pytest.mark.jvm
-@pytest.mark.skipif(shutil.which("java") is None or _hermit_jar() is None, reason="no Java, or no HermiT")
+@pytest.mark.skipif(
+    shutil.which("java") is None or _hermit_jar() is None, reason="no Java, or no HermiT"
+)
 @pytest.mark.parametrize(
     ("axioms", "assertions", "consistent"),
     [
-        ([m.SubClassOf(A, B)], [m.ClassAssertion(A, "urn:a"), m.ClassAssertion(m.ObjectComplementOf(B), "_:some file.x")], True),
+        (
+            [m.SubClassOf(A, B)],
+            [
+                m.ClassAssertion(A, "urn:a"),
+                m.ClassAssertion(m.ObjectComplementOf(B), "_:some file.x"),
+            ],
+            True,
+        ),
         ([], [m.DifferentIndividuals("urn:a", "urn:a")], False),
         ([m.DisjointClasses((A, A))], [m.ClassAssertion(A, "_:/tmp/x#1")], False),
-        ([m.DisjointObjectProperties((R, R))], [m.ObjectPropertyAssertion(R, "urn:a", "urn:b")], False),
-        ([m.DisjointUnion(A, (B, B)), m.EquivalentClasses((A, A))], [m.ClassAssertion(A, "urn:a")], False),
+        (
+            [m.DisjointObjectProperties((R, R))],
+            [m.ObjectPropertyAssertion(R, "urn:a", "urn:b")],
+            False,
+        ),
+        (
+            [m.DisjointUnion(A, (B, B)), m.EquivalentClasses((A, A))],
+            [m.ClassAssertion(A, "urn:a")],
+            False,
+        ),
         (
             [m.FunctionalDataProperty(m.DataProperty("urn:d"))],
             [
@@ -494,9 +622,14 @@ def _hermit_jar() -> Path | None:
     ],
     ids=["plain", "different", "disjoint", "disjoint-roles", "disjoint-union", "escapes"],
 )
-def test_hermit_reads_it(tmp_path: Path, axioms: list[m.Axiom], assertions: list[m.Assertion], consistent: bool) -> None:
+def test_hermit_reads_it(
+    tmp_path: Path, axioms: list[m.Axiom], assertions: list[m.Assertion], consistent: bool
+) -> None:
     path = tmp_path / "o.ofn"
     path.write_text(ontology_text(axioms, assertions), encoding="utf-8")
     command = ["java", "-Xmx256m", "-jar", str(_hermit_jar()), "-k", path.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert ("Thing is satisfiable" in done.stdout, "InconsistentOntologyException" in done.stderr) == (consistent, not consistent)
+    assert (
+        "Thing is satisfiable" in done.stdout,
+        "InconsistentOntologyException" in done.stderr,
+    ) == (consistent, not consistent)

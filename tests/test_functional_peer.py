@@ -1,4 +1,5 @@
-"""Functional-style syntax and OWL/XML beside the OWL API: of random documents both read the same axioms; a slip is refused or
+"""Functional-style syntax and OWL/XML beside the OWL API: of random documents both read the same
+axioms; a slip is refused or
 told, or both still read the same."""
 
 from __future__ import annotations
@@ -17,11 +18,16 @@ from tests.functional_random import document, mutated
 pytestmark = pytest.mark.jvm
 
 #: Documents in the default suite, and the rest of the thousand in the slow one.
-SHARES = [pytest.param(range(16), id="some"), pytest.param(range(16, 1000), id="rest", marks=pytest.mark.slow)]
+SHARES = [
+    pytest.param(range(16), id="some"),
+    pytest.param(range(16, 1000), id="rest", marks=pytest.mark.slow),
+]
 
 
 class Read(NamedTuple):
-    """Axioms of the OWL API, how many there are, and without their annotations those that are logical."""
+    """Axioms of the OWL API, how many there are, and without their annotations those that are
+    logical.
+    """
 
     total: int
     logical: Any
@@ -95,11 +101,16 @@ def ours(text: str) -> Document | None:
 
 def assert_same(found: Document, theirs: Read, peer: Callable[[str], Read | None]) -> None:
     annotations = len(found.annotations) + len(found.of_annotations)
-    assert sum(found.ledger[name] for name in ("axiom", "assertion", "declaration")) + annotations == theirs.total
+    assert (
+        sum(found.ledger[name] for name in ("axiom", "assertion", "declaration")) + annotations
+        == theirs.total
+    )
     lines = [axiom_text(value) for _, value in (*found.axioms, *found.assertions)]
     again = peer("\n".join(["Ontology(", *lines, ")"]))
     assert again is not None
-    assert again.logical.equals(theirs.logical), f"{again.logical} where the OWL API has {theirs.logical}"
+    assert again.logical.equals(theirs.logical), (
+        f"{again.logical} where the OWL API has {theirs.logical}"
+    )
 
 
 @pytest.mark.parametrize("seeds", SHARES)
@@ -111,7 +122,9 @@ def test_random_documents_are_read_alike(seeds: range, peer: Callable[[str], Rea
 
 
 @pytest.mark.parametrize("seeds", SHARES)
-def test_a_slip_is_told_or_means_to_both_the_same(seeds: range, peer: Callable[[str], Read | None]) -> None:
+def test_a_slip_is_told_or_means_to_both_the_same(
+    seeds: range, peer: Callable[[str], Read | None]
+) -> None:
     told = 0
     for seed in seeds:
         text = mutated(document(seed, plain=True), seed)

@@ -47,7 +47,11 @@ def a(s: str, c: str) -> str:
     return t(s, TYPE, c)
 
 
-BASE = [a("rex", "Dog"), a("tom", "Cat"), t("tom", "age", '"3"^^<http://www.w3.org/2001/XMLSchema#integer>')]
+BASE = [
+    a("rex", "Dog"),
+    a("tom", "Cat"),
+    t("tom", "age", '"3"^^<http://www.w3.org/2001/XMLSchema#integer>'),
+]
 
 
 @pytest.fixture
@@ -69,11 +73,26 @@ def gate(
     folder = kg.parent
     data = lines if isinstance(lines, bytes) else "".join(f"{line}\n" for line in lines).encode()
     (folder / name).write_bytes(PACKED.get(name[-4:], bytes)(data))
-    sides = ["--accepted", folder / "good.nt", "--quarantine", folder / "bad.nt", "--json", folder / "v.json", "-q"]
-    result = run("gate", "--store", kg, "--insert", folder / name, *sides, "--reasoner", "own", *more)
+    sides = [
+        "--accepted",
+        folder / "good.nt",
+        "--quarantine",
+        folder / "bad.nt",
+        "--json",
+        folder / "v.json",
+        "-q",
+    ]
+    result = run(
+        "gate", "--store", kg, "--insert", folder / name, *sides, "--reasoner", "own", *more
+    )
     assert result.exception is None, result.exception
     code = result.return_value
-    return code, (folder / "good.nt").read_bytes(), (folder / "bad.nt").read_bytes(), json.loads((folder / "v.json").read_text())
+    return (
+        code,
+        (folder / "good.nt").read_bytes(),
+        (folder / "bad.nt").read_bytes(),
+        json.loads((folder / "v.json").read_text()),
+    )
 
 
 def lines_of(data: bytes) -> list[str]:
@@ -94,23 +113,58 @@ def test_what_was_allowed_of_the_base_is_not_asked_about_again(kg: Path) -> None
     folder = kg.parent
     broken, odd = "<http://ex.org/a b> nothing", t("rex", "hunts", "tom")
     (folder / "a.nt").write_text("\n".join([*BASE, broken, odd]) + "\n")
-    index = ("index", "--tbox", folder / "t.ofn", "--store", kg, folder / "a.nt", "--reasoner", "own", "-q")
+    index = (
+        "index",
+        "--tbox",
+        folder / "t.ofn",
+        "--store",
+        kg,
+        folder / "a.nt",
+        "--reasoner",
+        "own",
+        "-q",
+    )
     assert run(*index, "--replace=always").return_value == 3
     assert gate(kg, GOOD)[0] == 3
-    assert run(*index, "--replace", "--allow", "malformed", "--allow", "undeclared").return_value == 0
+    assert (
+        run(*index, "--replace", "--allow", "malformed", "--allow", "undeclared").return_value == 0
+    )
     for turn in range(2):  # a commit in between does not forget it
         code, _, _, said = gate(kg, [*GOOD, a(f"new{turn}", "Cat")], "--commit")
         found = said["result"]["evidence"]["leftovers"]  # type: ignore[index]
-        assert (code, [(x["kind"], x.get("agreed")) for x in found]) == (0, [("malformed", True), ("undeclared", True)])
+        assert (code, [(x["kind"], x.get("agreed")) for x in found]) == (
+            0,
+            [("malformed", True), ("undeclared", True)],
+        )
     certified = json.loads((kg / "store.json").read_text())["certificate"]
-    assert (certified["allowed"], certified["counts"]) == (["malformed", "undeclared"], {"malformed": 1, "undeclared": 1})
+    assert (certified["allowed"], certified["counts"]) == (
+        ["malformed", "undeclared"],
+        {"malformed": 1, "undeclared": 1},
+    )
     assert "once for all: 1 malformed, 1 undeclared" in run("status", "--store", kg).output
     code, _, _, said = gate(kg, [*GOOD, odd])  # of the batch it is asked about
-    assert (code, str(said["reason"])[:14], "batch.nt" in str(said["reason"])) == (3, "1 × undeclared", True), said["reason"]
+    assert (code, str(said["reason"])[:14], "batch.nt" in str(said["reason"])) == (
+        3,
+        "1 × undeclared",
+        True,
+    ), said["reason"]
     assert gate(kg, GOOD, "--fail-on", "undeclared")[0] == 3
     assert run("certify", "--store", kg, "-q", "--reasoner", "own").return_value == 0
-    (folder / "t.ofn").write_text(TBOX.replace("Declaration(Class(:Cat))", "SubClassOf(:Cat ObjectHasValue(:likes :tom))"))
-    anew = ("certify", "--store", kg, "--tbox", folder / "t.ofn", "-q", "--reasoner", "own", "--outside", "undetermined")
+    (folder / "t.ofn").write_text(
+        TBOX.replace("Declaration(Class(:Cat))", "SubClassOf(:Cat ObjectHasValue(:likes :tom))")
+    )
+    anew = (
+        "certify",
+        "--store",
+        kg,
+        "--tbox",
+        folder / "t.ofn",
+        "-q",
+        "--reasoner",
+        "own",
+        "--outside",
+        "undetermined",
+    )
     assert run(*anew).return_value == 3
 
 
@@ -177,7 +231,13 @@ def test_spelling_and_blank_nodes(kg: Path) -> None:
 
 @pytest.mark.parametrize(("unit", "aside"), [("subject", {0, 1, 2}), ("document", {0, 1, 2, 3, 4})])
 def test_what_goes_with_a_culprit(kg: Path, unit: str, aside: set[int]) -> None:
-    batch = [a("ann", "Cat"), t("ann", "likes", "rex"), t("ann", "likes", "tom"), a("bob", "Cat"), t("bob", "likes", "tom")]
+    batch = [
+        a("ann", "Cat"),
+        t("ann", "likes", "rex"),
+        t("ann", "likes", "tom"),
+        a("bob", "Cat"),
+        t("bob", "likes", "tom"),
+    ]
     _, good, bad, _ = gate(kg, batch, "--mode", "split", "--unit", unit)
     assert lines_of(bad) == [line for i, line in enumerate(batch) if i in aside]
     assert lines_of(good) == [line for i, line in enumerate(batch) if i not in aside]
@@ -187,7 +247,9 @@ def test_bytes_are_kept(kg: Path) -> None:
     data = "\r\n".join([*GOOD, *BAD, a("ann", "Cat")]).encode()
     for name in ("batch.nt", "batch.nt.gz", "batch.nt.bz2"):
         _, good, bad, _ = gate(kg, data, "--mode", "split", name=name)
-        assert Counter((good + b"\n" + bad).split(b"\n")) - Counter({b"": 9}) == Counter(data.split(b"\n"))
+        assert Counter((good + b"\n" + bad).split(b"\n")) - Counter({b"": 9}) == Counter(
+            data.split(b"\n")
+        )
 
 
 def test_commit_takes_the_accepted_part(kg: Path) -> None:
@@ -206,7 +268,19 @@ def test_several_files(kg: Path) -> None:
     for name, kind in (("one.nt", "Cat"), ("two.nt", "Dog")):
         (folder / name).write_text(f"_:x {TYPE} <{PREFIX}{kind}> .\n{a('rex', kind)}\n")
     sides = ["--accepted", folder / "good", "--quarantine", folder / "bad"]
-    result = run("gate", "-s", kg, "-i", folder / "one.nt", "-i", folder / "two.nt", "--mode", "split", *sides, "-q")
+    result = run(
+        "gate",
+        "-s",
+        kg,
+        "-i",
+        folder / "one.nt",
+        "-i",
+        folder / "two.nt",
+        "--mode",
+        "split",
+        *sides,
+        "-q",
+    )
     assert result.return_value == 5
     assert (folder / "good" / "0-one.nt").read_text() == f"_:x {TYPE} <{PREFIX}Cat> .\n"
     assert (folder / "bad" / "0-one.nt").read_text() == a("rex", "Cat") + "\n"
@@ -249,11 +323,18 @@ def test_a_graph_goes_as_a_whole(kg: Path) -> None:
 
 
 def test_messages_name_the_file_and_line_of_n_quads(kg: Path) -> None:
-    batch = ["", "# quads", f"{a('ann', 'Cat')[:-2]} <urn:g> .", f"{t('ann', 'lieks', 'tom')[:-2]} <urn:g> ."]
+    batch = [
+        "",
+        "# quads",
+        f"{a('ann', 'Cat')[:-2]} <urn:g> .",
+        f"{t('ann', 'lieks', 'tom')[:-2]} <urn:g> .",
+    ]
     code, _, _, said = gate(kg, batch, name="batch.nq")
     (leftover,) = said["result"]["evidence"]["leftovers"]  # type: ignore[index]
     assert (code, leftover["line"]) == (3, 4)
-    assert leftover["source"].endswith("/batch.nq") and not Path(leftover["source"]).name.startswith("0-")
+    assert leftover["source"].endswith("/batch.nq") and not Path(
+        leftover["source"]
+    ).name.startswith("0-")
 
 
 @pytest.mark.parametrize("name", ["batch.ttl", "batch.trig", "batch.jsonld", "batch.rdf"])
@@ -274,7 +355,10 @@ def test_documents_come_out_as_n_quads(kg: Path, name: str) -> None:
     }
     (kg.parent / name).write_text(texts[name])
     graph = f" <{PREFIX}g>" if name == "batch.trig" else ""
-    said = [f"{line[:-2]}{graph} ." for line in (a("ann", "Cat"), t("ann", "likes", "_:b1"), a("_:b1", "Cat"))]
+    said = [
+        f"{line[:-2]}{graph} ."
+        for line in (a("ann", "Cat"), t("ann", "likes", "_:b1"), a("_:b1", "Cat"))
+    ]
     code, good, bad, _ = gate(kg, texts[name].encode(), "--mode", "split", name=name)
     assert (code, lines_of(bad)) == (5, [f"{BAD[1][:-2]}{graph} ."])
     assert sorted(lines_of(good)) == sorted(said)
@@ -282,8 +366,16 @@ def test_documents_come_out_as_n_quads(kg: Path, name: str) -> None:
 
 
 def test_a_table_comes_out_as_n_quads(kg: Path) -> None:
-    rows = [*(line[:-2].split(" ", 2) for line in (*GOOD[:2], *BAD)), [None, TYPE, f"<{PREFIX}Cat>"]]
-    table = pa.table({**{name: [row[i] for row in rows] for i, name in enumerate("spo")}, "key": [*range(len(rows))]})
+    rows = [
+        *(line[:-2].split(" ", 2) for line in (*GOOD[:2], *BAD)),
+        [None, TYPE, f"<{PREFIX}Cat>"],
+    ]
+    table = pa.table(
+        {
+            **{name: [row[i] for row in rows] for i, name in enumerate("spo")},
+            "key": [*range(len(rows))],
+        }
+    )
     pq.write_table(table, kg.parent / "batch.parquet")
     content = (kg.parent / "batch.parquet").read_bytes()
     code, good, bad, said = gate(kg, content, "--mode", "split", name="batch.parquet")
@@ -295,15 +387,24 @@ def test_a_table_comes_out_as_n_quads(kg: Path) -> None:
 def test_every_broken_row_of_a_table_comes_out_whole(kg: Path) -> None:
     """Readers tell of a thousand of them, and of the beginning of a long one."""
     rows = [(f"<{PREFIX}ann>", TYPE, b"'" + b"x" * 5000 + b"\xff%d" % i) for i in range(1500)]
-    pq.write_table(pa.table({name: [row[i] for row in rows] for i, name in enumerate("spo")}), kg.parent / "batch.parquet")
-    code, good, bad, _ = gate(kg, (kg.parent / "batch.parquet").read_bytes(), "--mode", "split", name="batch.parquet")
+    pq.write_table(
+        pa.table({name: [row[i] for row in rows] for i, name in enumerate("spo")}),
+        kg.parent / "batch.parquet",
+    )
+    code, good, bad, _ = gate(
+        kg, (kg.parent / "batch.parquet").read_bytes(), "--mode", "split", name="batch.parquet"
+    )
     assert (code, good, len(lines_of(bad))) == (1, b"", len(rows))
-    assert all(len(line) > 5000 and line.endswith(f"{i}  .") for i, line in enumerate(lines_of(bad)))
+    assert all(
+        len(line) > 5000 and line.endswith(f"{i}  .") for i, line in enumerate(lines_of(bad))
+    )
 
 
 def test_packed_lines_and_a_byte_order_mark(kg: Path) -> None:
     text = "\ufeff" + "".join(f"{line}\n" for line in (*GOOD, *BAD))
-    code, good, bad, _ = gate(kg, lzma.compress(text.encode()), "--mode", "split", name="batch.nt.xz")
+    code, good, bad, _ = gate(
+        kg, lzma.compress(text.encode()), "--mode", "split", name="batch.nt.xz"
+    )
     assert (code, sorted(lines_of(good)), sorted(lines_of(bad))) == (5, sorted(GOOD), sorted(BAD))
     code, good, bad, _ = gate(kg, text.encode(), "--mode", "split", name="batch.nt")
     assert (code, len(lines_of(good)), len(lines_of(bad))) == (5, len(GOOD), len(BAD))
@@ -313,9 +414,25 @@ def test_a_dry_run_writes_nothing(kg: Path) -> None:
     (kg.parent / "batch.nt").write_text("\n".join([*GOOD, *BAD]))
     sides = ["--accepted", kg.parent / "good.nt", "--quarantine", kg.parent / "bad.nt"]
     before = sorted(kg.rglob("*"))
-    said = run("gate", "-s", kg, "-i", kg.parent / "batch.nt", "--mode", "split", *sides, "--commit", "--dry-run", "-q")
+    said = run(
+        "gate",
+        "-s",
+        kg,
+        "-i",
+        kg.parent / "batch.nt",
+        "--mode",
+        "split",
+        *sides,
+        "--commit",
+        "--dry-run",
+        "-q",
+    )
     assert said.return_value == 5 and said.output.startswith("SPLIT (dry run")
-    assert sorted(kg.rglob("*")) == before and not (kg.parent / "good.nt").exists() and not (kg.parent / "bad.nt").exists()
+    assert (
+        sorted(kg.rglob("*")) == before
+        and not (kg.parent / "good.nt").exists()
+        and not (kg.parent / "bad.nt").exists()
+    )
 
 
 def test_an_empty_batch_may_be_an_error(kg: Path) -> None:
@@ -337,7 +454,8 @@ def test_why_lines_were_set_aside_is_kept_beside_them(kg: Path) -> None:
     assert gate(kg, bad, "--delete", kg.parent / "rex.nt", "--commit")[:3] == (0, bad, b"")
 
 
-#: Runs the command line, and kills itself just before it puts a file in its place for the n-th time.
+# : Runs the command line, and kills itself just before it puts a file in its place for the n-th
+# time.
 CHILD = """
 import os, signal, sys
 from jobs.cli import cli
@@ -355,12 +473,25 @@ sys.exit(cli.main(sys.argv[2:], standalone_mode=False))
 
 @pytest.mark.slow
 def test_a_killed_run_leaves_whole_files(kg: Path) -> None:
-    """Killed at any moment: no side is half written, nothing is accepted before what was set aside is on disk, the store holds
+    """Killed at any moment: no side is half written, nothing is accepted before what was set aside
+    is on disk, the store holds
     the batch only if both are there, and the same run again gives what an undisturbed one gives."""
     folder = kg.parent
     (folder / "batch.nt").write_text("".join(f"{line}\n" for line in [*GOOD, *BAD]))
     good, bad = (folder / "good.nt", folder / "bad.nt")
-    asked = ["gate", "-s", kg, "-i", folder / "batch.nt", "--mode", "split", "--commit", "--reasoner", "own", "-q"]
+    asked = [
+        "gate",
+        "-s",
+        kg,
+        "-i",
+        folder / "batch.nt",
+        "--mode",
+        "split",
+        "--commit",
+        "--reasoner",
+        "own",
+        "-q",
+    ]
     shutil.copytree(kg, folder / "first")
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
     moments = []
@@ -369,8 +500,20 @@ def test_a_killed_run_leaves_whole_files(kg: Path) -> None:
             path.unlink(missing_ok=True)
         shutil.rmtree(kg)
         shutil.copytree(folder / "first", kg)
-        command = [sys.executable, "-c", CHILD, moment, *asked, "--accepted", good, "--quarantine", bad]
-        code = subprocess.run([str(x) for x in command], check=False, env=environment, capture_output=True).returncode
+        command = [
+            sys.executable,
+            "-c",
+            CHILD,
+            moment,
+            *asked,
+            "--accepted",
+            good,
+            "--quarantine",
+            bad,
+        ]
+        code = subprocess.run(
+            [str(x) for x in command], check=False, env=environment, capture_output=True
+        ).returncode
         kept = set(run("export", "--store", kg).output.splitlines())
         moments.append((bad.exists(), good.exists(), kept == {*BASE, *GOOD[:2]}))
         assert kept in (set(BASE), {*BASE, *GOOD[:2]})
@@ -390,11 +533,19 @@ def test_wrong_use(kg: Path) -> None:
     assert "N-Triples" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.ofn").exception)
     assert "none.nt" in str(run("gate", "--store", kg, "--insert", kg.parent / "none.nt").exception)
     (kg.parent / "b.ttl").write_text("no turtle")
-    assert "not Turtle" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.ttl").exception)
+    assert "not Turtle" in str(
+        run("gate", "--store", kg, "--insert", kg.parent / "b.ttl").exception
+    )
     (kg.parent / "b.ttl").write_text(f"<urn:a> a <{PREFIX}Cat> .\n<urn:a> a .")
-    assert "Mend the file" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.ttl").exception)
-    (kg.parent / "b.jsonld").write_text(json.dumps({"@id": "urn:a", "@type": f"{PREFIX}Cat", "dropped": "x"}))
-    assert "no context says what 'dropped' means" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.jsonld").exception)
+    assert "Mend the file" in str(
+        run("gate", "--store", kg, "--insert", kg.parent / "b.ttl").exception
+    )
+    (kg.parent / "b.jsonld").write_text(
+        json.dumps({"@id": "urn:a", "@type": f"{PREFIX}Cat", "dropped": "x"})
+    )
+    assert "no context says what 'dropped' means" in str(
+        run("gate", "--store", kg, "--insert", kg.parent / "b.jsonld").exception
+    )
     (kg.parent / "b.rdf").write_text('<!DOCTYPE x [<!ENTITY a "1"><!ENTITY b "&a;&a;">]><x>&b;</x>')
     assert "entity" in str(run("gate", "--store", kg, "--insert", kg.parent / "b.rdf").exception)
     assert run("gate", "--store", kg).exception is not None
@@ -402,14 +553,26 @@ def test_wrong_use(kg: Path) -> None:
 
 @pytest.mark.parametrize(
     "faults",
-    [pytest.param(2, id="2"), pytest.param(200, id="200", marks=[pytest.mark.slow, pytest.mark.jvm])],
+    [
+        pytest.param(2, id="2"),
+        pytest.param(200, id="200", marks=[pytest.mark.slow, pytest.mark.jvm]),
+    ],
 )
 def test_planted_faults_of_lubm(tmp_path: Path, faults: int) -> None:
-    """What is set aside is what was planted, whatever the order of the lines; nothing is lost; what is accepted is consistent
+    """What is set aside is what was planted, whatever the order of the lines; nothing is lost; what
+    is accepted is consistent
     from scratch: for many faults, by HermiT on all of it at once."""
     generate(1, 3, tmp_path, disjointness=True, faults=faults)
     (tmp_path / "base.nt").write_bytes(gzip.decompress((tmp_path / "abox.nt.gz").read_bytes()))
-    run("index", "--tbox", tmp_path / "tbox.owl", "--store", tmp_path / "kg", tmp_path / "base.nt", "-q")
+    run(
+        "index",
+        "--tbox",
+        tmp_path / "tbox.owl",
+        "--store",
+        tmp_path / "kg",
+        tmp_path / "base.nt",
+        "-q",
+    )
     batch = (tmp_path / "insert.nt").read_text().splitlines()
     culprits = set((tmp_path / "culprits.nt").read_text().splitlines())
     assert culprits
@@ -424,15 +587,25 @@ def test_planted_faults_of_lubm(tmp_path: Path, faults: int) -> None:
         sides.add((frozenset(lines_of(good)), frozenset(lines_of(bad))))
     assert len(sides) == 1 and next(iter(sides))[1] == culprits
     (tmp_path / "good.nt").write_bytes(good)
-    how = {"reasoner": "hermit", "criterion": "none", "heap": "3g"} if faults > 100 else {"reasoner": "own"}
+    how = (
+        {"reasoner": "hermit", "criterion": "none", "heap": "3g"}
+        if faults > 100
+        else {"reasoner": "own"}
+    )
     scratch = certify([tmp_path / "tbox.owl"], [tmp_path / "base.nt", tmp_path / "good.nt"], **how)
     assert scratch.verdict.value == "consistent"
 
 
 def test_lines_with_terms_of_known_vocabularies_are_accepted(kg: Path) -> None:
     lines = [a("ann", "Cat"), t("ann", "<http://www.w3.org/2004/02/skos/core#prefLabel>", '"Ann"')]
-    lines += [t("ann", f"<http://{name}>", '"2026"') for name in ("purl.org/dc/terms/created", "xmlns.com/foaf/0.1/name")]
-    lines += [a("ann", "<http://xmlns.com/foaf/0.1/Agent>"), t("ann", "<http://www.w3.org/ns/prov#wasDerivedFrom>", "tom")]
+    lines += [
+        t("ann", f"<http://{name}>", '"2026"')
+        for name in ("purl.org/dc/terms/created", "xmlns.com/foaf/0.1/name")
+    ]
+    lines += [
+        a("ann", "<http://xmlns.com/foaf/0.1/Agent>"),
+        t("ann", "<http://www.w3.org/ns/prov#wasDerivedFrom>", "tom"),
+    ]
     code, good, bad, said = gate(kg, lines, "--mode", "split")
     assert (code, lines_of(good), bad, said["outcome"]) == (0, lines, b"", "accepted")
     code, good, bad, _ = gate(kg, [*lines, *BAD], "--mode", "split")

@@ -1,4 +1,6 @@
-"""DataFrames through a gate: the rows of both sides, in queries of Structured Streaming too, and what is refused."""
+"""DataFrames through a gate: the rows of both sides, in queries of Structured Streaming too, and
+what is refused.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +42,18 @@ def stored(tmp_path: Path) -> Path:
 
 
 def rows(frame: DataFrame) -> list[tuple[Any, ...]]:
-    found = [tuple(bytes(x) if isinstance(x, bytearray) else x for x in row) for row in frame.collect()]
+    found = [
+        tuple(bytes(x) if isinstance(x, bytearray) else x for x in row) for row in frame.collect()
+    ]
     return sorted(found, key=lambda row: row[0])
 
 
 def assert_planted(accepted: DataFrame, quarantine: DataFrame) -> None:
     """Each row is on its side, whole, the faults with their causes."""
-    assert accepted.columns == list(COLUMNS) and quarantine.columns == [*COLUMNS, *REASON_COLUMNS.names]
+    assert accepted.columns == list(COLUMNS) and quarantine.columns == [
+        *COLUMNS,
+        *REASON_COLUMNS.names,
+    ]
     assert rows(accepted) == GOOD
     found = rows(quarantine)
     assert [row[:6] for row in found] == [row for row, _ in FAULTS]
@@ -60,19 +67,30 @@ def test_importing_the_face_loads_no_spark() -> None:
     assert found.stdout.strip() == "[]"
 
 
-def test_rows_keep_their_columns_and_are_decided_once(spark: SparkSession, kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_keep_their_columns_and_are_decided_once(
+    spark: SparkSession, kg: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from jobs.gate import frames
 
     calls: list[str] = []
     decide = frames.gate
-    monkeypatch.setattr(frames, "gate", lambda *given, **named: calls.append("decided") or decide(*given, **named))
+    monkeypatch.setattr(
+        frames, "gate", lambda *given, **named: calls.append("decided") or decide(*given, **named)
+    )
     batch = spark.createDataFrame(ROWS, DDL).withColumnRenamed("s", "the.subject")
     with gate(batch, kg, commit=True, columns={"s": "the.subject"}) as gated:
         accepted, quarantine, conflicts = gated
-        assert_planted(accepted.withColumnRenamed("the.subject", "s"), quarantine.withColumnRenamed("the.subject", "s"))
+        assert_planted(
+            accepted.withColumnRenamed("the.subject", "s"),
+            quarantine.withColumnRenamed("the.subject", "s"),
+        )
         ids = {x for row in quarantine.collect() for x in row["conflict"]}
         assert {row["conflict"] for row in conflicts.collect()} == ids and len(ids) == 3
-        assert (gated.outcome, gated.verdict, calls) == ("split", shiq.Verdict.INCONSISTENT, ["decided"])
+        assert (gated.outcome, gated.verdict, calls) == (
+            "split",
+            shiq.Verdict.INCONSISTENT,
+            ["decided"],
+        )
         kept = Path(gated._files.folder)
         assert kept.is_dir() and gated.answer.result.committed == 2
     assert not kept.exists()
@@ -80,7 +98,9 @@ def test_rows_keep_their_columns_and_are_decided_once(spark: SparkSession, kg: P
         gate(spark.sql("SELECT CAST(raise_error('gone') AS STRING) AS s, 'p' AS p, 'o' AS o"), kg)
 
 
-def test_the_sides_are_those_of_the_same_lines_and_a_batch_may_be_refused(spark: SparkSession, kg: Path) -> None:
+def test_the_sides_are_those_of_the_same_lines_and_a_batch_may_be_refused(
+    spark: SparkSession, kg: Path
+) -> None:
     batch = spark.createDataFrame(ROWS, DDL)
     with gate(batch, kg, mode="reject") as gated:
         assert gated.outcome == "refused" and not gated.accepted.collect()
@@ -111,7 +131,10 @@ def test_what_cannot_be_gated_is_refused_with_a_remedy(spark: SparkSession, kg: 
             gate(frame, kg, **settings)  # type: ignore[arg-type]
         assert told in str(refused.value)
     assert check(batch, kg, engine="local").verdict is shiq.Verdict.CONSISTENT
-    assert check(taken.withColumnRenamed("s", "x"), kg, columns={"s": "x"}, engine="local").verdict is shiq.Verdict.CONSISTENT
+    assert (
+        check(taken.withColumnRenamed("s", "x"), kg, columns={"s": "x"}, engine="local").verdict
+        is shiq.Verdict.CONSISTENT
+    )
 
 
 def test_a_mapping_says_what_columns_mean_and_rows_go_whole(
@@ -123,26 +146,45 @@ def test_a_mapping_says_what_columns_mean_and_rows_go_whole(
         "    po:\n      - [a, u:$(kind)~iri]\n      - [u:n, $(count)]\n"
     )
     batch = spark.createDataFrame(
-        [(1, "a", "A", 5), (2, "g", "A", 6), (3, "h", None, None)], "id int, name string, kind string, count int"
+        [(1, "a", "A", 5), (2, "g", "A", 6), (3, "h", None, None)],
+        "id int, name string, kind string, count int",
     )
-    with gate(batch, kg, commit=True, mapping=mapping, allow=["punning"]) as (accepted, quarantine, _):
-        assert [row[0] for row in rows(accepted)] == [2, 3] and [row[0] for row in rows(quarantine)] == [1]
+    with gate(batch, kg, commit=True, mapping=mapping, allow=["punning"]) as (
+        accepted,
+        quarantine,
+        _,
+    ):
+        assert [row[0] for row in rows(accepted)] == [2, 3] and [
+            row[0] for row in rows(quarantine)
+        ] == [1]
     with shiq.open_store(kg) as session:
         assert len(session) == 3
     # Executors read it, not this process.
     monkeypatch.setattr("shiq.rml.tables.read_mapped", None)
     found = check(batch, kg, mapping=mapping)
-    assert found.verdict is shiq.Verdict.INCONSISTENT and found.conflicts[0].places[0][0].column == "kind"
+    assert (
+        found.verdict is shiq.Verdict.INCONSISTENT
+        and found.conflicts[0].places[0][0].column == "kind"
+    )
     monkeypatch.undo()
-    made = index(batch.where("id = 2"), kg.parent / "t.ofn", kg.parent / "made", mapping=mapping, engine="local")
+    made = index(
+        batch.where("id = 2"),
+        kg.parent / "t.ofn",
+        kg.parent / "made",
+        mapping=mapping,
+        engine="local",
+    )
     assert made.verdict is shiq.Verdict.CONSISTENT
 
 
-# --- queries ---------------------------------------------------------------------------------------
+# --- queries
+# ---------------------------------------------------------------------------------------
 
 
 def test_micro_batches_are_gated_and_taken_in_once(spark: SparkSession, tmp_path: Path) -> None:
-    """The process ends after a commit and before its rows are delivered: Spark sends the batch again, and they are."""
+    """The process ends after a commit and before its rows are delivered: Spark sends the batch
+    again, and they are.
+    """
     store, feed, checkpoint = stored(tmp_path), tmp_path / "feed", tmp_path / "checkpoint"
     feed.mkdir()
     calls: list[tuple[int, bool, list[str], list[str]]] = []
@@ -155,17 +197,37 @@ def test_micro_batches_are_gated_and_taken_in_once(spark: SparkSession, tmp_path
             with gate(frame, store, commit=True, explain_seconds=0) as (accepted, quarantine, _):
                 if fails:
                     raise RuntimeError("the process ends before the rows are delivered")
-                calls.append((batch, fails, *(sorted(row["key"] for row in side.collect()) for side in (accepted, quarantine))))
+                calls.append(
+                    (
+                        batch,
+                        fails,
+                        *(
+                            sorted(row["key"] for row in side.collect())
+                            for side in (accepted, quarantine)
+                        ),
+                    )
+                )
 
-        frame = spark.readStream.schema("key string, s string, p string, o string").option("sep", "\t").option("quote", "")
+        frame = (
+            spark.readStream.schema("key string, s string, p string, o string")
+            .option("sep", "\t")
+            .option("quote", "")
+        )
         query = frame.csv(str(feed)).writeStream.foreachBatch(each)
-        running = query.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+        running = (
+            query.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+        )
         try:
             running.awaitTermination()
         except Exception:
             assert fails
 
-    put("1.tsv", ("k1", "_:x", TYPE, "<urn:A>"), ("k2", "<urn:a>", TYPE, "<urn:B>"), ("k3", "<urn:a", TYPE, "<urn:B>"))
+    put(
+        "1.tsv",
+        ("k1", "_:x", TYPE, "<urn:A>"),
+        ("k2", "<urn:a>", TYPE, "<urn:B>"),
+        ("k3", "<urn:a", TYPE, "<urn:B>"),
+    )
     drive(fails=True)
     with shiq.open_store(store) as session:
         assert len(session) == 2 and list(session.taken.values()) == [0]
@@ -203,7 +265,9 @@ query.trigger(availableNow=True).start().awaitTermination()
 
 
 @pytest.mark.slow
-def test_a_query_that_is_killed_between_batches_has_each_row_once(spark: SparkSession, kg: Path) -> None:
+def test_a_query_that_is_killed_between_batches_has_each_row_once(
+    spark: SparkSession, kg: Path
+) -> None:
     from deltalake import DeltaTable
 
     folder = kg.parent
@@ -213,15 +277,22 @@ def test_a_query_that_is_killed_between_batches_has_each_row_once(spark: SparkSe
         call = [sys.executable, folder / "query.py", folder, how]
         root = Path(__file__).parent.parent
         environment = {**os.environ, "PYTHONPATH": str(root)}
-        return subprocess.run(call, capture_output=True, text=True, check=False, cwd=root, env=environment).stdout
+        return subprocess.run(
+            call, capture_output=True, text=True, check=False, cwd=root, env=environment
+        ).stdout
 
     (folder / "feed").mkdir()
     for number, some in enumerate((ROWS[:9], ROWS[9:])):
-        spark.createDataFrame(some, DDL).coalesce(1).write.mode("append").parquet(str(folder / "feed"))
+        spark.createDataFrame(some, DDL).coalesce(1).write.mode("append").parquet(
+            str(folder / "feed")
+        )
         # Killed when a batch was added to the tables and taken in, and before Spark knew.
         assert drive("killed").split() == [str(number), "split"]
         assert drive("whole").split() == [str(number), "split"]
-    made = [spark.createDataFrame(DeltaTable(folder / side).to_pyarrow_table()) for side in ("good.delta", "bad.delta")]
+    made = [
+        spark.createDataFrame(DeltaTable(folder / side).to_pyarrow_table())
+        for side in ("good.delta", "bad.delta")
+    ]
     assert_planted(*made)
     with shiq.open_store(kg) as session:
         assert list(session.taken.values()) == [1] and len(session) == 1 + 4
@@ -243,7 +314,9 @@ def query_of(spark: SparkSession) -> Iterator[Any]:
 def test_a_micro_batch_that_changes_nothing_is_not_taken_in_later_either(
     spark: SparkSession, tmp_path: Path, query_of: Any
 ) -> None:
-    """What it says is in the store already; sent again after somebody deleted that, it would bring it back."""
+    """What it says is in the store already; sent again after somebody deleted that, it would bring
+    it back.
+    """
     store, gone = stored(tmp_path), tmp_path / "gone.nt"
     gone.write_text(f"<urn:a> {TYPE} <urn:A> .\n")
     void = spark.createDataFrame([("<urn:a>", TYPE, "<urn:A>")], "s string, p string, o string")
@@ -265,7 +338,8 @@ def test_a_micro_batch_that_changes_nothing_is_not_taken_in_later_either(
         assert len(session) == 1 and session.taken == {"q": 5}
 
 
-# --- tables ----------------------------------------------------------------------------------------
+# --- tables
+# ----------------------------------------------------------------------------------------
 
 
 def test_executors_add_to_a_delta_table_once_and_what_does_not_fit_ends_before(
@@ -281,17 +355,45 @@ def test_executors_add_to_a_delta_table_once_and_what_does_not_fit_ends_before(
     folder = kg.parent
     spark.createDataFrame(ROWS, DDL).write.parquet(str(folder / "in"))
     sides = ("--accepted", "good.delta", "--quarantine", "bad.delta")
-    call = ("gate", "--engine", "spark", "-s", "kg", "-i", "in", "--mode", "split", *sides, "--commit", "-q")
+    call = (
+        "gate",
+        "--engine",
+        "spark",
+        "-s",
+        "kg",
+        "-i",
+        "in",
+        "--mode",
+        "split",
+        *sides,
+        "--commit",
+        "-q",
+    )
     for _ in range(2):
         assert command(*call, cwd=folder).returncode == 5
-        made = [spark.createDataFrame(DeltaTable(folder / side).to_pyarrow_table()) for side in ("good.delta", "bad.delta")]
+        made = [
+            spark.createDataFrame(DeltaTable(folder / side).to_pyarrow_table())
+            for side in ("good.delta", "bad.delta")
+        ]
         assert_planted(*made)
     spark.createDataFrame(ROWS, DDL).createOrReplaceTempView("tonight")
     for code, told, options in (
         (4, "CREATE TABLE lake_bad (`id` int", ("--quarantine", "table:lake_bad")),
         (2, "is one file", ("--quarantine", "bad.csv")),
     ):
-        called = command("gate", "--engine", "spark", "-s", "kg", "-i", "table:tonight", "--mode", "split", *options, cwd=folder)
+        called = command(
+            "gate",
+            "--engine",
+            "spark",
+            "-s",
+            "kg",
+            "-i",
+            "table:tonight",
+            "--mode",
+            "split",
+            *options,
+            cwd=folder,
+        )
         assert called.returncode == code and told in called.stderr, called
 
 
@@ -300,13 +402,29 @@ def test_executors_add_to_a_delta_table_once_and_what_does_not_fit_ends_before(
 def test_tables_of_a_lake_are_added_to_once(spark: SparkSession, kg: Path, format: str) -> None:
     if why := absent():
         pytest.skip(why)
-    reasons = ", reason string, cause string, conflict array<string>, axioms array<string>, hint string"
+    reasons = (
+        ", reason string, cause string, conflict array<string>, axioms array<string>, hint string"
+    )
     names = {"batch": DDL, "good": DDL, "bad": DDL + reasons, "narrow": "id int"}
-    batch, good, bad, narrow = (f"ice.db.{x}" if format == "iceberg" else f"delta.`{kg.parent}/{x}`" for x in names)
+    batch, good, bad, narrow = (
+        f"ice.db.{x}" if format == "iceberg" else f"delta.`{kg.parent}/{x}`" for x in names
+    )
     for name, columns in zip((batch, good, bad, narrow), names.values()):
         spark.sql(f"CREATE TABLE {name} ({columns}) USING {format}")
     spark.createDataFrame(ROWS, DDL).writeTo(batch).append()
-    call = ["gate", "--engine", "spark", "-s", kg, "-i", f"table:{batch}", "--mode", "split", "--commit", "-q"]
+    call = [
+        "gate",
+        "--engine",
+        "spark",
+        "-s",
+        kg,
+        "-i",
+        f"table:{batch}",
+        "--mode",
+        "split",
+        "--commit",
+        "-q",
+    ]
     for _ in range(2):
         called = command(*call, "--accepted", f"table:{good}", "--quarantine", f"table:{bad}")
         assert called.returncode == 5, called
@@ -315,7 +433,8 @@ def test_tables_of_a_lake_are_added_to_once(spark: SparkSession, kg: Path, forma
     assert called.returncode == 4 and "columns are not those of the rows" in called.stderr
 
 
-# --- stores ----------------------------------------------------------------------------------------
+# --- stores
+# ----------------------------------------------------------------------------------------
 
 
 def test_a_store_says_which_batch_of_a_feed_it_took_last(tmp_path: Path) -> None:
@@ -331,11 +450,23 @@ def test_a_store_says_which_batch_of_a_feed_it_took_last(tmp_path: Path) -> None
         assert session.check(None, complex_, commit=True, taken={"g": 2}).committed == 4
         assert session.check(plain, commit=True, taken={"f": 8}).verdict is shiq.Verdict.CONSISTENT
         assert session.taken == {"f": 8, "g": 2}
-        # An older one never takes the number back: not where nothing changes, nor by a small commit, nor by building anew.
+        # An older one never takes the number back: not where nothing changes, nor by a small
+        # commit, nor by building anew.
         before = session.identity
-        assert session.check(plain, commit=True, taken={"f": 3, "g": 2}).committed == before[1] and session.identity == before
-        for insertions, deletions in ((None, plain), (complex_, None), (None, complex_), (plain, None)):
-            assert session.check(insertions, deletions, commit=True, taken={"f": 3, "g": 1}).committed > before[1]
+        assert (
+            session.check(plain, commit=True, taken={"f": 3, "g": 2}).committed == before[1]
+            and session.identity == before
+        )
+        for insertions, deletions in (
+            (None, plain),
+            (complex_, None),
+            (None, complex_),
+            (plain, None),
+        ):
+            assert (
+                session.check(insertions, deletions, commit=True, taken={"f": 3, "g": 1}).committed
+                > before[1]
+            )
             assert session.taken == {"f": 8, "g": 2}
     compact(store).close()
     with shiq.open_store(store) as session:
@@ -346,14 +477,22 @@ def test_a_session_that_is_closed_says_so(tmp_path: Path) -> None:
     session = shiq.open_store(stored(tmp_path))
     assert session.taken == {}
     session.close()
-    for ask in (lambda: session.taken, lambda: len(session), lambda: session.labels, lambda: session.left([]), session.check):
+    for ask in (
+        lambda: session.taken,
+        lambda: len(session),
+        lambda: session.labels,
+        lambda: session.left([]),
+        session.check,
+    ):
         with pytest.raises(StoreError, match="the store is closed"):
             ask()
 
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_other_rows_of_the_same_triples_are_added_and_the_same_rows_are_not(spark: SparkSession, kg: Path) -> None:
+def test_other_rows_of_the_same_triples_are_added_and_the_same_rows_are_not(
+    spark: SparkSession, kg: Path
+) -> None:
     from deltalake import DeltaTable
 
     good = str(kg.parent / "good.delta")

@@ -1,4 +1,6 @@
-"""Hints of a gate: looked for last, one by one beside what is accepted, without HermiT, and within their time."""
+"""Hints of a gate: looked for last, one by one beside what is accepted, without HermiT, and within
+their time.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,14 @@ def ended(*arguments: object) -> int:
 
 def asked(kg: Path, lines: list[str], *more: object) -> list[object]:
     (kg.parent / "batch.nt").write_text("".join(f"{line}\n" for line in lines))
-    sides = ["--accepted", kg.parent / "good.nt", "--quarantine", kg.parent / "bad.nt", "--json", kg.parent / "v.json"]
+    sides = [
+        "--accepted",
+        kg.parent / "good.nt",
+        "--quarantine",
+        kg.parent / "bad.nt",
+        "--json",
+        kg.parent / "v.json",
+    ]
     return [
         "gate",
         "-s",
@@ -93,7 +102,12 @@ def test_all_is_written_and_committed_before_any_hint_is_looked_for(
         assert set(run("export", "-s", kg).output.splitlines()) == {*BASE, *GOOD}
         assert (folder / "good.nt").read_text().splitlines() == GOOD
         assert (folder / "bad.nt").read_text().splitlines() == list(MEANT)
-        before.update({name: json.loads((folder / name).read_text()) for name in ("bad.nt.why.json", "v.json")})
+        before.update(
+            {
+                name: json.loads((folder / name).read_text())
+                for name in ("bad.nt.why.json", "v.json")
+            }
+        )
         before["v.md"] = (folder / "v.md").read_text()
         assert "SPLIT\n" in capsys.readouterr().out
 
@@ -102,14 +116,28 @@ def test_all_is_written_and_committed_before_any_hint_is_looked_for(
     for name in ("bad.nt.why.json", "v.json"):
         after = json.loads((folder / name).read_text())
         early = before[name]
-        assert (early["complete"], early["unexamined_lines"], told(early["set_aside"])) == (False, len(MEANT), {})
-        assert (after["complete"], after["unexamined_lines"], told(after["set_aside"])) == (True, 0, MEANT)
+        assert (early["complete"], early["unexamined_lines"], told(early["set_aside"])) == (
+            False,
+            len(MEANT),
+            {},
+        )
+        assert (after["complete"], after["unexamined_lines"], told(after["set_aside"])) == (
+            True,
+            0,
+            MEANT,
+        )
         same = {"complete", "unexamined_lines", "set_aside", "result", "about"}
-        assert {k: v for k, v in early.items() if k not in same} == {k: v for k, v in after.items() if k not in same}
+        assert {k: v for k, v in early.items() if k not in same} == {
+            k: v for k, v in after.items() if k not in same
+        }
     after = (folder / "v.md").read_text()
     assert f"{PREFIX}Cat" in after and after != before["v.md"]
     printed = capsys.readouterr().out
-    assert not printed.startswith("SPLIT") and printed.count("write <") == len(MEANT) and "committed: the store" in printed
+    assert (
+        not printed.startswith("SPLIT")
+        and printed.count("write <") == len(MEANT)
+        and "committed: the store" in printed
+    )
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
@@ -124,7 +152,9 @@ def test_a_stop_ends_looking_and_nothing_else(kg: Path, stop: signal.Signals) ->
         "main(sys.argv[1:])\n"
     )
     command = [sys.executable, "-c", child, *map(str, asked(kg, [*MEANT, *GOOD], "--commit"))]
-    with subprocess.Popen(command, cwd=Path(__file__).parent.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, cwd=Path(__file__).parent.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == b"looking\n"
         time.sleep(0.1)
@@ -136,14 +166,18 @@ def test_a_stop_ends_looking_and_nothing_else(kg: Path, stop: signal.Signals) ->
     assert (after["outcome"], after["complete"], after["unexamined_lines"]) == ("split", True, 3)
 
 
-def test_without_time_nothing_is_looked_at_and_that_is_told(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_time_nothing_is_looked_at_and_that_is_told(
+    kg: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Mending, "spellings", None)
     tried = run(*asked(kg, [*MEANT, *GOOD], "--explain-seconds", "0"))
     assert tried.return_value == 5 and "3 lines were not looked at" in tried.output
     assert json.loads((kg.parent / "v.json").read_text())["unexamined_lines"] == 3
 
 
-def test_what_was_found_in_time_stays(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_found_in_time_stays(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One line is looked at at a time; the time is over at one look at the clock after another."""
     monkeypatch.setattr("jobs.gate.mending.TOGETHER", 1)
     looks = 0
@@ -162,12 +196,17 @@ def test_what_was_found_in_time_stays(store: Path, tmp_path: Path, monkeypatch: 
         found = sum(x.hint.startswith("write ") for x in gated.set_aside)
         counts.append((found, gated.unexamined_lines))
         assert found + gated.unexamined_lines in (len(MEANT), len(MEANT) - 1) and gated.ended
-    assert counts == sorted(counts, key=lambda x: (x[0], -x[1])) and counts[0] == (0, 3) and counts[-1] == (3, 0)
+    assert (
+        counts == sorted(counts, key=lambda x: (x[0], -x[1]))
+        and counts[0] == (0, 3)
+        and counts[-1] == (3, 0)
+    )
     assert len(set(counts)) >= 4
 
 
 def test_hermit_is_not_asked(kg: Path, watched: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second value of a functional property is no other spelling away from being right: its range is every literal. What the
+    """A second value of a functional property is no other spelling away from being right: its range
+    is every literal. What the
     own reasoner leaves open is no hint."""
     created = []
 
@@ -185,7 +224,12 @@ def test_hermit_is_not_asked(kg: Path, watched: list[Any], monkeypatch: pytest.M
 
 @pytest.mark.parametrize("commit", [False, True])
 def test_a_blank_node_of_a_hint_is_the_one_that_is_accepted(kg: Path, commit: bool) -> None:
-    lines = [a("_:cat", "Cat"), a("_:dog", "Dog"), t("ann", "lieks", "_:cat"), t("ann", "lieks", "_:dog")]
+    lines = [
+        a("_:cat", "Cat"),
+        a("_:dog", "Dog"),
+        t("ann", "lieks", "_:cat"),
+        t("ann", "lieks", "_:dog"),
+    ]
     run(*asked(kg, lines, *["--commit"] * commit))
     found = json.loads((kg.parent / "v.json").read_text())
     assert told(found["set_aside"]) == {lines[2]: t("ann", "likes", "_:cat")}
@@ -200,11 +244,26 @@ DataPropertyRange(:size DataUnionOf(DataOneOf("small" "large") <http://www.w3.or
 
 
 def test_a_hint_holds_beside_what_else_went_for_the_same_conflict(tmp_path: Path) -> None:
-    """Two sizes are one too many. A near one is a hint where it is the other one, which was set aside as well."""
+    """Two sizes are one too many. A near one is a hint where it is the other one, which was set
+    aside as well.
+    """
     (tmp_path / "t.ofn").write_text(SIZES)
     (tmp_path / "a.nt").write_text(t("ann", "size", '"large"') + "\n")
-    run("index", "--tbox", tmp_path / "t.ofn", "--store", tmp_path / "kg", tmp_path / "a.nt", "--reasoner", "own", "-q")
-    lines = [t(x, "size", f'"{size}"') for x, size in (("x", "small"), ("x", "SMALL"), ("y", "large"), ("y", "SMALL"))]
+    run(
+        "index",
+        "--tbox",
+        tmp_path / "t.ofn",
+        "--store",
+        tmp_path / "kg",
+        tmp_path / "a.nt",
+        "--reasoner",
+        "own",
+        "-q",
+    )
+    lines = [
+        t(x, "size", f'"{size}"')
+        for x, size in (("x", "small"), ("x", "SMALL"), ("y", "large"), ("y", "SMALL"))
+    ]
     gated = split(tmp_path / "kg", tmp_path, [*lines, t("z", "size", '"large"')])
     assert {x.line.text: x.hint for x in gated.set_aside} == {
         lines[0]: "",
@@ -242,8 +301,12 @@ PIECES = [
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_hints_are_those_of_whole_checks(units: Path, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On top of what is accepted, committed or not, as by a check of all that is accepted with the line instead, one by one."""
+def test_hints_are_those_of_whole_checks(
+    units: Path, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On top of what is accepted, committed or not, as by a check of all that is accepted with the
+    line instead, one by one.
+    """
     rng = random.Random(seed)
     lines = [*rng.sample(PIECES, rng.randint(5, 10)), *GOOD]
     (tmp_path / "batch.nt").write_text("".join(f"{line}\n" for line in lines))
@@ -258,17 +321,38 @@ def test_hints_are_those_of_whole_checks(units: Path, tmp_path: Path, seed: int,
             place = units
             if how == "committed":
                 place = tmp_path / "kg"
-                run("index", "--tbox", units.parent / "t.ofn", "--store", place, units.parent / "a.nt", "--reasoner", "own", "-q")
+                run(
+                    "index",
+                    "--tbox",
+                    units.parent / "t.ofn",
+                    "--store",
+                    place,
+                    units.parent / "a.nt",
+                    "--reasoner",
+                    "own",
+                    "-q",
+                )
             with open_store(place) as session:
                 files = [str(tmp_path / "batch.nt")]
-                gated = gate_of(session, files, deletions, mode="split", reasoner="own", commit=how == "committed")
+                gated = gate_of(
+                    session,
+                    files,
+                    deletions,
+                    mode="split",
+                    reasoner="own",
+                    commit=how == "committed",
+                )
         assert gated.unexamined_lines == 0
         found.append({(x.line.number, x.line.text): x.hint for x in gated.set_aside})
     assert found[0] == found[1] == found[2]
 
 
-def test_a_batch_of_lubm_with_many_faults(tmp_path: Path, watched: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """With HermiT at hand: of 60 faults one line has another spelling, which takes one check and no question to a reasoner."""
+def test_a_batch_of_lubm_with_many_faults(
+    tmp_path: Path, watched: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With HermiT at hand: of 60 faults one line has another spelling, which takes one check and no
+    question to a reasoner.
+    """
     generate(1, 19, tmp_path, disjointness=True, faults=60)
     (tmp_path / "base.nt").write_bytes(gzip.decompress((tmp_path / "abox.nt.gz").read_bytes()))
     kg = tmp_path / "kg"
@@ -283,6 +367,8 @@ def test_a_batch_of_lubm_with_many_faults(tmp_path: Path, watched: list[Any], mo
     monkeypatch.setattr(hints._Trials, "hold", counted)
     watched.append(lambda: monkeypatch.setattr("abox_ops.modules.decide.Decider._asked", None))
     assert ended(*asked(kg, (tmp_path / "insert.nt").read_text().splitlines(), "--commit")) == 5
-    assert set((tmp_path / "bad.nt").read_text().splitlines()) == set((tmp_path / "culprits.nt").read_text().splitlines())
+    assert set((tmp_path / "bad.nt").read_text().splitlines()) == set(
+        (tmp_path / "culprits.nt").read_text().splitlines()
+    )
     found = json.loads((tmp_path / "v.json").read_text())
     assert (checks, len(told(found["set_aside"])), found["unexamined_lines"]) == ([1], 1, 0)

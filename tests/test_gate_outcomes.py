@@ -1,4 +1,6 @@
-"""What became of a batch is told apart: accepted, split, refused, left open; and how much may be quarantined."""
+"""What became of a batch is told apart: accepted, split, refused, left open; and how much may be
+quarantined.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,19 @@ SPLIT = ("--mode", "split")
         pytest.param([*GOOD, ODD], (), 3, "refused", id="left open"),
     ],
 )
-def test_each_outcome_has_its_exit_code(kg: Path, lines: list[str], more: tuple[str, ...], code: int, outcome: str) -> None:
+def test_each_outcome_has_its_exit_code(
+    kg: Path, lines: list[str], more: tuple[str, ...], code: int, outcome: str
+) -> None:
     found, good, bad, said = gate(kg, lines, *more, "--commit")
     assert (found, said["outcome"], said["decision"]) == (code, outcome, outcome), said["reason"]
     assert not problems(said)
     aside = {line for line in lines if line not in GOOD and line[0] != "#"}
-    assert lines_of(bad) == [line for line in lines if outcome == "refused" or (outcome == "split" and line in aside)]
-    assert lines_of(good) == [line for line in lines if outcome != "refused" and line not in lines_of(bad)]
+    assert lines_of(bad) == [
+        line for line in lines if outcome == "refused" or (outcome == "split" and line in aside)
+    ]
+    assert lines_of(good) == [
+        line for line in lines if outcome != "refused" and line not in lines_of(bad)
+    ]
     stored = set(run("export", "--store", kg).output.splitlines())
     assert stored == {*BASE, *(line for line in lines_of(good) if line[0] != "#")}
 
@@ -69,12 +77,17 @@ def test_a_split_without_a_quarantine_is_no_call(kg: Path) -> None:
     assert isinstance(refused, UsageError) and "--quarantine" in str(refused)
     assert "none.nt" in str(run(*asked, "--dry-run").exception)
     (kg.parent / "batch.nt").write_text("\n".join([*GOOD, *BAD]))
-    tried = run("gate", "--store", kg, "--insert", kg.parent / "batch.nt", *SPLIT, "--dry-run", "-q")
+    tried = run(
+        "gate", "--store", kg, "--insert", kg.parent / "batch.nt", *SPLIT, "--dry-run", "-q"
+    )
     assert (tried.return_value, tried.output.partition(" ")[0]) == (5, "SPLIT")
     # Who calls from Python has both sides in hand.
     with open_store(kg) as session:
         answer = gate_of(session, [str(kg.parent / "batch.nt")], mode="split", reasoner="own")
-    assert ([x.text for x in answer.accepted], [x.line.text for x in answer.set_aside]) == (GOOD, BAD)
+    assert ([x.text for x in answer.accepted], [x.line.text for x in answer.set_aside]) == (
+        GOOD,
+        BAD,
+    )
 
 
 NEGATIVE = [
@@ -87,28 +100,57 @@ NEGATIVE = [
 
 @pytest.mark.parametrize(
     ("limit", "is_over"),
-    [("0", True), ("2", True), ("3", False), ("42.8%", True), ("43%", False), ("100%", False), ("60 %", None)],
+    [
+        ("0", True),
+        ("2", True),
+        ("3", False),
+        ("42.8%", True),
+        ("43%", False),
+        ("100%", False),
+        ("60 %", None),
+    ],
 )
-def test_more_than_may_be_quarantined_refuses_the_batch(kg: Path, limit: str, is_over: bool | None) -> None:
+def test_more_than_may_be_quarantined_refuses_the_batch(
+    kg: Path, limit: str, is_over: bool | None
+) -> None:
     """Three of seven assertions are set aside: what is said twice, or in four lines, is one."""
     good = [a("ann", "Cat"), t("bob", "likes", "tom"), a("bob", "Cat")]
     lines = [*good, "# a comment", BAD[0], BAD[0], BROKEN, t("ann", "likes", "tom"), *NEGATIVE]
     if is_over is None:
         (kg.parent / "batch.nt").write_text("\n".join(lines))
-        asked = ("gate", "-s", kg, "-i", kg.parent / "batch.nt", *SPLIT, "--dry-run", "--max-quarantine", limit)
+        asked = (
+            "gate",
+            "-s",
+            kg,
+            "-i",
+            kg.parent / "batch.nt",
+            *SPLIT,
+            "--dry-run",
+            "--max-quarantine",
+            limit,
+        )
         assert "no limit for the quarantine" in str(run(*asked).exception)
         return
-    code, accepted, bad, said = gate(kg, lines, *SPLIT, "--max-quarantine", limit, "--commit", "--aside", "least")
+    code, accepted, bad, said = gate(
+        kg, lines, *SPLIT, "--max-quarantine", limit, "--commit", "--aside", "least"
+    )
     singled_out = [x for x in said["set_aside"] if x["kind"] != "batch"]  # type: ignore[attr-defined]
     stored = set(run("export", "--store", kg).output.splitlines())
     if is_over:
         assert (code, said["outcome"], accepted, lines_of(bad)) == (1, "refused", b"", lines)
-        assert said["reason"] == f"3 of 7 assertions would be set aside, and --max-quarantine is {limit}"
+        assert (
+            said["reason"]
+            == f"3 of 7 assertions would be set aside, and --max-quarantine is {limit}"
+        )
         assert stored == set(BASE)
         why = json.loads((kg.parent / "bad.nt.why.json").read_text())
         assert [x for x in why["set_aside"] if x["kind"] != "batch"] == singled_out
     else:
-        assert (code, said["outcome"], lines_of(bad)) == (5, "split", [x["text"] for x in singled_out])
+        assert (code, said["outcome"], lines_of(bad)) == (
+            5,
+            "split",
+            [x["text"] for x in singled_out],
+        )
         assert stored >= {*BASE, *good}
     assert {"conflict", "malformed"} == {x["kind"] for x in singled_out}
 
@@ -121,7 +163,10 @@ def test_a_limit_is_for_what_is_split(kg: Path) -> None:
         parse_limit("100.5%")
     with open_store(kg) as session:
         asked_for = {"mode": "split", "reasoner": "own"}
-        runs = {gate_of(session, [str(kg.parent / "batch.nt")], **asked_for, max_quarantine=n).run for n in (None, 5, "5%")}
+        runs = {
+            gate_of(session, [str(kg.parent / "batch.nt")], **asked_for, max_quarantine=n).run
+            for n in (None, 5, "5%")
+        }
     assert len(runs) == 3
 
 

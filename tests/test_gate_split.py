@@ -36,13 +36,27 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gate")
     (folder / "t.ofn").write_text(TBOX)
     (folder / "a.nt").write_text("\n".join([*BASE, t("bob", "likes", "tom")]) + "\n")
-    run("index", "--tbox", folder / "t.ofn", "--store", folder / "kg", folder / "a.nt", "--reasoner", "own", "-q")
+    run(
+        "index",
+        "--tbox",
+        folder / "t.ofn",
+        "--store",
+        folder / "kg",
+        folder / "a.nt",
+        "--reasoner",
+        "own",
+        "-q",
+    )
     return folder / "kg"
 
 
-def split(store: Path, folder: Path, data: Sequence[str] | bytes, name: str = "batch.nt", **settings: Any) -> GateAnswer:
+def split(
+    store: Path, folder: Path, data: Sequence[str] | bytes, name: str = "batch.nt", **settings: Any
+) -> GateAnswer:
     file = folder / name
-    file.write_bytes(data if isinstance(data, bytes) else "".join(f"{line}\n" for line in data).encode())
+    file.write_bytes(
+        data if isinstance(data, bytes) else "".join(f"{line}\n" for line in data).encode()
+    )
     with open_store(store) as session:
         return gate(session, [str(file)], mode="split", **{"reasoner": "own", **settings})
 
@@ -94,7 +108,8 @@ REIFIED = [
     t("_:x", owl("annotatedTarget"), "Cat"),
     t("_:x", "<http://www.w3.org/2000/01/rdf-schema#comment>", '"sure?"'),
 ]
-#: `rex` is a dog, and neither a tom nor an ann that is not one: rewritten when it is read, to rex = tom.
+# : `rex` is a dog, and neither a tom nor an ann that is not one: rewritten when it is read, to rex
+# = tom.
 NOMINAL = [
     a("rex", "_:o"),
     t("_:o", TYPE, owl("Class")),
@@ -107,15 +122,29 @@ NOMINAL = [
 @pytest.mark.parametrize(
     "culprits",
     [NEGATIVE, NAMED_NEGATIVE, COMPLEX, DIFFERENT, REIFIED, [a("rex", "Cat"), *REIFIED], NOMINAL],
-    ids=["negative", "named-negative", "complex", "all-different", "reified", "reified-and-plain", "nominal"],
+    ids=[
+        "negative",
+        "named-negative",
+        "complex",
+        "all-different",
+        "reified",
+        "reified-and-plain",
+        "nominal",
+    ],
 )
 @pytest.mark.parametrize("aside", ["all", "least"])
-def test_all_lines_of_an_assertion_go(store: Path, tmp_path: Path, culprits: list[str], aside: str) -> None:
+def test_all_lines_of_an_assertion_go(
+    store: Path, tmp_path: Path, culprits: list[str], aside: str
+) -> None:
     lines = [*culprits, *GOOD]
     random.Random(len(culprits)).shuffle(lines)
     gated = split(store, tmp_path, lines, aside=aside)
     good, bad = texts(gated)
-    least = {frozenset(culprits), frozenset(culprits[:-1]), frozenset(culprits[-1:])} if culprits is DIFFERENT else set()
+    least = (
+        {frozenset(culprits), frozenset(culprits[:-1]), frozenset(culprits[-1:])}
+        if culprits is DIFFERENT
+        else set()
+    )
     assert gated.exit_code == 5 and {*good} >= {*GOOD}, gated.reason
     assert frozenset(bad) in (least if aside == "least" and least else {frozenset(culprits)})
     assert is_consistent(store, gated, tmp_path)
@@ -134,13 +163,21 @@ def test_nodes_of_two_files_are_not_one(store: Path, tmp_path: Path) -> None:
     for name, lines in (("one.nt", NEGATIVE), ("two.nt", harmless)):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     with open_store(store) as session:
-        gated = gate(session, [str(tmp_path / "one.nt"), str(tmp_path / "two.nt")], mode="split", reasoner="own")
+        gated = gate(
+            session,
+            [str(tmp_path / "one.nt"), str(tmp_path / "two.nt")],
+            mode="split",
+            reasoner="own",
+        )
     assert texts(gated) == (harmless, NEGATIVE)
 
 
 def test_a_carriage_return_ends_a_line(store: Path, tmp_path: Path) -> None:
     bad, odd = a("rex", "Cat"), "<urn:a> nothing"
-    data = "\r".join([GOOD[0], bad, bad, f"# {bad}", odd, GOOD[1]]).encode() + f"\r\n{bad}\r\r\n{GOOD[0]}".encode()
+    data = (
+        "\r".join([GOOD[0], bad, bad, f"# {bad}", odd, GOOD[1]]).encode()
+        + f"\r\n{bad}\r\r\n{GOOD[0]}".encode()
+    )
     gated = split(store, tmp_path, data)
     good, aside = bytes_of(gated)
     assert (gated.exit_code, aside.split()) == (5, f"{bad} {bad} {odd} {bad}".encode().split())
@@ -171,14 +208,18 @@ def test_places_are_named_at_the_terminal(store: Path, tmp_path: Path) -> None:
     told = gated_text(gated, verbose=True)
     assert f"{bad}\n             at {file}:2, {file}:4\n" in told
     assert told.count(f" at {file}:5\n") == 1
-    with_axiom = check_insertions(store.parent / "t.ofn", store.parent / "a.nt", file, reasoner="own")
+    with_axiom = check_insertions(
+        store.parent / "t.ofn", store.parent / "a.nt", file, reasoner="own"
+    )
     from jobs.text.results import result_text
 
     assert f"{bad}\n             at {file}:2, {file}:4\n" in result_text(with_axiom, verbose=True)
 
 
 @pytest.mark.parametrize("full", ["good.nt", "bad.nt", "bad.nt.why.json"])
-def test_a_full_disk_is_told_by_name(store: Path, tmp_path: Path, full: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_told_by_name(
+    store: Path, tmp_path: Path, full: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gated = split(store, tmp_path, [a("rex", "Cat"), *GOOD])
     put = os.replace
 
@@ -190,11 +231,15 @@ def test_a_full_disk_is_told_by_name(store: Path, tmp_path: Path, full: str, mon
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(OperationalError) as raised:
         write_sides(gated, Sides(tmp_path / "good.nt", tmp_path / "bad.nt"))
-    assert str(raised.value).startswith(f"{tmp_path / full}: cannot be written (No space left on device)")
+    assert str(raised.value).startswith(
+        f"{tmp_path / full}: cannot be written (No space left on device)"
+    )
     assert not (tmp_path / "good.nt").exists()
 
 
-def test_what_a_check_reads_needs_no_room(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_check_reads_needs_no_room(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def write(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -207,7 +252,8 @@ def test_what_a_check_reads_needs_no_room(store: Path, tmp_path: Path, monkeypat
     assert gated.decision == "split" and [x.line.number for x in gated.set_aside] == [1]
 
 
-# --- what is not understood, or not decided ---------------------------------------------------------
+# --- what is not understood, or not decided
+# ---------------------------------------------------------
 
 
 def reasons(gated: GateAnswer) -> dict[str, str]:
@@ -237,9 +283,16 @@ def test_what_is_not_understood_is_set_aside(store: Path, tmp_path: Path, aside:
     gated = split(store, tmp_path, lines, aside=aside)
     assert reasons(gated) == {**NOT_UNDERSTOOD, a("rex", "Cat"): "conflict"}
     assert Counter(texts(gated)[0]) == Counter(GOOD) and is_consistent(store, gated, tmp_path)
-    assert (gated.exit_code, gated.verdict.value, gated.result.verdict.value) == (5, "inconsistent", "consistent")
+    assert (gated.exit_code, gated.verdict.value, gated.result.verdict.value) == (
+        5,
+        "inconsistent",
+        "consistent",
+    )
     told = gated_text(gated, verbose=True)
-    assert f"does not know the property <{PREFIX}lieks> (write {t('ann', 'likes', 'tom')} instead)" in told
+    assert (
+        f"does not know the property <{PREFIX}lieks> (write {t('ann', 'likes', 'tom')} instead)"
+        in told
+    )
 
 
 def test_more_than_is_shown_is_set_aside(store: Path, tmp_path: Path) -> None:
@@ -272,7 +325,13 @@ def test_what_is_wrong_with_deletions_refuses(store: Path, tmp_path: Path) -> No
     (tmp_path / "d.nt").write_text(t("ann", "lieks", "tom") + "\n")
     (tmp_path / "b.nt").write_text("\n".join(GOOD))
     with open_store(store) as session:
-        gated = gate(session, [str(tmp_path / "b.nt")], [str(tmp_path / "d.nt")], mode="split", reasoner="own")
+        gated = gate(
+            session,
+            [str(tmp_path / "b.nt")],
+            [str(tmp_path / "d.nt")],
+            mode="split",
+            reasoner="own",
+        )
     assert (gated.exit_code, gated.decision) == (3, "refused") and "lieks" in gated.reason
 
 
@@ -294,12 +353,24 @@ def units(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("units")
     (folder / "t.ofn").write_text(UNITS_TBOX)
     (folder / "a.nt").write_text("\n".join(BASE[:2]) + "\n")
-    run("index", "--tbox", folder / "t.ofn", "--store", folder / "kg", folder / "a.nt", "--reasoner", "own", "-q")
+    run(
+        "index",
+        "--tbox",
+        folder / "t.ofn",
+        "--store",
+        folder / "kg",
+        folder / "a.nt",
+        "--reasoner",
+        "own",
+        "-q",
+    )
     return folder / "kg"
 
 
 def test_what_is_not_decided_is_set_aside(units: Path, tmp_path: Path) -> None:
-    """A value of another unknown datatype than its range, and not what else is said of the same individual."""
+    """A value of another unknown datatype than its range, and not what else is said of the same
+    individual.
+    """
     hour = t("ann", "lasts", f'"2"^^<{PREFIX}hour>')
     for lines in ([hour, *GOOD], [*GOOD[::-1], hour]):
         gated = split(units, tmp_path, lines)
@@ -312,11 +383,18 @@ def test_what_is_not_decided_is_set_aside(units: Path, tmp_path: Path) -> None:
 def test_spark_sets_the_same_aside(spark: object, units: Path, tmp_path: Path) -> None:
     """What is not decided, what contradicts, and the line to write instead of a misspelt one."""
     hour, misspelt = t("ann", "lasts", f'"2"^^<{PREFIX}hour>'), a("ann", "Kat")
-    local, on_spark = (split(units, tmp_path, [hour, a("tom", "Dog"), misspelt, *GOOD], engine=e) for e in ("local", "spark"))
+    local, on_spark = (
+        split(units, tmp_path, [hour, a("tom", "Dog"), misspelt, *GOOD], engine=e)
+        for e in ("local", "spark")
+    )
     assert set(reasons(local).values()) == {"undecided", "conflict", "undeclared"}
     assert any(x.hint for x in local.set_aside)
     assert on_spark.to_dict()["set_aside"] == local.to_dict()["set_aside"]
-    assert (texts(on_spark), on_spark.exit_code, on_spark.verdict) == (texts(local), local.exit_code, local.verdict)
+    assert (texts(on_spark), on_spark.exit_code, on_spark.verdict) == (
+        texts(local),
+        local.exit_code,
+        local.verdict,
+    )
 
 
 FLOAT = "<http://www.w3.org/2001/XMLSchema#float>"
@@ -326,7 +404,9 @@ def test_hints_were_checked(units: Path, tmp_path: Path) -> None:
     """The line to write instead is told where it contradicts no more, and only there."""
     meant = {
         t("ann", "weighs", '"0.4"'): t("ann", "weighs", f'"0.4"^^{FLOAT}'),
-        t("tom", "weighs", '"1.5"^^<http://www.w3.org/2001/XMLSchema#decimal>'): t("tom", "weighs", f'"1.5"^^{FLOAT}'),
+        t("tom", "weighs", '"1.5"^^<http://www.w3.org/2001/XMLSchema#decimal>'): t(
+            "tom", "weighs", f'"1.5"^^{FLOAT}'
+        ),
         t("ann", "weighs", '"a lot"'): "",
         t("ann", "way", '"LEFT_TO_RIGHT"'): t("ann", "way", '"LEFT-TO-RIGHT"'),
         t("ann", "way", '"sideways"'): "",
@@ -349,18 +429,30 @@ def test_hints_were_checked(units: Path, tmp_path: Path) -> None:
 
 
 def test_a_batch_of_five(units: Path, tmp_path: Path) -> None:
-    """One conflict, one literal on an object property, one misspelt property, one unit literal under its own range, one good
+    """One conflict, one literal on an object property, one misspelt property, one unit literal
+    under its own range, one good
     line: two are accepted, three set aside with three reasons."""
-    conflict, literal, misspelt = a("rex", "Cat"), t("ann", "likes", '"tom"'), t("ann", "lieks", "tom")
+    conflict, literal, misspelt = (
+        a("rex", "Cat"),
+        t("ann", "likes", '"tom"'),
+        t("ann", "lieks", "tom"),
+    )
     unit, good = t("ann", "lasts", f'"215.0"^^<{PREFIX}second>'), a("ann", "Cat")
-    for order in itertools.islice(itertools.permutations([conflict, literal, misspelt, unit, good]), 0, 120, 50):
+    for order in itertools.islice(
+        itertools.permutations([conflict, literal, misspelt, unit, good]), 0, 120, 50
+    ):
         gated = split(units, tmp_path, order, reasoner="auto")
         assert Counter(texts(gated)[0]) == Counter([unit, good]), gated.reason
-        assert reasons(gated) == {conflict: "conflict", literal: "malformed", misspelt: "undeclared"}
+        assert reasons(gated) == {
+            conflict: "conflict",
+            literal: "malformed",
+            misspelt: "undeclared",
+        }
         assert (gated.exit_code, len({x.reason for x in gated.set_aside})) == (5, 3)
 
 
-# --- the least --------------------------------------------------------------------------------------
+# --- the least
+# --------------------------------------------------------------------------------------
 
 
 def brute_force(conflicts: list[list[frozenset[int]]], lines: list[int]) -> int:
@@ -377,7 +469,9 @@ def test_a_smallest_set_is_one(seed: int) -> None:
     rng = random.Random(seed)
     lines = list(range(rng.randint(2, 9)))
     way = [frozenset(rng.sample(lines, rng.choice((1, 1, 1, 2)))) for _ in lines]
-    conflicts = [[rng.choice(way) for _ in range(rng.randint(1, 4))] for _ in range(rng.randint(1, 8))]
+    conflicts = [
+        [rng.choice(way) for _ in range(rng.randint(1, 4))] for _ in range(rng.randint(1, 8))
+    ]
     chosen, is_proven = smallest(conflicts, {i: i for i in lines})
     assert is_proven and len(chosen) == brute_force(conflicts, lines)
     assert all(any(way <= chosen for way in ways) for ways in conflicts)
@@ -396,7 +490,13 @@ def test_where_the_search_is_given_up_nothing_is_needless() -> None:
 
 def test_as_little_as_may_be_is_set_aside(store: Path, tmp_path: Path) -> None:
     """What two conflicts share goes, where all would take five lines."""
-    lines = [a("new", "Cat"), a("new", "Dog"), t("x", "likes", "new"), t("y", "likes", "new"), *GOOD]
+    lines = [
+        a("new", "Cat"),
+        a("new", "Dog"),
+        t("x", "likes", "new"),
+        t("y", "likes", "new"),
+        *GOOD,
+    ]
     assert texts(split(store, tmp_path, lines))[1] == lines[:4]
     for order in (lines, lines[::-1]):
         gated = split(store, tmp_path, order, aside="least")
@@ -407,7 +507,11 @@ def test_as_little_as_may_be_is_set_aside(store: Path, tmp_path: Path) -> None:
 POOL = [
     *(a(x, c) for x in ("u", "v", "rex") for c in ("Cat", "Dog")),
     *(t(x, "likes", y) for x, y in (("u", "v"), ("v", "u"), ("ann", "rex"), ("bob", "u"))),
-    *(t(x, "age", f'"{n}"^^<http://www.w3.org/2001/XMLSchema#integer>') for x in ("u", "tom") for n in (3, 4)),
+    *(
+        t(x, "age", f'"{n}"^^<http://www.w3.org/2001/XMLSchema#integer>')
+        for x in ("u", "tom")
+        for n in (3, 4)
+    ),
     t("u", owl("sameAs"), "v"),
     t("u", owl("differentFrom"), "v"),
     *NEGATIVE,
@@ -419,9 +523,16 @@ POOL = [
 @pytest.mark.parametrize("aside", ["all", "least"])
 @pytest.mark.parametrize("seed", range(6))
 def test_random_batches(store: Path, tmp_path: Path, seed: int, aside: str) -> None:
-    """Nothing is lost; what is accepted is consistent from scratch; the order of lines does not count; the least is least."""
+    """Nothing is lost; what is accepted is consistent from scratch; the order of lines does not
+    count; the least is least.
+    """
     rng = random.Random(seed)
-    lines = [*rng.sample(POOL[:15], 8), *rng.choice(([], NEGATIVE)), *POOL[-2:], *rng.sample(POOL[:15], 2)]
+    lines = [
+        *rng.sample(POOL[:15], 8),
+        *rng.choice(([], NEGATIVE)),
+        *POOL[-2:],
+        *rng.sample(POOL[:15], 2),
+    ]
     sides = []
     for _ in range(2):
         rng.shuffle(lines)
@@ -433,10 +544,17 @@ def test_random_batches(store: Path, tmp_path: Path, seed: int, aside: str) -> N
     if aside == "least":
         assert gated.is_proven
         for n in {i for i, line in enumerate(gated.set_aside) if line.kind == "conflict"}:
-            # Each line that went would bring a contradiction back, with the others of its assertion.
-            back = [x.line.text for i, x in enumerate(gated.set_aside) if x.line.text == gated.set_aside[n].line.text or i == n]
+            # Each line that went would bring a contradiction back, with the others of its
+            # assertion.
+            back = [
+                x.line.text
+                for i, x in enumerate(gated.set_aside)
+                if x.line.text == gated.set_aside[n].line.text or i == n
+            ]
             if any(line in NEGATIVE for line in back):
                 back = NEGATIVE
             (tmp_path / "more.nt").write_text("\n".join([*good, *back]))
-            found = check_insertions(store.parent / "t.ofn", store.parent / "a.nt", tmp_path / "more.nt", reasoner="own")
+            found = check_insertions(
+                store.parent / "t.ofn", store.parent / "a.nt", tmp_path / "more.nt", reasoner="own"
+            )
             assert found.verdict.value == "inconsistent", back

@@ -18,18 +18,33 @@ OWNER = {"owner": "ann@example.org", "reason": "rex is under review", "expires":
 
 
 def policy(folder: Path, *waivers: dict[str, Any], **severity: str) -> list[object]:
-    lines = ["[severity]", *(f'"{name.replace("_", "-")}" = "{value}"' for name, value in severity.items())]
+    lines = [
+        "[severity]",
+        *(f'"{name.replace("_", "-")}" = "{value}"' for name, value in severity.items()),
+    ]
     for waiver in waivers:
-        lines += ["[[waiver]]", *(f"{name} = {value!r}" for name, value in {**OWNER, **waiver}.items())]
+        lines += [
+            "[[waiver]]",
+            *(f"{name} = {value!r}" for name, value in {**OWNER, **waiver}.items()),
+        ]
     (folder / "policy.toml").write_text("\n".join(lines))
-    return ["--policy", folder / "policy.toml", "--today", "2030-01-31", "--tolerated", folder / "beside.nt"]
+    return [
+        "--policy",
+        folder / "policy.toml",
+        "--today",
+        "2030-01-31",
+        "--tolerated",
+        folder / "beside.nt",
+    ]
 
 
 def test_a_waived_conflict_does_not_block_and_is_not_certified(kg: Path) -> None:
     beside = kg.parent / "beside.nt"
     rule = gate(kg, [BAD[0]])[3]["conflicts"][0]["rule"]  # type: ignore[index]
     assert rule == "cax-dw"
-    code, good, bad, said = gate(kg, [*GOOD, BAD[0]], "--commit", *policy(kg.parent, {"rule": rule}))
+    code, good, bad, said = gate(
+        kg, [*GOOD, BAD[0]], "--commit", *policy(kg.parent, {"rule": rule})
+    )
     assert (code, lines_of(good), bad, lines_of(beside.read_bytes())) == (0, GOOD, b"", [BAD[0]])
     assert (said["outcome"], said["verdict"]) == ("accepted", "inconsistent")
     judged = said["conflicts"][0]["judgement"]  # type: ignore[index]
@@ -41,14 +56,26 @@ def test_a_waived_conflict_does_not_block_and_is_not_certified(kg: Path) -> None
     assert "1 waived" in run("status", "--store", kg).output
     # Later checks say what they are not about.
     (kg.parent / "next.nt").write_text(a("joe", "Cat") + "\n")
-    assert "1 set-aside (for information)" in run("check", "--store", kg, "--insert", kg.parent / "next.nt", "-q").output
+    assert (
+        "1 set-aside (for information)"
+        in run("check", "--store", kg, "--insert", kg.parent / "next.nt", "-q").output
+    )
 
 
 def test_an_expired_waiver_blocks_and_is_told(kg: Path) -> None:
-    code, good, bad, said = gate(kg, [*GOOD, BAD[0]], *policy(kg.parent, {"rule": "cax-dw", "expires": "2030-01-30"}))
+    code, good, bad, said = gate(
+        kg, [*GOOD, BAD[0]], *policy(kg.parent, {"rule": "cax-dw", "expires": "2030-01-30"})
+    )
     assert (code, good, lines_of(bad), said["decision"]) == (1, b"", [*GOOD, BAD[0]], "refused")
     assert said["conflicts"][0]["judgement"]["expired"] is True  # type: ignore[index]
-    told = run("gate", "-s", kg, "-i", kg.parent / "batch.nt", *policy(kg.parent, {"rule": "cax-dw", "expires": "2030-01-30"}))
+    told = run(
+        "gate",
+        "-s",
+        kg,
+        "-i",
+        kg.parent / "batch.nt",
+        *policy(kg.parent, {"rule": "cax-dw", "expires": "2030-01-30"}),
+    )
     assert "the waiver of ann@example.org ended on 2030-01-30" in told.output
 
 
@@ -69,11 +96,16 @@ def test_what_else_contradicts_still_blocks(kg: Path) -> None:
 def test_severities(kg: Path, severity: str) -> None:
     code, good, _, said = gate(kg, [*GOOD, *BAD], *policy(kg.parent, cax_dw=severity))
     assert (code, lines_of(good), len(said["tolerated"])) == (0, GOOD, 2)  # type: ignore[arg-type]
-    told = run("gate", "-s", kg, "-i", kg.parent / "batch.nt", *policy(kg.parent, cax_dw=severity)).output
+    told = run(
+        "gate", "-s", kg, "-i", kg.parent / "batch.nt", *policy(kg.parent, cax_dw=severity)
+    ).output
     assert ("conflict 1\n" in told) == (severity == "warn")
     pattern = said["conflicts"][0]["pattern"]  # type: ignore[index]
     severe = {"cax-dw": "warn", pattern: "fail"}
-    assert policy_of({"severity": severe}, date(2030, 1, 1)).judge([], pattern, "cax-dw").effect == "fail"
+    assert (
+        policy_of({"severity": severe}, date(2030, 1, 1)).judge([], pattern, "cax-dw").effect
+        == "fail"
+    )
 
 
 def test_what_the_ledger_holds_is_known_when_it_comes_again(kg: Path) -> None:
@@ -93,7 +125,9 @@ def test_a_known_triple_does_not_take_new_ones_with_it(kg: Path) -> None:
     gate(kg, [a("rex", "Cat")], "--commit", *policy(kg.parent, cax_dw="warn"))
     (kg.parent / "rex.nt").write_text(a("rex", "Dog") + "\n")
     run("check", "-s", kg, "-d", kg.parent / "rex.nt", "--commit", "-q")
-    code, good, _, said = gate(kg, [a("rex", "Cat"), a("rex", "Dog")], "--tolerated", kg.parent / "beside.nt")
+    code, good, _, said = gate(
+        kg, [a("rex", "Cat"), a("rex", "Dog")], "--tolerated", kg.parent / "beside.nt"
+    )
     assert (code, lines_of(good), len(said["conflicts"])) == (0, [a("rex", "Dog")], 1)  # type: ignore[arg-type]
 
 

@@ -1,6 +1,7 @@
 """Golden cases: every directory below data/cases, on every engine, criterion and reasoner.
 
-Each holds tbox.ofn, abox.ofn, insertions.ofn, maybe deletions.ofn, and expected.json with the verdict and the case's story.
+Each holds tbox.ofn, abox.ofn, insertions.ofn, maybe deletions.ofn, and expected.json with the
+verdict and the case's story.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from shiq.functional import axiom_text
 from shiq.model import Assertion
 from tests.conftest import CASES
 
-# The engines left out need seconds for each case: below for spark, tests/test_graphframes.py for the other.
+# The engines left out need seconds for each case: below for spark, tests/test_graphframes.py for
+# the other.
 ENGINES = [name for name in ALL_ENGINES if name not in ("graphframes", "spark")]
 NAMES = sorted(p.name for p in CASES.iterdir() if p.is_dir())
 
@@ -83,7 +85,9 @@ def test_spark_keeps_the_same(subtests: pytest.Subtests) -> None:
     for name in NAMES:
         for criterion in ("clausal", "definition7", "none"):
             with subtests.test(name=name, criterion=criterion):
-                mine, theirs = (check(name, criterion, engine, "own") for engine in ("spark", "memory"))
+                mine, theirs = (
+                    check(name, criterion, engine, "own") for engine in ("spark", "memory")
+                )
                 assert mine.verdict.value == expected(name)["verdict"]
                 assert set(mine.a_add) == set(theirs.a_add)
                 assert mine.statistics.pulled_in == theirs.statistics.pulled_in

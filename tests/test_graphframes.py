@@ -1,7 +1,9 @@
 """The engine `graphframes`: equal to `memory`, and never a wrong answer from below.
 
-It runs on DataFrames; where SHIQ_GRAPHFRAMES_JAR names GraphFrames' JVM core, by GraphFrames too (`make test-graphframes JAR=…`).
-A round of messages costs Spark jobs, so most cases are checked side by side, as one knowledge base with names kept apart.
+It runs on DataFrames; where SHIQ_GRAPHFRAMES_JAR names GraphFrames' JVM core, by GraphFrames too
+(`make test-graphframes JAR=…`).
+A round of messages costs Spark jobs, so most cases are checked side by side, as one knowledge base
+with names kept apart.
 """
 
 from __future__ import annotations
@@ -35,7 +37,13 @@ from tests.command_line import shiq
 from tests.conftest import CASES
 from tests.tools.random_ontologies.gadgets import renamed
 from tests.tools.random_ontologies.kb import random_kb
-from tests.tools.random_ontologies.side_by_side import Apart, Parts, parts_of, same_add_set, side_by_side
+from tests.tools.random_ontologies.side_by_side import (
+    Apart,
+    Parts,
+    parts_of,
+    same_add_set,
+    side_by_side,
+)
 from tests.tools.random_ontologies.tbox import PREFIX
 
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
@@ -50,7 +58,9 @@ NAMES = sorted(p.name for p in CASES.iterdir() if p.is_dir())
 
 
 @pytest.fixture(params=["DataFrames", pytest.param("GraphFrames", marks=pytest.mark.graphframes)])
-def calls(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def calls(
+    request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
     """What serves messages and components: each of the two, where it is at hand."""
     from jobs.graphframes import engine
     from jobs.graphframes.core import has_core, running
@@ -59,7 +69,9 @@ def calls(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pyte
     by_graphframes = request.param == GraphFramesCalls.name
     if by_graphframes and not has_core(spark):
         pytest.skip("SHIQ_GRAPHFRAMES_JAR names no jar of GraphFrames' JVM core")
-    monkeypatch.setattr(engine, "graph_calls", lambda _: GraphFramesCalls() if by_graphframes else DataFrameCalls())
+    monkeypatch.setattr(
+        engine, "graph_calls", lambda _: GraphFramesCalls() if by_graphframes else DataFrameCalls()
+    )
     with running(spark, 100):
         yield request.param
 
@@ -74,7 +86,8 @@ def files(spark: SparkSession) -> Iterator[RoundFiles]:
     made.remove()
 
 
-# --- what is asked for ------------------------------------------------------------------------------
+# --- what is asked for
+# ------------------------------------------------------------------------------
 
 
 def test_a_jar_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +125,10 @@ def test_the_master_is_the_one_that_is_named(
     folder = CASES / "PaperExample2"
     write_store(tmp_path / "kg", golden("PaperExample2")[0], abox_of([]))
     given = ["-i", f"{folder}/insertions.ofn", "--engine", "graphframes", "--master", "local[3]"]
-    for base in (["-t", f"{folder}/tbox.ofn", "-a", f"{folder}/abox.ofn"], ["-s", str(tmp_path / "kg")]):
+    for base in (
+        ["-t", f"{folder}/tbox.ofn", "-a", f"{folder}/abox.ofn"],
+        ["-s", str(tmp_path / "kg")],
+    ):
         with pytest.raises(SystemExit) as ended:
             main(["check", *base, *given])
         assert ended.value.code == 4 and "no session here" in capsys.readouterr().err
@@ -129,7 +145,14 @@ def test_right_components_pass(spark: SparkSession, calls: str, files: RoundFile
 
     edges = frame(spark, {"src": FIRST, "dst": SECOND})
     found = graph_calls(spark).components(edges, files)
-    assert {row.id: row.component for row in found.collect()} == {1: 1, 2: 1, 3: 1, 5: 5, 6: 5, 7: 7}
+    assert {row.id: row.component for row in found.collect()} == {
+        1: 1,
+        2: 1,
+        3: 1,
+        5: 5,
+        6: 5,
+        7: 7,
+    }
     certify_components(edges, found)
 
 
@@ -161,7 +184,9 @@ def test_components_of_random_graphs(spark: SparkSession, calls: str, files: Rou
         ([1, 2, 3, 5, 6, 7, 9], [1, 1, 1, 5, 5, 7, 9]),  # one too many
     ],
 )
-def test_wrong_components_are_caught(spark: SparkSession, member: list[int], component: list[int]) -> None:
+def test_wrong_components_are_caught(
+    spark: SparkSession, member: list[int], component: list[int]
+) -> None:
     from jobs.graphframes.certificate import CertificateError, certify_components
     from jobs.graphframes.tables import frame
 
@@ -190,7 +215,9 @@ def test_what_enters_wrongly_is_caught(spark: SparkSession) -> None:
 
     def certify(rounds: Mapping[int, int], wanted: int = 2) -> None:
         entered = frame(spark, {"id": np.array([*rounds]), "round": np.array([*rounds.values()])})
-        certify_entered(start, entered, dealt, dealt.limit(wanted).select("subject", "role", "object"))
+        certify_entered(
+            start, entered, dealt, dealt.limit(wanted).select("subject", "role", "object")
+        )
 
     certify({1: 0, 2: 1, 3: 2})
     for wrong in (
@@ -208,7 +235,8 @@ def test_what_enters_wrongly_is_caught(spark: SparkSession) -> None:
         certify_entered(start, entered, dealt, lost)
 
 
-# --- side by side with memory ----------------------------------------------------------------------
+# --- side by side with memory
+# ----------------------------------------------------------------------
 
 
 def golden(name: str) -> Parts:
@@ -218,7 +246,12 @@ def golden(name: str) -> Parts:
     def assertions(file: str) -> list[Assertion]:
         return list(read_ontology([tbox, folder / file]).abox) if (folder / file).exists() else []
 
-    return read_ontology([tbox]).tbox, assertions("abox.ofn"), assertions("insertions.ofn"), assertions("deletions.ofn")
+    return (
+        read_ontology([tbox]).tbox,
+        assertions("abox.ofn"),
+        assertions("insertions.ofn"),
+        assertions("deletions.ofn"),
+    )
 
 
 def equal_to_memory(parts: Parts) -> GraphFramesAddSet:
@@ -237,26 +270,51 @@ def random_parts(seed: int) -> Parts:
 
 
 def two_classes_made_one() -> Parts:
-    """A batch that makes two stored classes one: r(d, a1) is met by what is asserted of b1, so d stays out."""
-    top, filler, r = owl.Class(f"{PREFIX}A"), owl.Class(f"{PREFIX}B"), owl.ObjectProperty(f"{PREFIX}r")
+    """A batch that makes two stored classes one: r(d, a1) is met by what is asserted of b1, so d
+    stays out.
+    """
+    top, filler, r = (
+        owl.Class(f"{PREFIX}A"),
+        owl.Class(f"{PREFIX}B"),
+        owl.ObjectProperty(f"{PREFIX}r"),
+    )
     a, a2, b, b2, d = (f"{PREFIX}{name}" for name in ("a1", "a2", "b1", "b2", "d"))
     base = [owl.SameIndividual(a, a2), owl.SameIndividual(b, b2), owl.ClassAssertion(filler, b)]
     base.append(owl.ObjectPropertyAssertion(r, d, a))
-    return TBox((owl.SubClassOf(top, owl.ObjectAllValuesFrom(r, filler)),)), base, [owl.SameIndividual(a, b)], []
+    return (
+        TBox((owl.SubClassOf(top, owl.ObjectAllValuesFrom(r, filler)),)),
+        base,
+        [owl.SameIndividual(a, b)],
+        [],
+    )
 
 
 def same_reduced(found: GraphFramesAddSet, parts: Parts, folder: Path) -> None:
-    """Assert that executors write the reduced ontology of ``parts`` as the engine memory does, as text and as tables."""
+    """Assert that executors write the reduced ontology of ``parts`` as the engine memory does, as
+    text and as tables.
+    """
     from pyarrow.parquet import read_table
 
     tbox, base, insertions, deletions = parts
-    wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(abox_of(insertions), abox_of(deletions), "definition7")
+    wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(
+        abox_of(insertions), abox_of(deletions), "definition7"
+    )
     for name, add_set in (("found", found), ("wanted", wanted)):
-        write_reduced(Result(Verdict.UNDETERMINED, a_add=_Kept(add_set, "graphframes")), folder / f"{name}.nt")
+        write_reduced(
+            Result(Verdict.UNDETERMINED, a_add=_Kept(add_set, "graphframes")), folder / f"{name}.nt"
+        )
     lines = sorted((folder / "wanted.nt").read_text().splitlines())
     assert sorted((folder / "found.nt").read_text().splitlines()) == lines
-    write_reduced(Result(Verdict.UNDETERMINED, a_add=_Kept(found, "graphframes")), folder / "found.parquet")
-    assert sorted(" ".join((*row.values(), ".")) for row in read_table(folder / "found.parquet").to_pylist()) == lines
+    write_reduced(
+        Result(Verdict.UNDETERMINED, a_add=_Kept(found, "graphframes")), folder / "found.parquet"
+    )
+    assert (
+        sorted(
+            " ".join((*row.values(), "."))
+            for row in read_table(folder / "found.parquet").to_pylist()
+        )
+        == lines
+    )
 
 
 @pytest.mark.slow
@@ -271,7 +329,10 @@ def test_all_golden_cases_at_once(calls: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_random_knowledge_bases_at_once(calls: str) -> None:
-    cases = [*map(random_parts, range(20, 20 + int(os.environ.get("SHIQ_GRAPHFRAMES_SEEDS", "30")))), two_classes_made_one()]
+    cases = [
+        *map(random_parts, range(20, 20 + int(os.environ.get("SHIQ_GRAPHFRAMES_SEEDS", "30")))),
+        two_classes_made_one(),
+    ]
     found = equal_to_memory(side_by_side(cases, PREFIX))
     assert found.insertions and found.size and found.tables.names is not None
 
@@ -280,15 +341,23 @@ def test_random_knowledge_bases_at_once(calls: str) -> None:
 def test_example_2_of_the_paper(calls: str) -> None:
     tbox, base, insertions, _ = golden("PaperExample2")
     found = equal_to_memory((tbox, base, insertions, []))
-    names = {line.replace("urn:case#", "") for assertion in found.kept() for line in assertion_lines(assertion)}
-    assert any("differentFrom" in line for line in names) and any("<Prof>" in line for line in names)
+    names = {
+        line.replace("urn:case#", "")
+        for assertion in found.kept()
+        for line in assertion_lines(assertion)
+    }
+    assert any("differentFrom" in line for line in names) and any(
+        "<Prof>" in line for line in names
+    )
     assert not any("supervise" in line or "<Stud>" in line for line in names)
     assert sum("<teach>" in line for line in names) == 2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("planted", ["u_part", "m_part", "remedies", "features"])
-def test_a_planted_mistake_is_found(spark: SparkSession, planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_mistake_is_found(
+    spark: SparkSession, planted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from jobs.graphframes import engine
 
     rules_of = engine.rules_of
@@ -317,8 +386,12 @@ def test_from_a_store_with_deletions(calls: str, tmp_path: Path) -> None:
     tbox, base, insertions, deletions = side_by_side(cases, "urn:case#")
     write_store(tmp_path / "kg", tbox, abox_of(base))
     with open_store(tmp_path / "kg") as store:
-        found = GraphFramesKnowledgeBase.from_store(store).graph_add_set(abox_of(insertions), abox_of(deletions))
-        wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(abox_of(insertions), abox_of(deletions), "definition7")
+        found = GraphFramesKnowledgeBase.from_store(store).graph_add_set(
+            abox_of(insertions), abox_of(deletions)
+        )
+        wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(
+            abox_of(insertions), abox_of(deletions), "definition7"
+        )
         same_add_set(found, wanted)
 
 
@@ -329,7 +402,17 @@ def test_an_executor_that_is_killed_in_a_round_changes_nothing(tmp_path: Path) -
 
     tbox, base, insertions, deletions = side_by_side(map(golden, NAMES), "urn:case#")
     write_store(tmp_path / "kg", tbox, abox_of(base))
-    given = ["--store", f"{tmp_path}/kg", "--criterion", PUBLISHED, "--reasoner", "own", "--max-conflicts", "0", "-q"]
+    given = [
+        "--store",
+        f"{tmp_path}/kg",
+        "--criterion",
+        PUBLISHED,
+        "--reasoner",
+        "own",
+        "--max-conflicts",
+        "0",
+        "-q",
+    ]
     for option, assertions in (("insert", insertions), ("delete", deletions)):
         file = tmp_path / f"{option}.nt"
         file.write_text("".join(f"{line}\n" for a in assertions for line in assertion_lines(a)))
@@ -353,16 +436,28 @@ def renamed_case(seed: int) -> Parts:
     tbox, *parts = random_parts(seed)
     names = Apart(PREFIX, seed)
     axioms = tuple(renamed(axiom, names) for axiom in tbox.axioms)
-    base, insertions, deletions = ([renamed(assertion, names) for assertion in part] for part in parts)
+    base, insertions, deletions = (
+        [renamed(assertion, names) for assertion in part] for part in parts
+    )
     return TBox(axioms), base, insertions, deletions
 
 
-# --- checks -----------------------------------------------------------------------------------------
+# --- checks
+# -----------------------------------------------------------------------------------------
 
 
 def command(folder: str, *options: str) -> list[str]:
     case = CASES / folder
-    return ["check", "-t", f"{case}/tbox.ofn", "-a", f"{case}/abox.ofn", "-i", f"{case}/insertions.ofn", *options]
+    return [
+        "check",
+        "-t",
+        f"{case}/tbox.ofn",
+        "-a",
+        f"{case}/abox.ofn",
+        "-i",
+        f"{case}/insertions.ofn",
+        *options,
+    ]
 
 
 def test_a_conflict(calls: str) -> None:
@@ -388,7 +483,13 @@ def test_a_commit(calls: str, tmp_path: Path) -> None:
     tbox, base, insertions, _ = two_classes_made_one()
     index(tbox, abox_of(base), tmp_path / "kg", reasoner="own", allow=("undeclared", "empty-tbox"))
     with opened(tmp_path / "kg") as session:
-        found = session.check(abox_of(insertions), commit=True, engine="graphframes", reasoner="own", allow=("undeclared",))
+        found = session.check(
+            abox_of(insertions),
+            commit=True,
+            engine="graphframes",
+            reasoner="own",
+            allow=("undeclared",),
+        )
         assert found.committed == 2, found.reason
     with open_store(tmp_path / "kg") as store:
         assert set(store.export()) == {*base, *insertions}
@@ -418,7 +519,11 @@ def test_a_wrong_answer_from_below_ends_the_command_with_4(
     apart, joined = F.col("id"), F.lit(0).cast("bigint")
     for wrong in (apart, joined):
         name = wrong.alias("component")
-        monkeypatch.setattr(DataFrameCalls, "components", lambda _, edges, files, name=name: ends_of(edges).select("id", name))
+        monkeypatch.setattr(
+            DataFrameCalls,
+            "components",
+            lambda _, edges, files, name=name: ends_of(edges).select("id", name),
+        )
         with pytest.raises(SystemExit) as ended:
             main(command("PaperExample2", "--engine", "graphframes", "--reasoner", "own"))
         assert ended.value.code == 4
@@ -426,7 +531,9 @@ def test_a_wrong_answer_from_below_ends_the_command_with_4(
 
 
 @pytest.mark.slow
-def test_joined_components_are_caught_where_they_are_laid_out(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_joined_components_are_caught_where_they_are_laid_out(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from pyspark.sql import functions as F
 
     from jobs.graphframes.certificate import CertificateError
@@ -438,7 +545,11 @@ def test_joined_components_are_caught_where_they_are_laid_out(spark: SparkSessio
         return ids.crossJoin(ids.agg(F.min("id").alias("component")))
 
     monkeypatch.setattr(DataFrameCalls, "components", joined)
-    tbox, base, insertions, _ = side_by_side([golden("PaperExample2"), golden("PaperExample2")], "urn:case#")
-    found = GraphFramesKnowledgeBase.build(tbox, abox_of(base)).graph_add_set(abox_of(insertions), ABox())
+    tbox, base, insertions, _ = side_by_side(
+        [golden("PaperExample2"), golden("PaperExample2")], "urn:case#"
+    )
+    found = GraphFramesKnowledgeBase.build(tbox, abox_of(base)).graph_add_set(
+        abox_of(insertions), ABox()
+    )
     with pytest.raises(CertificateError, match="components"):
         assert found.laid_out

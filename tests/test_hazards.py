@@ -1,7 +1,10 @@
-"""Bad inputs, and what a check makes of them: one test for each row of a table of hazards that users of other tools have met.
+"""Bad inputs, and what a check makes of them: one test for each row of a table of hazards that
+users of other tools have met.
 
-Where an input cannot be understood, nothing here may end with exit code 0 and `consistent`. Formats, archives and documents have
-their own hazards, tested with the reading of inputs; lost executors (row 67) with nightly jobs; size in test_hazards_scale.
+Where an input cannot be understood, nothing here may end with exit code 0 and `consistent`.
+Formats, archives and documents have
+their own hazards, tested with the reading of inputs; lost executors (row 67) with nightly jobs;
+size in test_hazards_scale.
 """
 
 from __future__ import annotations
@@ -85,7 +88,10 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 def kg(tmp_path: Path, run: Run) -> Path:
     (tmp_path / "t.ttl").write_text(TBOX)
     (tmp_path / "base.nt").write_text(BASE)
-    assert run("index", "-t", tmp_path / "t.ttl", "-s", tmp_path / "kg", tmp_path / "base.nt", "-q")[0] == 0
+    assert (
+        run("index", "-t", tmp_path / "t.ttl", "-s", tmp_path / "kg", tmp_path / "base.nt", "-q")[0]
+        == 0
+    )
     return tmp_path / "kg"
 
 
@@ -116,7 +122,10 @@ def ontology(folder: Path, text: str, name: str = "o.ttl") -> Path:
         pytest.param("<urn:t#a b> <urn:t#chases> <urn:t#c> .", id="1-space-in-an-iri"),
         pytest.param("<urn:t#a\\u003E> <urn:t#chases> <urn:t#c> .", id="2-escaped-bracket"),
         pytest.param("<urn:t#a\\u0000> <urn:t#chases> <urn:t#c> .", id="2-escaped-nul"),
-        pytest.param("<< <urn:t#a> <urn:t#chases> <urn:t#b> >> <urn:t#chases> <urn:t#c> .", id="3-quoted-triple"),
+        pytest.param(
+            "<< <urn:t#a> <urn:t#chases> <urn:t#b> >> <urn:t#chases> <urn:t#c> .",
+            id="3-quoted-triple",
+        ),
     ],
 )
 def test_1_2_3_a_line_that_is_no_triple_is_told_and_hides_no_clash(insert: Run, line: str) -> None:
@@ -160,7 +169,9 @@ def test_19_cycles_and_long_chains_of_inclusions(tmp_path: Path) -> None:
     count = 1_200
     chain = [SubClassOf(Class(f"urn:C{i}"), Class(f"urn:C{i + 1}")) for i in range(count)]
     tbox = TBox((*chain, SubClassOf(Class(f"urn:C{count}"), Class("urn:C0"))))
-    result = check_insertions(tbox, None, abox_of([ClassAssertion(Class("urn:C0"), "urn:a")]), reasoner="own", timeout=60)
+    result = check_insertions(
+        tbox, None, abox_of([ClassAssertion(Class("urn:C0"), "urn:a")]), reasoner="own", timeout=60
+    )
     assert result.verdict is Verdict.CONSISTENT
 
 
@@ -222,7 +233,9 @@ def test_26_six_digits_of_a_second(insert: Run) -> None:
         (("-0", "integer"), ("0", "integer"), 0),
     ],
 )
-def test_28_29_numbers_are_compared_exactly(insert: Run, one: tuple[str, str], other: tuple[str, str], code: int) -> None:
+def test_28_29_numbers_are_compared_exactly(
+    insert: Run, one: tuple[str, str], other: tuple[str, str], code: int
+) -> None:
     found, said = insert(value("tom", "age", *one) + value("tom", "age", *other))
     assert found == code, said
     if code:
@@ -234,7 +247,9 @@ def test_28_29_numbers_are_compared_exactly(insert: Run, one: tuple[str, str], o
 
 def test_36_the_kind_of_an_undeclared_property_shows_in_its_use(tmp_path: Path, run: Run) -> None:
     path = ontology(tmp_path, ":owns rdfs:range :Cat .")
-    (tmp_path / "b.nt").write_text(f"<urn:t#rex> {TYPE} <urn:t#Dog> .\n<urn:t#a> <urn:t#owns> <urn:t#rex> .\n")
+    (tmp_path / "b.nt").write_text(
+        f"<urn:t#rex> {TYPE} <urn:t#Dog> .\n<urn:t#a> <urn:t#owns> <urn:t#rex> .\n"
+    )
     code, said = run("check", "-t", path, "-i", tmp_path / "b.nt", "-q")
     assert code == 1, said
 
@@ -254,7 +269,9 @@ def test_39_a_literal_where_a_thing_is_expected_and_the_reverse(insert: Run) -> 
 def test_40_malformed_axioms(tmp_path: Path, run: Run, insert: Run) -> None:
     code, said = insert(f'<urn:t#tom> {TYPE} "A" .\n')
     assert (code, "malformed" in said) == (3, True)
-    path = ontology(tmp_path, ":Cat rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :chases ] .")
+    path = ontology(
+        tmp_path, ":Cat rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :chases ] ."
+    )
     code, said = run("certify", path, "-q")
     assert (code, "malformed" in said, "o.ttl:" in said) == (3, True, True)
 
@@ -262,14 +279,26 @@ def test_40_malformed_axioms(tmp_path: Path, run: Run, insert: Run) -> None:
 def test_41_punning(tmp_path: Path, run: Run) -> None:
     code, said = run("certify", ontology(tmp_path, ":Cat a rdfs:Datatype ."), "-q")
     assert (code, "punning" in said) == (3, True)
-    assert run("certify", ontology(tmp_path, ":age a owl:ObjectProperty , owl:AnnotationProperty ."), "-q")[0] == 0
+    assert (
+        run(
+            "certify",
+            ontology(tmp_path, ":age a owl:ObjectProperty , owl:AnnotationProperty ."),
+            "-q",
+        )[0]
+        == 0
+    )
     assert run("certify", ontology(tmp_path, ":Cat a :Dog ."), "-q")[0] == 0
 
 
 def test_42_a_number_restriction_on_a_transitive_role_names_it(tmp_path: Path, run: Run) -> None:
     text = ":has a owl:ObjectProperty . :part rdfs:subPropertyOf :has . :has a owl:FunctionalProperty ."
     code, said = run("certify", ontology(tmp_path, text), "-q")
-    assert (code, "non-simple-role" in said, "urn:t#part" in said, "urn:t#has" in said) == (3, True, True, True)
+    assert (code, "non-simple-role" in said, "urn:t#part" in said, "urn:t#has" in said) == (
+        3,
+        True,
+        True,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -282,15 +311,21 @@ def test_42_a_number_restriction_on_a_transitive_role_names_it(tmp_path: Path, r
         ("[] a <http://www.w3.org/2003/11/swrl#Imp> .", "SWRL", 3),
     ],
 )
-def test_43_what_lies_outside_is_named_and_never_dropped(tmp_path: Path, run: Run, text: str, words: str, code: int) -> None:
-    """Told, whether the (empty) data can reach it (3) or not (0); tests/test_outside.py has what HermiT makes of it."""
+def test_43_what_lies_outside_is_named_and_never_dropped(
+    tmp_path: Path, run: Run, text: str, words: str, code: int
+) -> None:
+    """Told, whether the (empty) data can reach it (3) or not (0); tests/test_outside.py has what
+    HermiT makes of it.
+    """
     found, said = run("certify", ontology(tmp_path, text), "-q", "--outside", "undetermined")
     assert (found, words.lower() in said.lower()) == (code, True), said
 
 
 @pytest.mark.jvm
 def test_43_what_is_within_reach_is_named_and_decided(tmp_path: Path, run: Run) -> None:
-    code, said = run("certify", ontology(tmp_path, ":Cat owl:equivalentClass [ owl:oneOf ( :tom ) ] ."), "-q")
+    code, said = run(
+        "certify", ontology(tmp_path, ":Cat owl:equivalentClass [ owl:oneOf ( :tom ) ] ."), "-q"
+    )
     assert code == 0 and "for 1 outside SHIQ(D) and within reach of the data, first: " in said
     assert "HermiT was asked about the whole, " in said and "the nominal ObjectOneOf" in said
 
@@ -315,27 +350,43 @@ def test_43_what_some_reasoners_drop_is_decided(tmp_path: Path, run: Run, text: 
     assert code == 1, said
 
 
-def test_44_chains_of_equal_individuals(kg: Path, insert: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Closed by union-find: a chain of any length is one element and is decided; one that is larger than `CROWD` is told, and
+def test_44_chains_of_equal_individuals(
+    kg: Path, insert: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Closed by union-find: a chain of any length is one element and is decided; one that is larger
+    than `CROWD` is told, and
     stands in the way where that is asked for."""
     chain = [SameIndividual(f"urn:t#i{k}", f"urn:t#i{k + 1}") for k in range(3_000)]
-    facts = [ClassAssertion(Class("urn:t#Cat"), "urn:t#i0"), ClassAssertion(Class("urn:t#Dog"), "urn:t#i3000")]
+    facts = [
+        ClassAssertion(Class("urn:t#Cat"), "urn:t#i0"),
+        ClassAssertion(Class("urn:t#Dog"), "urn:t#i3000"),
+    ]
     with open_store(kg) as session:
         assert session.check(abox_of(chain), max_conflicts=0).verdict is Verdict.CONSISTENT
-        assert session.check(abox_of([*chain, *facts]), max_conflicts=0).verdict is Verdict.INCONSISTENT
+        assert (
+            session.check(abox_of([*chain, *facts]), max_conflicts=0).verdict
+            is Verdict.INCONSISTENT
+        )
     monkeypatch.setattr("jobs.checking.answer.CROWD", 100)
     long = "".join(same(f"i{k}", f"i{k + 1}") for k in range(100))
     code, said = insert(long)
-    assert (code, "101 many-equal" in said, "101 individuals are one" in said) == (0, True, True), said
+    assert (code, "101 many-equal" in said, "101 individuals are one" in said) == (0, True, True), (
+        said
+    )
     assert insert(long, "--fail-on", "many-equal")[0] == 3
     code, said = insert(same("a", "b") + same("b", "a", "differentFrom"))
     assert (code, "differentFrom" in said) == (1, True)
 
 
 @pytest.mark.parametrize("word", ["sameAs", "differentFrom"])
-def test_46_identity_of_classes_and_literals_is_rejected(insert: Run, run: Run, tmp_path: Path, word: str) -> None:
-    """Between a class and an individual only where all there is was read: OWL 2 lets a class be an individual too, and real data
-    does that (OWL2Bench), so in a batch, whose base may say so, it is taken as it stands: an individual of that name."""
+def test_46_identity_of_classes_and_literals_is_rejected(
+    insert: Run, run: Run, tmp_path: Path, word: str
+) -> None:
+    """Between a class and an individual only where all there is was read: OWL 2 lets a class be an
+    individual too, and real data
+    does that (OWL2Bench), so in a batch, whose base may say so, it is taken as it stands: an
+    individual of that name.
+    """
     code, said = insert(GOOD + f'<urn:t#tom> <{OWL}{word}> "tom" .\n')
     assert (code, "malformed" in said, "batch.nt:2" in said) == (3, True, True), said
     code, said = run("certify", ontology(tmp_path, f":tom a :Cat ; owl:{word} :Cat ."), "-q")
@@ -345,13 +396,21 @@ def test_46_identity_of_classes_and_literals_is_rejected(insert: Run, run: Run, 
 
 
 def test_47_a_hub(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hub by a functional property merges its neighbours into one element: linear work, the verdict decided. One whose role
+    """A hub by a functional property merges its neighbours into one element: linear work, the
+    verdict decided. One whose role
     assertions all count is told; a time limit leaves undetermined what takes longer."""
-    hub = [ObjectPropertyAssertion(ObjectProperty("urn:t#twin"), "urn:t#tom", f"urn:t#n{k}") for k in range(300)]
+    hub = [
+        ObjectPropertyAssertion(ObjectProperty("urn:t#twin"), "urn:t#tom", f"urn:t#n{k}")
+        for k in range(300)
+    ]
     with open_store(kg) as session:
         result = session.check(abox_of(hub))
         assert (result.verdict, result.statistics.insertions) == (Verdict.CONSISTENT, 300)
-        bad = [*hub, ClassAssertion(Class("urn:t#Cat"), "urn:t#n1"), ClassAssertion(Class("urn:t#Dog"), "urn:t#n2")]
+        bad = [
+            *hub,
+            ClassAssertion(Class("urn:t#Cat"), "urn:t#n1"),
+            ClassAssertion(Class("urn:t#Dog"), "urn:t#n2"),
+        ]
         result = session.check(abox_of(bad))
         assert result.verdict is Verdict.INCONSISTENT
         assert len(result.conflicts[0].insertions) == 4
@@ -359,16 +418,25 @@ def test_47_a_hub(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     likes, pets = ObjectProperty("urn:likes"), ObjectUnionOf((Class("urn:Dog"), Class("urn:Bird")))
     tbox = TBox((SubClassOf(Class("urn:Cat"), ObjectAllValuesFrom(likes, pets)),))
     liked = [ObjectPropertyAssertion(likes, "urn:tom", f"urn:n{k}") for k in range(101)]
-    result = check_insertions(tbox, None, abox_of([ClassAssertion(Class("urn:Cat"), "urn:tom"), *liked]), reasoner="own")
+    result = check_insertions(
+        tbox, None, abox_of([ClassAssertion(Class("urn:Cat"), "urn:tom"), *liked]), reasoner="own"
+    )
     (told,) = result.evidence.leftovers
-    assert (result.verdict, told.kind, told.count, "<urn:tom>" in told.message) == (Verdict.CONSISTENT, "hub", 101, True)
+    assert (result.verdict, told.kind, told.count, "<urn:tom>" in told.message) == (
+        Verdict.CONSISTENT,
+        "hub",
+        101,
+        True,
+    )
     most = SubClassOf(Class("urn:Cat"), ObjectMaxCardinality(7, likes))
     # Whether a random graph can be coloured with seven colours takes long, on any machine.
     draw = random.Random(0)
     pairs = ((j, k) for k in range(101) for j in range(k) if draw.random() < 0.2)
     apart = [DifferentIndividuals(f"urn:n{j}", f"urn:n{k}") for j, k in pairs]
     hard = abox_of([ClassAssertion(Class("urn:Cat"), "urn:tom"), *liked, *apart])
-    result = check_insertions(TBox((*tbox.axioms, most)), None, hard, reasoner="own", timeout=0.2, max_conflicts=0)
+    result = check_insertions(
+        TBox((*tbox.axioms, most)), None, hard, reasoner="own", timeout=0.2, max_conflicts=0
+    )
     assert result.verdict is Verdict.UNDETERMINED, result.reason
 
 
@@ -376,7 +444,11 @@ def test_47_a_hub(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_49_axioms_in_a_batch_are_refused(insert: Run) -> None:
-    code, said = insert(f"<urn:t#Cat> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:t#Dog> .\n{GOOD}", "--json", "-")
+    code, said = insert(
+        f"<urn:t#Cat> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:t#Dog> .\n{GOOD}",
+        "--json",
+        "-",
+    )
     found = json.loads(said[said.index("{") :])
     assert (code, [x["kind"] for x in found["evidence"]["leftovers"]]) == (3, ["tbox-axiom"])
 
@@ -385,13 +457,18 @@ def test_51_an_inconsistent_base_is_no_base(tmp_path: Path, run: Run) -> None:
     (tmp_path / "t.ttl").write_text(TBOX)
     (tmp_path / "base.nt").write_text(BASE + CLASH)
     (tmp_path / "good.nt").write_text(GOOD)
-    assert run("index", "-t", tmp_path / "t.ttl", "-s", tmp_path / "kg", tmp_path / "base.nt", "-q")[0] == 1
+    assert (
+        run("index", "-t", tmp_path / "t.ttl", "-s", tmp_path / "kg", tmp_path / "base.nt", "-q")[0]
+        == 1
+    )
     code, said = run("check", "-s", tmp_path / "kg", "-i", tmp_path / "good.nt", "-q")
     assert (code, "not certified" in said) == (3, True)
 
 
 def test_52_a_tbox_that_nothing_can_meet(tmp_path: Path, run: Run) -> None:
-    code, said = run("certify", ontology(tmp_path, ":E a owl:Class ; rdfs:subClassOf :Cat , :Dog ."), "-q")
+    code, said = run(
+        "certify", ontology(tmp_path, ":E a owl:Class ; rdfs:subClassOf :Cat , :Dog ."), "-q"
+    )
     assert (code, "unsatisfiable-class" in said, "urn:t#E" in said) == (0, True, True)
     code, said = run("certify", ontology(tmp_path, "owl:Thing rdfs:subClassOf :Cat , :Dog ."), "-q")
     assert (code, "DisjointClasses" in said) == (1, True)
@@ -430,11 +507,21 @@ def test_56_halves_that_contradict_together_and_conflicts_through_the_base(inser
 
 
 def test_57_many_conflicts_with_one_cause_are_one_pattern(insert: Run) -> None:
-    """All are counted, as many as wished are explained; those with one cause are one row with its count and samples."""
-    text = "".join(f"<urn:t#i{k}> {TYPE} <urn:t#Cat> .\n<urn:t#i{k}> {TYPE} <urn:t#Dog> .\n" for k in range(2_000))
+    """All are counted, as many as wished are explained; those with one cause are one row with its
+    count and samples.
+    """
+    text = "".join(
+        f"<urn:t#i{k}> {TYPE} <urn:t#Cat> .\n<urn:t#i{k}> {TYPE} <urn:t#Dog> .\n"
+        for k in range(2_000)
+    )
     code, said = insert(text, "--max-conflicts", "5", "--json", "-")
     found = json.loads(said)
-    assert (code, len(found["conflicts"]), found["more_conflicts"], found["conflicts_complete"]) == (1, 5, 1_995, False)
+    assert (
+        code,
+        len(found["conflicts"]),
+        found["more_conflicts"],
+        found["conflicts_complete"],
+    ) == (1, 5, 1_995, False)
     code, said = insert(text, "--max-conflicts", "5000", "--json", "-")
     (group,) = json.loads(said)["groups"]
     assert (code, group["count"], group["rule"]) == (1, 2_000, "cax-dw")
@@ -449,7 +536,8 @@ def chain_to_nothing(count: int) -> TBox:
 
 
 def test_58_explaining_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chain of inclusions is one conflict of 61 axioms. Where making it minimal takes too long, the best so far is given, and
+    """A chain of inclusions is one conflict of 61 axioms. Where making it minimal takes too long,
+    the best so far is given, and
     marked; where the time for all of it is over, the verdict stands and the conflict is counted."""
     tbox, batch = chain_to_nothing(60), abox_of([ClassAssertion(Class("urn:C0"), "urn:a")])
     (conflict,) = check_insertions(tbox, None, batch, reasoner="own").conflicts
@@ -457,7 +545,11 @@ def test_58_explaining_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("abox_ops.conflicts.justify.PATIENCE", 0.0)
     result = check_insertions(tbox, None, batch, reasoner="own")
     (conflict,) = result.conflicts
-    assert (result.verdict, conflict.is_minimal, len(conflict.insertions)) == (Verdict.INCONSISTENT, False, 1)
+    assert (result.verdict, conflict.is_minimal, len(conflict.insertions)) == (
+        Verdict.INCONSISTENT,
+        False,
+        1,
+    )
     assert len(conflict.axioms) >= 61
     result = check_insertions(tbox, None, batch, reasoner="own", timeout=0.5, max_conflicts=0)
     assert (result.verdict, result.more_conflicts) == (Verdict.INCONSISTENT, 1)
@@ -467,7 +559,9 @@ def test_58_explaining_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_62_a_page_in_place_of_data(insert: Run) -> None:
-    """Endpoints are not read; what was saved from one in place of data, with status 200, is refused."""
+    """Endpoints are not read; what was saved from one in place of data, with status 200, is
+    refused.
+    """
     code, said = insert("<!DOCTYPE html><html><body>502 Bad Gateway</body></html>\n")
     assert (code, "batch.nt" in said) == (4, True)
 
@@ -488,8 +582,13 @@ class Holder:
 
 
 def test_65_a_reasoner_that_is_killed_gives_no_answer(tmp_path: Path) -> None:
-    """137: the JVM is killed while it is asked; an answer counts only if the JVM lived to give it."""
-    path = ontology(tmp_path, ":Cat rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :chases ; owl:someValuesFrom :Cat ] .")
+    """137: the JVM is killed while it is asked; an answer counts only if the JVM lived to give
+    it.
+    """
+    path = ontology(
+        tmp_path,
+        ":Cat rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :chases ; owl:someValuesFrom :Cat ] .",
+    )
     hermit = create("hermit")
     user = Holder()
     try:
@@ -518,20 +617,46 @@ def test_66_scratch_is_private_removed_and_its_lack_is_told(
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     (tmp_path / "bad.nt").write_text(GOOD + CLASH)
-    code, _ = run("gate", "-s", kg, "-i", tmp_path / "bad.nt", "--mode", "split", "--quarantine", tmp_path / "aside.nt", "-q")
+    code, _ = run(
+        "gate",
+        "-s",
+        kg,
+        "-i",
+        tmp_path / "bad.nt",
+        "--mode",
+        "split",
+        "--quarantine",
+        tmp_path / "aside.nt",
+        "-q",
+    )
     assert (code, list(scratch.iterdir())) == (5, [])
     with tempfile.TemporaryDirectory() as made:
         assert stat.S_IMODE(os.stat(made).st_mode) == 0o700
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))
     # A gate checks what is left from memory.
-    code, said = run("gate", "-s", kg, "-i", tmp_path / "bad.nt", "--mode", "split", "--quarantine", tmp_path / "aside.nt", "-q")
+    code, said = run(
+        "gate",
+        "-s",
+        kg,
+        "-i",
+        tmp_path / "bad.nt",
+        "--mode",
+        "split",
+        "--quarantine",
+        tmp_path / "aside.nt",
+        "-q",
+    )
     assert (code, "not there" in said) == (5, False)
-    code, said = run("check", "-s", kg, "-i", tmp_path / "bad.nt", "--json", tmp_path / "none" / "v.json", "-q")
+    code, said = run(
+        "check", "-s", kg, "-i", tmp_path / "bad.nt", "--json", tmp_path / "none" / "v.json", "-q"
+    )
     assert (code, "--json" in said, "none" in said) == (2, True, True)
 
 
 def test_68_two_jobs_at_once_and_a_job_that_is_ended(kg: Path, tmp_path: Path, run: Run) -> None:
-    """A store is taken by one writer; a job that is ended leaves the old snapshot or the new one, never a part."""
+    """A store is taken by one writer; a job that is ended leaves the old snapshot or the new one,
+    never a part.
+    """
     from jobs.store.lock import writing
 
     (tmp_path / "good.nt").write_text(GOOD)
@@ -539,7 +664,18 @@ def test_68_two_jobs_at_once_and_a_job_that_is_ended(kg: Path, tmp_path: Path, r
     with writing(kg):
         code, said = run("check", "-s", kg, "-i", tmp_path / "good.nt", "--commit", "-q")
     assert (code, "writ" in said, _snapshot(kg)) == (4, True, before)
-    command = [sys.executable, "-m", "jobs.cli", "check", "-s", str(kg), "-i", str(tmp_path / "good.nt"), "--commit", "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "jobs.cli",
+        "check",
+        "-s",
+        str(kg),
+        "-i",
+        str(tmp_path / "good.nt"),
+        "--commit",
+        "-q",
+    ]
     for delay in (0.3, 0.9):
         job = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(delay)
@@ -558,10 +694,26 @@ def _snapshot(kg: Path) -> int:
 
 def test_a_deletion_of_nothing_is_told(kg: Path, tmp_path: Path, run: Run) -> None:
     gone = tmp_path / "gone.nt"
-    gone.write_text(BASE.splitlines()[0] + "\n" + BASE.splitlines()[1].replace("rex", "max") + "\n" + CLASH)
+    gone.write_text(
+        BASE.splitlines()[0] + "\n" + BASE.splitlines()[1].replace("rex", "max") + "\n" + CLASH
+    )
     for engine in ("local", "memory"):
         code, said = run("check", "-s", kg, "-d", gone, "--engine", engine, "-q")
         assert (code, "2 unmatched-deletion" in said) == (0, True), said
-        assert run("check", "-s", kg, "-d", gone, "--engine", engine, "--fail-on", "unmatched-deletion", "-q")[0] == 3
+        assert (
+            run(
+                "check",
+                "-s",
+                kg,
+                "-d",
+                gone,
+                "--engine",
+                engine,
+                "--fail-on",
+                "unmatched-deletion",
+                "-q",
+            )[0]
+            == 3
+        )
     gone.write_text(BASE)
     assert "unmatched" not in run("check", "-s", kg, "-d", gone, "-q")[1]

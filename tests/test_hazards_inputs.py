@@ -1,4 +1,6 @@
-"""Bad inputs and the right behaviour, from the command line: no answer `consistent` for what was not read as it was meant."""
+"""Bad inputs and the right behaviour, from the command line: no answer `consistent` for what was
+not read as it was meant.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,9 @@ def test_a_missing_last_newline_is_fine(shiq: Shiq) -> None:
 
 @pytest.mark.parametrize("damage", ["cut", "crc"])
 def test_a_broken_gzip_file_is_refused_and_nothing_of_it_accepted(shiq: Shiq, damage: str) -> None:
-    packed = gzip.compress("".join(f"<urn:t#rex> <urn:t#chases> <urn:t#n{i}> .\n" for i in range(9_000)).encode())
+    packed = gzip.compress(
+        "".join(f"<urn:t#rex> <urn:t#chases> <urn:t#n{i}> .\n" for i in range(9_000)).encode()
+    )
     broken = packed[: len(packed) // 2] if damage == "cut" else packed[:-8] + bytes(4) + packed[-4:]
     assert shiq.insert("a.nt.gz", broken, "--commit") == 4
     assert "broken gzip archive" in shiq.err
@@ -119,8 +123,13 @@ def test_a_broken_gzip_file_is_refused_and_nothing_of_it_accepted(shiq: Shiq, da
 
 
 def test_billion_laughs_are_refused(shiq: Shiq) -> None:
-    entities = '<!ENTITY l0 "lol">' + "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
-    document = XML.format(doctype=f"<!DOCTYPE rdf:RDF [{entities}]>\n", body="<Cat rdf:about='urn:t#x'><says>&l9;</says></Cat>")
+    entities = '<!ENTITY l0 "lol">' + "".join(
+        f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10)
+    )
+    document = XML.format(
+        doctype=f"<!DOCTYPE rdf:RDF [{entities}]>\n",
+        body="<Cat rdf:about='urn:t#x'><says>&l9;</says></Cat>",
+    )
     assert shiq.insert("a.rdf", document) == 4
     assert "declares the entity" in shiq.err
 
@@ -128,12 +137,20 @@ def test_billion_laughs_are_refused(shiq: Shiq) -> None:
 @pytest.mark.parametrize("system", ["file:///etc/hostname", "http://169.254.169.254/latest"])
 def test_an_external_entity_is_refused_and_no_literal_altered(shiq: Shiq, system: str) -> None:
     body = "<Cat rdf:about='urn:t#x'><says>&x;</says></Cat>"
-    assert shiq.insert("a.rdf", XML.format(doctype=f'<!DOCTYPE rdf:RDF [<!ENTITY x SYSTEM "{system}">]>\n', body=body)) == 4
+    assert (
+        shiq.insert(
+            "a.rdf",
+            XML.format(doctype=f'<!DOCTYPE rdf:RDF [<!ENTITY x SYSTEM "{system}">]>\n', body=body),
+        )
+        == 4
+    )
     assert "nothing is fetched" in shiq.err
 
 
 @pytest.mark.parametrize("context", ["http://169.254.169.254/c", "file:///etc/hostname"])
-def test_a_remote_json_ld_context_is_refused_unless_a_catalog_has_it(shiq: Shiq, context: str) -> None:
+def test_a_remote_json_ld_context_is_refused_unless_a_catalog_has_it(
+    shiq: Shiq, context: str
+) -> None:
     document = json.dumps({"@context": context, "@id": "urn:t#rex", "chases": {"@id": "urn:t#tom"}})
     assert shiq.insert("a.jsonld", document) == 4
     assert "a.jsonld, line 1: the context" in shiq.err
@@ -143,15 +160,31 @@ def test_a_remote_json_ld_context_is_refused_unless_a_catalog_has_it(shiq: Shiq,
 
 
 def test_an_import_is_never_fetched_and_a_missing_one_keeps_the_verdict_open(shiq: Shiq) -> None:
-    (shiq.folder / "o.ttl").write_text(f"{TBOX}<urn:o> a owl:Ontology ; owl:imports <http://internal.example/rest> .\n")
-    command = ("check", "--tbox", "o.ttl", "--abox", "base.nt", "--insert", "a.nt", "--reasoner", "own")
+    (shiq.folder / "o.ttl").write_text(
+        f"{TBOX}<urn:o> a owl:Ontology ; owl:imports <http://internal.example/rest> .\n"
+    )
+    command = (
+        "check",
+        "--tbox",
+        "o.ttl",
+        "--abox",
+        "base.nt",
+        "--insert",
+        "a.nt",
+        "--reasoner",
+        "own",
+    )
     (shiq.folder / "a.nt").write_text(BAD.replace("chases", "likes"))
     assert shiq(*command) == 3
     assert "<http://internal.example/rest> is imported, but not read" in shiq.out
-    (shiq.folder / "rest.ttl").write_text(f"{PREFIXES}:likes a owl:ObjectProperty ; rdfs:subPropertyOf :chases .\n")
+    (shiq.folder / "rest.ttl").write_text(
+        f"{PREFIXES}:likes a owl:ObjectProperty ; rdfs:subPropertyOf :chases .\n"
+    )
     (shiq.folder / "catalog.json").write_text('{"http://internal.example/rest": "rest.ttl"}')
     assert shiq(*command, "--catalog", "catalog.json") == 1
-    assert shiq("certify", "o.ttl", "base.nt", "--reasoner", "own", "--catalog", "catalog.json") == 0
+    assert (
+        shiq("certify", "o.ttl", "base.nt", "--reasoner", "own", "--catalog", "catalog.json") == 0
+    )
 
 
 def test_import_cycles_are_read_once_and_a_huge_import_is_refused(shiq: Shiq) -> None:
@@ -197,20 +230,28 @@ def test_a_broken_list_is_told_with_its_line(shiq: Shiq, items: str) -> None:
         f"{TBOX}:Pet a owl:Class ; owl:equivalentClass [ a owl:Class ; owl:unionOf _:l ] .\n{items}\n"
     )
     assert shiq("certify", "l.ttl", "base.nt", "--reasoner", "own", "--json", "out.json") == 3
-    assert [kind for kind, name, line in shiq.leftovers() if name == "l.ttl" and line >= TBOX.count("\n")] == ["broken-list"]
+    assert [
+        kind
+        for kind, name, line in shiq.leftovers()
+        if name == "l.ttl" and line >= TBOX.count("\n")
+    ] == ["broken-list"]
 
 
 def test_a_long_list_is_read(tmp_path: Path) -> None:
     names = " ".join(f":C{i}" for i in range(20_000))
     listed = f"[ a owl:Class ; owl:oneOf ( {names} ) ]"
-    (tmp_path / "m.ttl").write_text(f"{PREFIXES}:Pet a owl:Class ; owl:equivalentClass {listed} .\n")
+    (tmp_path / "m.ttl").write_text(
+        f"{PREFIXES}:Pet a owl:Class ; owl:equivalentClass {listed} .\n"
+    )
     assert kinds(read_ontology([tmp_path / "m.ttl"])).keys() <= {"outside-shiq"}
 
 
 # --- literals and encodings ----------------------------------------------------------------------
 
 
-def test_sixty_digits_and_a_megabyte_are_exact_and_a_line_without_end_is_refused(shiq: Shiq) -> None:
+def test_sixty_digits_and_a_megabyte_are_exact_and_a_line_without_end_is_refused(
+    shiq: Shiq,
+) -> None:
     number = '<urn:t#rex> <urn:t#name> "{}"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
     digits = "123456789012345678901234567890123456789012345678901234567890"
     assert shiq.insert("a.nt", number.format(digits) + number.format("00" + digits)) == 0
@@ -250,9 +291,19 @@ def test_byte_order_marks_and_carriage_returns_are_fine(shiq: Shiq) -> None:
 def test_bytes_that_are_not_utf_8_are_told_with_their_line(shiq: Shiq) -> None:
     latin = '<urn:t#rex> <urn:t#says> "caf\u00e9" .\n'
     for name in ("a.nt", "a.nq", "a.ttl", "a.trig"):
-        assert shiq.insert(name, GOOD.encode() + latin.encode() + latin.encode("latin-1"), "--json", "out.json") == 3
+        assert (
+            shiq.insert(
+                name, GOOD.encode() + latin.encode() + latin.encode("latin-1"), "--json", "out.json"
+            )
+            == 3
+        )
         assert {(kind, line) for kind, _, line in shiq.leftovers()} == {("malformed", 3)}
-    assert shiq.insert("a.jsonld", '{"@id": "urn:t#rex",\n"urn:t#says": "caf\u00e9"}'.encode("latin-1")) == 4
+    assert (
+        shiq.insert(
+            "a.jsonld", '{"@id": "urn:t#rex",\n"urn:t#says": "caf\u00e9"}'.encode("latin-1")
+        )
+        == 4
+    )
     assert "line 2: not UTF-8" in shiq.err
 
 
@@ -275,13 +326,20 @@ def test_rows_without_subject_with_wrong_types_or_extra_columns(shiq: Shiq) -> N
         "loaded_at": [1.5, 2.5, 3.5],
     }
     pq.write_table(pa.table(rows), shiq.folder / "a.parquet")
-    assert shiq("check", "-s", "kg", "--reasoner", "own", "-i", "a.parquet", "--json", "out.json") == 1
+    assert (
+        shiq("check", "-s", "kg", "--reasoner", "own", "-i", "a.parquet", "--json", "out.json") == 1
+    )
     answer = json.loads((shiq.folder / "out.json").read_text())
     assert [conflict["keys"] for conflict in answer["conflicts"]] == [["k1"]]
-    assert [(x["line"], x["hint"]) for x in answer["evidence"]["leftovers"]] == [(2, "row key k2"), (3, "row key k3")]
+    assert [(x["line"], x["hint"]) for x in answer["evidence"]["leftovers"]] == [
+        (2, "row key k2"),
+        (3, "row key k3"),
+    ]
     pq.write_table(pa.table({**rows, "o": [1, 2, 3]}), shiq.folder / "a.parquet")
     assert shiq("check", "-s", "kg", "--reasoner", "own", "-i", "a.parquet") == 3
-    pq.write_table(pa.table({**rows, "object": rows["o"]}).drop_columns(["o"]), shiq.folder / "a.parquet")
+    pq.write_table(
+        pa.table({**rows, "object": rows["o"]}).drop_columns(["o"]), shiq.folder / "a.parquet"
+    )
     assert shiq("check", "-s", "kg", "--reasoner", "own", "-i", "a.parquet") == 4
 
 
@@ -299,10 +357,17 @@ def test_graph_names_that_are_missing_blank_or_several_for_one_triple(shiq: Shiq
 # --- names of files ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["two words.nt", "mäuse ☂.nt", "C:\\data\\batch.nt", "100%25.nt", "#1?.nt", "a.b.nt.gz"])
+@pytest.mark.parametrize(
+    "name", ["two words.nt", "mäuse ☂.nt", "C:\\data\\batch.nt", "100%25.nt", "#1?.nt", "a.b.nt.gz"]
+)
 def test_file_names_with_spaces_unicode_or_drive_letters(shiq: Shiq, name: str) -> None:
     content = BAD.encode()
-    assert shiq.insert(name, gzip.compress(content) if name.endswith(".gz") else content, "--json", "out.json") == 1
+    assert (
+        shiq.insert(
+            name, gzip.compress(content) if name.endswith(".gz") else content, "--json", "out.json"
+        )
+        == 1
+    )
     (conflict,) = json.loads((shiq.folder / "out.json").read_text())["conflicts"]
     assert conflict["places"] == [[{"source": name, "line": 1}]]
 
@@ -314,7 +379,18 @@ def test_a_catalog_does_not_lead_out_of_its_folder(shiq: Shiq) -> None:
     (shiq.folder / "o.ttl").write_text(f"{TBOX}<urn:o> a owl:Ontology ; owl:imports <urn:rest> .\n")
     for target in ("../t.ttl", "link.ttl", str(shiq.folder / "t.ttl"), "..\\..\\t.ttl/../../t.ttl"):
         (inner / "catalog.json").write_text(json.dumps({"urn:rest": target}))
-        assert shiq("certify", "o.ttl", "base.nt", "--reasoner", "own", "--catalog", inner / "catalog.json") == 4
+        assert (
+            shiq(
+                "certify",
+                "o.ttl",
+                "base.nt",
+                "--reasoner",
+                "own",
+                "--catalog",
+                inner / "catalog.json",
+            )
+            == 4
+        )
         assert "outside of the catalog's folder" in shiq.err
 
 
@@ -350,8 +426,12 @@ def test_pickles_are_never_read(shiq: Shiq) -> None:
 
 
 def test_nothing_of_ours_unpickles() -> None:
-    """But tasks on Spark what other tasks of the same job made, as Spark itself does with functions."""
-    readers = re.compile(r"\b(?:import|from) (?:pickle|dill|joblib|shelve|marshal|cloudpickle)\b|allow_pickle=True|read_pickle")
+    """But tasks on Spark what other tasks of the same job made, as Spark itself does with
+    functions.
+    """
+    readers = re.compile(
+        r"\b(?:import|from) (?:pickle|dill|joblib|shelve|marshal|cloudpickle)\b|allow_pickle=True|read_pickle"
+    )
     found = {
         path.relative_to(ROOT).parts[:2]
         for package in ("shiq", "simplify", "abox_ops", "jobs")

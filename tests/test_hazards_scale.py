@@ -1,6 +1,8 @@
-"""Hazards that only size makes: the rows 19, 44, 47, 57 and 58 of the table, at the size that they name or the largest that fits.
+"""Hazards that only size makes: the rows 19, 44, 47, 57 and 58 of the table, at the size that they
+name or the largest that fits.
 
-Row 47 names 50 million edges; two million are what a test may ask of a machine, and the figures grow in proportion.
+Row 47 names 50 million edges; two million are what a test may ask of a machine, and the figures
+grow in proportion.
 """
 
 from __future__ import annotations
@@ -13,7 +15,15 @@ import pytest
 from shiq import check_insertions, open_store
 from shiq.abox import abox_of
 from shiq.check import index
-from shiq.model import Class, ClassAssertion, ObjectProperty, ObjectPropertyAssertion, SubClassOf, SubObjectPropertyOf, TBox
+from shiq.model import (
+    Class,
+    ClassAssertion,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    SubClassOf,
+    SubObjectPropertyOf,
+    TBox,
+)
 from shiq.verdict import Verdict
 from tests.test_hazards import BASE, TBOX, TYPE, chain_to_nothing, same
 
@@ -63,23 +73,34 @@ def test_44_two_million_equal_individuals(kg: Path, tmp_path: Path) -> None:
     with open_store(kg) as session:
         result = session.check([chain, ends], max_conflicts=0, reasoner="own")
     (told,) = result.evidence.leftovers
-    assert (result.verdict, told.kind, told.count) == (Verdict.INCONSISTENT, "many-equal", count + 1)
+    assert (result.verdict, told.kind, told.count) == (
+        Verdict.INCONSISTENT,
+        "many-equal",
+        count + 1,
+    )
 
 
 def test_47_a_hub_of_two_million_edges(kg: Path, tmp_path: Path) -> None:
     count = 2_000_000
-    hub = written(tmp_path / "hub.nt", (f"<urn:t#tom> <urn:t#twin> <urn:t#n{k}> .\n" for k in range(count)))
+    hub = written(
+        tmp_path / "hub.nt", (f"<urn:t#tom> <urn:t#twin> <urn:t#n{k}> .\n" for k in range(count))
+    )
     with open_store(kg) as session:
         result = session.check(hub, reasoner="own")
         (told,) = result.evidence.leftovers
         assert (result.verdict, told.kind, told.count) == (Verdict.CONSISTENT, "many-equal", count)
         clash = written(tmp_path / "clash.nt", both("n1", "n2"))
-        assert session.check([hub, clash], max_conflicts=0, reasoner="own").verdict is Verdict.INCONSISTENT
+        assert (
+            session.check([hub, clash], max_conflicts=0, reasoner="own").verdict
+            is Verdict.INCONSISTENT
+        )
 
 
 def test_57_a_hundred_thousand_conflicts_with_one_cause(kg: Path, tmp_path: Path) -> None:
     count = 100_000
-    batch = written(tmp_path / "batch.nt", (line for k in range(count) for line in both(f"i{k}", f"i{k}")))
+    batch = written(
+        tmp_path / "batch.nt", (line for k in range(count) for line in both(f"i{k}", f"i{k}"))
+    )
     with open_store(kg) as session:
         result = session.check(batch, max_conflicts=2 * count, reasoner="own")
     assert [len(group.conflicts) for group in result.groups] == [count]
@@ -88,6 +109,13 @@ def test_57_a_hundred_thousand_conflicts_with_one_cause(kg: Path, tmp_path: Path
 
 def test_58_a_conflict_of_a_thousand_axioms() -> None:
     count = 1_000
-    result = check_insertions(chain_to_nothing(count), None, abox_of([ClassAssertion(Class("urn:C0"), "urn:a")]), reasoner="own")
+    result = check_insertions(
+        chain_to_nothing(count),
+        None,
+        abox_of([ClassAssertion(Class("urn:C0"), "urn:a")]),
+        reasoner="own",
+    )
     (conflict,) = result.conflicts
-    assert len(conflict.axioms) == count + 1  # minimal, as it happens; whether that was shown in time depends on the machine
+    assert (
+        len(conflict.axioms) == count + 1
+    )  # minimal, as it happens; whether that was shown in time depends on the machine

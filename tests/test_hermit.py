@@ -1,4 +1,6 @@
-"""HermiT as a backend: right where verdicts are known by hand, and never an answer where something failed."""
+"""HermiT as a backend: right where verdicts are known by hand, and never an answer where something
+failed.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,11 @@ from shiq.verdict import Verdict
 
 pytestmark = pytest.mark.jvm
 
-CONSISTENT, INCONSISTENT, UNDETERMINED = Verdict.CONSISTENT, Verdict.INCONSISTENT, Verdict.UNDETERMINED
+CONSISTENT, INCONSISTENT, UNDETERMINED = (
+    Verdict.CONSISTENT,
+    Verdict.INCONSISTENT,
+    Verdict.UNDETERMINED,
+)
 
 A, B, C, D = (Class(f"urn:{name}") for name in "ABCD")
 R, S, T = (ObjectProperty(f"urn:{name}") for name in "rst")
@@ -150,8 +156,14 @@ ONTOLOGIES: list[tuple[str, list[Axiom], list[Assertion], Verdict]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("axioms", "assertions", "expected"), [o[1:] for o in ONTOLOGIES], ids=[o[0] for o in ONTOLOGIES])
-def test_ontologies(hermit: HermitReasoner, axioms: list[Axiom], assertions: list[Assertion], expected: Verdict) -> None:
+@pytest.mark.parametrize(
+    ("axioms", "assertions", "expected"),
+    [o[1:] for o in ONTOLOGIES],
+    ids=[o[0] for o in ONTOLOGIES],
+)
+def test_ontologies(
+    hermit: HermitReasoner, axioms: list[Axiom], assertions: list[Assertion], expected: Verdict
+) -> None:
     assert hermit.consistent(axioms, assertions) == Answer(expected)
 
 
@@ -170,7 +182,8 @@ def test_names_that_hermit_takes_for_its_own_are_undetermined(hermit: HermitReas
     assert hermit.decide(tbox, [Module((1,), (0,))])[0].verdict is UNDETERMINED
 
 
-# --- modules -----------------------------------------------------------------------------------------
+# --- modules
+# -----------------------------------------------------------------------------------------
 
 NAMES: tuple[Atom, ...] = (A.iri, B.iri, C.iri, AtLeast(2, r, B.iri), AtLeast(1, s.inverse))
 TBOX = ClausalTBox(
@@ -181,7 +194,11 @@ TBOX = ClausalTBox(
         Clause(role=s, branch_head=(C.iri,)),
         Clause(body=(B.iri, C.iri)),
     ),
-    roles=RoleBox(inclusions=frozenset({(Role("urn:t"), r)}), disjoint=frozenset({(r, s)}), irreflexive=frozenset({s})),
+    roles=RoleBox(
+        inclusions=frozenset({(Role("urn:t"), r)}),
+        disjoint=frozenset({(r, s)}),
+        irreflexive=frozenset({s}),
+    ),
     atoms=NAMES,
 )
 IS_A, IS_B, IS_C, TWO_R, ONE_S = 1, 2, 4, 8, 16
@@ -195,13 +212,29 @@ MODULES: list[tuple[str, Module, Verdict]] = [
     ("an inverse edge", Module((IS_A, IS_C), (0, 0), ((1, Role("urn:t", True), 0),)), INCONSISTENT),
     ("≥2 against ≤1", Module((IS_B | TWO_R,), (0,)), INCONSISTENT),
     ("≥2 of a C", Module((IS_C | TWO_R,), (0,)), CONSISTENT),
-    ("¬≥2 with two", Module((IS_A, 0, 0), (TWO_R, 0, 0), ((0, r, 1), (0, r, 2)), different=((2, 1),)), INCONSISTENT),
-    ("¬≥2 with two that may be one", Module((IS_A, 0, 0), (TWO_R, 0, 0), ((0, r, 1), (0, r, 2))), CONSISTENT),
+    (
+        "¬≥2 with two",
+        Module((IS_A, 0, 0), (TWO_R, 0, 0), ((0, r, 1), (0, r, 2)), different=((2, 1),)),
+        INCONSISTENT,
+    ),
+    (
+        "¬≥2 with two that may be one",
+        Module((IS_A, 0, 0), (TWO_R, 0, 0), ((0, r, 1), (0, r, 2))),
+        CONSISTENT,
+    ),
     ("∃s⁻ makes a C", Module((IS_B | ONE_S,), (0,)), INCONSISTENT),
     ("disjoint roles", Module((0, 0), (0, 0), ((0, r, 1), (0, s, 1))), INCONSISTENT),
     ("irreflexive", Module((0,), (0,), ((0, s, 0),)), INCONSISTENT),
-    ("a negative edge", Module((0, 0), (0, 0), ((0, Role("urn:t"), 1),), negative_edges=((1, r.inverse, 0),)), INCONSISTENT),
-    ("another negative edge", Module((0, 0), (0, 0), ((0, Role("urn:t"), 1),), negative_edges=((1, r, 0),)), CONSISTENT),
+    (
+        "a negative edge",
+        Module((0, 0), (0, 0), ((0, Role("urn:t"), 1),), negative_edges=((1, r.inverse, 0),)),
+        INCONSISTENT,
+    ),
+    (
+        "another negative edge",
+        Module((0, 0), (0, 0), ((0, Role("urn:t"), 1),), negative_edges=((1, r, 0),)),
+        CONSISTENT,
+    ),
     ("i ≠ i", Module((0,), (0,), different=((0, 0),)), INCONSISTENT),
 ]
 
@@ -218,11 +251,22 @@ def test_no_modules(hermit: HermitReasoner) -> None:
 
 
 def test_a_tbox_without_models(hermit: HermitReasoner) -> None:
-    assert hermit.decide(ClausalTBox((Clause(),), RoleBox()), [Module((0,), (0,))] * 3) == [Answer(INCONSISTENT)] * 3
+    assert (
+        hermit.decide(ClausalTBox((Clause(),), RoleBox()), [Module((0,), (0,))] * 3)
+        == [Answer(INCONSISTENT)] * 3
+    )
 
 
-CHEAP = (Module((IS_A,), (0,)), Module((IS_C | TWO_R,), (0,)), Module((IS_A, IS_B), (0, 0), ((0, r, 1),)))
-BAD = (Module((IS_A | IS_C,), (0,)), Module((IS_B | TWO_R,), (0,)), Module((IS_A, IS_C), (0, 0), ((0, r, 1),)))
+CHEAP = (
+    Module((IS_A,), (0,)),
+    Module((IS_C | TWO_R,), (0,)),
+    Module((IS_A, IS_B), (0, 0), ((0, r, 1),)),
+)
+BAD = (
+    Module((IS_A | IS_C,), (0,)),
+    Module((IS_B | TWO_R,), (0,)),
+    Module((IS_A, IS_C), (0, 0), ((0, r, 1),)),
+)
 
 
 @pytest.mark.parametrize("planted", [0, 1, 7, 100, 200])
@@ -231,7 +275,10 @@ def test_halving_finds_exactly_the_planted(hermit: HermitReasoner, planted: int)
     culprits = frozenset(rng.sample(range(200), planted))
     modules = [rng.choice(BAD if i in culprits else CHEAP) for i in range(200)]
     answers = hermit.decide(TBOX, modules)
-    assert frozenset(i for i, answer in enumerate(answers) if answer.verdict is INCONSISTENT) == culprits
+    assert (
+        frozenset(i for i, answer in enumerate(answers) if answer.verdict is INCONSISTENT)
+        == culprits
+    )
     assert {answer.verdict for i, answer in enumerate(answers) if i not in culprits} <= {CONSISTENT}
 
 
@@ -240,7 +287,9 @@ def test_halving_asks_little(hermit: HermitReasoner, monkeypatch: pytest.MonkeyP
     asked: list[int] = []
     original = HermitReasoner._ask_together
 
-    def counting(self: HermitReasoner, prepared: object, lot: Sequence[object], *rest: object, **more: object) -> Answer:
+    def counting(
+        self: HermitReasoner, prepared: object, lot: Sequence[object], *rest: object, **more: object
+    ) -> Answer:
         asked.append(len(lot))
         return original(self, prepared, lot, *rest, **more)  # type: ignore[arg-type]
 
@@ -250,8 +299,12 @@ def test_halving_asks_little(hermit: HermitReasoner, monkeypatch: pytest.MonkeyP
     assert asked == [128, 64, 32, 16, 8, 4, 2, 1, 1]
 
 
-def test_a_contradiction_of_hermit_with_itself_is_no_answer(hermit: HermitReasoner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Inconsistent together, consistent one by one: that cannot be, so neither is believed of the last."""
+def test_a_contradiction_of_hermit_with_itself_is_no_answer(
+    hermit: HermitReasoner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inconsistent together, consistent one by one: that cannot be, so neither is believed of the
+    last.
+    """
 
     def fickle(self: object, bases: object, question: OntologyText) -> bool:
         return question.text.count("ClassAssertion") == 1
@@ -283,11 +336,14 @@ def test_another_tbox_at_the_same_address_is_another(hermit: HermitReasoner) -> 
     for i in range(30):
         clauses = (Clause(body=(A.iri,)),) if i % 2 else ()
         tbox = ClausalTBox(clauses, RoleBox(), atoms=(A.iri,))
-        assert hermit.decide(tbox, [Module((1,), (0,))])[0].verdict is (INCONSISTENT if i % 2 else CONSISTENT)
+        assert hermit.decide(tbox, [Module((1,), (0,))])[0].verdict is (
+            INCONSISTENT if i % 2 else CONSISTENT
+        )
         del tbox
 
 
-# --- nothing that failed looks like an answer ----------------------------------------------------------
+# --- nothing that failed looks like an answer
+# ----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -304,8 +360,12 @@ def test_another_tbox_at_the_same_address_is_another(hermit: HermitReasoner) -> 
         lambda text: text.replace("urn:A", "urn:C\u0301"),
     ],
 )  # fmt: skip
-def test_damaged_text_is_no_ontology(hermit: HermitReasoner, monkeypatch: pytest.MonkeyPatch, damage: object) -> None:
-    """Whatever becomes of the text on its way: without all axioms about all names there is no answer."""
+def test_damaged_text_is_no_ontology(
+    hermit: HermitReasoner, monkeypatch: pytest.MonkeyPatch, damage: object
+) -> None:
+    """Whatever becomes of the text on its way: without all axioms about all names there is no
+    answer.
+    """
     original = hermit_module.document
 
     def damaged(values: Sequence[Axiom | Assertion]) -> OntologyText:
@@ -322,14 +382,20 @@ def test_damaged_text_is_no_ontology(hermit: HermitReasoner, monkeypatch: pytest
         assert damaged_answer.verdict is UNDETERMINED
         assert damaged_answer.reason
     tbox = ClausalTBox(
-        tuple(Clause(body=(x,), head=(y,)) for x, y in ((A.iri, B.iri), (C.iri, D.iri))), RoleBox(), atoms=(A.iri, C.iri)
+        tuple(Clause(body=(x,), head=(y,)) for x, y in ((A.iri, B.iri), (C.iri, D.iri))),
+        RoleBox(),
+        atoms=(A.iri, C.iri),
     )
-    verdicts = {answer.verdict for answer in hermit.decide(tbox, [Module((1,), (0,)), Module((2,), (0,))])}
+    verdicts = {
+        answer.verdict for answer in hermit.decide(tbox, [Module((1,), (0,)), Module((2,), (0,))])
+    }
     assert verdicts == {damaged_answer.verdict}
 
 
 def _pigeonhole(holes: int) -> ClausalTBox:
-    """⊤ says that one more pigeon than ``holes`` sits in a hole each of its own: refuted by nothing short of all the cases."""
+    """⊤ says that one more pigeon than ``holes`` sits in a hole each of its own: refuted by nothing
+    short of all the cases.
+    """
     sits = [[f"urn:p{i}h{j}" for j in range(holes)] for i in range(holes + 1)]
     alone = [
         Clause(body=("urn:P", sits[i][j], sits[k][j]))
@@ -337,7 +403,11 @@ def _pigeonhole(holes: int) -> ClausalTBox:
         for i in range(holes + 1)
         for k in range(i + 1, holes + 1)
     ]
-    return ClausalTBox((*(Clause(body=("urn:P",), head=tuple(row)) for row in sits), *alone), RoleBox(), atoms=("urn:P", "urn:Q"))
+    return ClausalTBox(
+        (*(Clause(body=("urn:P",), head=tuple(row)) for row in sits), *alone),
+        RoleBox(),
+        atoms=("urn:P", "urn:Q"),
+    )
 
 
 EASY, HARD = Module((2,), (0,)), Module((1,), (0,))
@@ -354,7 +424,9 @@ def test_a_time_out_is_undetermined_for_the_hard_module_alone() -> None:
         answers = reasoner.decide(_pigeonhole(10), [EASY, HARD, EASY])
         assert [answer.verdict for answer in answers] == [CONSISTENT, UNDETERMINED, CONSISTENT]
         assert "within 4 s" in answers[1].reason
-        assert reasoner.decide(TBOX, CHEAP) == [Answer(CONSISTENT)] * 3, "the next call has a new JVM"
+        assert reasoner.decide(TBOX, CHEAP) == [Answer(CONSISTENT)] * 3, (
+            "the next call has a new JVM"
+        )
     finally:
         reasoner.close()
 
@@ -367,7 +439,10 @@ def test_the_time_limit_of_the_whole_call() -> None:
         answers = reasoner.decide(_pigeonhole(10), [HARD] * 50, timeout=1.5)
         assert time.monotonic() - start < 10
         assert {answer.verdict for answer in answers} == {UNDETERMINED}
-        assert all("time limit" in answer.reason or "s; the JVM was killed" in answer.reason for answer in answers)
+        assert all(
+            "time limit" in answer.reason or "s; the JVM was killed" in answer.reason
+            for answer in answers
+        )
         assert reasoner.consistent([], _is(A, a), timeout=30) == Answer(CONSISTENT)
     finally:
         reasoner.close()
@@ -385,7 +460,9 @@ def _kill_the_jvm_after(seconds: float) -> threading.Timer:
 
 @pytest.mark.slow
 def test_a_jvm_killed_in_mid_call() -> None:
-    """The lot fails, then its modules are asked one by one on a fresh JVM: decided, or undetermined, never wrong."""
+    """The lot fails, then its modules are asked one by one on a fresh JVM: decided, or
+    undetermined, never wrong.
+    """
     reasoner = HermitReasoner("512m", timeout=4.0)
     try:
         reasoner.decide(TBOX, CHEAP)
@@ -419,7 +496,10 @@ def test_a_jvm_that_is_killed_again_and_again() -> None:
     try:
         for _ in range(2):
             for i, answer in enumerate(reasoner.decide(TBOX, modules)):
-                assert answer.verdict in (UNDETERMINED, INCONSISTENT if i in culprits else CONSISTENT), i
+                assert answer.verdict in (
+                    UNDETERMINED,
+                    INCONSISTENT if i in culprits else CONSISTENT,
+                ), i
     finally:
         done.set()
         thread.join()
@@ -427,14 +507,25 @@ def test_a_jvm_that_is_killed_again_and_again() -> None:
 
 
 @pytest.mark.slow
-def test_one_module_that_kills_every_jvm_does_not_spoil_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_module_that_kills_every_jvm_does_not_spoil_the_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """¬(≤n) with a very large n, which is not sent as a rule, does not fit into a small heap."""
     monkeypatch.setattr(proxied, "MOST_SENT", 1_000_000)
-    tbox = ClausalTBox((Clause(body=(A.iri, C.iri)),), RoleBox(), atoms=(A.iri, C.iri, AtLeast(400_000, r, A.iri)))
+    tbox = ClausalTBox(
+        (Clause(body=(A.iri, C.iri)),), RoleBox(), atoms=(A.iri, C.iri, AtLeast(400_000, r, A.iri))
+    )
     reasoner = HermitReasoner("64m", timeout=30.0)
     try:
-        answers = reasoner.decide(tbox, [Module((1,), (0,)), Module((4,), (0,)), Module((3,), (0,)), Module((2,), (0,))])
-        assert [answer.verdict for answer in answers] == [CONSISTENT, UNDETERMINED, INCONSISTENT, CONSISTENT]
+        answers = reasoner.decide(
+            tbox, [Module((1,), (0,)), Module((4,), (0,)), Module((3,), (0,)), Module((2,), (0,))]
+        )
+        assert [answer.verdict for answer in answers] == [
+            CONSISTENT,
+            UNDETERMINED,
+            INCONSISTENT,
+            CONSISTENT,
+        ]
         assert "out of memory" in answers[1].reason
     finally:
         reasoner.close()
@@ -467,5 +558,11 @@ print([answer.verdict.value for answer in create("hermit").decide(tbox, [Module(
 
 def test_nothing_but_the_result_is_printed_and_the_exit_code_is_right() -> None:
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, check=False)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "['inconsistent', 'consistent']\n", "")
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (
+            0,
+            "['inconsistent', 'consistent']\n",
+            "",
+        )

@@ -55,10 +55,16 @@ from simplify import simplify
 
 pytestmark = pytest.mark.jvm
 
-CONSISTENT, INCONSISTENT, UNDETERMINED = Verdict.CONSISTENT, Verdict.INCONSISTENT, Verdict.UNDETERMINED
+CONSISTENT, INCONSISTENT, UNDETERMINED = (
+    Verdict.CONSISTENT,
+    Verdict.INCONSISTENT,
+    Verdict.UNDETERMINED,
+)
 A, B, C, D = (Class(f"urn:{name}") for name in "ABCD")
 F, G, H = (DataProperty(f"urn:{name}") for name in "fgh")
-INTEGER, DATE, BOOLEAN, STRING = (Datatype(XSD + name) for name in ("integer", "date", "boolean", "string"))
+INTEGER, DATE, BOOLEAN, STRING = (
+    Datatype(XSD + name) for name in ("integer", "date", "boolean", "string")
+)
 a = "urn:a"
 
 
@@ -82,7 +88,9 @@ def _f(subject: str, lexical: str, datatype: str, property: DataProperty = F) ->
 
 
 def _between(low: int, high: int) -> DatatypeRestriction:
-    return DatatypeRestriction(INTEGER, ((XSD + "minInclusive", _int(low)), (XSD + "maxInclusive", _int(high))))
+    return DatatypeRestriction(
+        INTEGER, ((XSD + "minInclusive", _int(low)), (XSD + "maxInclusive", _int(high)))
+    )
 
 
 FUNCTIONAL: list[Axiom] = [FunctionalDataProperty(F)]
@@ -144,7 +152,9 @@ DATA: list[tuple[str, list[Axiom], list[Assertion], Verdict]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("axioms", "assertions", "expected"), [o[1:] for o in DATA], ids=[o[0] for o in DATA])
+@pytest.mark.parametrize(
+    ("axioms", "assertions", "expected"), [o[1:] for o in DATA], ids=[o[0] for o in DATA]
+)
 def test_data_through_proxies(
     hermit: HermitReasoner, axioms: list[Axiom], assertions: list[Assertion], expected: Verdict
 ) -> None:
@@ -152,19 +162,29 @@ def test_data_through_proxies(
 
 
 def test_values_that_no_range_speaks_of_are_not_listed() -> None:
-    """Nor as many as keys may need: a range of rdfs:Literal, or all but some values, is as long as what it leaves out."""
+    """Nor as many as keys may need: a range of rdfs:Literal, or all but some values, is as long as
+    what it leaves out.
+    """
     theory, count = DataTheory(), MOST_VALUES + 1
     names = [_f(a, f"name {i}", "string", G) for i in range(count)]
     two = DataOneOf((_int(1), _int(2)))
     not_two = SubClassOf(A, DataMinCardinality(count, F, DataComplementOf(two)))
-    axioms, assertions = proxied(theory, [DataPropertyRange(G, TOP_DATATYPE), not_two], [*names, _f(a, "1", "integer")])
+    axioms, assertions = proxied(
+        theory, [DataPropertyRange(G, TOP_DATATYPE), not_two], [*names, _f(a, "1", "integer")]
+    )
     top, sent = axioms
     assert top == DataPropertyRange(G, TOP_DATATYPE)
     assert isinstance(sent, SubClassOf) and isinstance(sent.sup, DataMinCardinality)
-    assert isinstance(sent.sup.range, DataComplementOf) and isinstance(sent.sup.range.operand, DataOneOf)
+    assert isinstance(sent.sup.range, DataComplementOf) and isinstance(
+        sent.sup.range.operand, DataOneOf
+    )
     left_out = sent.sup.range.operand.literals
     assert len(left_out) == 2
-    values = [assertion.literal for assertion in assertions if isinstance(assertion, DataPropertyAssertion)]
+    values = [
+        assertion.literal
+        for assertion in assertions
+        if isinstance(assertion, DataPropertyAssertion)
+    ]
     assert len(set(values)) == count + 1
     assert [value in left_out for value in values] == [False] * count + [True]
 
@@ -179,16 +199,26 @@ def test_where_hermits_own_datatypes_are_wrong_proxies_are_right(hermit: HermitR
     """Should a later HermiT be right natively, the first half of this test says so."""
     wrong: list[tuple[list[Axiom], list[Assertion]]] = [
         (
-            [SubClassOf(A, DataMaxCardinality(1, F, DataUnionOf((_between(0, 1), _between(11, 17)))))],
+            [
+                SubClassOf(
+                    A, DataMaxCardinality(1, F, DataUnionOf((_between(0, 1), _between(11, 17))))
+                )
+            ],
             [*_is(A, a), _f(a, "0", "integer"), _f(a, "11", "integer")],
         ),
         (
-            [SubClassOf(A, DataSomeValuesFrom(F, _between(59, 59))), DataPropertyRange(F, DataComplementOf(_between(0, 59)))],
+            [
+                SubClassOf(A, DataSomeValuesFrom(F, _between(59, 59))),
+                DataPropertyRange(F, DataComplementOf(_between(0, 59))),
+            ],
             _is(A, a),
         ),
         (
             [],
-            [_f(a, "3", "integer"), NegativeDataPropertyAssertion(F, a, Literal("3.0", XSD + "decimal"))],
+            [
+                _f(a, "3", "integer"),
+                NegativeDataPropertyAssertion(F, a, Literal("3.0", XSD + "decimal")),
+            ],
         ),
     ]
     for axioms, assertions in wrong:
@@ -197,11 +227,19 @@ def test_where_hermits_own_datatypes_are_wrong_proxies_are_right(hermit: HermitR
 
 
 F_ONCE = Clause(body=(A.iri,), head=(DataAtMost(1, F.iri, TOP_DATATYPE),))
-MONTHS = DatatypeRestriction(INTEGER, ((XSD + "minInclusive", _int(1)), (XSD + "maxInclusive", _int(12))))
+MONTHS = DatatypeRestriction(
+    INTEGER, ((XSD + "minInclusive", _int(1)), (XSD + "maxInclusive", _int(12)))
+)
 DATA_TBOX = ClausalTBox(
     (F_ONCE, Clause(body=(B.iri,), head=(DataAtLeast(2, G.iri, MONTHS),))),
     RoleBox(data_inclusions=frozenset({(G.iri, F.iri)})),
-    atoms=(A.iri, B.iri, F_ONCE.head[0], DataAtLeast(2, G.iri, MONTHS), DataAtLeast(13, G.iri, MONTHS)),
+    atoms=(
+        A.iri,
+        B.iri,
+        F_ONCE.head[0],
+        DataAtLeast(2, G.iri, MONTHS),
+        DataAtLeast(13, G.iri, MONTHS),
+    ),
 )
 
 
@@ -216,7 +254,10 @@ def test_data_modules(hermit: HermitReasoner) -> None:
         (Module((2,), (8,)), INCONSISTENT),
         (Module((16,), (0,)), INCONSISTENT),
         (Module((0,), (16,)), CONSISTENT),
-        (Module((0,), (0,), data=((0, G.iri, day),), negative_data=((0, F.iri, day),)), INCONSISTENT),
+        (
+            Module((0,), (0,), data=((0, G.iri, day),), negative_data=((0, F.iri, day),)),
+            INCONSISTENT,
+        ),
         (Module((0,), (0,), data=((0, F.iri, day),), negative_data=((0, G.iri, day),)), CONSISTENT),
         (Module((0,), (0,), data=((0, F.iri, Literal("2026-02-30", DATE.iri)),)), INCONSISTENT),
         (Module((1, 1), (0, 0), data=((0, F.iri, day), (1, F.iri, other))), CONSISTENT),
@@ -228,7 +269,11 @@ def test_data_modules(hermit: HermitReasoner) -> None:
 
 def test_opaque_data_is_decided_where_nothing_rests_on_it(hermit: HermitReasoner) -> None:
     unknown = Datatype("urn:unknown")
-    some, only, value = DataAtLeast(1, F.iri, unknown), DataAtMost(0, F.iri, unknown), Literal("x", unknown.iri)
+    some, only, value = (
+        DataAtLeast(1, F.iri, unknown),
+        DataAtMost(0, F.iri, unknown),
+        Literal("x", unknown.iri),
+    )
     tbox = ClausalTBox(
         (
             Clause(body=(A.iri,), head=(some, B.iri)),
@@ -250,20 +295,35 @@ def test_opaque_data_is_decided_where_nothing_rests_on_it(hermit: HermitReasoner
         ("one is needed", Module((0,), (32,)), UNDETERMINED),
         ("one is needed where none may be", Module((2,), (32,)), INCONSISTENT),
         ("an opaque value", Module((0,), (0,), data=((0, G.iri, value),)), UNDETERMINED),
-        ("an opaque value where none may be", Module((2,), (0,), data=((0, F.iri, value),)), INCONSISTENT),
-        ("an opaque value that may not be", Module((2,), (0,), negative_data=((0, F.iri, value),)), CONSISTENT),
+        (
+            "an opaque value where none may be",
+            Module((2,), (0,), data=((0, F.iri, value),)),
+            INCONSISTENT,
+        ),
+        (
+            "an opaque value that may not be",
+            Module((2,), (0,), negative_data=((0, F.iri, value),)),
+            CONSISTENT,
+        ),
     ]
     answers = hermit.decide(tbox, [module for _, module, _ in cases])
     for (name, _, expected), answer in zip(cases, answers):
         assert answer.verdict is expected, name
     assert answers[1].reason == "hermit: opaque datatype <urn:unknown>"
-    assert hermit.consistent([DataPropertyRange(F, unknown)], []).reason == "hermit: opaque datatype <urn:unknown>"
+    assert (
+        hermit.consistent([DataPropertyRange(F, unknown)], []).reason
+        == "hermit: opaque datatype <urn:unknown>"
+    )
 
 
 def test_bounds_that_coincide_with_other_axioms_are_counted_once(hermit: HermitReasoner) -> None:
     """Without its opaque disjunct the one clause says what the other says."""
     head = DataAtLeast(1, F.iri, Datatype("urn:unknown"))
-    tbox = ClausalTBox((Clause(body=(A.iri,)), Clause(body=(A.iri,), head=(head,))), RoleBox(), atoms=(A.iri, B.iri, head))
+    tbox = ClausalTBox(
+        (Clause(body=(A.iri,)), Clause(body=(A.iri,), head=(head,))),
+        RoleBox(),
+        atoms=(A.iri, B.iri, head),
+    )
     answers = hermit.decide(tbox, [Module((2,), (0,)), Module((1,), (0,))])
     assert answers == [Answer(CONSISTENT), Answer(INCONSISTENT)]
 
@@ -272,10 +332,14 @@ def test_many_modules_with_values_of_their_own(hermit: HermitReasoner) -> None:
     """300 lots of values; every seventh module has two for a functional property."""
     modules = []
     for i in range(300):
-        days = [Literal(f"{2000 + i}-01-0{day}", DATE.iri) for day in ((1, 2) if i % 7 == 0 else (1,))]
+        days = [
+            Literal(f"{2000 + i}-01-0{day}", DATE.iri) for day in ((1, 2) if i % 7 == 0 else (1,))
+        ]
         modules.append(Module((1,), (0,), data=tuple((0, F.iri, day) for day in days)))
     answers = hermit.decide(DATA_TBOX, modules)
-    assert [i for i, answer in enumerate(answers) if answer.verdict is INCONSISTENT] == list(range(0, 300, 7))
+    assert [i for i, answer in enumerate(answers) if answer.verdict is INCONSISTENT] == list(
+        range(0, 300, 7)
+    )
     assert {answer.verdict for answer in answers} == {CONSISTENT, INCONSISTENT}
 
 
@@ -301,7 +365,9 @@ def _random_range(rng: random.Random, depth: int) -> DataRange:
         return DataOneOf(tuple(_random_literal(rng) for _ in range(rng.randint(1, 3))))
     if kind == 5:
         return DataComplementOf(_random_range(rng, depth - 1))
-    return rng.choice((DataUnionOf, DataIntersectionOf))((_random_range(rng, depth - 1), _random_range(rng, depth - 1)))
+    return rng.choice((DataUnionOf, DataIntersectionOf))(
+        (_random_range(rng, depth - 1), _random_range(rng, depth - 1))
+    )
 
 
 def _random_class(rng: random.Random, depth: int) -> ClassExpression:
@@ -323,13 +389,17 @@ def _random_class(rng: random.Random, depth: int) -> ClassExpression:
 
 
 def test_random_data_from_scratch_through_clauses_and_by_own(hermit: HermitReasoner) -> None:
-    """One individual with data: HermiT on the raw ontology, HermiT on clauses and a module, and our own tableau agree."""
+    """One individual with data: HermiT on the raw ontology, HermiT on clauses and a module, and our
+    own tableau agree.
+    """
     own = OwnReasoner()
     seen = dict.fromkeys(Verdict, 0)
     for seed in range(80):
         rng = random.Random(seed)
         properties = (F, G, H)
-        axioms: list[Axiom] = [SubClassOf(rng.choice((A, B, C)), _random_class(rng, 2)) for _ in range(4)]
+        axioms: list[Axiom] = [
+            SubClassOf(rng.choice((A, B, C)), _random_class(rng, 2)) for _ in range(4)
+        ]
         axioms += rng.sample(
             (
                 SubDataPropertyOf(F, G),
@@ -363,14 +433,23 @@ def test_random_data_from_scratch_through_clauses_and_by_own(hermit: HermitReaso
     assert min(seen[CONSISTENT], seen[INCONSISTENT]) >= 15, seen
 
 
-def test_axioms_about_data_are_written_once_for_each_version_of_their_proxies(hermit: HermitReasoner) -> None:
+def test_axioms_about_data_are_written_once_for_each_version_of_their_proxies(
+    hermit: HermitReasoner,
+) -> None:
     """Answers do not depend on what was asked before; as `own`, which has no proxies."""
     rng, own = random.Random(7), OwnReasoner()
     small = DatatypeRestriction(INTEGER, ((XSD + "minInclusive", Literal("1", XSD + "integer")),))
-    tbox = simplify(TBox((SubClassOf(A, DataAllValuesFrom(F, small)), FunctionalDataProperty(F))), (A,)).clauses
+    tbox = simplify(
+        TBox((SubClassOf(A, DataAllValuesFrom(F, small)), FunctionalDataProperty(F))), (A,)
+    ).clauses
     for _ in range(12):
-        values = tuple((0, F.iri, Literal(str(rng.randint(-1, 3)), XSD + "integer")) for _ in range(rng.randint(0, 2)))
+        values = tuple(
+            (0, F.iri, Literal(str(rng.randint(-1, 3)), XSD + "integer"))
+            for _ in range(rng.randint(0, 2))
+        )
         module = Module((1 << tbox.atom_ids[A.iri],), (0,), data=values)
-        assert hermit.decide(tbox, [module])[0].verdict is own.decide(tbox, [module])[0].verdict, values
+        assert hermit.decide(tbox, [module])[0].verdict is own.decide(tbox, [module])[0].verdict, (
+            values
+        )
     prepared = hermit._prepare(tbox)
     assert len(prepared.documents) < 12

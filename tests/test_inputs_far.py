@@ -1,4 +1,6 @@
-"""Ontologies, bases, batches and catalogs from standard input and from object stores, read as files of the same content are."""
+"""Ontologies, bases, batches and catalogs from standard input and from object stores, read as files
+of the same content are.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,10 @@ def given(monkeypatch: pytest.MonkeyPatch, content: str | bytes) -> None:
 def files(tmp_path: Path) -> Path:
     write(tmp_path, "t.ttl", TBOX)
     write(tmp_path, "good.nt", GOOD)
-    assert shiq("index", "--tbox", "t.ttl", "--store", "kg", "good.nt", *OWN, cwd=tmp_path).returncode == 0
+    assert (
+        shiq("index", "--tbox", "t.ttl", "--store", "kg", "good.nt", *OWN, cwd=tmp_path).returncode
+        == 0
+    )
     return tmp_path
 
 
@@ -58,7 +63,9 @@ def test_a_batch_comes_by_standard_input(files: Path, monkeypatch: pytest.Monkey
     (conflict,) = json.loads((files / "out.json").read_text())["conflicts"]
     assert [place["source"] for places in conflict["places"] for place in places] == ["-"]
     given(monkeypatch, gzip.compress(BAD.encode()))
-    assert shiq("check", "--store", "kg", "-i", "-", "-d", "good.nt", *OWN, cwd=files).returncode == 0
+    assert (
+        shiq("check", "--store", "kg", "-i", "-", "-d", "good.nt", *OWN, cwd=files).returncode == 0
+    )
 
 
 def test_a_closed_standard_input_is_an_error(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,10 +74,14 @@ def test_a_closed_standard_input_is_an_error(files: Path, monkeypatch: pytest.Mo
     assert done.returncode == 4 and "standard input is closed" in done.stderr, done.stderr
 
 
-def test_an_empty_standard_input_is_an_error_and_an_empty_file_is_none(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_standard_input_is_an_error_and_an_empty_file_is_none(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given(monkeypatch, "")
     done = shiq("check", "--store", "kg", "--insert", "-", *OWN, cwd=files)
-    assert done.returncode == 4 and "standard input ended without a byte" in done.stderr, done.stderr
+    assert done.returncode == 4 and "standard input ended without a byte" in done.stderr, (
+        done.stderr
+    )
     write(files, "none.nt", "")
     assert shiq("check", "--store", "kg", "--insert", "none.nt", *OWN, cwd=files).returncode == 0
     given(monkeypatch, "# nothing tonight\n")
@@ -79,26 +90,56 @@ def test_an_empty_standard_input_is_an_error_and_an_empty_file_is_none(files: Pa
 
 @pytest.mark.parametrize(
     ("syntax", "text"),
-    [("turtle", TBOX), ("functional", "Ontology(DisjointClasses(<urn:t#Cat> <urn:t#Dog>))"), ("trig", TBOX)],
+    [
+        ("turtle", TBOX),
+        ("functional", "Ontology(DisjointClasses(<urn:t#Cat> <urn:t#Dog>))"),
+        ("trig", TBOX),
+    ],
 )
 def test_an_ontology_comes_by_standard_input_in_any_syntax(
     files: Path, monkeypatch: pytest.MonkeyPatch, syntax: str, text: str
 ) -> None:
-    for command in (("certify", "-", "good.nt"), ("lint", "-", "--data", "good.nt"), ("index", "-t", "-", "-s", f"kg-{syntax}")):
+    for command in (
+        ("certify", "-", "good.nt"),
+        ("lint", "-", "--data", "good.nt"),
+        ("index", "-t", "-", "-s", f"kg-{syntax}"),
+    ):
         given(monkeypatch, text)
         options = ("-q",) if command[0] == "lint" else OWN
         assert shiq(*command, "--format", syntax, *options, cwd=files).returncode == 0
     given(monkeypatch, text)
-    assert shiq("check", "-t", "-", "-a", "good.nt", "-i", write(files, "bad.nt", BAD), "--format", syntax, *OWN).returncode != 0
+    assert (
+        shiq(
+            "check",
+            "-t",
+            "-",
+            "-a",
+            "good.nt",
+            "-i",
+            write(files, "bad.nt", BAD),
+            "--format",
+            syntax,
+            *OWN,
+        ).returncode
+        != 0
+    )
 
 
 def test_a_gate_splits_standard_input(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sides = ("--mode", "split", "--accepted", "yes.nt", "--quarantine", "no.nt")
     given(monkeypatch, BAD + GOOD.replace("tom", "tim"))
     assert shiq("gate", "-s", "kg", "-i", "-", *sides, *OWN, cwd=files).returncode == 5
-    assert ((files / "yes.nt").read_text(), (files / "no.nt").read_text()) == (GOOD.replace("tom", "tim"), BAD)
+    assert ((files / "yes.nt").read_text(), (files / "no.nt").read_text()) == (
+        GOOD.replace("tom", "tim"),
+        BAD,
+    )
     given(monkeypatch, PREFIXES + ":tim a :Cat .")
-    assert shiq("gate", "-s", "kg", "-i", "-", "--format", "turtle", *sides, *OWN, cwd=files).returncode == 0
+    assert (
+        shiq(
+            "gate", "-s", "kg", "-i", "-", "--format", "turtle", *sides, *OWN, cwd=files
+        ).returncode
+        == 0
+    )
     assert (files / "yes.nt").read_text() == GOOD.replace("tom", "tim")
 
 
@@ -135,7 +176,8 @@ def far(bucket: Bucket) -> Bucket:
     """A place with an ontology, its parts, a base and a batch."""
     part = TBOX.replace(":Cat a owl:Class", "<urn:part> a owl:Ontology . :Cat a owl:Class")
     for name, text in {
-        "onto/t.ttl": PREFIXES + "<urn:o> a owl:Ontology ; owl:imports <urn:part> . :A a owl:Class .",
+        "onto/t.ttl": PREFIXES
+        + "<urn:o> a owl:Ontology ; owl:imports <urn:part> . :A a owl:Class .",
         "parts/deep/part.ttl": part,
         "parts/catalog.json": json.dumps({"urn:part": "deep/part.ttl"}),
         "base/1.nt": GOOD,
@@ -145,20 +187,41 @@ def far(bucket: Bucket) -> Bucket:
         "base/_k/3.nt": "broken",
         "bad.nt": BAD,
     }.items():
-        data = gzip.compress(GOOD.replace("tom", "tim").encode()) if name.endswith("gz") else text.encode()
+        data = (
+            gzip.compress(GOOD.replace("tom", "tim").encode())
+            if name.endswith("gz")
+            else text.encode()
+        )
         obstore.put(bucket._objects, name, data)
     return bucket
 
 
 def test_every_kind_of_input_lies_in_an_object_store(far: Bucket, tmp_path: Path) -> None:
     base = ("--tbox", far / "onto/t.ttl", "--catalog", far / "parts")
-    done = shiq("check", *base, "--abox", far / "base", "--insert", far / "bad.nt", "--json", tmp_path / "out.json", *OWN)
+    done = shiq(
+        "check",
+        *base,
+        "--abox",
+        far / "base",
+        "--insert",
+        far / "bad.nt",
+        "--json",
+        tmp_path / "out.json",
+        *OWN,
+    )
     assert done.returncode == 1
     (conflict,) = json.loads((tmp_path / "out.json").read_text())["conflicts"]
-    assert [place["source"] for places in conflict["places"] for place in places] == [far / "bad.nt"]
+    assert [place["source"] for places in conflict["places"] for place in places] == [
+        far / "bad.nt"
+    ]
     for catalog in (far / "parts", far / "parts/", far / "parts/catalog.json"):
         reading = check_insertions(
-            far / "onto/t.ttl", [far / "base/"], far / "bad.nt", catalog=catalog, reasoner="own", outside="undetermined"
+            far / "onto/t.ttl",
+            [far / "base/"],
+            far / "bad.nt",
+            catalog=catalog,
+            reasoner="own",
+            outside="undetermined",
         )
         assert reading.verdict is Verdict.INCONSISTENT, catalog
         assert reading.statistics.assertions == 2
@@ -172,7 +235,11 @@ def test_every_kind_of_input_lies_in_an_object_store(far: Bucket, tmp_path: Path
 
 
 def test_a_prefix_is_all_files_below_it_but_for_hidden_ones(far: Bucket) -> None:
-    assert inputs_at(far / "base") == inputs_at(far / "base/") == [far / "base/1.nt", far / "base/2.nt.gz"]
+    assert (
+        inputs_at(far / "base")
+        == inputs_at(far / "base/")
+        == [far / "base/1.nt", far / "base/2.nt.gz"]
+    )
     assert inputs_at(far / "bad.nt") == [far / "bad.nt"]
     for name in ("nothing", "base/nothing.nt", "base/1.nt/", "onto/t.ttl/x"):
         with pytest.raises(InputError, match="does not exist"):
@@ -194,10 +261,15 @@ def test_a_table_below_a_prefix_is_one_input(far: Bucket, tmp_path: Path) -> Non
     source = source_of(far / "table")
     assert isinstance(source, TableSource) and source.name == far / "table"
     base = ("--tbox", far / "onto/t.ttl", "--catalog", far / "parts")
-    assert shiq("check", *base, "--abox", far / "base", "--insert", far / "table", *OWN).returncode == 1
+    assert (
+        shiq("check", *base, "--abox", far / "base", "--insert", far / "table", *OWN).returncode
+        == 1
+    )
 
 
-def test_an_object_that_is_changed_while_it_is_read_is_refused(far: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_that_is_changed_while_it_is_read_is_refused(
+    far: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parts = Bucket._parts
 
     def changing(self: Bucket, name: str, size: int) -> object:
@@ -223,7 +295,9 @@ def test_an_address_stands_for_one_content_within_a_command(far: Bucket) -> None
     assert inputs._moment is None
 
 
-def test_a_gate_reads_far_inputs_at_one_moment(far: Bucket, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gate_reads_far_inputs_at_one_moment(
+    far: Bucket, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is committed is what was read first, or nothing."""
     from jobs.gate import decide, gate
     from shiq.check import open_store
@@ -236,29 +310,59 @@ def test_a_gate_reads_far_inputs_at_one_moment(far: Bucket, files: Path, monkeyp
         return found
 
     monkeypatch.setattr(decide, "read_lines", changing)
-    with open_store(files / "kg") as session, pytest.raises(InputError, match="was changed while it was read"):
+    with (
+        open_store(files / "kg") as session,
+        pytest.raises(InputError, match="was changed while it was read"),
+    ):
         gate(session, [far / "bad.nt"], commit=True)
 
 
 @pytest.mark.parametrize("name", ["m.yml", "m.ttl"])
-def test_a_mapping_and_what_it_joins_with_lie_far_away(far: Bucket, tmp_path: Path, name: str) -> None:
-    mapped = {"m.yml": YARRRML, "m.ttl": RML, "onto.ttl": ONTOLOGY, "machines.csv": "id,name,limit\nm1,Press,1\n"}
+def test_a_mapping_and_what_it_joins_with_lie_far_away(
+    far: Bucket, tmp_path: Path, name: str
+) -> None:
+    mapped = {
+        "m.yml": YARRRML,
+        "m.ttl": RML,
+        "onto.ttl": ONTOLOGY,
+        "machines.csv": "id,name,limit\nm1,Press,1\n",
+    }
     for each, text in {**mapped, "sensors.csv": "id,machine\ns1,m1\nm1,m1\n"}.items():
         obstore.put(far._objects, f"plant/{each}", text.encode())
     (tmp_path / "sensors.csv").write_text("id,machine\ns1,m1\nm1,m1\n")
     for sensors in (far / "plant/sensors.csv", tmp_path / "sensors.csv"):
-        found = certify([far / "plant/onto.ttl", sensors], mapping=far / f"plant/{name}", reasoner="own")
+        found = certify(
+            [far / "plant/onto.ttl", sensors], mapping=far / f"plant/{name}", reasoner="own"
+        )
         assert found.verdict is Verdict.INCONSISTENT and "urn:t#on" in str(found.conflicts)
     obstore.put(
         far._objects,
         f"plant/broken-{name}",
         mapped[name].replace('machine"', 'mashine"').replace("$(machine)", "$(mashine)").encode(),
     )
-    done = shiq("certify", far / "plant/onto.ttl", far / "plant/sensors.csv", "--mapping", far / f"plant/broken-{name}", *OWN)
-    assert done.returncode == 2 and f"{far / f'plant/broken-{name}'}, line " in done.stderr, done.stderr
+    done = shiq(
+        "certify",
+        far / "plant/onto.ttl",
+        far / "plant/sensors.csv",
+        "--mapping",
+        far / f"plant/broken-{name}",
+        *OWN,
+    )
+    assert done.returncode == 2 and f"{far / f'plant/broken-{name}'}, line " in done.stderr, (
+        done.stderr
+    )
     obstore.delete(far._objects, "plant/machines.csv")
-    done = shiq("certify", far / "plant/onto.ttl", far / "plant/sensors.csv", "--mapping", far / f"plant/{name}", *OWN)
-    assert done.returncode == 4 and f"{far / 'plant/machines.csv'} does not exist" in done.stderr, done.stderr
+    done = shiq(
+        "certify",
+        far / "plant/onto.ttl",
+        far / "plant/sensors.csv",
+        "--mapping",
+        far / f"plant/{name}",
+        *OWN,
+    )
+    assert done.returncode == 4 and f"{far / 'plant/machines.csv'} does not exist" in done.stderr, (
+        done.stderr
+    )
 
 
 def test_a_far_catalog_file_stays_in_its_folder(far: Bucket) -> None:
@@ -270,8 +374,14 @@ def test_a_far_catalog_file_stays_in_its_folder(far: Bucket) -> None:
             read_ontology([far / "onto/t.ttl"], catalog=read_catalog(far / "parts/catalog.json"))
 
 
-def test_without_the_extra_the_command_to_install_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for library, address in (("obstore", "s3://b/t.ttl"), ("obstore", "gs://b/t.ttl"), ("obstore", "abfss://b/t.ttl")):
+def test_without_the_extra_the_command_to_install_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for library, address in (
+        ("obstore", "s3://b/t.ttl"),
+        ("obstore", "gs://b/t.ttl"),
+        ("obstore", "abfss://b/t.ttl"),
+    ):
         monkeypatch.setitem(sys.modules, library, None)
         done = shiq("certify", address, *OWN)
         assert (done.returncode, "pip install 'shiq[cloud]'" in done.stderr) == (4, True), done

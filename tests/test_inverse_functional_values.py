@@ -1,4 +1,6 @@
-"""Inverse functional data properties: individuals with one value below one are one, blank ones too, on every engine."""
+"""Inverse functional data properties: individuals with one value below one are one, blank ones too,
+on every engine.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,10 @@ def certified(folder: Path, text: str, tbox: str = TBOX) -> Result:
         (':a a :Cat ; :id "x" . [] a :Dog ; :code "x" .', Verdict.INCONSISTENT),
         (":a a :Cat ; :tag 1 . [] a :Dog ; :code '01'^^xsd:byte .", Verdict.INCONSISTENT),
         (":a a :Cat ; :tag 1 . [] a :Dog ; :code '1' .", Verdict.CONSISTENT),
-        (":a :likes :b . :c :likes :d ; :id 7 . :a :id 7 . :b a :Cat . :d a :Dog .", Verdict.INCONSISTENT),
+        (
+            ":a :likes :b . :c :likes :d ; :id 7 . :a :id 7 . :b a :Cat . :d a :Dog .",
+            Verdict.INCONSISTENT,
+        ),
         (":a :id 7 . :b :id 7 ; owl:differentFrom :a .", Verdict.INCONSISTENT),
     ],
 )
@@ -68,12 +73,20 @@ def test_a_conflict_is_told_in_the_terms_of_the_document(tmp_path: Path) -> None
 
 
 def test_values_that_axioms_ask_for_leave_a_consistent_verdict_open(tmp_path: Path) -> None:
-    """What asks for a value may be given one that another individual has, and nothing compares these."""
+    """What asks for a value may be given one that another individual has, and nothing compares
+    these.
+    """
     tbox = TBOX + ASKS
     assert certified(tmp_path, "", tbox).verdict is Verdict.CONSISTENT
     result = certified(tmp_path, ":a a :Cat .", tbox)
-    assert result.verdict is Verdict.UNDETERMINED and "may have values that nothing asserts" in result.reason
-    assert certified(tmp_path, ':a a :Cat ; :id "x" . :b a :Dog ; :id "x" .', tbox).verdict is Verdict.INCONSISTENT
+    assert (
+        result.verdict is Verdict.UNDETERMINED
+        and "may have values that nothing asserts" in result.reason
+    )
+    assert (
+        certified(tmp_path, ':a a :Cat ; :id "x" . :b a :Dog ; :id "x" .', tbox).verdict
+        is Verdict.INCONSISTENT
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,10 +121,17 @@ def test_a_batch_and_deletions(tmp_path: Path, engine: str) -> None:
             "all": ":a :id 1 , '01'^^xsd:int . :c :code 1 .",
         }.items()
     }
-    expected = {None: Verdict.INCONSISTENT, "some": Verdict.INCONSISTENT, "a": Verdict.INCONSISTENT, "all": Verdict.CONSISTENT}
+    expected = {
+        None: Verdict.INCONSISTENT,
+        "some": Verdict.INCONSISTENT,
+        "a": Verdict.INCONSISTENT,
+        "all": Verdict.CONSISTENT,
+    }
     if engine == "memory":
         for name, verdict in expected.items():
-            result = check_insertions(tbox, base, dog, gone.get(name), engine=engine, reasoner="own")
+            result = check_insertions(
+                tbox, base, dog, gone.get(name), engine=engine, reasoner="own"
+            )
             assert result.verdict is verdict, name
         return
     assert index(tbox, base, tmp_path / "kg", reasoner="own").verdict is Verdict.CONSISTENT
@@ -120,7 +140,10 @@ def test_a_batch_and_deletions(tmp_path: Path, engine: str) -> None:
             assert store.check(dog, gone.get(name), reasoner="own").verdict is verdict, name
         assert store.check(None, gone["all"], reasoner="own", commit=True).committed
         assert store.check(dog, reasoner="own", commit=True).verdict is Verdict.CONSISTENT
-        assert store.check(write(tmp_path, "b.ttl", "[] a :Cat ; :tag 1 ."), reasoner="own").verdict is Verdict.INCONSISTENT
+        assert (
+            store.check(write(tmp_path, "b.ttl", "[] a :Cat ; :tag 1 ."), reasoner="own").verdict
+            is Verdict.INCONSISTENT
+        )
 
 
 def test_an_ontology_that_no_longer_says_so_compares_no_values(tmp_path: Path) -> None:
@@ -132,24 +155,40 @@ def test_an_ontology_that_no_longer_says_so_compares_no_values(tmp_path: Path) -
         assert certify_store(tmp_path / "kg", tbox, reasoner="own").verdict is Verdict.CONSISTENT
         with open_store(tmp_path / "kg") as store:
             assert store.check(dog, reasoner="own").verdict is verdict
-    assert "urn:shiq" not in CliRunner().invoke(cli, ["export", "--store", str(tmp_path / "kg")]).output
+    assert (
+        "urn:shiq"
+        not in CliRunner().invoke(cli, ["export", "--store", str(tmp_path / "kg")]).output
+    )
 
 
 def test_the_gate_sets_the_data_aside(tmp_path: Path) -> None:
-    index(write(tmp_path, "t.ttl", TBOX), write(tmp_path, "a.ttl", ":a a :Cat ; :id 'x' ."), tmp_path / "kg", reasoner="own")
-    lines = [f"<urn:t#b> <{NS_TYPE}> <urn:t#Dog> .", '<urn:t#b> <urn:t#id> "x" .', f"<urn:t#c> <{NS_TYPE}> <urn:t#Dog> ."]
+    index(
+        write(tmp_path, "t.ttl", TBOX),
+        write(tmp_path, "a.ttl", ":a a :Cat ; :id 'x' ."),
+        tmp_path / "kg",
+        reasoner="own",
+    )
+    lines = [
+        f"<urn:t#b> <{NS_TYPE}> <urn:t#Dog> .",
+        '<urn:t#b> <urn:t#id> "x" .',
+        f"<urn:t#c> <{NS_TYPE}> <urn:t#Dog> .",
+    ]
     (tmp_path / "b.nt").write_text("".join(f"{line}\n" for line in lines))
     with open_store(tmp_path / "kg") as store:
         answer = gate(store, [str(tmp_path / "b.nt")], mode="split", reasoner="own")
         assert [x.line.text for x in answer.set_aside] == lines[:2]
-        assert store.check(write(tmp_path, "d.ttl", ":d a :Dog ; :id 'y' ."), reasoner="own").verdict is Verdict.CONSISTENT
+        assert (
+            store.check(write(tmp_path, "d.ttl", ":d a :Dog ; :id 'y' ."), reasoner="own").verdict
+            is Verdict.CONSISTENT
+        )
 
 
 NS_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
 @pytest.mark.parametrize(
-    "literal", [Literal("a b:c%", XSD + "string"), Literal("", XSD + "int"), Literal("x", XSD + "p", "en-GB")]
+    "literal",
+    [Literal("a b:c%", XSD + "string"), Literal("", XSD + "int"), Literal("x", XSD + "p", "en-GB")],
 )
 def test_a_node_is_of_one_literal(literal: Literal) -> None:
     assert literal_of(node_of(literal)) == literal
@@ -172,12 +211,21 @@ def random_case(chance: random.Random) -> tuple[str, list[tuple[str, str, str]],
         4,
     )
     names = [":a", ":b", ":c", "_:d", "_:e"]
-    # Few values, and most individuals of one class: a contradiction then mostly rests on a value that two have.
-    literals = chance.choice([["1", "'1'^^xsd:byte", "1.0", "2"], ["'x'", "'x'^^xsd:token", "'x'@en", "true"]])
-    values = [(x, chance.choice([":p", ":q", ":r"]), chance.choice(literals)) for x in chance.sample(names, chance.randint(2, 5))]
+    # Few values, and most individuals of one class: a contradiction then mostly rests on a value
+    # that two have.
+    literals = chance.choice(
+        [["1", "'1'^^xsd:byte", "1.0", "2"], ["'x'", "'x'^^xsd:token", "'x'@en", "true"]]
+    )
+    values = [
+        (x, chance.choice([":p", ":q", ":r"]), chance.choice(literals))
+        for x in chance.sample(names, chance.randint(2, 5))
+    ]
     sorts = dict.fromkeys(names, ":Cat") | dict.fromkeys(chance.sample(names, 1), ":Dog")
     others = "".join(f"{x} a {sorts[x]} . " for x in chance.sample(names, 4))
-    others += "".join(f"{chance.choice(names)} :likes {chance.choice(names)} . " for _ in range(chance.randint(0, 2)))
+    others += "".join(
+        f"{chance.choice(names)} :likes {chance.choice(names)} . "
+        for _ in range(chance.randint(0, 2))
+    )
     declared = "".join(f"{p} a owl:DatatypeProperty . " for p in (":p", ":q", ":r"))
     return declared + "\n".join(axioms), values, others
 
@@ -198,8 +246,12 @@ def same(folder: Path, axioms: str, values: list[tuple[str, str, str]]) -> str:
 
 
 @pytest.mark.jvm
-@pytest.mark.parametrize("seeds", [range(16), pytest.param(range(16, 400), marks=pytest.mark.slow)], ids=["few", "many"])
-def test_hermit_agrees_where_the_same_individuals_are_written_out(tmp_path: Path, seeds: range) -> None:
+@pytest.mark.parametrize(
+    "seeds", [range(16), pytest.param(range(16, 400), marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_hermit_agrees_where_the_same_individuals_are_written_out(
+    tmp_path: Path, seeds: range
+) -> None:
     verdicts = set()
     for seed in seeds:
         axioms, values, others = random_case(random.Random(seed))
@@ -215,8 +267,12 @@ def test_hermit_agrees_where_the_same_individuals_are_written_out(tmp_path: Path
 def test_spark_gives_the_same(spark: SparkSession, tmp_path: Path) -> None:
     tbox = write(tmp_path, "t.ttl", TBOX)
     type_ = f"<{NS_TYPE}>"
-    (tmp_path / "a.nt").write_text(f'<urn:t#a> {type_} <urn:t#Cat> .\n<urn:t#a> <urn:t#id> "x" .\n<urn:t#c> <urn:t#code> "x" .\n')
-    (tmp_path / "dog.nt").write_text(f'<urn:t#b> {type_} <urn:t#Dog> .\n<urn:t#b> <urn:t#id> "x"^^<{XSD}token> .\n')
+    (tmp_path / "a.nt").write_text(
+        f'<urn:t#a> {type_} <urn:t#Cat> .\n<urn:t#a> <urn:t#id> "x" .\n<urn:t#c> <urn:t#code> "x" .\n'
+    )
+    (tmp_path / "dog.nt").write_text(
+        f'<urn:t#b> {type_} <urn:t#Dog> .\n<urn:t#b> <urn:t#id> "x"^^<{XSD}token> .\n'
+    )
     (tmp_path / "gone.nt").write_text('<urn:t#a> <urn:t#id> "x" .\n')
     built = index(tbox, tmp_path / "a.nt", tmp_path / "kg", reasoner="own", engine="spark")
     assert built.verdict is Verdict.CONSISTENT
@@ -224,8 +280,13 @@ def test_spark_gives_the_same(spark: SparkSession, tmp_path: Path) -> None:
         for engine in ("local", "spark"):
             bad = store.check(tmp_path / "dog.nt", reasoner="own", engine=engine)
             assert bad.verdict is Verdict.INCONSISTENT and "urn:shiq" not in str(bad.conflicts[0])
-            good = store.check(tmp_path / "dog.nt", tmp_path / "gone.nt", reasoner="own", engine=engine)
+            good = store.check(
+                tmp_path / "dog.nt", tmp_path / "gone.nt", reasoner="own", engine=engine
+            )
             assert good.verdict is Verdict.CONSISTENT, engine
             cat = write(tmp_path, "cat.ttl", ":c a :Dog .")
-            assert store.check(cat, tmp_path / "gone.nt", reasoner="own", engine=engine).verdict is Verdict.CONSISTENT
+            assert (
+                store.check(cat, tmp_path / "gone.nt", reasoner="own", engine=engine).verdict
+                is Verdict.CONSISTENT
+            )
             assert store.check(cat, reasoner="own", engine=engine).verdict is Verdict.INCONSISTENT

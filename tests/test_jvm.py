@@ -1,4 +1,6 @@
-"""The JVM: it answers or fails, never both; it dies with its parent; it says nothing on our output."""
+"""The JVM: it answers or fails, never both; it dies with its parent; it says nothing on our
+output.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,16 @@ import pytest
 from shiq.errors import ReasonerError, UsageError
 from shiq.reasoner import gateway
 from shiq.reasoner import jvm as jvm_module
-from shiq.reasoner.jvm import JavaException, Jvm, JvmDied, JvmExpired, find_jars, find_java, release_jvm, shared_jvm
+from shiq.reasoner.jvm import (
+    JavaException,
+    Jvm,
+    JvmDied,
+    JvmExpired,
+    find_jars,
+    find_java,
+    release_jvm,
+    shared_jvm,
+)
 
 pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("cold_jvm")]
 
@@ -60,7 +71,9 @@ def test_an_answer(jvm: Jvm) -> None:
 
 
 def test_a_java_exception_is_a_failure_and_the_jvm_lives(jvm: Jvm) -> None:
-    with pytest.raises(JavaException, match=r'java\.lang\.NumberFormatException: For input string: "x"'):
+    with pytest.raises(
+        JavaException, match=r'java\.lang\.NumberFormatException: For input string: "x"'
+    ):
         jvm.call(lambda: jvm.view.java.lang.Integer.parseInt("x"))
     with pytest.raises(JavaException, match="py4j"):
         jvm.call(lambda: jvm.view.java.lang.Integer.nonsense(1))
@@ -141,7 +154,9 @@ def test_forgotten_objects_are_given_up(jvm: Jvm) -> None:
     assert jvm.alive, "40 × 4 MB do not fit into 64 MB at once"
 
 
-def test_no_log_records_and_no_output(doomed: Jvm, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_log_records_and_no_output(
+    doomed: Jvm, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
     doomed.call(lambda: doomed.view.java.lang.System.out.println("noise"), 30)
     os.kill(doomed.pid, signal.SIGKILL)
     with caplog.at_level(logging.INFO), pytest.raises(JvmDied):
@@ -190,12 +205,15 @@ def test_no_jar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_jars_are_found_without_owlready2s_python() -> None:
     code = "import sys; from shiq.reasoner.jvm import find_jars; print(*find_jars(), 'owlready2' in sys.modules)"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert [Path(path).is_file() for path in out[:2]] == [True, True]
     assert out[2] == "False"
 
 
-# --- one JVM for this process ------------------------------------------------------------------------
+# --- one JVM for this process
+# ------------------------------------------------------------------------
 
 
 class User:
@@ -203,7 +221,9 @@ class User:
 
 
 def test_one_jvm_is_shared_and_ends_with_its_last_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jvm_module, "_users", weakref.WeakSet())  # other tests may have left users behind
+    monkeypatch.setattr(
+        jvm_module, "_users", weakref.WeakSet()
+    )  # other tests may have left users behind
     first, second = User(), User()
     machine = shared_jvm(first, "64m")
     assert shared_jvm(second, "64m") is machine
@@ -241,7 +261,9 @@ BUSY = PARENT + "machine.call(lambda: machine.view.java.lang.Thread.sleep(600000
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_orphan_when_the_parent_is_killed_in_mid_call(number: signal.Signals) -> None:
-    with subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as parent:
+    with subprocess.Popen(
+        [sys.executable, "-c", BUSY], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         time.sleep(0.3)
@@ -253,7 +275,13 @@ def test_no_orphan_when_the_parent_is_killed_in_mid_call(number: signal.Signals)
 
 @pytest.mark.parametrize("end", ["", "raise SystemExit(3)", "1 / 0", "import os; os._exit(0)"])
 def test_no_orphan_when_the_parent_ends(end: str) -> None:
-    done = subprocess.run([sys.executable, "-c", PARENT + end], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", PARENT + end],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert _gone(int(done.stdout))
     assert ("ZeroDivisionError" in done.stderr) is ("/ 0" in end)
     assert "py4j" not in done.stderr
@@ -280,7 +308,9 @@ print("survived", flush=True)
 
 
 def test_a_forked_child_gets_its_own_and_leaves_its_parents_alone() -> None:
-    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.stdout.split()[1:] == ["survived"], done.stderr
     assert done.stderr == ""
 
@@ -300,6 +330,10 @@ os._exit(0)
 
 def test_a_forked_child_that_lives_on_does_not_keep_it_alive() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LINGERING], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=20, check=True
+        [sys.executable, "-c", LINGERING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        timeout=20,
+        check=True,
     )
     assert _gone(int(done.stdout))

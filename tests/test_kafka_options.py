@@ -1,4 +1,6 @@
-"""What `--source-option` hands to the clients of both engines, and that secrets are shown nowhere."""
+"""What `--source-option` hands to the clients of both engines, and that secrets are shown
+nowhere.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,23 @@ from streams.front.kafka import KafkaSource, kafka_address
 from streams.front.kafka_options import KafkaOptions, read_options
 from tests.command_line import shiq
 
-SASL = ("kafka.security.protocol=SASL_SSL", "kafka.sasl.mechanism=SCRAM-SHA-512", "kafka.sasl.username=me")
+SASL = (
+    "kafka.security.protocol=SASL_SSL",
+    "kafka.sasl.mechanism=SCRAM-SHA-512",
+    "kafka.sasl.username=me",
+)
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="a\\"b\\\\c";'
 
 
 def test_user_and_password_are_handed_to_both_clients_as_each_knows_them() -> None:
-    options = read_options((*SASL, 'KAFKA.sasl.password=a"b\\c', "kafka.ssl.ca.location=/etc/ca.pem", "STARTINGOFFSETS=latest"))
+    options = read_options(
+        (
+            *SASL,
+            'KAFKA.sasl.password=a"b\\c',
+            "kafka.ssl.ca.location=/etc/ca.pem",
+            "STARTINGOFFSETS=latest",
+        )
+    )
     shared = {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512"}
     assert options.for_process() == shared | {
         "sasl.username": "me",
@@ -35,16 +48,24 @@ def test_user_and_password_are_handed_to_both_clients_as_each_knows_them() -> No
         "kafka.ssl.truststore.location": "/etc/ca.pem",
     }
     jaas = read_options(("kafka.sasl.mechanism=PLAIN", f"kafka.sasl.jaas.config={JAAS}"))
-    assert jaas.for_process() == {"sasl.mechanism": "PLAIN", "sasl.username": "me", "sasl.password": 'a"b\\c'}
+    assert jaas.for_process() == {
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "me",
+        "sasl.password": 'a"b\\c',
+    }
     assert jaas.for_spark("t")["kafka.sasl.jaas.config"] == JAAS
 
 
 def test_topics_are_begun_where_it_is_said() -> None:
-    options = read_options(('startingOffsets={"a": {"0": 7, "1": -2}, "b": {"0": -1}}', "maxOffsetsPerTrigger=500"))
+    options = read_options(
+        ('startingOffsets={"a": {"0": 7, "1": -2}, "b": {"0": -1}}', "maxOffsetsPerTrigger=500")
+    )
     assert options.starts("a") == {0: 7, 1: -2}
     assert json.loads(options.for_spark("b")["startingOffsets"]) == {"b": {"0": -1}}
     assert options.for_spark("a")["maxOffsetsPerTrigger"] == "500"
-    assert options.changing == {"--source-option startingOffsets": '{"a": {"0": 7, "1": -2}, "b": {"0": -1}}'}
+    assert options.changing == {
+        "--source-option startingOffsets": '{"a": {"0": 7, "1": -2}, "b": {"0": -1}}'
+    }
     with pytest.raises(UsageError, match="c is read from"):
         options.starts("c")
     with pytest.raises(UsageError, match="for Spark alone"):
@@ -83,7 +104,9 @@ def test_what_cannot_be_said_to_java_is_refused(texts: tuple[str, ...]) -> None:
         read_options(texts).for_spark("t")
 
 
-def test_secrets_come_from_variables_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_come_from_variables_and_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KAFKA_PASSWORD", "hunter2")
     (tmp_path / "secret").write_text("hunter3\n")
     given = (
@@ -93,13 +116,20 @@ def test_secrets_come_from_variables_and_files(tmp_path: Path, monkeypatch: pyte
     )
     options = read_options((*SASL, *given))
     settings = options.for_process()
-    assert [settings[key] for key in ("sasl.password", "ssl.keystore.password", "client.id")] == ["hunter2", "hunter3", "env:X"]
+    assert [settings[key] for key in ("sasl.password", "ssl.keystore.password", "client.id")] == [
+        "hunter2",
+        "hunter3",
+        "env:X",
+    ]
     assert "hunter" not in repr(options) and "hunter" not in str(options.changing)
     with pytest.raises(InputError, match="gone cannot be read"):
         read_options((f"kafka.sasl.password=file:{tmp_path}/gone",))
 
 
-@pytest.mark.parametrize("key", ["sasl.password", "sasl.jaas.config", "sasl.oauthbearer.client.SECRET", "Token", "ssl.key.pem"])
+@pytest.mark.parametrize(
+    "key",
+    ["sasl.password", "sasl.jaas.config", "sasl.oauthbearer.client.SECRET", "Token", "ssl.key.pem"],
+)
 def test_no_text_shows_a_secret(key: str) -> None:
     value = JAAS if "jaas" in key else 'a"b\\c'
     options = read_options((f"kafka.{key}={value}", "kafka.client.id=seen"))
@@ -109,13 +139,20 @@ def test_no_text_shows_a_secret(key: str) -> None:
 
 @pytest.mark.parametrize(
     ("address", "broker"),
-    [("kafka://h1:9092,H2:9093/t", "h1:9092,h2:9093"), ("kafka://[::1]:9092/t", "[::1]:9092"), ("kafka://h:1/t/", "h:1")],
+    [
+        ("kafka://h1:9092,H2:9093/t", "h1:9092,h2:9093"),
+        ("kafka://[::1]:9092/t", "[::1]:9092"),
+        ("kafka://h:1/t/", "h:1"),
+    ],
 )
 def test_several_brokers_are_named(address: str, broker: str) -> None:
     assert kafka_address(address) == (broker, "t")
 
 
-@pytest.mark.parametrize("address", ["kafka://h1:9092,h2/t", "kafka://h:1,/t", "kafka://h:x/t", "kafka://h:1", "kafka:///t"])
+@pytest.mark.parametrize(
+    "address",
+    ["kafka://h1:9092,h2/t", "kafka://h:1,/t", "kafka://h:x/t", "kafka://h:1", "kafka:///t"],
+)
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match="HOST:PORT,HOST:PORT"):
         kafka_address(address)
@@ -127,11 +164,14 @@ def test_a_password_in_an_address_is_refused_unseen() -> None:
     assert "hunter2" not in str(refused.value)
 
 
-# --- one process: what the library is given -----------------------------------------------------------
+# --- one process: what the library is given
+# -----------------------------------------------------------
 
 
 class Library:
-    """What `streams.front.kafka` needs of its library: a topic of two partitions that has the offsets 10 to 20."""
+    """What `streams.front.kafka` needs of its library: a topic of two partitions that has the
+    offsets 10 to 20.
+    """
 
     class KafkaException(Exception):
         """Has an error as its argument."""
@@ -158,7 +198,11 @@ class Library:
         return partition, at
 
     def list_topics(self, topic: str, timeout: float) -> Any:
-        return type("M", (), {"topics": {topic: type("T", (), {"error": None, "partitions": {0: None, 1: None}})}})
+        return type(
+            "M",
+            (),
+            {"topics": {topic: type("T", (), {"error": None, "partitions": {0: None, 1: None}})}},
+        )
 
     def get_watermark_offsets(self, partition: Any, timeout: float) -> tuple[int, int]:
         return 10, 20
@@ -173,7 +217,9 @@ class Library:
         """Nothing."""
 
 
-def reading(monkeypatch: pytest.MonkeyPatch, options: KafkaOptions, position: Any = None, problem: str = "") -> Library:
+def reading(
+    monkeypatch: pytest.MonkeyPatch, options: KafkaOptions, position: Any = None, problem: str = ""
+) -> Library:
     library = Library(problem)
     monkeypatch.setattr("streams.front.kafka._library", lambda: library)
     source = KafkaSource("h:1", "t", options)
@@ -184,8 +230,14 @@ def reading(monkeypatch: pytest.MonkeyPatch, options: KafkaOptions, position: An
 
 
 def test_the_client_of_one_process_has_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = reading(monkeypatch, read_options((*SASL, "kafka.sasl.password=p", "kafka.group.id=mine"))).settings
-    assert settings["sasl.username"] == "me" and settings["sasl.password"] == "p" and settings["group.id"] == "mine"
+    settings = reading(
+        monkeypatch, read_options((*SASL, "kafka.sasl.password=p", "kafka.group.id=mine"))
+    ).settings
+    assert (
+        settings["sasl.username"] == "me"
+        and settings["sasl.password"] == "p"
+        and settings["group.id"] == "mine"
+    )
     assert settings["bootstrap.servers"] == "h:1" and settings["enable.auto.commit"] is False
     assert "group.id" in reading(monkeypatch, read_options(())).settings
 
@@ -199,21 +251,28 @@ def test_the_client_of_one_process_has_the_settings(monkeypatch: pytest.MonkeyPa
         ("latest", {"0": 15}, [15, 10]),  # a partition that is new in a run that goes on
     ],
 )
-def test_one_process_begins_there(starts: str, position: Any, at: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_begins_there(
+    starts: str, position: Any, at: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     library = reading(monkeypatch, read_options((f"startingOffsets={starts}",)), position)
     assert library.assigned == [*enumerate(at)]
 
 
 @pytest.mark.parametrize(
-    ("starts", "said"), [('{"t": {"0": 12}}', r"there are \[0, 1\]"), ('{"t": {"0": 9, "1": 10}}', "10 to 20")]
+    ("starts", "said"),
+    [('{"t": {"0": 12}}', r"there are \[0, 1\]"), ('{"t": {"0": 9, "1": 10}}', "10 to 20")],
 )
-def test_one_process_refuses_to_begin_elsewhere(starts: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_refuses_to_begin_elsewhere(
+    starts: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("streams.front.kafka._library", Library)
     with pytest.raises(OperationalError, match=said):
         list(KafkaSource("h:1", "t", read_options((f"startingOffsets={starts}",))).read(False))
 
 
-def test_a_setting_that_the_library_refuses_shows_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_that_the_library_refuses_shows_no_secret(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     secret = "x".join("abc")
     options = read_options((*SASL, f"kafka.sasl.password={secret}"))
     with pytest.raises(UsageError, match=r"refused \*\*\*") as refused:
@@ -221,7 +280,8 @@ def test_a_setting_that_the_library_refuses_shows_no_secret(monkeypatch: pytest.
     assert secret not in "".join(traceback.format_exception(refused.value))
 
 
-# --- Spark: what its reader is given ------------------------------------------------------------------
+# --- Spark: what its reader is given
+# ------------------------------------------------------------------
 
 
 class Reader:
@@ -230,7 +290,9 @@ class Reader:
     def __init__(self, known: tuple[str, ...]) -> None:
         self.readStream, self.told = self, list[dict[str, str]]()
         names = type("C", (), {"configNames": staticmethod(lambda: known)})
-        self._jvm = self._space(org=self._space(apache=self._space(kafka=self._space(clients=self._space()))))
+        self._jvm = self._space(
+            org=self._space(apache=self._space(kafka=self._space(clients=self._space())))
+        )
         self._jvm.org.apache.kafka.clients.consumer = self._space(ConsumerConfig=names)
 
     @staticmethod
@@ -256,9 +318,13 @@ def test_sparks_reader_has_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     from jobs.streaming import sources
 
-    monkeypatch.setattr(sources, "lit", lambda value: type("L", (), {"alias": lambda self, name: value})())
+    monkeypatch.setattr(
+        sources, "lit", lambda value: type("L", (), {"alias": lambda self, name: value})()
+    )
     known = ("security.protocol", "sasl.mechanism", "sasl.jaas.config", "fetch.max.bytes")
-    options = read_options((*SASL, "kafka.sasl.password=p", "kafka.fetch.max.bytes=99", "maxOffsetsPerTrigger=7"))
+    options = read_options(
+        (*SASL, "kafka.sasl.password=p", "kafka.fetch.max.bytes=99", "maxOffsetsPerTrigger=7")
+    )
     for given in (KafkaOptions(), options):
         reader: Any = Reader(known)
         sources.topics(reader, ["kafka://h:1,i:2/t"], given)
@@ -266,7 +332,9 @@ def test_sparks_reader_has_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
         assert told["kafka.bootstrap.servers"] == "h:1,i:2" and told["subscribe"] == "t"
         assert told["startingOffsets"] == "earliest"
         assert told["maxOffsetsPerTrigger"] == ("7" if given.settings else "200000")
-    assert told["kafka.fetch.max.bytes"] == "99" and 'password="p"' in told["kafka.sasl.jaas.config"]
+    assert (
+        told["kafka.fetch.max.bytes"] == "99" and 'password="p"' in told["kafka.sasl.jaas.config"]
+    )
     reader = Reader(known)
     with pytest.raises(UsageError, match=r"kafka\.fetch\.max\.bytes\?"):
         sources.topics(reader, ["kafka://h:1/t"], read_options(("kafka.fetch.max.byte=9",)))
@@ -274,7 +342,9 @@ def test_sparks_reader_has_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("password", "is_shown"), [("in the plan", False), ("elsewhere", True)])
-def test_an_error_of_spark_that_shows_a_secret_is_not_passed_on(password: str, is_shown: bool) -> None:
+def test_an_error_of_spark_that_shows_a_secret_is_not_passed_on(
+    password: str, is_shown: bool
+) -> None:
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     from pyspark.errors import PySparkException
 
@@ -282,18 +352,26 @@ def test_an_error_of_spark_that_shows_a_secret_is_not_passed_on(password: str, i
 
     class Failing(batches.Batches):
         def _start(self, *_: Any) -> Any:
-            raise PySparkException("no topic t\nLogical Plan: password is " + " ".join(("in", "the", "plan")))
+            raise PySparkException(
+                "no topic t\nLogical Plan: password is " + " ".join(("in", "the", "plan"))
+            )
 
     context = SimpleNamespace(broadcast=lambda _: SimpleNamespace(destroy=lambda: None))
     given: Any = SimpleNamespace(sparkContext=context, saved=None, checkpoint=None)
-    options = read_options((*(setting for setting in SASL if "password" not in setting), f"kafka.sasl.password={password}"))
+    options = read_options(
+        (
+            *(setting for setting in SASL if "password" not in setting),
+            f"kafka.sasl.password={password}",
+        )
+    )
     failing = Failing(given, None, None, given, ["kafka://h:1/t"], options=options)
     with pytest.raises(OperationalError, match="no topic t") as failed:
         failing.drive()
     assert ("in the plan" in "".join(traceback.format_exception(failed.value))) is is_shown
 
 
-# --- the commands -------------------------------------------------------------------------------------
+# --- the commands
+# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
@@ -301,7 +379,19 @@ def test_a_command_refuses_options_before_it_touches_anything(engine: str, tmp_p
     (tmp_path / "o.ofn").write_text("Ontology(<urn:o> SubClassOf(<urn:A> <urn:B>))")
     (tmp_path / "e").write_text("")
     (tmp_path / "out").write_text("kept")
-    common = ("stream", "consistency", "-t", "o.ofn", "-w", "1", "--out", "out", "--engine", engine, "-v")
+    common = (
+        "stream",
+        "consistency",
+        "-t",
+        "o.ofn",
+        "-w",
+        "1",
+        "--out",
+        "out",
+        "--engine",
+        engine,
+        "-v",
+    )
     for source, option, said in (
         ("e", "startingOffsets=latest", "about topics"),
         ("kafka://h:1/t", 'startingOffsets={"u": {"0": 1}}', "where t is read from"),

@@ -1,4 +1,6 @@
-"""What versions of a table that Spark knows brought and took is the batch that the same files would be."""
+"""What versions of a table that Spark knows brought and took is the batch that the same files would
+be.
+"""
 
 from __future__ import annotations
 
@@ -48,10 +50,17 @@ def lake(spark: SparkSession) -> Iterator[SparkSession]:
 def made(request: pytest.FixtureRequest, lake: SparkSession, tmp_path: Path) -> Made:
     def make(name: str, rows: list[Row]) -> str:
         if request.param == "delta":
-            table, how = f"delta.`{tmp_path / name}`", "delta TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"
+            table, how = (
+                f"delta.`{tmp_path / name}`",
+                "delta TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')",
+            )
         else:
             modes = "'write.delete.mode' = 'merge-on-read', 'write.update.mode' = 'merge-on-read'"
-            how = f"iceberg TBLPROPERTIES ({modes})" if request.param == "merge-on-read" else "iceberg"
+            how = (
+                f"iceberg TBLPROPERTIES ({modes})"
+                if request.param == "merge-on-read"
+                else "iceberg"
+            )
             table = f"ice.db.{name}_{request.param.replace('-', '_')}"
         lake.sql(f"DROP TABLE IF EXISTS {table}")
         lake.sql(f"CREATE TABLE {table} ({SCHEMA}) USING {how}")
@@ -63,8 +72,15 @@ def made(request: pytest.FixtureRequest, lake: SparkSession, tmp_path: Path) -> 
 
 def versions(lake: SparkSession, table: str) -> list[int]:
     if table.startswith("delta"):
-        return sorted(row[0] for row in lake.sql(f"DESCRIBE HISTORY {table}").select("version").collect())
-    return [row[0] for row in lake.sql(f"SELECT snapshot_id FROM {table}.history ORDER BY made_current_at").collect()]
+        return sorted(
+            row[0] for row in lake.sql(f"DESCRIBE HISTORY {table}").select("version").collect()
+        )
+    return [
+        row[0]
+        for row in lake.sql(
+            f"SELECT snapshot_id FROM {table}.history ORDER BY made_current_at"
+        ).collect()
+    ]
 
 
 def of_class(name: str, cls: str, graph: str | None = None) -> Row:
@@ -74,7 +90,8 @@ def of_class(name: str, cls: str, graph: str | None = None) -> Row:
 def triples_of(source: object) -> set[Triple]:
     found = load([source], "x", None).triples
     return {
-        tuple(found.terms[column[row]] for column in (found.subject, found.predicate, found.object)) for row in range(len(found))
+        tuple(found.terms[column[row]] for column in (found.subject, found.predicate, found.object))
+        for row in range(len(found))
     }
 
 
@@ -84,24 +101,38 @@ def named(*pairs: str) -> set[Triple]:
 
 def test_what_came_and_went_is_told_net(lake: SparkSession, made: Made) -> None:
     table = made(
-        "net", [of_class("a", "A"), of_class("b", "A"), ("<urn:\\u0062>", TYPE, "<urn:A>", None), of_class("m", "C", "<urn:g>")]
+        "net",
+        [
+            of_class("a", "A"),
+            of_class("b", "A"),
+            ("<urn:\\u0062>", TYPE, "<urn:A>", None),
+            of_class("m", "C", "<urn:g>"),
+        ],
     )
     begun = versions(lake, table)[-1]
-    lake.sql(f"INSERT INTO {table} VALUES ('<urn:c>', '{TYPE}', '<urn:B>', NULL), ('<urn:d>', '{TYPE}', '<urn:B>', NULL)")
+    lake.sql(
+        f"INSERT INTO {table} VALUES ('<urn:c>', '{TYPE}', '<urn:B>', NULL), ('<urn:d>', '{TYPE}', '<urn:B>', NULL)"
+    )
     second = versions(lake, table)[-1]
     lake.sql(f"DELETE FROM {table} WHERE s IN ('<urn:a>', '<urn:b>', '<urn:d>')")
     lake.sql(f"UPDATE {table} SET o = '<urn:A>' WHERE s = '<urn:c>'")
     lake.sql(f"UPDATE {table} SET graph = '<urn:h>' WHERE s = '<urn:m>'")
     taken = lake_changes(f"table:{table}", SPARK, after=begun)
-    assert triples_of(taken.insertions) == named("cA", "mC") and triples_of(taken.deletions) == named("aA")
+    assert triples_of(taken.insertions) == named("cA", "mC") and triples_of(
+        taken.deletions
+    ) == named("aA")
     again = lake_changes(f"table:{table}", SPARK, second)
     assert (again.first, again.last, again.rows) == (second, versions(lake, table)[-1], taken.rows)
     # In the table another row says b, spelt otherwise; m in another graph.
-    assert triples_of(again.insertions) == triples_of(taken.insertions) and triples_of(again.deletions) == named("aA")
+    assert triples_of(again.insertions) == triples_of(taken.insertions) and triples_of(
+        again.deletions
+    ) == named("aA")
     one = lake_changes(f"table:{table}", SPARK, second, second)
     assert triples_of(one.insertions) == named("cB", "dB") and not triples_of(one.deletions)
     whole = lake_changes(f"table:{table}", SPARK, versions(lake, table)[0])
-    assert triples_of(whole.insertions) == named("bA", "cA", "mC") and not triples_of(whole.deletions)
+    assert triples_of(whole.insertions) == named("bA", "cA", "mC") and not triples_of(
+        whole.deletions
+    )
     nothing = lake_changes(f"table:{table}", SPARK, after=again.last)
     assert nothing.rows == 0 and f"--after-version {again.last}" in str(nothing)
     for bad in ({"first": 77}, {"after": 77}, {"first": second, "last": 77}):
@@ -153,14 +184,20 @@ def no_feed(self: Versions) -> None:
     raise PySparkException("none")
 
 
-def test_a_day_of_changes_is_the_batch_of_the_same_files(lake: SparkSession, made: Made, tmp_path: Path) -> None:
+def test_a_day_of_changes_is_the_batch_of_the_same_files(
+    lake: SparkSession, made: Made, tmp_path: Path
+) -> None:
     (tmp_path / "t.ofn").write_text(TBOX)
     table = made("day", [of_class("a", "A"), of_class("b", "A"), (None, TYPE, "<urn:A>", None)])
     base, kg, answer = tmp_path / "base.nt", tmp_path / "kg", tmp_path / "answer.json"
-    base.write_text("".join(f"{s} {p} {o} .\n" for s, p, o, _ in (of_class("a", "A"), of_class("b", "A"))))
+    base.write_text(
+        "".join(f"{s} {p} {o} .\n" for s, p, o, _ in (of_class("a", "A"), of_class("b", "A")))
+    )
     begun = versions(lake, table)[-1]
     index(tmp_path / "t.ofn", base, kg)
-    lake.sql(f"INSERT INTO {table} VALUES ('<urn:a>', '<urn:r>', '<urn:c>', NULL), ('<urn:c>', '{TYPE}', '<urn:B>', NULL)")
+    lake.sql(
+        f"INSERT INTO {table} VALUES ('<urn:a>', '<urn:r>', '<urn:c>', NULL), ('<urn:c>', '{TYPE}', '<urn:B>', NULL)"
+    )
     lake.sql(f"DELETE FROM {table} WHERE s = '<urn:b>'")
     (tmp_path / "in.nt").write_text(f"<urn:a> <urn:r> <urn:c> .\n<urn:c> {TYPE} <urn:B> .\n")
     (tmp_path / "out.nt").write_text(f"<urn:b> {TYPE} <urn:A> .\n")
@@ -179,33 +216,70 @@ def test_a_day_of_changes_is_the_batch_of_the_same_files(lake: SparkSession, mad
     )
     assert command(*feed, "-q").returncode == 0
     told = json.loads(answer.read_text())
-    files = ("check", "--engine", "spark", "--store", kg, "--insert", tmp_path / "in.nt", "--delete", tmp_path / "out.nt")
+    files = (
+        "check",
+        "--engine",
+        "spark",
+        "--store",
+        kg,
+        "--insert",
+        tmp_path / "in.nt",
+        "--delete",
+        tmp_path / "out.nt",
+    )
     assert command(*files, "--json", answer, "-q").returncode == 0
     same = json.loads(answer.read_text())
-    assert told["evidence"]["ledger"] == same["evidence"]["ledger"] and told["statistics"]["insertions"] == 2
-    assert told["about"]["to_version"] == str(versions(lake, table)[-1]) and "--after-version" in told["evidence"]["notes"][-1]
+    assert (
+        told["evidence"]["ledger"] == same["evidence"]["ledger"]
+        and told["statistics"]["insertions"] == 2
+    )
+    assert (
+        told["about"]["to_version"] == str(versions(lake, table)[-1])
+        and "--after-version" in told["evidence"]["notes"][-1]
+    )
     assert command(*feed, "--commit", "-q").returncode == 0
     lines = set(command("export", "--store", kg).stdout.splitlines())
-    assert lines == {f"<urn:a> {TYPE} <urn:A> .", f"<urn:c> {TYPE} <urn:B> .", "<urn:a> <urn:r> <urn:c> ."}
+    assert lines == {
+        f"<urn:a> {TYPE} <urn:A> .",
+        f"<urn:c> {TYPE} <urn:B> .",
+        "<urn:a> <urn:r> <urn:c> .",
+    }
     lake.sql(f"INSERT INTO {table} VALUES ('<urn:c>', '{TYPE}', '<urn:A>', NULL)")
     # The store goes on where it stands, and its place stays where a batch is refused.
     on = (*feed[:7], "--commit", "--json", answer, "-q")
     assert command(*on).returncode == 1 and command(*on).returncode == 1
     assert json.loads(answer.read_text())["about"]["to_version"] == str(versions(lake, table)[-1])
-    assert f"taken of {table if table.startswith('ice.') else tmp_path / 'day'}" in command("status", kg).stdout.replace(
-        "table:", ""
-    )
+    assert f"taken of {table if table.startswith('ice.') else tmp_path / 'day'}" in command(
+        "status", kg
+    ).stdout.replace("table:", "")
     later = (*feed[:8], told["about"]["to_version"], "-q")
     assert command(*later).returncode == 1
-    assert command(*later, "--to-version", told["about"]["to_version"], "--require-nonempty").returncode == 4
+    assert (
+        command(
+            *later, "--to-version", told["about"]["to_version"], "--require-nonempty"
+        ).returncode
+        == 4
+    )
 
 
-def test_the_whole_table_is_taken_first_and_then_what_came_since(lake: SparkSession, made: Made, tmp_path: Path) -> None:
+def test_the_whole_table_is_taken_first_and_then_what_came_since(
+    lake: SparkSession, made: Made, tmp_path: Path
+) -> None:
     (tmp_path / "t.ofn").write_text(TBOX)
     (tmp_path / "none.nt").write_text("")
     table, kg = made("whole", [of_class("a", "A")]), tmp_path / "kg"
     index(tmp_path / "t.ofn", tmp_path / "none.nt", kg)
-    call = ("check", "--engine", "spark", "--store", kg, "--changes", f"table:{table}", "--commit", "-q")
+    call = (
+        "check",
+        "--engine",
+        "spark",
+        "--store",
+        kg,
+        "--changes",
+        f"table:{table}",
+        "--commit",
+        "-q",
+    )
     refused = command(*call)
     assert refused.returncode == 2
     # The command that the message gives.
@@ -224,24 +298,48 @@ def test_the_whole_table_is_taken_first_and_then_what_came_since(lake: SparkSess
         assert refused.returncode == 4 and "has expired, or is of another table" in refused.stderr
 
 
-def test_delta_tables_with_deletion_vectors_tell_their_changes_by_their_path(lake: SparkSession, tmp_path: Path) -> None:
+def test_delta_tables_with_deletion_vectors_tell_their_changes_by_their_path(
+    lake: SparkSession, tmp_path: Path
+) -> None:
     (tmp_path / "t.ofn").write_text(TBOX)
     delta = f"delta.`{tmp_path / 'lake'}`"
     settings = "'delta.enableDeletionVectors' = 'true', 'delta.columnMapping.mode' = 'name'"
     lake.sql(f"CREATE TABLE {delta} ({SCHEMA}) USING delta TBLPROPERTIES ({settings})")
-    lake.createDataFrame([of_class("a", "A"), of_class("b", "A")], SCHEMA).coalesce(1).writeTo(delta).append()
+    lake.createDataFrame([of_class("a", "A"), of_class("b", "A")], SCHEMA).coalesce(1).writeTo(
+        delta
+    ).append()
     lake.sql(f"DELETE FROM {delta} WHERE s = '<urn:a>'")
-    call = ("check", "--tbox", tmp_path / "t.ofn", "--changes", tmp_path / "lake", "--from-version", 2, "-q")
+    call = (
+        "check",
+        "--tbox",
+        tmp_path / "t.ofn",
+        "--changes",
+        tmp_path / "lake",
+        "--from-version",
+        2,
+        "-q",
+    )
     assert command(*call).returncode == 4
     called = command(*call, "--engine", "spark", "--json", "-")
     told = json.loads(called.stdout)
     # There is no change data feed.
     assert "by comparing its versions" in told["evidence"]["notes"][-1]
-    assert sum(x["count"] or 1 for x in told["evidence"]["leftovers"] if x["kind"] == "unmatched-deletion") == 1
+    assert (
+        sum(
+            x["count"] or 1
+            for x in told["evidence"]["leftovers"]
+            if x["kind"] == "unmatched-deletion"
+        )
+        == 1
+    )
 
 
-def test_a_delta_table_made_anew_under_its_name_is_another_one(lake: SparkSession, tmp_path: Path) -> None:
-    """Its versions are numbered from 0 again; one that was replaced goes on, though its id is another."""
+def test_a_delta_table_made_anew_under_its_name_is_another_one(
+    lake: SparkSession, tmp_path: Path
+) -> None:
+    """Its versions are numbered from 0 again; one that was replaced goes on, though its id is
+    another.
+    """
     (tmp_path / "t.ofn").write_text(TBOX)
     (tmp_path / "none.nt").write_text("")
     kg, path = tmp_path / "kg", tmp_path / "la ke"
@@ -249,7 +347,18 @@ def test_a_delta_table_made_anew_under_its_name_is_another_one(lake: SparkSessio
     delta = f"delta.`{path}`"
 
     def call(*more: object) -> Any:
-        return command("check", "--engine", "spark", "--store", kg, "--changes", f"table:{delta}", "--commit", "-q", *more)
+        return command(
+            "check",
+            "--engine",
+            "spark",
+            "--store",
+            kg,
+            "--changes",
+            f"table:{delta}",
+            "--commit",
+            "-q",
+            *more,
+        )
 
     def append(name: str) -> None:
         lake.createDataFrame([of_class(name, "A")], SCHEMA).coalesce(1).writeTo(delta).append()
@@ -257,7 +366,9 @@ def test_a_delta_table_made_anew_under_its_name_is_another_one(lake: SparkSessio
     lake.sql(f"CREATE TABLE {delta} ({SCHEMA}) USING delta")
     append("a")
     assert call("--from-version", 0).returncode == 0
-    lake.sql(f"CREATE OR REPLACE TABLE {delta} USING delta AS SELECT * FROM {delta} VERSION AS OF 1")
+    lake.sql(
+        f"CREATE OR REPLACE TABLE {delta} USING delta AS SELECT * FROM {delta} VERSION AS OF 1"
+    )
     assert call("--after-version", 1).returncode == 0
     lake.sql(f"DROP TABLE IF EXISTS {delta}")
     shutil.rmtree(path, ignore_errors=True)
@@ -265,15 +376,32 @@ def test_a_delta_table_made_anew_under_its_name_is_another_one(lake: SparkSessio
     for name in "bcde":
         append(name)
     refused = call("--after-version", 2)
-    assert refused.returncode == 4 and f"{path} is another table than the one whose version 2" in refused.stderr
+    assert (
+        refused.returncode == 4
+        and f"{path} is another table than the one whose version 2" in refused.stderr
+    )
     assert call("--from-version", 0).returncode == 0
     with open_store(kg) as session:
-        assert [feed.rpartition("#")[0] for feed in session.taken] == [str(path)] * len(session.taken)
+        assert [feed.rpartition("#")[0] for feed in session.taken] == [str(path)] * len(
+            session.taken
+        )
 
 
 def test_without_spark_changes_of_its_tables_are_a_wrong_call(tmp_path: Path) -> None:
     (tmp_path / "t.ofn").write_text(TBOX)
-    called = command("check", "--tbox", tmp_path / "t.ofn", "--changes", "table:t", "--from-version", 1)
+    called = command(
+        "check", "--tbox", tmp_path / "t.ofn", "--changes", "table:t", "--from-version", 1
+    )
     assert called.returncode == 2 and "--engine spark" in called.stderr
-    called = command("check", "--tbox", tmp_path / "t.ofn", "--changes", "t", "--from-version", 1, "--after-version", 1)
+    called = command(
+        "check",
+        "--tbox",
+        tmp_path / "t.ofn",
+        "--changes",
+        "t",
+        "--from-version",
+        1,
+        "--after-version",
+        1,
+    )
     assert called.returncode == 2 and "--after-version" in called.stderr

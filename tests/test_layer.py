@@ -1,4 +1,6 @@
-"""A batch laid over a base without being written: checks on top of it agree with checks of everything, and with commits."""
+"""A batch laid over a base without being written: checks on top of it agree with checks of
+everything, and with commits.
+"""
 
 from __future__ import annotations
 
@@ -58,11 +60,17 @@ def verdict_of(contradictory: Sequence[object], answers: Sequence[Answer]) -> Ve
 def from_scratch(tbox: TBox, assertions: Sequence[Assertion], decider: Decider) -> Verdict:
     """The verdict on everything at once, by the reference."""
     found = MemoryKnowledgeBase.build(tbox, assertions).add_set(abox_of([]), abox_of([]), "none")
-    return verdict_of(found.contradictory, decider.decide(found.tbox, [m.module for m in found.modules]))
+    return verdict_of(
+        found.contradictory, decider.decide(found.tbox, [m.module for m in found.modules])
+    )
 
 
-def on_top(seed: int, decider: Decider, folder: Path | None = None) -> list[tuple[Verdict, Verdict]]:
-    """Verdicts on parts of a random batch on top of the rest of it, each beside that from scratch."""
+def on_top(
+    seed: int, decider: Decider, folder: Path | None = None
+) -> list[tuple[Verdict, Verdict]]:
+    """Verdicts on parts of a random batch on top of the rest of it, each beside that from
+    scratch.
+    """
     kb, dice = random_kb(seed), random.Random(seed)
     if folder is None:
         base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
@@ -88,7 +96,12 @@ def on_top(seed: int, decider: Decider, folder: Path | None = None) -> list[tupl
         if above is None:
             continue
         for some in (part, part[: len(part) // 2], part[:1]):
-            pairs.append((checked(above, abox_of(some))[1], from_scratch(kb.tbox, [*kb.abox, *rest, *some], decider)))
+            pairs.append(
+                (
+                    checked(above, abox_of(some))[1],
+                    from_scratch(kb.tbox, [*kb.abox, *rest, *some], decider),
+                )
+            )
     return pairs
 
 
@@ -101,7 +114,9 @@ def agree(pairs: Sequence[tuple[Verdict, Verdict]]) -> int:
 def test_checks_on_top_agree_with_checks_of_everything(decider: Decider) -> None:
     pairs = [pair for seed in range(300, 350) for pair in on_top(seed, decider)]
     assert agree(pairs) > 5 and len(pairs) > 80
-    assert sum(ours is Verdict.UNDETERMINED for ours, _ in pairs) <= sum(theirs is Verdict.UNDETERMINED for _, theirs in pairs)
+    assert sum(ours is Verdict.UNDETERMINED for ours, _ in pairs) <= sum(
+        theirs is Verdict.UNDETERMINED for _, theirs in pairs
+    )
 
 
 @pytest.mark.slow
@@ -110,24 +125,39 @@ def test_checks_on_top_agree_on_many(decider: Decider) -> None:
 
 
 def test_so_they_do_over_a_store(tmp_path: Path, decider: Decider) -> None:
-    pairs = [pair for seed in (301, 307, 309, 310, 313) for pair in on_top(seed, decider, tmp_path / str(seed))]
+    pairs = [
+        pair
+        for seed in (301, 307, 309, 310, 313)
+        for pair in on_top(seed, decider, tmp_path / str(seed))
+    ]
     assert agree(pairs) > 5 and len(pairs) > 20
 
 
-def test_a_layer_that_forgets_what_it_brings_is_found_out(decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LaidTable, "rows_of", lambda self, keys: self._left(self.table.rows_of(keys[keys < LAID])))
+def test_a_layer_that_forgets_what_it_brings_is_found_out(
+    decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        LaidTable, "rows_of", lambda self, keys: self._left(self.table.rows_of(keys[keys < LAID]))
+    )
     with pytest.raises(AssertionError):
         agree([pair for seed in range(300, 350) for pair in on_top(seed, decider)])
 
 
-def test_fresh_individuals_and_literals_of_a_layer_are_known_by_name(tmp_path: Path, decider: Decider) -> None:
+def test_fresh_individuals_and_literals_of_a_layer_are_known_by_name(
+    tmp_path: Path, decider: Decider
+) -> None:
     r, d = ObjectProperty("urn:r"), DataProperty("urn:d")
     some = SubClassOf(Class("urn:A"), ObjectSomeValuesFrom(r, Class("urn:B")))
     tbox = TBox((FunctionalObjectProperty(r), FunctionalDataProperty(d), some))
-    base = abox_of([ClassAssertion(Class("urn:A"), "urn:a"), DataPropertyAssertion(d, "urn:a", Literal("0"))])
+    base = abox_of(
+        [ClassAssertion(Class("urn:A"), "urn:a"), DataPropertyAssertion(d, "urn:a", Literal("0"))]
+    )
     index(tbox, base, tmp_path / "kg")
     kb = LocalKnowledgeBase.from_store(open_stored(tmp_path / "kg"))
-    rest = [ObjectPropertyAssertion(r, "urn:a", "urn:new"), DataPropertyAssertion(d, "urn:new", Literal("1"))]
+    rest = [
+        ObjectPropertyAssertion(r, "urn:a", "urn:new"),
+        DataPropertyAssertion(d, "urn:new", Literal("1")),
+    ]
     accepted, _ = kb.patched(abox_of(rest), abox_of([]), Inquiry(decider.decide))
     above = kb.with_accepted(accepted)
     assert above is not None
@@ -143,7 +173,9 @@ def test_fresh_individuals_and_literals_of_a_layer_are_known_by_name(tmp_path: P
 
 def conflicts_of(seed: int) -> object:
     kb = random_kb(seed)
-    result = check_insertions(kb.tbox, abox_of(kb.abox), abox_of(kb.insertions), criterion="model", explain_seconds=None)
+    result = check_insertions(
+        kb.tbox, abox_of(kb.abox), abox_of(kb.insertions), criterion="model", explain_seconds=None
+    )
     return result.verdict, result.complete, result.conflicts
 
 
@@ -170,7 +202,10 @@ def test_what_is_settled_tells_the_same(decider: Decider) -> None:
     for seed in range(60):
         kb = random_kb(seed)
         base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
-        kept, let_go = (base.patched(abox_of(kb.insertions), abox_of(kb.deletions), Inquiry(decider.decide))[0] for _ in range(2))
+        kept, let_go = (
+            base.patched(abox_of(kb.insertions), abox_of(kb.deletions), Inquiry(decider.decide))[0]
+            for _ in range(2)
+        )
         let_go = let_go.settled()
         refuted += bool(kept.contradictory)
         individuals = sorted({i for a in (*kb.abox, *kb.insertions) for i in individuals_of(a)})

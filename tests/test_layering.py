@@ -15,7 +15,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("shiq", "simplify", "abox_ops", "jobs", "streams")
 
-# The rooms, from the bottom to the top: each may import itself and those before it. The longest prefix of a module is its room;
+# The rooms, from the bottom to the top: each may import itself and those before it. The longest
+# prefix of a module is its room;
 # a module outside all of them needs a place in this order.
 ROOMS = (
     "shiq",
@@ -81,10 +82,17 @@ ROOMS = (
     "jobs.nightly",
 )
 # What the package's own face names.
-FACES = ("shiq.check", "streams.consistency", "streams.enrichment", "streams.discovery", "streams.rules")
+FACES = (
+    "shiq.check",
+    "streams.consistency",
+    "streams.enrichment",
+    "streams.discovery",
+    "streams.rules",
+)
 # Packages of rooms: nothing of their own but a docstring.
 HALLS = ("abox_ops", "jobs", "jobs.checking", "streams")
-# What may be found by a name in a string, and where: engines of Spark and the store; commands, each loaded when it is called; and
+# What may be found by a name in a string, and where: engines of Spark and the store; commands, each
+# loaded when it is called; and
 # what is run in a process of its own.
 BY_NAME = {
     "shiq": FACES,
@@ -100,7 +108,13 @@ BY_NAME = {
 ONLY_IN = {
     "pyspark": ("jobs", "shiq.spark"),
     "graphframes": ("jobs",),
-    "deltalake": ("shiq.rdf.tables", "shiq.rdf.changes", "jobs", "streams.front", "streams.enrichment.entries_table"),
+    "deltalake": (
+        "shiq.rdf.tables",
+        "shiq.rdf.changes",
+        "jobs",
+        "streams.front",
+        "streams.enrichment.entries_table",
+    ),
     "confluent_kafka": ("streams.front.kafka",),
     "obstore": ("shiq.remote.bucket",),
     "pandas": ("jobs",),
@@ -134,8 +148,14 @@ def _covers(prefix: str, module: str) -> bool:
 
 @cache
 def _room(module: str) -> int | None:
-    """The place in ROOMS of the longest prefix of ``module`` there; None for a hall, and for somebody else's module."""
-    return max((i for i, room in enumerate(ROOMS) if _covers(room, module)), key=lambda i: len(ROOMS[i]), default=None)
+    """The place in ROOMS of the longest prefix of ``module`` there; None for a hall, and for
+    somebody else's module.
+    """
+    return max(
+        (i for i, room in enumerate(ROOMS) if _covers(room, module)),
+        key=lambda i: len(ROOMS[i]),
+        default=None,
+    )
 
 
 def _imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, bool]]:
@@ -147,7 +167,9 @@ def _imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, bool]]:
             base = node.module or ""
             yield base, node.level > 0
             # `from shiq import check` imports a module too.
-            yield from ((f"{base}.{alias.name}", False) for alias in node.names if base and not node.level)
+            yield from (
+                (f"{base}.{alias.name}", False) for alias in node.names if base and not node.level
+            )
 
 
 def _named(nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -155,7 +177,9 @@ def _named(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             module = node.value.partition(":")[0]
-            if "." in module and (module in _NAMES or (":" in node.value and module.split(".")[0] in PACKAGES)):
+            if "." in module and (
+                module in _NAMES or (":" in node.value and module.split(".")[0] in PACKAGES)
+            ):
                 yield module
 
 
@@ -177,7 +201,9 @@ def violations(module: str, source: str) -> list[str]:
             if _covers(name, target) and not any(_covers(place, module) for place in places):
                 found.append(f"{module}: imports {target}, which only {' and '.join(places)} may")
     for target in _named(nodes):
-        if not any(_covers(name, target) for name in BY_NAME.get(module, ())) and not _covers(module, target):
+        if not any(_covers(name, target) for name in BY_NAME.get(module, ())) and not _covers(
+            module, target
+        ):
             found.append(f"{module}: names {target} in a string")
     if _covers("simplify", module) and any(_covers("shiq.abox", target) for target, _ in imported):
         found.append(f"{module}: imports shiq.abox, but rewriting a TBox sees no ABox")
@@ -200,7 +226,11 @@ _NAMES = frozenset(module for module, _ in _modules())
 def test_imports_point_one_way(package: str) -> None:
     modules = [(module, path) for module, path in _modules() if _covers(package, module)]
     assert modules
-    assert [fault for module, path in modules for fault in violations(module, path.read_text(encoding="utf-8"))] == []
+    assert [
+        fault
+        for module, path in modules
+        for fault in violations(module, path.read_text(encoding="utf-8"))
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -251,7 +281,14 @@ def test_allowed_imports_pass(module: str, source: str) -> None:
 
 def _loaded_after(statement: str) -> set[str]:
     code = f"{statement}\nimport sys, json\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -277,7 +314,9 @@ def test_a_checkout_that_is_not_installed_has_its_version(monkeypatch: pytest.Mo
 
     installed = shiq.__version__
     monkeypatch.delitem(vars(shiq), "__version__")
-    monkeypatch.setattr(importlib.metadata, "distribution", importlib.metadata.Distribution.from_name)
+    monkeypatch.setattr(
+        importlib.metadata, "distribution", importlib.metadata.Distribution.from_name
+    )
     monkeypatch.setattr(importlib.metadata.Distribution, "discover", lambda **_: iter(()))
     assert shiq.__version__ == installed
 

@@ -1,4 +1,6 @@
-"""Lives of stores of random OWL 2 DL: after whatever happened to one, each verdict is HermiT's on what it holds by then."""
+"""Lives of stores of random OWL 2 DL: after whatever happened to one, each verdict is HermiT's on
+what it holds by then.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,18 @@ pytestmark = pytest.mark.jvm
 
 #: How many lives there are; 200 were once, with `SHIQ_LIVES=200`.
 LIVES = int(os.environ.get("SHIQ_LIVES", "12"))
-STEPS = ("check", "commit", "commit", "commit", "gate", "gate", "compact", "certify", "new TBox", "snapshot")
+STEPS = (
+    "check",
+    "commit",
+    "commit",
+    "commit",
+    "gate",
+    "gate",
+    "compact",
+    "certify",
+    "new TBox",
+    "snapshot",
+)
 #: The names of the ontologies are not all in each TBox, and some have no axioms.
 ALLOW = ["undeclared", "empty-tbox"]
 
@@ -45,7 +58,9 @@ def said(facts: Iterable[Assertion], axioms: list[Axiom]) -> frozenset[Assertion
     held: set[Assertion] = set()
     for fact in facts:
         inside, reported = split_assertions([fact], split_axioms(axioms)[0])
-        held.update([fact] if any(kind == OUTSIDE for _, kind, _ in reported) else map(turned, inside))
+        held.update(
+            [fact] if any(kind == OUTSIDE for _, kind, _ in reported) else map(turned, inside)
+        )
     return frozenset(held)
 
 
@@ -60,7 +75,12 @@ class Life:
     """A store, and what it should hold: ``now``, and ``then`` by the number of each snapshot."""
 
     def __init__(self, seed: int, folder: Path, hermit: HermitReasoner) -> None:
-        self.rng, self.folder, self.store, self.hermit = random.Random(f"steps {seed}"), folder, folder / "kg", hermit
+        self.rng, self.folder, self.store, self.hermit = (
+            random.Random(f"steps {seed}"),
+            folder,
+            folder / "kg",
+            hermit,
+        )
         self.seed, self.met, self.done = seed, Counter[tuple[str, str]](), ["index"]
         tboxes, (base, *self.batches) = random_life(seed, 6)
         self.axioms, self.later = tboxes
@@ -80,7 +100,9 @@ class Life:
         return str(path)
 
     def judged(self, step: str, verdict: str, facts: Iterable[Assertion]) -> str:
-        """``verdict``, which HermiT gives, asked as it is written or (see `tests.test_outside_random.FAULTS`) without chains."""
+        """``verdict``, which HermiT gives, asked as it is written or (see
+        `tests.test_outside_random.FAULTS`) without chains.
+        """
         self.met[step, verdict] += 1
         if verdict != "undetermined":
             asked = sorted(facts, key=repr)
@@ -88,7 +110,11 @@ class Life:
             if verdict not in truths:
                 try:
                     put = question(self.axioms, asked)
-                    truths.append(self.hermit.consistent(put.axioms, put.assertions, is_normal=True).verdict.value)
+                    truths.append(
+                        self.hermit.consistent(
+                            put.axioms, put.assertions, is_normal=True
+                        ).verdict.value
+                    )
                 except Irregular:
                     truths.append("undetermined")
             assert verdict in truths or {*truths} == {"undetermined"}, (
@@ -106,13 +132,23 @@ class Life:
             if self.is_over:
                 return
             step = self.rng.choice(STEPS)
-            held = self.then[number] if step == "snapshot" and (number := max(self.then, default=0)) else self.now
-            gone = self.rng.sample(sorted(held, key=repr), min(len(held), self.rng.choice((0, 0, 1, 2))))
+            held = (
+                self.then[number]
+                if step == "snapshot" and (number := max(self.then, default=0))
+                else self.now
+            )
+            gone = self.rng.sample(
+                sorted(held, key=repr), min(len(held), self.rng.choice((0, 0, 1, 2)))
+            )
             gone += self.rng.choice(self.batches)[:1]  # as a rule nothing of the store
             self.done.append(f"{step}: {batch} less {gone}")
-            self.step(step, batch, gone, (held - said(gone, self.axioms)) | said(batch, self.axioms))
+            self.step(
+                step, batch, gone, (held - said(gone, self.axioms)) | said(batch, self.axioms)
+            )
 
-    def step(self, step: str, batch: list[Assertion], gone: list[Assertion], union: frozenset[Assertion]) -> None:
+    def step(
+        self, step: str, batch: list[Assertion], gone: list[Assertion], union: frozenset[Assertion]
+    ) -> None:
         if step == "compact":
             compact(self.store)
             self.then.clear()
@@ -134,9 +170,16 @@ class Life:
             self.now = after
             self.judged("after the gate", "consistent", self.now)
         else:
-            with open_store(self.store, max(self.then) if step == "snapshot" and self.then else None) as session:
-                files, number = (self.file("i", batch), self.file("d", gone)), session._store.snapshot
-                found = session.check(*files, explain_seconds=0, commit=step == "commit", **self.settings())
+            with open_store(
+                self.store, max(self.then) if step == "snapshot" and self.then else None
+            ) as session:
+                files, number = (
+                    (self.file("i", batch), self.file("d", gone)),
+                    session._store.snapshot,
+                )
+                found = session.check(
+                    *files, explain_seconds=0, commit=step == "commit", **self.settings()
+                )
                 self.judged(step, found.verdict.value, union)
                 if found.committed:
                     self.then |= {number: self.now} if found.committed > number else {}
@@ -144,7 +187,9 @@ class Life:
                     assert self.held(session) == self.now, self.done
 
     def held(self, session: Session) -> frozenset[Assertion]:
-        outside = (v for x in session._store.data_leftovers for v in x.said if not isinstance(v, Axiom))
+        outside = (
+            v for x in session._store.data_leftovers for v in x.said if not isinstance(v, Axiom)
+        )
         return said((*session._store.export(), *outside), self.axioms)
 
 
@@ -158,9 +203,13 @@ def lives(folder: Path, hermit: HermitReasoner, count: int) -> Counter[tuple[str
     return met
 
 
-def test_each_verdict_is_that_on_what_the_store_holds_by_then(tmp_path: Path, hermit: HermitReasoner) -> None:
+def test_each_verdict_is_that_on_what_the_store_holds_by_then(
+    tmp_path: Path, hermit: HermitReasoner
+) -> None:
     met = lives(tmp_path, hermit, LIVES)
-    assert {step for step, _ in met} >= {"index", "commit", "gate", "after the gate", "new TBox"}, met
+    assert {step for step, _ in met} >= {"index", "commit", "gate", "after the gate", "new TBox"}, (
+        met
+    )
     assert min(met["commit", "consistent"], met["commit", "inconsistent"]) > 0, met
 
 

@@ -1,4 +1,6 @@
-"""The engine `local` against the reference `memory`: equal add sets on every input; and the cost of a check follows its batch."""
+"""The engine `local` against the reference `memory`: equal add sets on every input; and the cost of
+a check follows its batch.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,17 @@ from jobs.store import Store
 from jobs.store.snapshot_delta import counted, told_of
 from jobs.store.upkeep import write_store
 from shiq.abox import ABox, ABoxBuilder, abox_of, individuals_of
-from shiq.columns.arrays import array_table, concatenate, contained, distinct, is_in, matching_rows, row_codes, unique, without
+from shiq.columns.arrays import (
+    array_table,
+    concatenate,
+    contained,
+    distinct,
+    is_in,
+    matching_rows,
+    row_codes,
+    unique,
+    without,
+)
 from shiq.errors import UsageError
 from shiq.model import (
     NOTHING,
@@ -82,7 +94,13 @@ def described(add_set: AddSet) -> dict[str, object]:
     modules = [
         (
             [atoms_of(add_set, label) for label in (*m.module.positive, *m.module.negative)],
-            (m.module.edges, m.module.negative_edges, m.module.different, m.module.data, m.module.negative_data),
+            (
+                m.module.edges,
+                m.module.negative_edges,
+                m.module.different,
+                m.module.data,
+                m.module.negative_data,
+            ),
             m.elements,
         )
         for m in add_set.modules
@@ -102,17 +120,25 @@ def verdict(add_set: AddSet) -> Verdict:
         return Verdict.INCONSISTENT
     answers = create("own").decide(add_set.tbox, [m.module for m in add_set.modules])
     found = {answer.verdict for answer in answers}
-    return next((v for v in (Verdict.INCONSISTENT, Verdict.UNDETERMINED) if v in found), Verdict.CONSISTENT)
+    return next(
+        (v for v in (Verdict.INCONSISTENT, Verdict.UNDETERMINED) if v in found), Verdict.CONSISTENT
+    )
 
 
-def compare(case: Case, local: LocalKnowledgeBase, memory: MemoryKnowledgeBase, criterion: str) -> bool:
-    """Asserts that both engines agree on everything; whether nothing clashed by unit propagation alone."""
+def compare(
+    case: Case, local: LocalKnowledgeBase, memory: MemoryKnowledgeBase, criterion: str
+) -> bool:
+    """Asserts that both engines agree on everything; whether nothing clashed by unit propagation
+    alone.
+    """
     insertions, deletions = abox_of(case.insertions), abox_of(case.deletions)
     mine, theirs = (kb.add_set(insertions, deletions, criterion) for kb in (local, memory))
     assert described(mine) == described(theirs)
     if not case.deletions:
         assert list(mine.modules) == list(theirs.modules), "the atoms have the same numbers too"
-    for individual in {i for a in (*case.abox, *case.insertions) for i in individuals_of(a)} | {"urn:nobody"}:
+    for individual in {i for a in (*case.abox, *case.insertions) for i in individuals_of(a)} | {
+        "urn:nobody"
+    }:
         assert list(mine.about(individual)) == list(theirs.about(individual))
         if criterion == "clausal":
             for one, other in zip(mine.label(individual), theirs.label(individual)):
@@ -124,12 +150,16 @@ def compare(case: Case, local: LocalKnowledgeBase, memory: MemoryKnowledgeBase, 
 
 def check(case: Case, criteria: Sequence[str] = CRITERIA) -> int:
     """Compares the engines by each criterion; how many of the comparisons were exact."""
-    local, memory = LocalKnowledgeBase.build(case.tbox, abox_of(case.abox)), MemoryKnowledgeBase.build(case.tbox, case.abox)
+    local, memory = (
+        LocalKnowledgeBase.build(case.tbox, abox_of(case.abox)),
+        MemoryKnowledgeBase.build(case.tbox, case.abox),
+    )
     assert len(local) == len(memory)
     return sum(compare(case, local, memory, criterion) for criterion in criteria)
 
 
-# --- random knowledge bases --------------------------------------------------------------------------
+# --- random knowledge bases
+# --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("start", range(0, 160, 20))
@@ -151,7 +181,8 @@ def test_equal_on_many_random_knowledge_bases() -> None:
 def small_vocabulary(
     dice: random.Random, least: int, most: int, straight: float
 ) -> tuple[list[Class], list[ObjectProperty], list[str], Callable[[], ObjectPropertyExpression]]:
-    """Classes, properties, from ``least`` to ``most`` individuals, and what draws a role, which is no inverse as often as
+    """Classes, properties, from ``least`` to ``most`` individuals, and what draws a role, which is
+    no inverse as often as
     ``straight``."""
     names = [Class(f"urn:C{i}") for i in range(4)]
     properties = [ObjectProperty(f"urn:r{i}") for i in range(3)]
@@ -164,38 +195,58 @@ def small_vocabulary(
 
 
 def counting_case(seed: int) -> Case:
-    """Much of what `random_kb` is too broad to hit often: bounds that are just met, merge classes that come and go."""
+    """Much of what `random_kb` is too broad to hit often: bounds that are just met, merge classes
+    that come and go.
+    """
     dice = random.Random(seed)
     names, properties, individuals, role = small_vocabulary(dice, 4, 8, 0.7)
 
     def class_assertion() -> Assertion:
         name = dice.choice(names)
-        return ClassAssertion(name if dice.random() < 0.4 else ObjectComplementOf(name), dice.choice(individuals))
+        return ClassAssertion(
+            name if dice.random() < 0.4 else ObjectComplementOf(name), dice.choice(individuals)
+        )
 
     def role_assertion() -> Assertion:
-        return ObjectPropertyAssertion(dice.choice(properties), dice.choice(individuals), dice.choice(individuals))
+        return ObjectPropertyAssertion(
+            dice.choice(properties), dice.choice(individuals), dice.choice(individuals)
+        )
 
     axioms: list[Axiom] = []
     for _ in range(dice.randint(1, 3)):
-        bound = ObjectMaxCardinality(dice.choice([1, 1, 2]), role(), dice.choice([*names, *names, THING]))
+        bound = ObjectMaxCardinality(
+            dice.choice([1, 1, 2]), role(), dice.choice([*names, *names, THING])
+        )
         axioms.append(SubClassOf(dice.choice([THING, THING, *names]), bound))
     for _ in range(dice.randint(0, 2)):
         other = dice.choice(names)
-        axioms.append(SubClassOf(dice.choice(names), dice.choice([ObjectComplementOf(other), other])))
+        axioms.append(
+            SubClassOf(dice.choice(names), dice.choice([ObjectComplementOf(other), other]))
+        )
     for _ in range(dice.randint(0, 2)):
         need = ObjectMinCardinality(dice.choice([1, 1, 2]), role(), dice.choice([*names, THING]))
         axioms.append(SubClassOf(dice.choice([THING, *names]), need))
     if dice.random() < 0.4:
         axioms.append(SubObjectPropertyOf(role(), role()))
     if dice.random() < 0.3:
-        axioms.append(SubClassOf(dice.choice(names), ObjectAllValuesFrom(role(), dice.choice(names))))
-    abox = [(role_assertion if dice.random() < 0.65 else class_assertion)() for _ in range(3 * len(individuals))]
-    insertions = [(class_assertion if dice.random() < 0.6 else role_assertion)() for _ in range(dice.randint(1, 3))]
+        axioms.append(
+            SubClassOf(dice.choice(names), ObjectAllValuesFrom(role(), dice.choice(names)))
+        )
+    abox = [
+        (role_assertion if dice.random() < 0.65 else class_assertion)()
+        for _ in range(3 * len(individuals))
+    ]
+    insertions = [
+        (class_assertion if dice.random() < 0.6 else role_assertion)()
+        for _ in range(dice.randint(1, 3))
+    ]
     for part in (abox, insertions):
         if dice.random() < 0.2:
             part.append(SameIndividual(*dice.sample(individuals, 2)))
     deletions = dice.sample(abox, 2) if dice.random() < 0.3 else []
-    return Case(TBox(tuple(dict.fromkeys(axioms))), tuple(abox), tuple(insertions), tuple(deletions))
+    return Case(
+        TBox(tuple(dict.fromkeys(axioms))), tuple(abox), tuple(insertions), tuple(deletions)
+    )
 
 
 def test_equal_where_counting_decides() -> None:
@@ -203,18 +254,25 @@ def test_equal_where_counting_decides() -> None:
 
 
 def test_names_that_only_deletions_mention_are_still_names_of_the_base() -> None:
-    """Else the in-memory engine keeps a name's negation outside where the others have no such literal."""
+    """Else the in-memory engine keeps a name's negation outside where the others have no such
+    literal.
+    """
     assert check(counting_case(1378), ["clausal"])
 
 
 def merge_classes(case: Case) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]] | None:
-    """Merge classes after a batch, by individual that a commit looks at: as it counts them, and made anew. None where a commit
+    """Merge classes after a batch, by individual that a commit looks at: as it counts them, and
+    made anew. None where a commit
     builds all anew."""
     base = LocalKnowledgeBase.build(case.tbox, abox_of(case.abox))
     after = base.without(abox_of(case.deletions), abox_of(case.insertions))
     whole = after.whole(abox_of(case.insertions))
     told = told_of(after, whole)
-    if base.index.contradictory or told is None or told.calculus.table.clashes(told.graph.label).any():
+    if (
+        base.index.contradictory
+        or told is None
+        or told.calculus.table.clashes(told.graph.label).any()
+    ):
         return None
     counts, graph = counted(after.index, told), told.graph
     graph.gather(graph.reps())
@@ -253,7 +311,9 @@ def test_merge_classes_that_a_batch_takes_apart_matter(monkeypatch: pytest.Monke
 
 
 def deletion_case(seed: int) -> Case:
-    """Told literals that travel far and support each other in circles, elements that are equal for a reason; much is deleted."""
+    """Told literals that travel far and support each other in circles, elements that are equal for
+    a reason; much is deleted.
+    """
     dice = random.Random(seed)
     names = [Class(f"urn:C{i}") for i in range(5)]
     properties = [ObjectProperty(f"urn:r{i}") for i in range(3)]
@@ -263,33 +323,55 @@ def deletion_case(seed: int) -> Case:
         chosen = dice.choice(properties)
         return chosen if dice.random() < 0.6 else ObjectInverseOf(chosen)
 
-    axioms: list[Axiom] = [SubClassOf(dice.choice(names), ObjectAllValuesFrom(role(), dice.choice(names))) for _ in range(4)]
+    axioms: list[Axiom] = [
+        SubClassOf(dice.choice(names), ObjectAllValuesFrom(role(), dice.choice(names)))
+        for _ in range(4)
+    ]
     axioms += (SubClassOf(dice.choice(names), dice.choice(names)) for _ in range(2))
     axioms.append(ObjectPropertyRange(role(), dice.choice(names)))
     if dice.random() < 0.3:
         axioms.append(DisjointClasses((names[0], names[1])))
     if dice.random() < 0.6:
-        axioms.append(SubClassOf(dice.choice([THING, *names]), ObjectMaxCardinality(1, role(), dice.choice([THING, *names]))))
+        axioms.append(
+            SubClassOf(
+                dice.choice([THING, *names]),
+                ObjectMaxCardinality(1, role(), dice.choice([THING, *names])),
+            )
+        )
     if dice.random() < 0.3:
         axioms.append(SubObjectPropertyOf(role(), role()))
 
     def assertion() -> Assertion:
         if dice.random() < 0.25:
             name = dice.choice(names)
-            return ClassAssertion(name if dice.random() < 0.8 else ObjectComplementOf(name), dice.choice(individuals))
+            return ClassAssertion(
+                name if dice.random() < 0.8 else ObjectComplementOf(name), dice.choice(individuals)
+            )
         if dice.random() < 0.1:
             return SameIndividual(*dice.sample(individuals, 2))
-        return ObjectPropertyAssertion(dice.choice(properties), dice.choice(individuals), dice.choice(individuals))
+        return ObjectPropertyAssertion(
+            dice.choice(properties), dice.choice(individuals), dice.choice(individuals)
+        )
 
     abox = [assertion() for _ in range(2 * len(individuals))]
     deletions = dice.sample(abox, dice.randint(1, 4))
-    return Case(TBox(tuple(dict.fromkeys(axioms))), tuple(abox), (assertion(), assertion()), tuple(deletions))
+    return Case(
+        TBox(tuple(dict.fromkeys(axioms))),
+        tuple(abox),
+        (assertion(), assertion()),
+        tuple(deletions),
+    )
 
 
 def chain_case(seed: int) -> Case:
-    """Literals and equalities that run along chains, some of them closed to rings, with what gets in their way."""
+    """Literals and equalities that run along chains, some of them closed to rings, with what gets
+    in their way.
+    """
     dice = random.Random(seed)
-    names, properties = [Class(f"urn:{x}") for x in "ABC"], [ObjectProperty(f"urn:{x}") for x in "rs"]
+    names, properties = (
+        [Class(f"urn:{x}") for x in "ABC"],
+        [ObjectProperty(f"urn:{x}") for x in "rs"],
+    )
     forward, other = properties
 
     def role() -> ObjectPropertyExpression:
@@ -297,23 +379,44 @@ def chain_case(seed: int) -> Case:
         return chosen if dice.random() < 0.8 else ObjectInverseOf(chosen)
 
     def filler() -> ClassExpression:
-        return dice.choice([*names, *names, ObjectUnionOf(tuple(dice.sample(names, 2))), ObjectComplementOf(dice.choice(names))])
+        return dice.choice(
+            [
+                *names,
+                *names,
+                ObjectUnionOf(tuple(dice.sample(names, 2))),
+                ObjectComplementOf(dice.choice(names)),
+            ]
+        )
 
-    axioms: list[Axiom] = [SubClassOf(dice.choice(names), ObjectAllValuesFrom(role(), filler())) for _ in range(3)]
+    axioms: list[Axiom] = [
+        SubClassOf(dice.choice(names), ObjectAllValuesFrom(role(), filler())) for _ in range(3)
+    ]
     if dice.random() < 0.5:
-        axioms.append(SubClassOf(dice.choice([THING, *names]), ObjectMaxCardinality(1, role(), dice.choice([THING, *names]))))
+        axioms.append(
+            SubClassOf(
+                dice.choice([THING, *names]),
+                ObjectMaxCardinality(1, role(), dice.choice([THING, *names])),
+            )
+        )
     if dice.random() < 0.4:
         axioms.append(DisjointClasses(tuple(dice.sample(names, 2))))
     chains = [[f"urn:{x}{i}" for i in range(dice.randint(2, 5))] for x in "ab"]
     abox: list[Assertion] = []
     for chain in chains:
-        abox += (ObjectPropertyAssertion(dice.choice((*[forward] * 3, other)), *ends) for ends in pairwise(chain))
+        abox += (
+            ObjectPropertyAssertion(dice.choice((*[forward] * 3, other)), *ends)
+            for ends in pairwise(chain)
+        )
         if dice.random() < 0.2:
             abox.append(ObjectPropertyAssertion(forward, chain[-1], chain[0]))
     everyone = [i for chain in chains for i in chain]
     for _ in range(dice.randint(0, 3)):
         name = dice.choice(names)
-        abox.append(ClassAssertion(name if dice.random() < 0.5 else ObjectComplementOf(name), dice.choice(everyone)))
+        abox.append(
+            ClassAssertion(
+                name if dice.random() < 0.5 else ObjectComplementOf(name), dice.choice(everyone)
+            )
+        )
     if dice.random() < 0.2:
         abox.append(DifferentIndividuals(*dice.sample(everyone, 2)))
     if dice.random() < 0.2:
@@ -324,17 +427,26 @@ def chain_case(seed: int) -> Case:
     if dice.random() < 0.3:
         batch.append(ObjectPropertyAssertion(forward, *dice.sample([*everyone, "urn:new"], 2)))
     deletions = dice.sample(abox, 1) if dice.random() < 0.2 else []
-    return Case(TBox(tuple(dict.fromkeys(axioms))), tuple(dict.fromkeys(abox)), tuple(batch), tuple(deletions))
+    return Case(
+        TBox(tuple(dict.fromkeys(axioms))),
+        tuple(dict.fromkeys(abox)),
+        tuple(batch),
+        tuple(deletions),
+    )
 
 
 @pytest.mark.parametrize("count", [120, pytest.param(1_000, marks=pytest.mark.slow)])
 def test_equal_after_deletions(count: int) -> None:
-    assert sum(check(deletion_case(seed), ["clausal", "definition7"]) for seed in range(count)) > count
+    assert (
+        sum(check(deletion_case(seed), ["clausal", "definition7"]) for seed in range(count)) > count
+    )
 
 
 @pytest.mark.parametrize("planted", ["nothing is reached", "nothing comes from outside"])
 def test_deletions_that_reach_far_matter(monkeypatch: pytest.MonkeyPatch, planted: str) -> None:
-    """The cases above would find an engine that forgets what a deletion reaches, or where the rest gets its literals from."""
+    """The cases above would find an engine that forgets what a deletion reaches, or where the rest
+    gets its literals from.
+    """
     if planted == "nothing is reached":
         monkeypatch.setattr(deletion, "may_have_sent", lambda *labels: False)
     else:
@@ -344,7 +456,8 @@ def test_deletions_that_reach_far_matter(monkeypatch: pytest.MonkeyPatch, plante
             check(deletion_case(seed), ["clausal"])
 
 
-# --- by hand -----------------------------------------------------------------------------------------
+# --- by hand
+# -----------------------------------------------------------------------------------------
 
 A, B, C, D = (Class(f"urn:{x}") for x in "ABCD")
 R, S, T = (ObjectProperty(f"urn:{x}") for x in "rst")
@@ -365,16 +478,30 @@ BY_HAND = {
     "owl:Thing and owl:Nothing": Case(
         TBox((SubClassOf(A, B),)),
         (ClassAssertion(THING, "a"), ClassAssertion(A, "b")),
-        (ClassAssertion(THING, "new"), ClassAssertion(ObjectComplementOf(NOTHING), "b"), ClassAssertion(A, "a")),
+        (
+            ClassAssertion(THING, "new"),
+            ClassAssertion(ObjectComplementOf(NOTHING), "b"),
+            ClassAssertion(A, "a"),
+        ),
     ),
     "nothing is inserted": Case(TBox((SubClassOf(A, B),)), (ClassAssertion(A, "a"),), ()),
-    "all is known": Case(TBox((SubClassOf(A, B),)), (ClassAssertion(A, "a"),), (ClassAssertion(A, "a"),)),
-    "an empty base": Case(TBox((SubClassOf(A, B),)), (), (ClassAssertion(A, "a"), ObjectPropertyAssertion(R, "a", "b"))),
+    "all is known": Case(
+        TBox((SubClassOf(A, B),)), (ClassAssertion(A, "a"),), (ClassAssertion(A, "a"),)
+    ),
+    "an empty base": Case(
+        TBox((SubClassOf(A, B),)),
+        (),
+        (ClassAssertion(A, "a"), ObjectPropertyAssertion(R, "a", "b")),
+    ),
     "deleted and inserted": Case(
         TBox((ObjectPropertyRange(R, B),)),
         (ObjectPropertyAssertion(R, "a", "b"), ObjectPropertyAssertion(R, "b", "c")),
         (ObjectPropertyAssertion(R, "a", "b"), ClassAssertion(C, "b")),
-        (ObjectPropertyAssertion(R, "a", "b"), ObjectPropertyAssertion(R, "b", "c"), ClassAssertion(A, "nobody")),
+        (
+            ObjectPropertyAssertion(R, "a", "b"),
+            ObjectPropertyAssertion(R, "b", "c"),
+            ClassAssertion(A, "nobody"),
+        ),
     ),
     "all is deleted": Case(
         TBox((ObjectPropertyRange(R, B),)),
@@ -405,7 +532,11 @@ BY_HAND = {
             ObjectPropertyAssertion(S, "e", "g"),
             DifferentIndividuals("d", "a"),
         ),
-        (SameIndividual("c", "e"), SameIndividual("new", "a"), ObjectPropertyAssertion(R, "b", "new")),
+        (
+            SameIndividual("c", "e"),
+            SameIndividual("new", "a"),
+            ObjectPropertyAssertion(R, "b", "new"),
+        ),
     ),
     "negative assertions across a merge class": Case(
         TBox((SubClassOf(THING, ObjectMaxCardinality(2, S)), SubObjectPropertyOf(R, T))),
@@ -418,7 +549,9 @@ BY_HAND = {
         (ObjectPropertyAssertion(S, "a", "z"),),
     ),
     "a batch that brings axioms": Case(
-        TBox((SubClassOf(A, ObjectMaxCardinality(2, R)), SubClassOf(B, ObjectSomeValuesFrom(S, C)))),
+        TBox(
+            (SubClassOf(A, ObjectMaxCardinality(2, R)), SubClassOf(B, ObjectSomeValuesFrom(S, C)))
+        ),
         (
             ClassAssertion(A, "a"),
             ObjectPropertyAssertion(R, "a", "b"),
@@ -427,7 +560,10 @@ BY_HAND = {
             ObjectPropertyAssertion(S, "d", "g"),
             ClassAssertion(B, "d"),
         ),
-        (ClassAssertion(ObjectMaxCardinality(1, S, C), "d"), ClassAssertion(ObjectMinCardinality(2, R, D), "a")),
+        (
+            ClassAssertion(ObjectMaxCardinality(1, S, C), "d"),
+            ClassAssertion(ObjectMinCardinality(2, R, D), "a"),
+        ),
     ),
 }
 
@@ -442,7 +578,8 @@ def test_an_unknown_criterion_is_a_usage_error() -> None:
         LocalKnowledgeBase.build(TBox(), ABox()).add_set(ABox(), ABox(), "claussal")
 
 
-# --- from a store ------------------------------------------------------------------------------------
+# --- from a store
+# ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", [2, 3, 5, 8, 13, 21, 34, 55])
@@ -458,14 +595,21 @@ def test_equal_from_a_store(tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize("name", BY_HAND)
 def test_equal_from_a_store_by_hand(tmp_path: Path, name: str) -> None:
     case = BY_HAND[name]
-    local = LocalKnowledgeBase.from_store(write_store(tmp_path / "kg", case.tbox, abox_of(case.abox)))
+    local = LocalKnowledgeBase.from_store(
+        write_store(tmp_path / "kg", case.tbox, abox_of(case.abox))
+    )
     memory = MemoryKnowledgeBase.build(case.tbox, case.abox)
     for criterion in CRITERIA:
         compare(case, local, memory, criterion)
 
 
 CHAINS = TBox(
-    (ObjectPropertyRange(R, B), DisjointClasses((B, C)), SubClassOf(A, ObjectAllValuesFrom(S, D)), FunctionalObjectProperty(T))
+    (
+        ObjectPropertyRange(R, B),
+        DisjointClasses((B, C)),
+        SubClassOf(A, ObjectAllValuesFrom(S, D)),
+        FunctionalObjectProperty(T),
+    )
 )
 
 
@@ -486,7 +630,9 @@ def chains(count: int) -> ABox:
 def reads_of_a_check(store: Store) -> int:
     """How many rows one small batch reads in a cold process."""
     local = LocalKnowledgeBase.from_store(store)
-    batch = abox_of([ClassAssertion(A, "urn:n1/3"), ObjectPropertyAssertion(R, "urn:n1/5", "urn:fresh")])
+    batch = abox_of(
+        [ClassAssertion(A, "urn:n1/3"), ObjectPropertyAssertion(R, "urn:n1/5", "urn:fresh")]
+    )
     add_set = local.add_set(batch, ABox())
     assert (len(add_set.modules), add_set.size > 0, list(add_set.contradictory)) == (2, True, [])
     assert store.reads.row_groups == 0
@@ -494,14 +640,20 @@ def reads_of_a_check(store: Store) -> int:
 
 
 def test_what_a_check_reads_does_not_grow_with_the_store(tmp_path: Path) -> None:
-    small, large = (reads_of_a_check(write_store(tmp_path / f"kg{n}", CHAINS, chains(n))) for n in (2000, 8000))
+    small, large = (
+        reads_of_a_check(write_store(tmp_path / f"kg{n}", CHAINS, chains(n))) for n in (2000, 8000)
+    )
     assert 0 < large <= 1.2 * small < 1000
 
 
-# --- real data ---------------------------------------------------------------------------------------
+# --- real data
+# ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("source", ["lubm/L1.nt.gz lubm/univ-bench.owl 5000", "uobm/U1.nt.gz uobm/univ-bench-dl.owl 3000"])
+@pytest.mark.parametrize(
+    "source",
+    ["lubm/L1.nt.gz lubm/univ-bench.owl 5000", "uobm/U1.nt.gz uobm/univ-bench-dl.owl 3000"],
+)
 def test_equal_on_slices_of_real_data(data_path: Path, source: str) -> None:
     data, ontology, size = source.split()
     tbox = read_ontology([data_path / ontology]).tbox
@@ -515,7 +667,8 @@ def test_equal_on_slices_of_real_data(data_path: Path, source: str) -> None:
     assert check(case, ["clausal", "definition7"]) == 2
 
 
-# --- the columns -------------------------------------------------------------------------------------
+# --- the columns
+# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -529,11 +682,15 @@ def test_column_functions_against_plain_ones(seed: int) -> None:
     rows = list(zip(values.tolist(), values[::-1].tolist(), (values * 3).tolist()))
     codes = row_codes(values, values[::-1], values * 3).tolist()
     assert len(set(zip(rows, codes))) == len(set(rows)) == len(set(codes))
-    assert contained([values, values], [others, others]).tolist() == [v in set(others.tolist()) for v in values.tolist()]
+    assert contained([values, values], [others, others]).tolist() == [
+        v in set(others.tolist()) for v in values.tolist()
+    ]
     assert is_in(values, others).tolist() == [v in set(others.tolist()) for v in values.tolist()]
     assert without(values, others).tolist() == sorted(set(values.tolist()) - set(others.tolist()))
     keys = np.sort(values)
-    assert keys[matching_rows(keys, unique(others))].tolist() == [k for k in keys.tolist() if k in set(others.tolist())]
+    assert keys[matching_rows(keys, unique(others))].tolist() == [
+        k for k in keys.tolist() if k in set(others.tolist())
+    ]
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -1,6 +1,8 @@
-"""Random misspellings of own terms, and random documents with foreign terms and properties of open kind.
+"""Random misspellings of own terms, and random documents with foreign terms and properties of open
+kind.
 
-Every misspelt own term blocks. A verdict is the one of the same document with all kinds declared by hand.
+Every misspelt own term blocks. A verdict is the one of the same document with all kinds declared by
+hand.
 """
 
 from __future__ import annotations
@@ -19,11 +21,35 @@ from shiq.rdf.namespaces import OwnNamespaces, SlipFinder, is_slip_of, namespace
 from shiq.verdict import Verdict
 
 SPACES = (
-    *("http://example.org/onto#", "http://example.org/terms/", "https://w3id.org/brick/x#", "urn:my:"),
-    *("http://purl.obolibrary.org/obo/BFO_", "http://purl.obolibrary.org/obo/GO_", "http://data.ashrae.org/bacnet/2020#"),
+    *(
+        "http://example.org/onto#",
+        "http://example.org/terms/",
+        "https://w3id.org/brick/x#",
+        "urn:my:",
+    ),
+    *(
+        "http://purl.obolibrary.org/obo/BFO_",
+        "http://purl.obolibrary.org/obo/GO_",
+        "http://data.ashrae.org/bacnet/2020#",
+    ),
 )
-FOREIGN = ("http://elsewhere.net/v#", "http://www.ontologydesignpatterns.org/cp/owl/part.owl#", "https://saref.etsi.org/core/")
-WORDS = ("Cat", "Dog", "Person", "hasPart", "likes", "Temperature_Sensor", "p", "A", "measures", "Zone")
+FOREIGN = (
+    "http://elsewhere.net/v#",
+    "http://www.ontologydesignpatterns.org/cp/owl/part.owl#",
+    "https://saref.etsi.org/core/",
+)
+WORDS = (
+    "Cat",
+    "Dog",
+    "Person",
+    "hasPart",
+    "likes",
+    "Temperature_Sensor",
+    "p",
+    "A",
+    "measures",
+    "Zone",
+)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -35,7 +61,14 @@ def edited(dice: random.Random, text: str) -> str:
     """``text`` with a letter more, less, exchanged, or two in the wrong order."""
     i, letter = dice.randrange(len(text)), dice.choice(LETTERS)
     swapped = text[:i] + text[i + 1 : i + 2] + text[i] + text[i + 2 :]
-    return dice.choice([text[:i] + text[i + 1 :], text[:i] + letter + text[i:], text[:i] + letter + text[i + 1 :], swapped])
+    return dice.choice(
+        [
+            text[:i] + text[i + 1 :],
+            text[:i] + letter + text[i:],
+            text[:i] + letter + text[i + 1 :],
+            swapped,
+        ]
+    )
 
 
 def misspelt(dice: random.Random, iri: str) -> str:
@@ -44,19 +77,41 @@ def misspelt(dice: random.Random, iri: str) -> str:
     other = "/" if space[-1] == "#" else "#"
     return dice.choice(
         [
-            *(edited(dice, iri), edited(dice, edited(dice, iri)), space + edited(dice, local), edited(dice, space) + local),
-            *(iri.replace("http:", "https:"), iri.replace("://", "://www."), space[:-1] + local, space[:-1] + other + local),
-            *(space + local.lower(), iri.upper(), space + iri, space + local + "s", space + local + "/x"),
+            *(
+                edited(dice, iri),
+                edited(dice, edited(dice, iri)),
+                space + edited(dice, local),
+                edited(dice, space) + local,
+            ),
+            *(
+                iri.replace("http:", "https:"),
+                iri.replace("://", "://www."),
+                space[:-1] + local,
+                space[:-1] + other + local,
+            ),
+            *(
+                space + local.lower(),
+                iri.upper(),
+                space + iri,
+                space + local + "s",
+                space + local + "/x",
+            ),
         ]
     )
 
 
 def distance(first: str, second: str) -> int:
-    """Optimal string alignment, by the book: letters inserted, deleted, exchanged, or swapped with the next."""
-    table = [[i + j if i * j == 0 else 0 for j in range(len(second) + 1)] for i in range(len(first) + 1)]
+    """Optimal string alignment, by the book: letters inserted, deleted, exchanged, or swapped with
+    the next.
+    """
+    table = [
+        [i + j if i * j == 0 else 0 for j in range(len(second) + 1)] for i in range(len(first) + 1)
+    ]
     for i, a in enumerate(first, 1):
         for j, b in enumerate(second, 1):
-            table[i][j] = min(table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + (a != b))
+            table[i][j] = min(
+                table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + (a != b)
+            )
             if i > 1 and j > 1 and (a, b) == (second[j - 2], first[i - 2]):
                 table[i][j] = min(table[i][j], table[i - 2][j - 2] + 1)
     return table[-1][-1]
@@ -98,7 +153,9 @@ def test_slips_are_found_among_the_names_that_share_a_piece_as_among_all(seed: i
 
 @dataclass(frozen=True)
 class Document:
-    """text: what says nothing of some kinds. by_hand: with every kind declared. names: own names in the data."""
+    """text: what says nothing of some kinds. by_hand: with every kind declared. names: own names in
+    the data.
+    """
 
     text: str
     by_hand: str
@@ -107,7 +164,11 @@ class Document:
     def misspelt(self, dice: random.Random) -> str:
         """With one own name misspelt in one assertion."""
         wrong = name = dice.choice(self.names)
-        while wrong in self.names or any(letter in wrong for letter in "<> ") or distance(wrong, name) > 2:
+        while (
+            wrong in self.names
+            or any(letter in wrong for letter in "<> ")
+            or distance(wrong, name) > 2
+        ):
             wrong = misspelt(dice, name)
         head, _, data = self.text.rpartition("# data\n")
         return f"{head}# data\n{data.replace(f'<{name}>', f'<{wrong}>', 1)}"
@@ -115,8 +176,15 @@ class Document:
 
 def random_document(dice: random.Random) -> Document:
     space, other = dice.choice(SPACES), dice.choice(FOREIGN)
-    local = [f"{n:07}" for n in range(1, 8)] if space.endswith("_") else [*"ABCD", "near", "worn", "size"]
-    classes, (near, worn, size) = [f"<{space}{name}>" for name in local[:4]], [f"<{space}{name}>" for name in local[4:]]
+    local = (
+        [f"{n:07}" for n in range(1, 8)]
+        if space.endswith("_")
+        else [*"ABCD", "near", "worn", "size"]
+    )
+    classes, (near, worn, size) = (
+        [f"<{space}{name}>" for name in local[:4]],
+        [f"<{space}{name}>" for name in local[4:]],
+    )
     people = [f"<urn:x:{name}>" for name in "abcd"]
     axioms = [
         f"{classes[0]} owl:disjointWith {classes[1]} .",
@@ -133,9 +201,16 @@ def random_document(dice: random.Random) -> Document:
         **dict.fromkeys(classes, "owl:Class"),
         **{near: "owl:ObjectProperty", worn: "owl:ObjectProperty", size: "owl:DatatypeProperty"},
     }
-    foreign = {f"<{other}Thing>": "owl:Class", f"<{other}by>": "owl:ObjectProperty", f"<{other}on>": "owl:DatatypeProperty"}
+    foreign = {
+        f"<{other}Thing>": "owl:Class",
+        f"<{other}by>": "owl:ObjectProperty",
+        f"<{other}on>": "owl:DatatypeProperty",
+    }
     rows = [f"{dice.choice(people)} a {dice.choice(classes)} ." for _ in range(5)]
-    rows += [f"{dice.choice(people)} {dice.choice([near, worn])} {dice.choice(people)} ." for _ in range(4)]
+    rows += [
+        f"{dice.choice(people)} {dice.choice([near, worn])} {dice.choice(people)} ."
+        for _ in range(4)
+    ]
     rows += [f"{dice.choice(people)} {size} {dice.randrange(2)} ." for _ in range(2)]
     rows += [
         f"{dice.choice(people)} a <{other}Thing> .",
@@ -143,11 +218,16 @@ def random_document(dice: random.Random) -> Document:
         f"{dice.choice(people)} <{other}on> 'x' .",
     ]
     open_kinds = {
-        name: dice.choice([kind, "rdf:Property"]) if name in (near, worn, size) else kind for name, kind in kinds.items()
+        name: dice.choice([kind, "rdf:Property"]) if name in (near, worn, size) else kind
+        for name, kind in kinds.items()
     }
     head = "".join(
         f"@prefix {prefix}: <http://www.w3.org/{space}#> .\n"
-        for prefix, space in (("owl", "2002/07/owl"), ("rdfs", "2000/01/rdf-schema"), ("rdf", "1999/02/22-rdf-syntax-ns"))
+        for prefix, space in (
+            ("owl", "2002/07/owl"),
+            ("rdfs", "2000/01/rdf-schema"),
+            ("rdf", "1999/02/22-rdf-syntax-ns"),
+        )
     )
 
     def written(kinds: dict[str, str]) -> str:
@@ -159,37 +239,57 @@ def random_document(dice: random.Random) -> Document:
 
 
 def compare(folder: Path, seeds: range, consistent: Callable[[Path], bool]) -> Counter[Verdict]:
-    """Certify documents, and each with a name misspelt; ``consistent`` is asked about the document with all kinds declared."""
+    """Certify documents, and each with a name misspelt; ``consistent`` is asked about the document
+    with all kinds declared.
+    """
     found = Counter[Verdict]()
     for seed in seeds:
         dice = random.Random(seed)
         document = random_document(dice)
-        for name, text in (("open", document.text), ("hand", document.by_hand), ("wrong", document.misspelt(dice))):
+        for name, text in (
+            ("open", document.text),
+            ("hand", document.by_hand),
+            ("wrong", document.misspelt(dice)),
+        ):
             (folder / f"{name}.ttl").write_text(text)
         verdict = certify(folder / "open.ttl", reasoner="own").verdict
         found[verdict] += 1
         if verdict is not Verdict.UNDETERMINED:
-            assert (verdict is Verdict.CONSISTENT) == consistent(folder / "hand.ttl"), (seed, document.text)
+            assert (verdict is Verdict.CONSISTENT) == consistent(folder / "hand.ttl"), (
+                seed,
+                document.text,
+            )
         wrong = certify(folder / "wrong.ttl", reasoner="own")
         assert wrong.verdict is not Verdict.CONSISTENT, (seed, (folder / "wrong.ttl").read_text())
-        assert any(leftover.kind in ("undeclared", "unknown-vocabulary") for leftover in wrong.evidence.leftovers), seed
+        assert any(
+            leftover.kind in ("undeclared", "unknown-vocabulary")
+            for leftover in wrong.evidence.leftovers
+        ), seed
     return found
 
 
 def test_documents_of_open_kinds_have_the_verdicts_of_declared_ones(tmp_path: Path) -> None:
-    found = compare(tmp_path, range(60), lambda file: certify(file, reasoner="own").verdict is Verdict.CONSISTENT)
+    found = compare(
+        tmp_path,
+        range(60),
+        lambda file: certify(file, reasoner="own").verdict is Verdict.CONSISTENT,
+    )
     assert min(found[Verdict.CONSISTENT], found[Verdict.INCONSISTENT]) > 10
 
 
 @pytest.fixture
 def hermit() -> Iterator[Callable[[Path], bool]]:
-    backend = pytest.importorskip("shiq.reasoner.hermit", reason="no HermiT backend").HermitReasoner()
+    backend = pytest.importorskip(
+        "shiq.reasoner.hermit", reason="no HermiT backend"
+    ).HermitReasoner()
 
     def consistent(file: Path) -> bool:
         reading = read_ontology([file])
         assert not reading.leftovers
         return (
-            backend.consistent(reading.tbox.axioms, tuple(reading.abox), timeout=20, proxy_data=False).verdict
+            backend.consistent(
+                reading.tbox.axioms, tuple(reading.abox), timeout=20, proxy_data=False
+            ).verdict
             is Verdict.CONSISTENT
         )
 
@@ -199,6 +299,11 @@ def hermit() -> Iterator[Callable[[Path], bool]]:
 
 @pytest.mark.jvm
 @pytest.mark.slow
-def test_a_thousand_documents_against_hermit(tmp_path: Path, hermit: Callable[[Path], bool]) -> None:
+def test_a_thousand_documents_against_hermit(
+    tmp_path: Path, hermit: Callable[[Path], bool]
+) -> None:
     found = compare(tmp_path, range(1000, 2000), hermit)
-    assert found[Verdict.UNDETERMINED] < 500 and min(found[Verdict.CONSISTENT], found[Verdict.INCONSISTENT]) > 100
+    assert (
+        found[Verdict.UNDETERMINED] < 500
+        and min(found[Verdict.CONSISTENT], found[Verdict.INCONSISTENT]) > 100
+    )

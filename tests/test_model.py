@@ -1,4 +1,6 @@
-"""The criterion `model` (THEORY, "The criterion `model`"): its rules one by one, with what goes wrong without each."""
+"""The criterion `model` (THEORY, "The criterion `model`"): its rules one by one, with what goes
+wrong without each.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,8 @@ CASES = [
     ),
     Case(
         "pulled in with what was inserted",
-        "SubClassOf(:K ObjectAllValuesFrom(:S ObjectUnionOf(:B :C))) SubClassOf(:F ObjectUnionOf(:A :E))" + _HIDDEN,
+        "SubClassOf(:K ObjectAllValuesFrom(:S ObjectUnionOf(:B :C))) SubClassOf(:F ObjectUnionOf(:A :E))"
+        + _HIDDEN,
         "ObjectPropertyAssertion(:S :b :a) ClassAssertion(:F :a) ClassAssertion(:F :b)",
         "ClassAssertion(:E :a) ClassAssertion(:K :b)",
     ),
@@ -204,15 +207,19 @@ def test_hermit_says_the_same_of_the_cases() -> None:
     hermit = HermitReasoner(timeout=20.0)
     try:
         for case in CASES:
-            assert hermit.consistent(case.axioms().axioms, case.base()).verdict.value == "consistent", case.name
-            assert hermit.consistent(case.axioms().axioms, [*case.base(), *case.batch()]).verdict.value == "inconsistent", (
-                case.name
-            )
+            assert (
+                hermit.consistent(case.axioms().axioms, case.base()).verdict.value == "consistent"
+            ), case.name
+            assert (
+                hermit.consistent(case.axioms().axioms, [*case.base(), *case.batch()]).verdict.value
+                == "inconsistent"
+            ), case.name
     finally:
         hermit.close()
 
 
-# --- planted mistakes that a case finds -------------------------------------------------------------
+# --- planted mistakes that a case finds
+# -------------------------------------------------------------
 
 
 def _always(*_: Any) -> bool:
@@ -238,12 +245,22 @@ def test_a_rule_without_its_condition_is_found(name: str, monkeypatch: pytest.Mo
     assert verdict(BY_NAME[name]) == "consistent"
 
 
-# --- what random ontologies find --------------------------------------------------------------------
+# --- what random ontologies find
+# --------------------------------------------------------------------
 
 
 @pytest.mark.jvm
 def test_random_ontologies_agree_with_hermit() -> None:
-    arguments = ["--seeds", "200:240", "--criteria", "model", "--engines", "memory", "--reasoners", "own,hermit"]
+    arguments = [
+        "--seeds",
+        "200:240",
+        "--criteria",
+        "model",
+        "--engines",
+        "memory",
+        "--reasoners",
+        "own,hermit",
+    ]
     result = CliRunner().invoke(differential.main, arguments)
     assert result.exit_code == 0, result.output
     assert "0 disagreements" in result.output
@@ -303,7 +320,9 @@ def oracle() -> Iterator[Oracle]:
 
 @pytest.mark.jvm
 @pytest.mark.parametrize("name", FUZZED)
-def test_a_planted_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch, oracle: Oracle) -> None:
+def test_a_planted_mistake_is_found(
+    name: str, monkeypatch: pytest.MonkeyPatch, oracle: Oracle
+) -> None:
     settings = Settings((Combination("model", "memory", "own"),))
     seed, owner, attribute, mistaken = FUZZED[name]
     assert not compare(seed, oracle, settings).disagreements
@@ -311,7 +330,8 @@ def test_a_planted_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch, 
     assert compare(seed, oracle, settings).disagreements
 
 
-# --- where it is to be had --------------------------------------------------------------------------
+# --- where it is to be had
+# --------------------------------------------------------------------------
 
 
 def test_an_add_set_alone_is_refused() -> None:

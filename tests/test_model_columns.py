@@ -1,4 +1,5 @@
-"""The criterion `model` in columns: equal to the reference; kept in stores, and renewed by commits (THEORY, "N in a store, and
+"""The criterion `model` in columns: equal to the reference; kept in stores, and renewed by commits
+(THEORY, "N in a store, and
 its renewal")."""
 
 from __future__ import annotations
@@ -60,25 +61,37 @@ def decider() -> Iterator[Decider]:
     reasoner.close()
 
 
-def facts(base: ModelKnowledgeBase, insertions: ABox, decider: Decider, deletions: ABox | None = None) -> dict[str, object]:
+def facts(
+    base: ModelKnowledgeBase, insertions: ABox, decider: Decider, deletions: ABox | None = None
+) -> dict[str, object]:
     """All that a patch comes to."""
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         return decider.decide(tbox, modules)
 
-    found, answers = base.patched(insertions, deletions or abox_of([]), Inquiry(decide, attempt=decider.attempt))
+    found, answers = base.patched(
+        insertions, deletions or abox_of([]), Inquiry(decide, attempt=decider.attempt)
+    )
     return {
         "insertions": found.insertions,
         "size": found.size,
         "pulled in": found.pulled_in,
         "contradictory": sorted(found.contradictory),
         "kept": frozenset(found.kept()),
-        "modules": sorted(((m.elements, m.module, a.verdict.value) for m, a in zip(found.modules, answers)), key=repr),
+        "modules": sorted(
+            ((m.elements, m.module, a.verdict.value) for m, a in zip(found.modules, answers)),
+            key=repr,
+        ),
     }
 
 
-def check_equal(tbox: TBox, base: Sequence[Assertion], batch: Sequence[Assertion], decider: Decider) -> None:
-    memory, local = MemoryKnowledgeBase.build(tbox, base), LocalKnowledgeBase.build(tbox, abox_of(base))
+def check_equal(
+    tbox: TBox, base: Sequence[Assertion], batch: Sequence[Assertion], decider: Decider
+) -> None:
+    memory, local = (
+        MemoryKnowledgeBase.build(tbox, base),
+        LocalKnowledgeBase.build(tbox, abox_of(base)),
+    )
     assert facts(local, abox_of(batch), decider) == facts(memory, abox_of(batch), decider)
 
 
@@ -89,7 +102,9 @@ def test_equal_to_the_reference(start: int, decider: Decider) -> None:
         check_equal(kb.tbox, kb.abox, kb.insertions, decider)
 
 
-def test_a_batch_with_definitions_leaves_the_merge_classes_of_the_certified_model(decider: Decider) -> None:
+def test_a_batch_with_definitions_leaves_the_merge_classes_of_the_certified_model(
+    decider: Decider,
+) -> None:
     kb = random_kb(20754)
     check_equal(kb.tbox, kb.abox, kb.insertions, decider)
 
@@ -106,7 +121,9 @@ def test_case(case: Case, decider: Decider) -> None:
     check_equal(case.axioms(), case.base(), case.batch(), decider)
 
 
-def _of_itself(self: FineCounts, clause: Any, members: Any, group: Any, count: int, state: Any) -> Any:
+def _of_itself(
+    self: FineCounts, clause: Any, members: Any, group: Any, count: int, state: Any
+) -> Any:
     found = _TIES(self, clause, members, group, count, state)
     state.hub[:] = -1
     state.hub[members] = members
@@ -115,13 +132,20 @@ def _of_itself(self: FineCounts, clause: Any, members: Any, group: Any, count: i
 
 _TIES = FineCounts._ties
 COUNTING: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
-    "what was counted under other labels is believed": (179, ElementAnswers, "forget", lambda *arguments: None),
+    "what was counted under other labels is believed": (
+        179,
+        ElementAnswers,
+        "forget",
+        lambda *arguments: None,
+    ),
     "a class is tied to its own member": (4723, FineCounts, "_ties", _of_itself),
 }
 
 
 @pytest.mark.parametrize("name", COUNTING)
-def test_a_planted_mistake_in_counting_is_found(name: str, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_mistake_in_counting_is_found(
+    name: str, decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seed, owner, function, mistaken = COUNTING[name]
     kb = random_kb(seed)
     check_equal(kb.tbox, kb.abox, kb.insertions, decider)
@@ -135,7 +159,9 @@ SEEDS = (*range(40), 274)
 
 
 def remembered_and_afresh(seed: int, decider: Decider) -> None:
-    """Counts under random labels, after those under others were remembered, against counts that remember nothing."""
+    """Counts under random labels, after those under others were remembered, against counts that
+    remember nothing.
+    """
     kb, dice = random_kb(seed), random.Random(seed)
     base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
     patch = base.patched(abox_of(kb.insertions), abox_of([]), Inquiry(decider.decide))[0].patch
@@ -146,7 +172,10 @@ def remembered_and_afresh(seed: int, decider: Decider) -> None:
     labels = patch.labels().copy()
     clauses, nobody = calculus.space.m_type, np.zeros(len(graph), np.bool_)
     for _ in range(8):
-        counts = [FineCounts(calculus, graph, labels.copy, nobody, known) for known in (remembered, ElementAnswers())]
+        counts = [
+            FineCounts(calculus, graph, labels.copy, nobody, known)
+            for known in (remembered, ElementAnswers())
+        ]
         for clause in clauses:
             here, afresh = (of.is_within_alone(graph.reps(), clause).tolist() for of in counts)
             assert here == afresh, (seed, clause)
@@ -174,7 +203,9 @@ _FORGET = ElementAnswers.forget
 
 
 @pytest.mark.parametrize("which", CountedLabels._fields)
-def test_remembering_without_looking_is_found(which: str, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remembering_without_looking_is_found(
+    which: str, decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ElementAnswers, "forget", _blind(which))
     with pytest.raises(AssertionError):
         for seed in SEEDS:
@@ -220,10 +251,28 @@ def _drawn(case: Any) -> tuple[TBox, Sequence[Assertion], Sequence[Assertion]]:
     return case.tbox, case.abox, case.insertions
 
 
-ROUNDS: dict[str, tuple[tuple[TBox, Sequence[Assertion], Sequence[Assertion]], object, str, Callable[..., Any]]] = {
-    "what the first round has seen is settled": (_drawn(random_kb(10)), Frontier, "stale", _settled),
-    "elements beside one that changed are settled": (_drawn(chain_case(308)), Frontier, "reached", _unread),
-    "only what changed is made equal": (_COMES_LATE, Graph, "with_readers", lambda graph, chosen: longer(chosen, len(graph))),
+ROUNDS: dict[
+    str,
+    tuple[tuple[TBox, Sequence[Assertion], Sequence[Assertion]], object, str, Callable[..., Any]],
+] = {
+    "what the first round has seen is settled": (
+        _drawn(random_kb(10)),
+        Frontier,
+        "stale",
+        _settled,
+    ),
+    "elements beside one that changed are settled": (
+        _drawn(chain_case(308)),
+        Frontier,
+        "reached",
+        _unread,
+    ),
+    "only what changed is made equal": (
+        _COMES_LATE,
+        Graph,
+        "with_readers",
+        lambda graph, chosen: longer(chosen, len(graph)),
+    ),
 }
 
 
@@ -238,9 +287,14 @@ def test_a_round_that_passes_over_what_it_should_look_at_is_found(
         check_equal(*case, decider)
 
 
-# --- in a store ------------------------------------------------------------------------------------
+# --- in a store
+# ------------------------------------------------------------------------------------
 
-_SETTINGS: dict[str, Any] = {"reasoner": "own", "allow": ("undeclared", "empty-tbox"), "max_conflicts": 0}
+_SETTINGS: dict[str, Any] = {
+    "reasoner": "own",
+    "allow": ("undeclared", "empty-tbox"),
+    "max_conflicts": 0,
+}
 
 
 def check(
@@ -256,23 +310,30 @@ def test_a_store_keeps_the_completion_and_auto_uses_it(tmp_path: Path, decider: 
         kb, path = random_kb(seed), tmp_path / str(seed)
         if index(kb.tbox, abox_of(kb.abox), path, **_SETTINGS).verdict is not Verdict.CONSISTENT:
             continue
-        fresh = facts(LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox)), abox_of(kb.insertions), decider)
+        fresh = facts(
+            LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox)), abox_of(kb.insertions), decider
+        )
         with open_store(path) as session:
             verdict, criterion, size = check(session, kb.insertions)
             assert (criterion, size) == ("model", fresh["size"])
             assert verdict is check(session, kb.insertions, criterion="clausal")[0]
             gone = abox_of(kb.abox[:1])
-            assert session.check(abox_of([]), gone, **_SETTINGS).evidence.criterion == ("clausal" if gone.complex else "model")
+            assert session.check(abox_of([]), gone, **_SETTINGS).evidence.criterion == (
+                "clausal" if gone.complex else "model"
+            )
             used += 1
     assert used > 10
 
 
-# --- renewed by commits ----------------------------------------------------------------------------
+# --- renewed by commits
+# ----------------------------------------------------------------------------
 
 
 def scratch(tbox: TBox, assertions: Sequence[Assertion], decider: Decider) -> Verdict:
     found = MemoryKnowledgeBase.build(tbox, []).add_set(abox_of(assertions), abox_of([]), "none")
-    verdicts = {answer.verdict for answer in decider.decide(found.tbox, [m.module for m in found.modules])}
+    verdicts = {
+        answer.verdict for answer in decider.decide(found.tbox, [m.module for m in found.modules])
+    }
     for verdict in (Verdict.INCONSISTENT, Verdict.UNDETERMINED):
         if verdict in verdicts or (found.contradictory and verdict is Verdict.INCONSISTENT):
             return verdict
@@ -290,24 +351,36 @@ def steps(seed: int) -> tuple[TBox, list[Assertion], list[list[Assertion]]]:
     random.Random(seed).shuffle(abox)
     plain = [a for a in abox if is_plain(a)]
     insertions = [a for a in kb.insertions if is_plain(a)]
-    names = {a.expression.iri for a in (*plain, *insertions) if isinstance(a, ClassAssertion) and isinstance(a.expression, Class)}
+    names = {
+        a.expression.iri
+        for a in (*plain, *insertions)
+        if isinstance(a, ClassAssertion) and isinstance(a.expression, Class)
+    }
     half, part = len(plain) // 2, max(1, (len(plain) - len(plain) // 2) // 3)
     base = [
         *plain[:half],
         *(a for a in abox if not is_plain(a)),
         *(ClassAssertion(Class(name), f"urn:of:{i}") for i, name in enumerate(sorted(names))),
     ]
-    return kb.tbox, base, [*(plain[i : i + part] for i in range(half, len(plain), part)), insertions]
+    return (
+        kb.tbox,
+        base,
+        [*(plain[i : i + part] for i in range(half, len(plain), part)), insertions],
+    )
 
 
 def is_refuted(path: Path, decider: Decider) -> bool:
-    """Whether (T, A) has no model that gives each element its certified label, and keeps apart what the store says is apart."""
+    """Whether (T, A) has no model that gives each element its certified label, and keeps apart what
+    the store says is apart.
+    """
     with open_stored(path) as store:
         base = LocalKnowledgeBase.from_store(store)
         index, completion = base.index, stored_completion(base.index, store)
         if completion is None:
             return False
-        same_clauses = MemoryKnowledgeBase(store.tbox, frozenset(), index.extra, index.simplified, base.roles)
+        same_clauses = MemoryKnowledgeBase(
+            store.tbox, frozenset(), index.extra, index.simplified, base.roles
+        )
         found = same_clauses.add_set(abox_of(store.export()), abox_of([]), "none")
         asked = []
         for module in found.modules:
@@ -316,7 +389,9 @@ def is_refuted(path: Path, decider: Decider) -> bool:
             known = [index.calculus.table.labels[i] for i in labels.tolist()]
             where = np.stack([completion.classes.of(keys), completion.modules.of(keys)])
             apart = {
-                (i, j) for i, j in combinations(range(len(keys)), 2) if keys[i] != keys[j] and (where[:, i] != where[:, j]).any()
+                (i, j)
+                for i, j in combinations(range(len(keys)), 2)
+                if keys[i] != keys[j] and (where[:, i] != where[:, j]).any()
             }
             asked.append(
                 replace(
@@ -329,10 +404,15 @@ def is_refuted(path: Path, decider: Decider) -> bool:
         return any(a.verdict is Verdict.INCONSISTENT for a in decider.decide(found.tbox, asked))
 
 
-def disagreement(seed: int, path: Path, decider: Decider, *, deleting: bool = False) -> tuple[str, int]:
-    """Takes batch after batch into a store: where the verdict is not that from scratch; and how many checks used the model.
+def disagreement(
+    seed: int, path: Path, decider: Decider, *, deleting: bool = False
+) -> tuple[str, int]:
+    """Takes batch after batch into a store: where the verdict is not that from scratch; and how
+    many checks used the model.
 
-    ``deleting``: each batch takes some of what there is away as well, and brings back what is gone with odds of one half."""
+    ``deleting``: each batch takes some of what there is away as well, and brings back what is gone
+    with odds of one half.
+    """
     tbox, base, batches = steps(seed)
     dice = random.Random(seed)
     used = 0
@@ -368,7 +448,9 @@ _NEGATIVE = (NegativeObjectPropertyAssertion, NegativeDataPropertyAssertion)
 @pytest.mark.parametrize("deleting", [False, True], ids=["insertions", "deletions too"])
 def test_commits_renew_the_completion(tmp_path: Path, decider: Decider, deleting: bool) -> None:
     used = 0
-    for seed in range(6):  # a planted mistake of each kind is found below, and many more seeds are slow
+    for seed in range(
+        6
+    ):  # a planted mistake of each kind is found below, and many more seeds are slow
         wrong, count = disagreement(seed, tmp_path / str(seed), decider, deleting=deleting)
         assert not wrong
         used += count
@@ -377,7 +459,9 @@ def test_commits_renew_the_completion(tmp_path: Path, decider: Decider, deleting
 
 @pytest.mark.slow
 @pytest.mark.parametrize("deleting", [False, True], ids=["insertions", "deletions too"])
-def test_commits_renew_the_completion_on_many(tmp_path: Path, decider: Decider, deleting: bool) -> None:
+def test_commits_renew_the_completion_on_many(
+    tmp_path: Path, decider: Decider, deleting: bool
+) -> None:
     for seed in range(1000, 1400):
         wrong, _ = disagreement(seed, tmp_path / str(seed), decider, deleting=deleting)
         assert not wrong
@@ -388,10 +472,15 @@ def _without(*tables: str) -> Callable[..., Renewal]:
 
     def forgetful(*arguments: Any) -> Renewal:
         found = real(*arguments)
-        nothing = {name: {c: column[:0] for c, column in found.added[name].items()} for name in found.added}
+        nothing = {
+            name: {c: column[:0] for c, column in found.added[name].items()} for name in found.added
+        }
         return Renewal(
             {name: nothing[name] if name in tables else rows for name, rows in found.added.items()},
-            {name: nothing[name] if name in tables else rows for name, rows in found.removed.items()},
+            {
+                name: nothing[name] if name in tables else rows
+                for name, rows in found.removed.items()
+            },
         )
 
     return forgetful
@@ -412,7 +501,9 @@ PLANTED: dict[str, tuple[int, Callable[..., Renewal]]] = {
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_mistake_is_found(name: str, tmp_path: Path, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_mistake_is_found(
+    name: str, tmp_path: Path, decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seed, mistaken = PLANTED[name]
     monkeypatch.setattr(growth, "renewed", mistaken)
     assert disagreement(seed, tmp_path / "kg", decider)[0]

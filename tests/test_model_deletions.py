@@ -1,4 +1,5 @@
-"""The criterion `model` with deletions: what the model that certified A says of what is left of A (THEORY, "N in a store, and its
+"""The criterion `model` with deletions: what the model that certified A says of what is left of A
+(THEORY, "N in a store, and its
 renewal")."""
 
 from __future__ import annotations
@@ -34,23 +35,32 @@ def decider() -> Iterator[Decider]:
     reasoner.close()
 
 
-# --- against the reference ---------------------------------------------------------------------------
+# --- against the reference
+# ---------------------------------------------------------------------------
 
 
 def check_equal_less(seed: int, decider: Decider) -> bool:
-    """Deletes some of a random base whose completion is known, and inserts: engines are equal, and right; False for an
+    """Deletes some of a random base whose completion is known, and inserts: engines are equal, and
+    right; False for an
     inconsistent base."""
     kb = random_kb(seed)
-    deletions = random.Random(seed).sample(sorted(kb.abox, key=repr), min(len(kb.abox), 1 + seed % 4))
+    deletions = random.Random(seed).sample(
+        sorted(kb.abox, key=repr), min(len(kb.abox), 1 + seed % 4)
+    )
     try:
         if scratch(kb.tbox, kb.abox, decider) is not Verdict.CONSISTENT:
             return False
     except UsageError:  # outside SHIQ(D), by a complex assertion
         return False
-    bases = MemoryKnowledgeBase.build(kb.tbox, kb.abox), LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
+    bases = (
+        MemoryKnowledgeBase.build(kb.tbox, kb.abox),
+        LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox)),
+    )
     for base in bases:
         facts(base, abox_of([]), decider)
-    memory, local = (facts(base, abox_of(kb.insertions), decider, abox_of(deletions)) for base in bases)
+    memory, local = (
+        facts(base, abox_of(kb.insertions), decider, abox_of(deletions)) for base in bases
+    )
     assert local == memory, seed
     left = [a for a in kb.abox if a not in set(deletions)]
     expected = scratch(kb.tbox, list(dict.fromkeys([*left, *kb.insertions])), decider)
@@ -70,12 +80,15 @@ def test_equal_to_the_reference_less_deletions_on_many(decider: Decider) -> None
     assert sum(check_equal_less(seed, decider) for seed in range(6000, 7500)) > 800
 
 
-# --- by hand ---------------------------------------------------------------------------------------
+# --- by hand
+# ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Case:
-    """A consistent base that stays so with ``insertions``; without ``deletions`` as well it is inconsistent with them."""
+    """A consistent base that stays so with ``insertions``; without ``deletions`` as well it is
+    inconsistent with them.
+    """
 
     name: str
     tbox: str
@@ -113,7 +126,8 @@ CASES = [
     Case(
         "parts may be equal",
         _AT_MOST_TWO + "SubClassOf(owl:Thing ObjectMaxCardinality(2 :T))",
-        _I_AND_J + "ObjectPropertyAssertion(:T :i :x) ObjectPropertyAssertion(:T :j :y) ObjectPropertyAssertion(:U :z :z)"
+        _I_AND_J
+        + "ObjectPropertyAssertion(:T :i :x) ObjectPropertyAssertion(:T :j :y) ObjectPropertyAssertion(:U :z :z)"
         "DifferentIndividuals(:x :y) DifferentIndividuals(:x :z) DifferentIndividuals(:y :z)",
         "SameIndividual(:i :j)",
         "ObjectPropertyAssertion(:T :i :z)",
@@ -122,11 +136,14 @@ CASES = [
 
 
 def verdicts(case: Case, path: Path) -> tuple[Verdict, Verdict]:
-    """Of the deletions and insertions of ``case`` in one batch, and of the insertions where the deletions were committed before;
+    """Of the deletions and insertions of ``case`` in one batch, and of the insertions where the
+    deletions were committed before;
     all under the criterion `model`."""
     path.mkdir(parents=True)
     tbox = parse_functional(f"{PREFIX} Ontology({case.tbox})", "test", "t").tbox
-    base, deletions, insertions = (list(case.read(text)) for text in (case.base, case.deletions, case.insertions))
+    base, deletions, insertions = (
+        list(case.read(text)) for text in (case.base, case.deletions, case.insertions)
+    )
     assert index(tbox, abox_of(base), path / "kg", **_SETTINGS).verdict is Verdict.CONSISTENT
     with open_store(path / "kg") as session:
         once, criterion, _ = check(session, insertions, deletions)
@@ -146,16 +163,22 @@ Less = Callable[[OutsideCompletion, Index, Index, Ints], OutsideCompletion]
 _REAL: Less = OutsideCompletion.less
 
 
-def _without_labels(completion: OutsideCompletion, before: Index, after: Index, vanished: Ints) -> OutsideCompletion:
+def _without_labels(
+    completion: OutsideCompletion, before: Index, after: Index, vanished: Ints
+) -> OutsideCompletion:
     found = _REAL(completion, before, after, vanished)
     return replace(found, left=found.left[:0], left_label=found.left_label[:0])
 
 
-def _without_classes(completion: OutsideCompletion, before: Index, after: Index, vanished: Ints) -> OutsideCompletion:
+def _without_classes(
+    completion: OutsideCompletion, before: Index, after: Index, vanished: Ints
+) -> OutsideCompletion:
     return replace(_REAL(completion, before, after, vanished), classes=completion.classes)
 
 
-def _without_modules(completion: OutsideCompletion, before: Index, after: Index, vanished: Ints) -> OutsideCompletion:
+def _without_modules(
+    completion: OutsideCompletion, before: Index, after: Index, vanished: Ints
+) -> OutsideCompletion:
     return replace(_REAL(completion, before, after, vanished), modules=completion.modules)
 
 
@@ -164,16 +187,27 @@ def _without_modules(completion: OutsideCompletion, before: Index, after: Index,
     [*zip(CASES, [_without_labels, _without_modules, _without_classes])],
     ids=[c.name for c in CASES],
 )
-def test_a_planted_mistake_is_found(case: Case, planted: Less, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_mistake_is_found(
+    case: Case, planted: Less, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(OutsideCompletion, "less", planted)
     assert verdicts(case, tmp_path / "kg") == (Verdict.CONSISTENT, Verdict.CONSISTENT)
 
 
 def test_a_complex_deletion_makes_it_void(tmp_path: Path) -> None:
     """It takes definitions with it: the criterion is `clausal`, and the evidence says why."""
-    case = Case("", "SubClassOf(:A :B)", "ClassAssertion(ObjectComplementOf(:B) :a) ClassAssertion(:A :b)", "", "")
+    case = Case(
+        "",
+        "SubClassOf(:A :B)",
+        "ClassAssertion(ObjectComplementOf(:B) :a) ClassAssertion(:A :b)",
+        "",
+        "",
+    )
     tbox = parse_functional(f"{PREFIX} Ontology({case.tbox})", "test", "t").tbox
-    assert index(tbox, case.read(case.base), tmp_path / "kg", **_SETTINGS).verdict is Verdict.CONSISTENT
+    assert (
+        index(tbox, case.read(case.base), tmp_path / "kg", **_SETTINGS).verdict
+        is Verdict.CONSISTENT
+    )
     gone = case.read("ClassAssertion(ObjectComplementOf(:B) :a)")
     with open_store(tmp_path / "kg") as session:
         result = session.check(case.read("ClassAssertion(:A :a)"), gone, commit=True, **_SETTINGS)

@@ -22,7 +22,8 @@ TBOX = """Prefix(:=<urn:k:>) Ontology(
   SubClassOf(:X ObjectUnionOf(ObjectComplementOf(:P) :Q))
   SubClassOf(:X ObjectUnionOf(ObjectComplementOf(:P) ObjectComplementOf(:Q)))
   SubClassOf(:W ObjectAllValuesFrom(:r :W)))"""
-#: a0 is in a module with a1; the z are apart from each other, so more than a label might be kept of them, but is not.
+# : a0 is in a module with a1; the z are apart from each other, so more than a label might be kept
+# of them, but is not.
 BATCH = """Prefix(:=<urn:k:>) Ontology(
   ClassAssertion(:P :b) ClassAssertion(:X :a0) ObjectPropertyAssertion(:r :a0 :a1)
   ClassAssertion(:W :z1) ClassAssertion(:W :z2) ClassAssertion(:W :z3)
@@ -40,8 +41,14 @@ def check_counts(modules: Sequence[NamedModule]) -> None:
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_elements_that_are_apart_are_counted_by_their_kind(criterion: str) -> None:
     tbox, batch = (parse_functional(text, "case", "e") for text in (TBOX, BATCH))
-    mine = LocalKnowledgeBase.build(tbox.tbox, abox_of([])).add_set(batch.abox, abox_of([]), criterion).modules
-    theirs = MemoryKnowledgeBase.build(tbox.tbox, []).add_set(batch.abox, abox_of([]), criterion).modules
+    mine = (
+        LocalKnowledgeBase.build(tbox.tbox, abox_of([]))
+        .add_set(batch.abox, abox_of([]), criterion)
+        .modules
+    )
+    theirs = (
+        MemoryKnowledgeBase.build(tbox.tbox, []).add_set(batch.abox, abox_of([]), criterion).modules
+    )
     check_counts(mine)
     check_counts(theirs)
     assert list(mine) == list(theirs)
@@ -56,7 +63,9 @@ def test_random_modules_are_counted_by_their_kind() -> None:
 
 def test_answers_go_to_the_modules_that_they_are_about() -> None:
     good, bad = Module((0,), (0,)), Module((1,), (1,))
-    modules = [NamedModule(m, ((name,),)) for m, name in ((good, "a"), (bad, "b"), (good, "c"), (bad, "d"))]
+    modules = [
+        NamedModule(m, ((name,),)) for m, name in ((good, "a"), (bad, "b"), (good, "c"), (bad, "d"))
+    ]
 
     def decide(distinct: Sequence[Module]) -> list[Answer]:
         assert len(distinct) == 2
@@ -65,4 +74,6 @@ def test_answers_go_to_the_modules_that_they_are_about() -> None:
     answers = asked(modules, decide)
     assert [a.verdict for a in answers] == [Verdict.CONSISTENT, Verdict.INCONSISTENT] * 2
     assert positions(answers, lambda a: a.verdict is Verdict.INCONSISTENT) == [1, 3]
-    assert tally(answers) == tally(list(answers)) == {Verdict.CONSISTENT: 2, Verdict.INCONSISTENT: 2}
+    assert (
+        tally(answers) == tally(list(answers)) == {Verdict.CONSISTENT: 2, Verdict.INCONSISTENT: 2}
+    )

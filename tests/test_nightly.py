@@ -1,4 +1,6 @@
-"""The nightly job: what `shiq check` says, by spark-submit; on a cluster that loses a worker in mid-check."""
+"""The nightly job: what `shiq check` says, by spark-submit; on a cluster that loses a worker in
+mid-check.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,17 @@ def answer(result: Result) -> dict[str, Any]:
 
 
 def comparable(value: dict[str, Any]) -> dict[str, Any]:
-    statistics = {k: v for k, v in value["statistics"].items() if k not in ("seconds", "reasoner_calls", "spark")}
+    statistics = {
+        k: v
+        for k, v in value["statistics"].items()
+        if k not in ("seconds", "reasoner_calls", "spark")
+    }
     evidence = {k: v for k, v in value["evidence"].items() if k not in ("engine", "run")}
-    return {**{k: v for k, v in value.items() if k != "about"}, "statistics": statistics, "evidence": evidence}
+    return {
+        **{k: v for k, v in value.items() if k != "about"},
+        "statistics": statistics,
+        "evidence": evidence,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +60,10 @@ def lubm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store and a batch with planted contradictions."""
     folder = tmp_path_factory.mktemp("lubm")
     generate(1, 1, folder, faults=4)
-    assert index(str(folder / "tbox.owl"), str(folder / "abox.nt.gz"), folder / "kg").verdict.value == "consistent"
+    assert (
+        index(str(folder / "tbox.owl"), str(folder / "abox.nt.gz"), folder / "kg").verdict.value
+        == "consistent"
+    )
     return folder
 
 
@@ -63,9 +76,18 @@ def test_the_command_line_is_that_of_the_command(command: str) -> None:
 
 def test_usage_errors_end_with_2() -> None:
     store, batch = ["--store", "kg"], ["--insert", "b.nt"]
-    for given in (store, batch, [*store, *batch, "--engin", "spark"], ["gate", *store], ["index", *store], ["export", *store]):
+    for given in (
+        store,
+        batch,
+        [*store, *batch, "--engin", "spark"],
+        ["gate", *store],
+        ["index", *store],
+        ["export", *store],
+    ):
         command = [sys.executable, "jobs/nightly.py", *given]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT
+        )
         assert done.returncode == 2, done.stderr
         assert ("check, gate, index" in done.stderr) == (given[0] == "export")
 
@@ -77,10 +99,18 @@ def test_event_logs_are_summed_up_by_job(tmp_path: Path) -> None:
             "Result Size": 100,
             "Disk Bytes Spilled": 1,
             "Input Metrics": {"Bytes Read": 10, "Records Read": 2},
-            "Shuffle Read Metrics": {"Remote Bytes Read": 3, "Local Bytes Read": 4, "Total Records Read": 6},
+            "Shuffle Read Metrics": {
+                "Remote Bytes Read": 3,
+                "Local Bytes Read": 4,
+                "Total Records Read": 6,
+            },
             "Shuffle Write Metrics": {"Shuffle Bytes Written": 8, "Shuffle Records Written": 9},
         }
-        end = {"Event": "SparkListenerTaskEnd", "Stage ID": stage, "Task End Reason": {"Reason": reason}}
+        end = {
+            "Event": "SparkListenerTaskEnd",
+            "Stage ID": stage,
+            "Task End Reason": {"Reason": reason},
+        }
         return {**end, "Task Metrics": metrics}
 
     events = [
@@ -92,7 +122,9 @@ def test_event_logs_are_summed_up_by_job(tmp_path: Path) -> None:
         task(2),
     ]
     log = tmp_path / "app-1"
-    log.write_text("\n".join(json.dumps(event, separators=(",", ":")) for event in events) + '\n{"Event":"cut')
+    log.write_text(
+        "\n".join(json.dumps(event, separators=(",", ":")) for event in events) + '\n{"Event":"cut'
+    )
     by_job = costs(log)
     assert (by_job[0].tasks, by_job[0].failed_tasks, by_job[1].tasks) == (2, 1, 1)
     assert by_job[1] == TaskCost(1, 1, 0, 10, 2, 7, 6, 8, 9, 1, 100, 5)
@@ -107,7 +139,9 @@ def test_event_logs_are_summed_up_by_job(tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.slow
 def test_67_lost_executors_and_duplicate_tasks_change_nothing(lubm: Path, tmp_path: Path) -> None:
-    """The hazards' row 67: a worker is killed in mid check; tasks run twice, by speculation; plans change as they run."""
+    """The hazards' row 67: a worker is killed in mid check; tasks run twice, by speculation; plans
+    change as they run.
+    """
     import spark_cluster as sc
 
     with open_store(lubm / "kg") as session:
@@ -117,8 +151,19 @@ def test_67_lost_executors_and_duplicate_tasks_change_nothing(lubm: Path, tmp_pa
     with sc.cluster(tmp_path) as made:
         for turn, killed in (("first", False), ("twice", False), ("killed", True)):
             file = tmp_path / f"{turn}.json"
-            given = ["--store", str(lubm / "kg"), "--insert", str(lubm / "insert.nt"), "--json", str(file), "-q"]
-            settings = {"spark.sql.files.maxPartitionBytes": "100000", **(TWICE if turn == "twice" else {})}
+            given = [
+                "--store",
+                str(lubm / "kg"),
+                "--insert",
+                str(lubm / "insert.nt"),
+                "--json",
+                str(file),
+                "-q",
+            ]
+            settings = {
+                "spark.sql.files.maxPartitionBytes": "100000",
+                **(TWICE if turn == "twice" else {}),
+            }
             job = sc.nightly(made, given, settings, turn)
             if killed:
                 # A check has one stage: it would be over.
@@ -135,14 +180,18 @@ def test_67_lost_executors_and_duplicate_tasks_change_nothing(lubm: Path, tmp_pa
 @pytest.mark.slow
 def test_spark_says_what_local_says(lubm: Path, spark: object) -> None:
     with open_store(lubm / "kg") as session:
-        results = [session.check(str(lubm / "insert.nt"), engine=engine) for engine in ("local", "spark")]
+        results = [
+            session.check(str(lubm / "insert.nt"), engine=engine) for engine in ("local", "spark")
+        ]
         assert answer(results[0]) == answer(results[1])
         assert sorted(results[0].modules) == sorted(results[1].modules)
         assert set(results[0].a_add) == set(results[1].a_add)
 
 
 @pytest.mark.spark
-def test_a_base_that_is_no_store(tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_base_that_is_no_store(
+    tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And what is in conflict is found in its files, whichever task has read it."""
     monkeypatch.setattr("jobs.spark.reading.PART_BYTES", 60)
     base, batch, tbox = tmp_path / "base.nt", tmp_path / "batch.nt", tmp_path / "tbox.ofn"
@@ -154,9 +203,16 @@ def test_a_base_that_is_no_store(tmp_path: Path, spark: object, monkeypatch: pyt
     twice = tmp_path / "again.nt"
     twice.write_text("".join(lines[::-1] * 2))
     batches = [str(twice), str(batch)]
-    results = [check_insertions(str(tbox), str(base), batches, engine=engine) for engine in ("local", "spark")]
+    results = [
+        check_insertions(str(tbox), str(base), batches, engine=engine)
+        for engine in ("local", "spark")
+    ]
     assert answer(results[0]) == answer(results[1])
-    assert [(x.source, x.line) for x in results[1].conflicts[0].places[0]] == [(str(twice), 2), (str(twice), 4), (str(batch), 1)]
+    assert [(x.source, x.line) for x in results[1].conflicts[0].places[0]] == [
+        (str(twice), 2),
+        (str(twice), 4),
+        (str(batch), 1),
+    ]
     assert results[1].conflicts[0].insertions == (f"<urn:tom> {kind} <urn:Dog> .",)
 
 
@@ -166,29 +222,53 @@ def test_a_submitted_index_and_gate_do_what_the_commands_do(tmp_path: Path) -> N
     kind = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
     (tmp_path / "t.ofn").write_text("Ontology(DisjointClasses(<urn:Cat> <urn:Dog>))")
     (tmp_path / "base.nt").write_text(f"<urn:tom> {kind} <urn:Cat> .\n")
-    (tmp_path / "batch.nt").write_text(f"<urn:tom> {kind} <urn:Dog> .\n<urn:rex> {kind} <urn:Dog> .\n")
+    (tmp_path / "batch.nt").write_text(
+        f"<urn:tom> {kind} <urn:Dog> .\n<urn:rex> {kind} <urn:Dog> .\n"
+    )
     sides = ["--mode", "split", "--accepted", "good.nt", "--quarantine", "bad.nt", "--commit"]
     from spark_cluster import HOME
 
-    submit = [str(HOME / "bin" / "spark-submit"), "--master", "local[2]", "--driver-java-options", BRIEF]
+    submit = [
+        str(HOME / "bin" / "spark-submit"),
+        "--master",
+        "local[2]",
+        "--driver-java-options",
+        BRIEF,
+    ]
     for given, code in (
         (["index", "--tbox", "t.ofn", "--store", "kg", "base.nt"], 0),
         (["gate", "--store", "kg", "--insert", "batch.nt", *sides], 5),
     ):
         command = [*submit, str(ROOT / "jobs/nightly.py"), *given]
         environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=300)
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
         assert done.returncode == code, done.stdout + done.stderr
     with open_store(tmp_path / "kg") as session:
         assert session.identity[1] == 2
-    assert "urn:rex" in (tmp_path / "good.nt").read_text() and "urn:tom" in (tmp_path / "bad.nt").read_text()
+    assert (
+        "urn:rex" in (tmp_path / "good.nt").read_text()
+        and "urn:tom" in (tmp_path / "bad.nt").read_text()
+    )
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("brings", ["deletions", "expressions"])
-def test_a_gate_on_spark_that_commits_looks_for_hints_afterwards(brings: str, tmp_path: Path, spark: object) -> None:
+def test_a_gate_on_spark_that_commits_looks_for_hints_afterwards(
+    brings: str, tmp_path: Path, spark: object
+) -> None:
     """When the commit has closed the store that the batch was checked against."""
-    kind, negative = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "<http://www.w3.org/2002/07/owl#"
+    kind, negative = (
+        "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>",
+        "<http://www.w3.org/2002/07/owl#",
+    )
     gone = f"<urn:sam> {kind} <urn:Cat> .\n"
     (tmp_path / "t.ofn").write_text(
         "Ontology(DisjointClasses(<urn:Cat> <urn:Dog>) Declaration(ObjectProperty(<urn:likes>)) Declaration(Class(<urn:Cow>)))"
@@ -200,12 +280,32 @@ def test_a_gate_on_spark_that_commits_looks_for_hints_afterwards(brings: str, tm
         f"_:n {negative}assertionProperty> <urn:likes> .\n_:n {negative}targetIndividual> <urn:tom> .\n"
     )
     more = expression if brings == "expressions" else ""
-    (tmp_path / "batch.nt").write_text(f"<urn:tom> {kind} <urn:Dog> .\n<urn:rex> {kind} <urn:Dog> .\n{more}")
-    assert index(tmp_path / "t.ofn", tmp_path / "base.nt", tmp_path / "kg").verdict.value == "consistent"
-    given = ["gate", "--engine", "spark", "--store", "kg", "--insert", "batch.nt", "--mode", "split", "--quarantine", "bad.nt"]
+    (tmp_path / "batch.nt").write_text(
+        f"<urn:tom> {kind} <urn:Dog> .\n<urn:rex> {kind} <urn:Dog> .\n{more}"
+    )
+    assert (
+        index(tmp_path / "t.ofn", tmp_path / "base.nt", tmp_path / "kg").verdict.value
+        == "consistent"
+    )
+    given = [
+        "gate",
+        "--engine",
+        "spark",
+        "--store",
+        "kg",
+        "--insert",
+        "batch.nt",
+        "--mode",
+        "split",
+        "--quarantine",
+        "bad.nt",
+    ]
     deleted = ["--delete", "gone.nt"] if brings == "deletions" else []
     done = shiq(*given, *deleted, "--commit", "-q", cwd=tmp_path)
     assert done.returncode == 5, done.stderr
-    assert "urn:tom" in (tmp_path / "bad.nt").read_text() and "urn:rex" not in (tmp_path / "bad.nt").read_text()
+    assert (
+        "urn:tom" in (tmp_path / "bad.nt").read_text()
+        and "urn:rex" not in (tmp_path / "bad.nt").read_text()
+    )
     with open_store(tmp_path / "kg") as session:
         assert session.identity[1] == 2

@@ -1,4 +1,6 @@
-"""Assertions as N-Triples: valid lines that say the same, and the same lines for the same assertion."""
+"""Assertions as N-Triples: valid lines that say the same, and the same lines for the same
+assertion.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +52,13 @@ def outline(assertion: m.Assertion) -> list[str]:
         triple = next(filter(known, waiting), waiting[0])
         waiting.remove(triple)
         found.append(" ".join(map(short, (triple.subject, triple.predicate, triple.object))))
-    return [line.replace("22-rdf-syntax-ns:", "rdf:").replace("rdf-schema:", "rdfs:") for line in found]
+    return [
+        line.replace("22-rdf-syntax-ns:", "rdf:").replace("rdf-schema:", "rdfs:") for line in found
+    ]
 
 
-# --- terms ------------------------------------------------------------------------------------------
+# --- terms
+# ------------------------------------------------------------------------------------------
 
 
 @settings(deadline=None)
@@ -82,7 +87,10 @@ def test_datatypes_and_tags_come_back(value: m.Literal) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.text(st.sampled_from("_x5f.-a /é\n"), max_size=8), st.text(st.sampled_from("_x5f.-a /é\n"), max_size=8))
+@given(
+    st.text(st.sampled_from("_x5f.-a /é\n"), max_size=8),
+    st.text(st.sampled_from("_x5f.-a /é\n"), max_size=8),
+)
 def test_blank_nodes_stay_valid_and_distinct(first: str, second: str) -> None:
     triples((f"{term('_:' + first)} <urn:p> {term('_:' + second)} .",))
     assert (blank_term("_:" + first) == blank_term("_:" + second)) == (first == second)
@@ -98,7 +106,8 @@ def test_no_term_breaks_out_of_its_line() -> None:
         assert not set(term(text)[1:-1]) & set('<>" \n')
 
 
-# --- assertions -------------------------------------------------------------------------------------
+# --- assertions
+# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -109,7 +118,9 @@ def test_no_term_breaks_out_of_its_line() -> None:
         (m.ObjectPropertyAssertion(R, "urn:a", "_:s.b"), "<urn:a> <urn:r> _:s.b ."),
         (m.ObjectPropertyAssertion(INVERSE, "urn:a", "urn:b"), "<urn:b> <urn:r> <urn:a> ."),
         (
-            m.DataPropertyAssertion(D, "urn:a", m.Literal('say "hi"\n', m.RDF + "langString", "en")),
+            m.DataPropertyAssertion(
+                D, "urn:a", m.Literal('say "hi"\n', m.RDF + "langString", "en")
+            ),
             '<urn:a> <urn:d> "say \\"hi\\"\\n"@en .',
         ),
         (m.DataPropertyAssertion(D, "urn:a", ONE), f'<urn:a> <urn:d> "1"^^<{m.XSD}integer> .'),
@@ -137,11 +148,24 @@ def test_lines_are_valid_deterministic_and_their_own(first: Any, second: Any) ->
 
 
 def test_negative_assertions() -> None:
-    expected = ["_1 rdf:type owl:NegativePropertyAssertion", "_1 owl:sourceIndividual a", "_1 owl:assertionProperty r"]
-    assert outline(m.NegativeObjectPropertyAssertion(R, "urn:a", "urn:b")) == [*expected, "_1 owl:targetIndividual b"]
-    assert outline(m.NegativeObjectPropertyAssertion(INVERSE, "urn:b", "urn:a")) == [*expected, "_1 owl:targetIndividual b"]
+    expected = [
+        "_1 rdf:type owl:NegativePropertyAssertion",
+        "_1 owl:sourceIndividual a",
+        "_1 owl:assertionProperty r",
+    ]
+    assert outline(m.NegativeObjectPropertyAssertion(R, "urn:a", "urn:b")) == [
+        *expected,
+        "_1 owl:targetIndividual b",
+    ]
+    assert outline(m.NegativeObjectPropertyAssertion(INVERSE, "urn:b", "urn:a")) == [
+        *expected,
+        "_1 owl:targetIndividual b",
+    ]
     expected[2] = "_1 owl:assertionProperty d"
-    assert outline(m.NegativeDataPropertyAssertion(D, "urn:a", ONE)) == [*expected, "_1 owl:targetValue '1'"]
+    assert outline(m.NegativeDataPropertyAssertion(D, "urn:a", ONE)) == [
+        *expected,
+        "_1 owl:targetValue '1'",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -159,24 +183,60 @@ def test_negative_assertions() -> None:
                 "_3 rdf:rest rdf:nil",
             },
         ),
-        (m.ObjectUnionOf((A,)), {"_1 rdf:type owl:Class", "_1 owl:unionOf _2", "_2 rdf:first A", "_2 rdf:rest rdf:nil"}),
-        (m.ObjectOneOf(("urn:b",)), {"_1 rdf:type owl:Class", "_1 owl:oneOf _2", "_2 rdf:first b", "_2 rdf:rest rdf:nil"}),
-        (m.ObjectSomeValuesFrom(R, A), {"_1 rdf:type owl:Restriction", "_1 owl:onProperty r", "_1 owl:someValuesFrom A"}),
+        (
+            m.ObjectUnionOf((A,)),
+            {"_1 rdf:type owl:Class", "_1 owl:unionOf _2", "_2 rdf:first A", "_2 rdf:rest rdf:nil"},
+        ),
+        (
+            m.ObjectOneOf(("urn:b",)),
+            {"_1 rdf:type owl:Class", "_1 owl:oneOf _2", "_2 rdf:first b", "_2 rdf:rest rdf:nil"},
+        ),
+        (
+            m.ObjectSomeValuesFrom(R, A),
+            {"_1 rdf:type owl:Restriction", "_1 owl:onProperty r", "_1 owl:someValuesFrom A"},
+        ),
         (
             m.ObjectAllValuesFrom(INVERSE, A),
-            {"_1 rdf:type owl:Restriction", "_1 owl:onProperty _2", "_2 owl:inverseOf r", "_1 owl:allValuesFrom A"},
+            {
+                "_1 rdf:type owl:Restriction",
+                "_1 owl:onProperty _2",
+                "_2 owl:inverseOf r",
+                "_1 owl:allValuesFrom A",
+            },
         ),
-        (m.ObjectHasValue(R, "urn:b"), {"_1 rdf:type owl:Restriction", "_1 owl:onProperty r", "_1 owl:hasValue b"}),
-        (m.ObjectHasSelf(R), {"_1 rdf:type owl:Restriction", "_1 owl:onProperty r", "_1 owl:hasSelf 'true'"}),
-        (m.ObjectMinCardinality(2, R), {"_1 rdf:type owl:Restriction", "_1 owl:onProperty r", "_1 owl:minCardinality '2'"}),
+        (
+            m.ObjectHasValue(R, "urn:b"),
+            {"_1 rdf:type owl:Restriction", "_1 owl:onProperty r", "_1 owl:hasValue b"},
+        ),
+        (
+            m.ObjectHasSelf(R),
+            {"_1 rdf:type owl:Restriction", "_1 owl:onProperty r", "_1 owl:hasSelf 'true'"},
+        ),
+        (
+            m.ObjectMinCardinality(2, R),
+            {"_1 rdf:type owl:Restriction", "_1 owl:onProperty r", "_1 owl:minCardinality '2'"},
+        ),
         (
             m.ObjectMaxCardinality(2, R, A),
-            {"_1 rdf:type owl:Restriction", "_1 owl:onProperty r", "_1 owl:maxQualifiedCardinality '2'", "_1 owl:onClass A"},
+            {
+                "_1 rdf:type owl:Restriction",
+                "_1 owl:onProperty r",
+                "_1 owl:maxQualifiedCardinality '2'",
+                "_1 owl:onClass A",
+            },
         ),
-        (m.ObjectExactCardinality(2, R), {"_1 rdf:type owl:Restriction", "_1 owl:onProperty r", "_1 owl:cardinality '2'"}),
+        (
+            m.ObjectExactCardinality(2, R),
+            {"_1 rdf:type owl:Restriction", "_1 owl:onProperty r", "_1 owl:cardinality '2'"},
+        ),
         (
             m.ObjectExactCardinality(2, R, A),
-            {"_1 rdf:type owl:Restriction", "_1 owl:onProperty r", "_1 owl:qualifiedCardinality '2'", "_1 owl:onClass A"},
+            {
+                "_1 rdf:type owl:Restriction",
+                "_1 owl:onProperty r",
+                "_1 owl:qualifiedCardinality '2'",
+                "_1 owl:onClass A",
+            },
         ),
         (
             m.DataMinCardinality(2, D, INTEGER),
@@ -187,8 +247,14 @@ def test_negative_assertions() -> None:
                 "_1 owl:onDataRange XMLSchema:integer",
             },
         ),
-        (m.DataMaxCardinality(0, D), {"_1 rdf:type owl:Restriction", "_1 owl:onProperty d", "_1 owl:maxCardinality '0'"}),
-        (m.DataHasValue(D, ONE), {"_1 rdf:type owl:Restriction", "_1 owl:onProperty d", "_1 owl:hasValue '1'"}),
+        (
+            m.DataMaxCardinality(0, D),
+            {"_1 rdf:type owl:Restriction", "_1 owl:onProperty d", "_1 owl:maxCardinality '0'"},
+        ),
+        (
+            m.DataHasValue(D, ONE),
+            {"_1 rdf:type owl:Restriction", "_1 owl:onProperty d", "_1 owl:hasValue '1'"},
+        ),
         (
             m.DataAllValuesFrom(D, m.DataComplementOf(INTEGER)),
             {
@@ -200,7 +266,9 @@ def test_negative_assertions() -> None:
             },
         ),
         (
-            m.DataSomeValuesFrom(D, m.DatatypeRestriction(INTEGER, ((m.XSD + "minInclusive", ONE),))),
+            m.DataSomeValuesFrom(
+                D, m.DatatypeRestriction(INTEGER, ((m.XSD + "minInclusive", ONE),))
+            ),
             {
                 "_1 rdf:type owl:Restriction",
                 "_1 owl:onProperty d",
@@ -239,9 +307,14 @@ def _renumbered(lines: list[str], expected: set[str]) -> bool:
     """Whether ``lines`` are ``expected`` under some naming of the blank nodes but the first."""
     from itertools import permutations
 
-    nodes = sorted({word for line in lines for word in line.split() if word.startswith("_")} - {"_1"})
+    nodes = sorted(
+        {word for line in lines for word in line.split() if word.startswith("_")} - {"_1"}
+    )
     names = [dict(zip(nodes, order)) for order in permutations(nodes)]
-    return any({" ".join(new.get(word, word) for word in line.split()) for line in lines} == expected for new in names)
+    return any(
+        {" ".join(new.get(word, word) for word in line.split()) for line in lines} == expected
+        for new in names
+    )
 
 
 def test_values_with_many_parts_share_no_node() -> None:
@@ -251,7 +324,8 @@ def test_values_with_many_parts_share_no_node() -> None:
     assert sum(line.endswith(f"<{m.OWL}Restriction> .") for line in lines) == 2
 
 
-# --- and back ---------------------------------------------------------------------------------------
+# --- and back
+# ---------------------------------------------------------------------------------------
 
 IN_SHIQ = [
     m.ObjectComplementOf(A),
@@ -260,7 +334,12 @@ IN_SHIQ = [
     m.ObjectMaxCardinality(1, R),
     m.ObjectExactCardinality(3, R, m.ObjectComplementOf(B)),
     m.DataSomeValuesFrom(D, m.DatatypeRestriction(INTEGER, ((m.XSD + "minInclusive", ONE),))),
-    m.DataAllValuesFrom(D, m.DataUnionOf((INTEGER, m.DataIntersectionOf((m.DataOneOf((ONE,)), m.DataComplementOf(INTEGER)))))),
+    m.DataAllValuesFrom(
+        D,
+        m.DataUnionOf(
+            (INTEGER, m.DataIntersectionOf((m.DataOneOf((ONE,)), m.DataComplementOf(INTEGER))))
+        ),
+    ),
     m.DataHasValue(D, m.Literal('a "b"\\\n', m.RDF + "langString", "en")),
     m.DataMinCardinality(2, D, INTEGER),
     m.DataMaxCardinality(2, D),

@@ -1,4 +1,6 @@
-"""Stores of older formats: no command reads them but those that make one of the present format, or print what is in them."""
+"""Stores of older formats: no command reads them but those that make one of the present format, or
+print what is in them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 def expected(version: int) -> set[str]:
     """What the commit left of the fifteen assertions; in format 2 there was none."""
-    of, cat, owns = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "<urn:t#Cat>", "<urn:t#owns>"
+    of, cat, owns = (
+        "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>",
+        "<urn:t#Cat>",
+        "<urn:t#owns>",
+    )
     first = version == 2
     return {
         *(f"<urn:t#c{i}> {of} {cat} ." for i in (*range(6), *([] if first else [9]))),
@@ -44,12 +50,30 @@ def expected(version: int) -> set[str]:
 def test_an_older_store_is_exported_and_made_one_of_the_present_format(folder: Path) -> None:
     version, new = int(folder.name[-1]), folder.parent / "new"
     assert set(shiq("export", "--store", folder).stdout.splitlines()) == expected(version)
-    made = shiq("index", "--from-store", folder, "--store", new, "-q", "--reasoner", "own", "--allow", "malformed")
+    made = shiq(
+        "index",
+        "--from-store",
+        folder,
+        "--store",
+        new,
+        "-q",
+        "--reasoner",
+        "own",
+        "--allow",
+        "malformed",
+    )
     assert made.returncode == 0, made
     assert set(shiq("export", "--store", new).stdout.splitlines()) == expected(version)
     with open_store(folder, older=True) as old, open_store(new) as store:
-        assert (store.tbox, store.ontologies, store.term_labels) == (old.tbox, old.ontologies, old.term_labels)
-        assert store.read_properties == old.read_properties and store.manifest.taken == old.manifest.taken
+        assert (store.tbox, store.ontologies, store.term_labels) == (
+            old.tbox,
+            old.ontologies,
+            old.term_labels,
+        )
+        assert (
+            store.read_properties == old.read_properties
+            and store.manifest.taken == old.manifest.taken
+        )
         assert [x.text for x in store.left_out()] == [x.text for x in old.left_out()]
         assert store.left_out_counts == old.left_out_counts and store.asides == old.asides
         assert {x.kind for x in store.leftovers} == {"malformed"} and store.is_completed
@@ -59,7 +83,9 @@ def test_an_older_store_is_exported_and_made_one_of_the_present_format(folder: P
 
 @pytest.mark.parametrize("folder", [2, 6], indirect=True)
 def test_every_other_command_says_how(folder: Path) -> None:
-    (folder.parent / "new.nt").write_text("<urn:t#c7> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:t#Cat> .\n")
+    (folder.parent / "new.nt").write_text(
+        "<urn:t#c7> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:t#Cat> .\n"
+    )
     way = f"shiq index --from-store {folder} --store {folder}.new"
     calls = [
         ("check", "--insert", "new.nt"),
@@ -72,7 +98,12 @@ def test_every_other_command_says_how(folder: Path) -> None:
         told = shiq(*call, "--store", folder, cwd=folder.parent)
         assert (told.returncode, way in told.stderr) == (4, True), (call, told)
     command = way.split()[1:]
-    assert shiq(*command, "-q", "--reasoner", "own", "--allow", "malformed", cwd=folder.parent).returncode == 0
+    assert (
+        shiq(
+            *command, "-q", "--reasoner", "own", "--allow", "malformed", cwd=folder.parent
+        ).returncode
+        == 0
+    )
     assert open_store(Path(f"{folder}.new")).manifest.snapshot == 1
 
 
@@ -81,7 +112,9 @@ def test_an_older_store_that_is_damaged_is_refused(folder: Path) -> None:
     file = folder / read_manifest(folder, older=True).tables["half_edges"].files[0].path
     file.write_bytes(file.read_bytes()[:-9] + bytes(9))
     assert shiq("export", "--store", folder).returncode == 4
-    (folder / "store.json").write_text((folder / "store.json").read_text().replace('"assertions": 14', '"assertions": 15'))
+    (folder / "store.json").write_text(
+        (folder / "store.json").read_text().replace('"assertions": 14', '"assertions": 15')
+    )
     with pytest.raises(StoreError, match="manifest is damaged"):
         open_store(folder, older=True)
 
@@ -107,11 +140,15 @@ def test_a_copy_takes_what_was_set_aside_and_the_versions_taken(folder: Path) ->
 
         aside = Aside(("<urn:t#x> <urn:t#owns> <urn:t#y> .",), "contradicts")
         new = abox_of([ClassAssertion(Class("urn:t#Cat"), "urn:t#late")])
-        commit(first, new, abox_of([]), checked=store.identity, asides=[aside], taken={"lake": 7}).close()
+        commit(
+            first, new, abox_of([]), checked=store.identity, asides=[aside], taken={"lake": 7}
+        ).close()
     index(None, None, second, from_store=first, reasoner="own", allow=["malformed"])
     with open_store(first) as old, open_store(second) as store:
         assert set(store.export()) == set(old.export()) and store.asides == old.asides == (aside,)
         assert store.manifest.taken == {"lake": 7} and store.manifest.range_size == 3
-        assert store.manifest.snapshot == 1 and [x.text for x in store.left_out()] == [x.text for x in old.left_out()]
+        assert store.manifest.snapshot == 1 and [x.text for x in store.left_out()] == [
+            x.text for x in old.left_out()
+        ]
     assert VERSION not in OLDER
     shutil.rmtree(second)

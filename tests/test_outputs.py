@@ -1,4 +1,6 @@
-"""An output never replaces an input, another output or a file of a store: every command, every option that writes."""
+"""An output never replaces an input, another output or a file of a store: every command, every
+option that writes.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,30 @@ from shiq.errors import UsageError
 from tests.command_line import shiq
 
 #: Parameters whose values are texts and name no place, by command where one name is both.
-TEXTS = {"heap", "master", "individual", "owner", "peers", "criteria", "engines", "universities", "variants", "batches"}
-TEXTS |= {"stream", "capacity", "max_quarantine", "only", "why", "eps", "cut", "audit", "options", "vocabulary"}
+TEXTS = {
+    "heap",
+    "master",
+    "individual",
+    "owner",
+    "peers",
+    "criteria",
+    "engines",
+    "universities",
+    "variants",
+    "batches",
+}
+TEXTS |= {
+    "stream",
+    "capacity",
+    "max_quarantine",
+    "only",
+    "why",
+    "eps",
+    "cut",
+    "audit",
+    "options",
+    "vocabulary",
+}
 MAPPING = (
     "@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix rml: <http://semweb.mmlab.be/ns/rml#> . "
     "@prefix ql: <http://semweb.mmlab.be/ns/ql#> . @prefix : <urn:t#> .\n"
@@ -28,7 +52,9 @@ MAPPING = (
 )
 
 
-def commands(group: click.Command = cli, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def commands(
+    group: click.Command = cli, names: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every command, by the names that lead to it."""
     if not isinstance(group, click.Group):
         yield names, group
@@ -52,7 +78,11 @@ def named(command: click.Command, kind: type[click.ParamType]) -> list[click.Par
     return [param for param in command.params if isinstance(param.type, kind)]
 
 
-WRITING = [(name, option_of(param)) for name, command in COMMANDS.items() for param in named(command, Writes)]
+WRITING = [
+    (name, option_of(param))
+    for name, command in COMMANDS.items()
+    for param in named(command, Writes)
+]
 
 
 def param_of(name: str, option: str) -> click.Parameter:
@@ -107,7 +137,9 @@ def refused(name: str, values: Mapping[str, object], folder: Path, *shown: str) 
 
 def content(folder: Path) -> dict[str, bytes | None]:
     found = sorted(folder.rglob("*"))
-    return {str(path): None if path.is_dir() else path.read_bytes() for path in found if path.exists()}
+    return {
+        str(path): None if path.is_dir() else path.read_bytes() for path in found if path.exists()
+    }
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -115,7 +147,9 @@ def test_every_name_of_a_place_is_known_as_read_or_written(name: str) -> None:
     for param in COMMANDS[name].params:
         is_text = isinstance(param.type, (click.types.StringParamType, click.Path, click.File))
         if is_text and not isinstance(param.type, (Reads, Writes)):
-            assert param.name in TEXTS, f"{name} {option_of(param)}: has it the type Reads or Writes, or is it a text (TEXTS)?"
+            assert param.name in TEXTS, (
+                f"{name} {option_of(param)}: has it the type Reads or Writes, or is it a text (TEXTS)?"
+            )
     assert isinstance(COMMANDS[name], GuardedCommand) or not named(COMMANDS[name], Writes)
 
 
@@ -128,24 +162,47 @@ def test_no_output_replaces_an_input(name: str, option: str, tmp_path: Path) -> 
         target.write_text(content_of(source))
         (folder / "link.json").symlink_to(target)
         (folder / "hard.json").hardlink_to(target)
-        for other in (target, "in.json", "in/../in.json", "./in.json", "link.json", folder / "hard.json"):
-            refused(name, {option_of(source): target, option: other}, folder, option_of(source), option)
+        for other in (
+            target,
+            "in.json",
+            "in/../in.json",
+            "./in.json",
+            "link.json",
+            folder / "hard.json",
+        ):
+            refused(
+                name, {option_of(source): target, option: other}, folder, option_of(source), option
+            )
 
 
 @pytest.mark.parametrize(("name", "option"), WRITING)
-def test_no_output_lies_in_a_store_or_where_nothing_can_be(name: str, option: str, tmp_path: Path) -> None:
+def test_no_output_lies_in_a_store_or_where_nothing_can_be(
+    name: str, option: str, tmp_path: Path
+) -> None:
     store = made_store(tmp_path)
     (tmp_path / "link").symlink_to(store / "tables")
     for target in (store / "new.json", "kg/tables/new.json", "link/new.json", store / "store.json"):
         if target != store / "store.json" or param_of(name, option).type.kind not in FOLDERS:  # type: ignore[attr-defined]
             refused(name, {option: target}, tmp_path, option, "store")
-    if param_of(name, option).type.kind in FOLDERS and param_of(name, option).type.kind is not OutputKind.STORE:  # type: ignore[attr-defined]
+    if (
+        param_of(name, option).type.kind in FOLDERS
+        and param_of(name, option).type.kind is not OutputKind.STORE
+    ):  # type: ignore[attr-defined]
         refused(name, {option: store}, tmp_path, option, "store")
-    refused(name, {option: tmp_path / "missing" / "new.json"}, tmp_path, option, "there is no folder", "mkdir -p")
+    refused(
+        name,
+        {option: tmp_path / "missing" / "new.json"},
+        tmp_path,
+        option,
+        "there is no folder",
+        "mkdir -p",
+    )
     refused(name, {option: "/proc/new.json"}, tmp_path, option, "cannot be written")
 
 
-@pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if len(named(command, Writes)) > 1])
+@pytest.mark.parametrize(
+    "name", [name for name, command in COMMANDS.items() if len(named(command, Writes)) > 1]
+)
 def test_no_two_outputs_are_one(name: str, tmp_path: Path) -> None:
     for first, second in combinations(map(option_of, named(COMMANDS[name], Writes)), 2):
         refused(name, {first: tmp_path / "x.json", second: "x.json"}, tmp_path, first, second)
@@ -155,29 +212,86 @@ def test_no_two_outputs_are_one(name: str, tmp_path: Path) -> None:
     ("name", "values", "shown"),
     [
         ("gate", {"--quarantine": "q.nt", "--json": "q.nt.why.json"}, ("--quarantine", "--json")),
-        ("gate", {"--insert": "q.nt.why.json", "--quarantine": "q.nt"}, ("--quarantine", "--insert")),
-        ("gate", {"--tolerated": "q.nt.why.json", "--quarantine": "./q.nt"}, ("--quarantine", "--tolerated")),
-        ("gate", {"--policy": "q.nt.why.json", "--quarantine": "q.nt"}, ("--quarantine", "--policy")),
-        ("index", {"ABOX": "q.nt.why.json", "--set-aside-known": "q.nt"}, ("--set-aside-known", "ABOX")),
-        ("index", {"--store": "new", "--set-aside-known": "new/known.nt"}, ("--set-aside-known", "--store")),
+        (
+            "gate",
+            {"--insert": "q.nt.why.json", "--quarantine": "q.nt"},
+            ("--quarantine", "--insert"),
+        ),
+        (
+            "gate",
+            {"--tolerated": "q.nt.why.json", "--quarantine": "./q.nt"},
+            ("--quarantine", "--tolerated"),
+        ),
+        (
+            "gate",
+            {"--policy": "q.nt.why.json", "--quarantine": "q.nt"},
+            ("--quarantine", "--policy"),
+        ),
+        (
+            "index",
+            {"ABOX": "q.nt.why.json", "--set-aside-known": "q.nt"},
+            ("--set-aside-known", "ABOX"),
+        ),
+        (
+            "index",
+            {"--store": "new", "--set-aside-known": "new/known.nt"},
+            ("--set-aside-known", "--store"),
+        ),
         ("index", {"--store": "out", "--tbox": "out/verdict.json"}, ("--store", "--tbox")),
         ("check", {"--report": "out/", "--json": "out/verdict.json"}, ("--report", "--json")),
-        ("check", {"--report": "out", "--insert": "out/tables/conflicts.parquet"}, ("--report", "--insert")),
-        ("report", {"VERDICT.JSON": "out/verdict.json", "--report": "out/"}, ("--report", "VERDICT.JSON")),
-        ("stream discover", {"--report": "out", "--rules": "out/rules.md"}, ("--report", "--rules")),
-        ("stream discover", {"--entailments": "state/e", "--checkpoint": "state"}, ("--entailments", "--checkpoint")),
-        ("stream enrich", {"--entries": "out/e.delta", "--out": "out/e.delta/rows"}, ("--entries", "--out")),
+        (
+            "check",
+            {"--report": "out", "--insert": "out/tables/conflicts.parquet"},
+            ("--report", "--insert"),
+        ),
+        (
+            "report",
+            {"VERDICT.JSON": "out/verdict.json", "--report": "out/"},
+            ("--report", "VERDICT.JSON"),
+        ),
+        (
+            "stream discover",
+            {"--report": "out", "--rules": "out/rules.md"},
+            ("--report", "--rules"),
+        ),
+        (
+            "stream discover",
+            {"--entailments": "state/e", "--checkpoint": "state"},
+            ("--entailments", "--checkpoint"),
+        ),
+        (
+            "stream enrich",
+            {"--entries": "out/e.delta", "--out": "out/e.delta/rows"},
+            ("--entries", "--out"),
+        ),
         ("stream enrich", {"--mapping": "m.ttl", "--out": "s"}, ("--mapping", "--out")),
-        ("stream rules", {"PROGRAM.lp…": "out/verdict.json", "--checkpoint": "out"}, ("--checkpoint", "PROGRAM.lp")),
+        (
+            "stream rules",
+            {"PROGRAM.lp…": "out/verdict.json", "--checkpoint": "out"},
+            ("--checkpoint", "PROGRAM.lp"),
+        ),
         ("check", {"--insert": "out", "--report": "out/deep/x.md"}, ("--report", "--insert")),
         ("check", {"--catalog": "catalog.json", "--json": "upper.owl"}, ("--catalog", "--json")),
         ("check", {"--insert": "table:delta.`out`", "--json": "out/x"}, ("--json", "--insert")),
-        ("check", {"--lineage": "q.nt.why.json", "--insert": "q.nt.why.json"}, ("--lineage", "--insert")),
+        (
+            "check",
+            {"--lineage": "q.nt.why.json", "--insert": "q.nt.why.json"},
+            ("--lineage", "--insert"),
+        ),
     ],
 )
-def test_what_follows_from_a_name_counts(name: str, values: dict[str, str], shown: tuple[str, ...], tmp_path: Path) -> None:
+def test_what_follows_from_a_name_counts(
+    name: str, values: dict[str, str], shown: tuple[str, ...], tmp_path: Path
+) -> None:
     (tmp_path / "out" / "tables").mkdir(parents=True)
-    for file in ("out/verdict.json", "q.nt.why.json", "out/tables/conflicts.parquet", "out/rules.md", "s", "upper.owl"):
+    for file in (
+        "out/verdict.json",
+        "q.nt.why.json",
+        "out/tables/conflicts.parquet",
+        "out/rules.md",
+        "s",
+        "upper.owl",
+    ):
         (tmp_path / file).write_text("{}")
     (tmp_path / "catalog.json").write_text('{"urn:upper": "upper.owl"}')
     (tmp_path / "m.ttl").write_text(MAPPING)
@@ -191,10 +305,29 @@ def test_a_batch_of_several_files_has_a_folder_for_each_side(tmp_path: Path) -> 
         (tmp_path / file).write_text("")
     batch = ["gate", "--store", "kg", "-i", "good/1-b.nt", "-i", "b.nt"]
     done = shiq(*batch, "--accepted", "good", "--quarantine", "bad", cwd=tmp_path)
-    assert (done.returncode, "--accepted" in done.stderr, "--insert" in done.stderr) == (2, True, True)
-    done = shiq("gate", "--store", "kg", "-i", "a.nt", "-i", "b.nt", "--accepted", "b.nt", cwd=tmp_path)
+    assert (done.returncode, "--accepted" in done.stderr, "--insert" in done.stderr) == (
+        2,
+        True,
+        True,
+    )
+    done = shiq(
+        "gate", "--store", "kg", "-i", "a.nt", "-i", "b.nt", "--accepted", "b.nt", cwd=tmp_path
+    )
     assert (done.returncode, "--accepted b.nt" in done.stderr) == (2, True)
-    done = shiq("gate", "--store", "kg", "-i", "a.nt", "-i", "b.nt", "--accepted", "o", "--json", "o/0-a.nt", cwd=tmp_path)
+    done = shiq(
+        "gate",
+        "--store",
+        "kg",
+        "-i",
+        "a.nt",
+        "-i",
+        "b.nt",
+        "--accepted",
+        "o",
+        "--json",
+        "o/0-a.nt",
+        cwd=tmp_path,
+    )
     assert (done.returncode, "are both o/0-a.nt" in done.stderr) == (2, True)
 
 
@@ -287,7 +420,12 @@ def test_what_can_be_written_is_as_it_was(tmp_path: Path, monkeypatch: pytest.Mo
         apart("in.nt", "x" * 250)
     with pytest.raises(UsageError, match="there is no folder"):
         apart("in.nt", "s3://bucket/x.json")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.nt", "link", "old", "old-folder"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "in.nt",
+        "link",
+        "old",
+        "old-folder",
+    ]
     assert (tmp_path / "old").read_text() == "old"
 
 

@@ -1,4 +1,6 @@
-"""Random OWL 2 DL against HermiT, which is given the whole as it is written, from scratch; and chains by words against models."""
+"""Random OWL 2 DL against HermiT, which is given the whole as it is written, from scratch; and
+chains by words against models.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,26 @@ def hermit() -> Iterator[HermitReasoner]:
     made.close()
 
 
-def test_no_verdict_differs_in_reach_or_out_of_reach(tmp_path: Path, hermit: HermitReasoner) -> None:
+def test_no_verdict_differs_in_reach_or_out_of_reach(
+    tmp_path: Path, hermit: HermitReasoner
+) -> None:
     met = set()
     for seed in range(SEEDS):
         axioms, base, batch = random_owl(seed)
-        texts = {"t": ontology_text(axioms, []), "a": ontology_text([], base), "i": ontology_text([], batch)}
+        texts = {
+            "t": ontology_text(axioms, []),
+            "a": ontology_text([], base),
+            "i": ontology_text([], batch),
+        }
         for name, text in texts.items():
             (tmp_path / f"{name}.ofn").write_text(text)
         truth = hermit.consistent(axioms, [*base, *batch])
-        settings = {"engine": "memory", "allow": ["undeclared", "empty-tbox"], "explain_seconds": 0, "timeout": 60.0}
+        settings = {
+            "engine": "memory",
+            "allow": ["undeclared", "empty-tbox"],
+            "explain_seconds": 0,
+            "timeout": 60.0,
+        }
         found = check_insertions(*(tmp_path / f"{name}.ofn" for name in texts), **settings)  # type: ignore[arg-type]
         assert found.verdict is truth.verdict, f"seed {seed}: {found.reason} {truth.reason}"
         is_far = any(x.kind == "out-of-reach" for x in found.evidence.leftovers)
@@ -54,12 +67,15 @@ def test_what_is_reached_goes_on_from_what_was() -> None:
         first, second = names_of(base[:2]), names_of(batch[:1])
         before, whole = reached(axioms, first), reached(axioms, first | second)
         more = second - before.names
-        assert (reached(axioms, before.names | more) if more else before).places == whole.places, seed
+        assert (reached(axioms, before.names | more) if more else before).places == whole.places, (
+            seed
+        )
         met.add((bool(more), before.places != whole.places, len(whole.places) < len(axioms)))
     assert len(met) >= 4, met
 
 
-#: Where HermiT 1.3.8 (or 1.4.3) is wrong about what is written, decided by hand; as a whole question it is right.
+# : Where HermiT 1.3.8 (or 1.4.3) is wrong about what is written, decided by hand; as a whole
+# question it is right.
 FAULTS = {
     "chains and an inverse inclusion": (
         "inconsistent",

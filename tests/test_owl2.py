@@ -1,4 +1,5 @@
-"""The W3C OWL 2 test cases inside SHIQ(D), read and decided as a user would: none wrong; what is left open is said.
+"""The W3C OWL 2 test cases inside SHIQ(D), read and decided as a user would: none wrong; what is
+left open is said.
 
 The cases and their expected verdicts are in the data folder (setting SHIQ_DATA).
 """
@@ -16,7 +17,8 @@ from shiq.verdict import Verdict
 #: Seconds for one case; what needs longer is undetermined.
 LIMIT = 5.0
 
-#: The one case that may end undetermined: a value for rdf:first of rdf:nil, which no axiom uses, and which is outside OWL 2 DL.
+# : The one case that may end undetermined: a value for rdf:first of rdf:nil, which no axiom uses,
+# and which is outside OWL 2 DL.
 OPEN = {"WebOnt-I5.5-004"}
 
 #: Cases that are decided by lazy unfolding of definitions only.
@@ -43,7 +45,11 @@ def test_none_is_wrong(data_path: Path, subtests: pytest.Subtests) -> None:
     for case in chosen:
         with subtests.test(id=case["id"]):
             result = certify(
-                data_path / "owl2tests" / case["premise"], reasoner="own", timeout=LIMIT, max_conflicts=0, engine="memory"
+                data_path / "owl2tests" / case["premise"],
+                reasoner="own",
+                timeout=LIMIT,
+                max_conflicts=0,
+                engine="memory",
             )
             if result.verdict is Verdict.UNDETERMINED:
                 undetermined += [case["id"]] if case["owl2dl"] == "true" else []
@@ -55,17 +61,30 @@ def test_none_is_wrong(data_path: Path, subtests: pytest.Subtests) -> None:
 
 @pytest.mark.parametrize("case", UNFOLDED)
 def test_definitions_are_unfolded(data_path: Path, case: str) -> None:
-    result = certify(data_path / "owl2tests" / "cases" / f"{case}.premise.rdf", reasoner="own", max_conflicts=0, engine="memory")
+    result = certify(
+        data_path / "owl2tests" / "cases" / f"{case}.premise.rdf",
+        reasoner="own",
+        max_conflicts=0,
+        engine="memory",
+    )
     assert result.verdict is Verdict.CONSISTENT
 
 
-def test_outside_the_construct_is_named_where_nobody_is_asked(data_path: Path, subtests: pytest.Subtests) -> None:
+def test_outside_the_construct_is_named_where_nobody_is_asked(
+    data_path: Path, subtests: pytest.Subtests
+) -> None:
     index = json.loads((data_path / "owl2tests" / "index.json").read_text())
     for case in index:
         if case["shiqd"] or "DIRECT" not in case["semantics"]:
             continue
         with subtests.test(id=case["id"]):
-            settings = {"reasoner": "own", "timeout": LIMIT, "max_conflicts": 0, "engine": "memory", "outside": "undetermined"}
+            settings = {
+                "reasoner": "own",
+                "timeout": LIMIT,
+                "max_conflicts": 0,
+                "engine": "memory",
+                "outside": "undetermined",
+            }
             result = certify(data_path / "owl2tests" / case["premise"], **settings)
             if result.verdict is not Verdict.UNDETERMINED:
                 assert result.verdict.value == case["expected"]
@@ -83,7 +102,12 @@ def test_of_all_owl_2_dl_nearly_all_are_decided_and_none_wrong(data_path: Path) 
     outside = [case for case in chosen if not case["shiqd"]]
     undetermined = set()
     for case in outside:
-        result = certify(data_path / "owl2tests" / case["premise"], timeout=2 * LIMIT, max_conflicts=0, engine="memory")
+        result = certify(
+            data_path / "owl2tests" / case["premise"],
+            timeout=2 * LIMIT,
+            max_conflicts=0,
+            engine="memory",
+        )
         if result.verdict is Verdict.UNDETERMINED:
             undetermined.add(case["id"])
         else:
@@ -97,7 +121,12 @@ def test_auto_leaves_few_open(data_path: Path) -> None:
     chosen = [case for case in cases(data_path) if case["owl2dl"] == "true"]
     undetermined = set()
     for case in chosen:
-        result = certify(data_path / "owl2tests" / case["premise"], timeout=20.0, max_conflicts=0, engine="memory")
+        result = certify(
+            data_path / "owl2tests" / case["premise"],
+            timeout=20.0,
+            max_conflicts=0,
+            engine="memory",
+        )
         if result.verdict is Verdict.UNDETERMINED:
             undetermined.add(case["id"])
         else:
@@ -118,9 +147,13 @@ def test_auto_leaves_few_open(data_path: Path) -> None:
     ],
     ids=["moral", "NTN", "wine", "OWL2Bench", "university", "city"],
 )
-def test_real_ontologies_are_right_or_undetermined_with_the_reason(data_path: Path, files: tuple[str, ...]) -> None:
+def test_real_ontologies_are_right_or_undetermined_with_the_reason(
+    data_path: Path, files: tuple[str, ...]
+) -> None:
     """All of them are consistent."""
-    result = certify([data_path / file for file in files], timeout=120.0, heap="3g", max_conflicts=0)
+    result = certify(
+        [data_path / file for file in files], timeout=120.0, heap="3g", max_conflicts=0
+    )
     if result.verdict is not Verdict.CONSISTENT:
         assert len(files) > 1
         assert result.verdict is Verdict.UNDETERMINED

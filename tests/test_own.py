@@ -27,7 +27,9 @@ def verdict_of(case: Case) -> Verdict:
 def test_case(name: str) -> None:
     case = CASES[name]
     outcome = decide(Tables(case.tbox), case.module, 50_000, None)
-    assert outcome.answer.verdict is (Verdict.CONSISTENT if case.consistent else Verdict.INCONSISTENT), outcome.answer
+    assert outcome.answer.verdict is (
+        Verdict.CONSISTENT if case.consistent else Verdict.INCONSISTENT
+    ), outcome.answer
     if outcome.model:
         check(outcome.model, case.tbox, case.module)
 
@@ -37,7 +39,9 @@ def test_used_clauses_suffice(name: str) -> None:
     case = CASES[name]
     used = OwnReasoner().decide(case.tbox, [case.module])[0].used
     assert used is not None
-    fewer = replace(case.tbox, clauses=tuple(c for i, c in enumerate(case.tbox.clauses) if i in used))
+    fewer = replace(
+        case.tbox, clauses=tuple(c for i, c in enumerate(case.tbox.clauses) if i in used)
+    )
     assert OwnReasoner().decide(fewer, [case.module])[0].verdict is Verdict.INCONSISTENT
 
 
@@ -56,7 +60,14 @@ def test_answers_come_in_the_order_of_the_modules() -> None:
 def test_two_tboxes_are_kept_apart() -> None:
     reasoner = OwnReasoner()
     cases = [
-        CASES[name] for name in ("≥3 and ≤2", "≥3 and ≤2 of a part", "a name below another", "nothing", "a loop counts once")
+        CASES[name]
+        for name in (
+            "≥3 and ≤2",
+            "≥3 and ≤2 of a part",
+            "a name below another",
+            "nothing",
+            "a loop counts once",
+        )
     ]
     for case in cases * 3:
         expected = Verdict.CONSISTENT if case.consistent else Verdict.INCONSISTENT
@@ -94,7 +105,13 @@ def test_a_hub_is_not_counted_whole_after_each_merge(
         return most_unequal(self, found, size)
 
     monkeypatch.setattr(NodeChecks, "_most_unequal", counted)
-    hub = Case(len(different) < 3, [at_most(2, R)], [[]] * 401, [(0, R, i) for i in range(1, 401)], different=different)
+    hub = Case(
+        len(different) < 3,
+        [at_most(2, R)],
+        [[]] * 401,
+        [(0, R, i) for i in range(1, 401)],
+        different=different,
+    )
     assert (verdict_of(hub) is Verdict.CONSISTENT) == hub.consistent
     assert sum(looked) < 20 * 400
 
@@ -129,7 +146,9 @@ def test_a_long_chain_needs_no_recursion() -> None:
 
 
 def forest(*children: tuple[int, str, AtLeast]) -> Search:
-    """One individual, named A, and unnamed nodes (parent, name, the role that made them), without any rule applied."""
+    """One individual, named A, and unnamed nodes (parent, name, the role that made them), without
+    any rule applied.
+    """
     names = dict.fromkeys(["A", *(name for _, name, _ in children)])
     tbox = ClausalTBox((), CASES["nothing"].roles, atoms=tuple(names))
     search = Search(Tables(tbox), Module((1,), (0,)), 10_000, None)
@@ -154,7 +173,13 @@ def test_roles_names_and_parents_names_must_be_the_same() -> None:
 
 def test_what_is_below_a_blocked_node_is_blocked_and_blocks_nobody() -> None:
     # 1 blocks 2; 3 is below 2, and 4 is like 3: not blocked by it
-    state = forest((0, "B", some(R)), (0, "B", some(R)), (2, "C", some(S)), (1, "C", some(S)), (1, "C", some(S)))
+    state = forest(
+        (0, "B", some(R)),
+        (0, "B", some(R)),
+        (2, "C", some(S)),
+        (1, "C", some(S)),
+        (1, "C", some(S)),
+    )
     assert blocked_nodes(state) == {2: 1, 3: -1, 5: 4}
 
 

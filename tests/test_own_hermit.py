@@ -1,6 +1,8 @@
-"""The reasoner `own` against HermiT, on random clausal TBoxes and modules, and on the cases by hand.
+"""The reasoner `own` against HermiT, on random clausal TBoxes and modules, and on the cases by
+hand.
 
-Data reaches HermiT as proxies: with its own datatypes it miscounts some finite ranges (≥3 d.[1, 3] beside ≤0 d.[3, ∞) is no
+Data reaches HermiT as proxies: with its own datatypes it miscounts some finite ranges (≥3 d.[1, 3]
+beside ≤0 d.[3, ∞) is no
 fault for it), and takes 1.0 for another value than 1 in a negative assertion.
 """
 
@@ -36,7 +38,9 @@ def hermit() -> Iterator[HermitReasoner]:
 
 
 def compare(hermit: HermitReasoner, profile: str, seeds: range) -> Counter[tuple[str, str]]:
-    """Asserts that no two verdicts contradict each other; a time-out or an exhausted budget is no verdict."""
+    """Asserts that no two verdicts contradict each other; a time-out or an exhausted budget is no
+    verdict.
+    """
     own, verdicts = OwnReasoner(), Counter[tuple[str, str]]()
     for seed in seeds:
         tbox, module = random_case(seed, PROFILES[profile])
@@ -58,14 +62,27 @@ def test_random_cases(hermit: HermitReasoner, profile: str) -> None:
 def test_random_cases_at_length(hermit: HermitReasoner, profile: str) -> None:
     verdicts = compare(hermit, profile, MANY)
     assert (
-        sum(verdicts.values()) - verdicts["consistent", "consistent"] - verdicts["inconsistent", "inconsistent"] < len(MANY) / 100
+        sum(verdicts.values())
+        - verdicts["consistent", "consistent"]
+        - verdicts["inconsistent", "inconsistent"]
+        < len(MANY) / 100
     )
 
 
-def test_what_own_leaves_open_for_opaque_data_hermit_leaves_open(hermit: HermitReasoner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So `auto` does not ask it (of about 430 such cases HermiT decided none). What own decides HermiT does not contradict."""
+def test_what_own_leaves_open_for_opaque_data_hermit_leaves_open(
+    hermit: HermitReasoner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So `auto` does not ask it (of about 430 such cases HermiT decided none). What own decides
+    HermiT does not contradict.
+    """
     unknown, other = Datatype("urn:t:unknown"), Datatype("urn:t:other")
-    ranges = (unknown, unknown, other, DataComplementOf(unknown), DataUnionOf((unknown, Datatype(XSD + "integer"))))
+    ranges = (
+        unknown,
+        unknown,
+        other,
+        DataComplementOf(unknown),
+        DataUnionOf((unknown, Datatype(XSD + "integer"))),
+    )
     literals = (Literal("a", unknown.iri), Literal("b", unknown.iri), Literal("a", other.iri))
     monkeypatch.setattr(clausal_random, "RANGES", (*clausal_random.RANGES, *ranges))
     monkeypatch.setattr(clausal_random, "LITERALS", (*clausal_random.LITERALS, *literals))

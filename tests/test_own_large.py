@@ -41,7 +41,9 @@ def test_the_size_of_uobms_largest_module() -> None:
 
 
 def test_a_small_module_costs_little() -> None:
-    """Compiling the TBox is paid once: a thousand modules of three individuals take about half a second."""
+    """Compiling the TBox is paid once: a thousand modules of three individuals take about half a
+    second.
+    """
     tbox = university_tbox()
     bit = {a: 1 << i for i, a in enumerate(tbox.atoms)}
     module = Module((bit["Graduate"], bit["Course"], 0), (0, 0, 0), ((0, TAKES, 1), (0, KNOWS, 2)))

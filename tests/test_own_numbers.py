@@ -1,4 +1,6 @@
-"""Large numbers are counted, not built (THEORY, "Large numbers"): by hand, beside built ones, and with mistakes."""
+"""Large numbers are counted, not built (THEORY, "Large numbers"): by hand, beside built ones, and
+with mistakes.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,15 @@ TYPES = ["C1", "C2", "C3", "C4", "C5"]
 
 
 def split(n: int, *limits: int) -> Case:
-    """≥n R.B, where each B is one of several disjoint types, and of the i-th there are at most ``limits[i]``."""
+    """≥n R.B, where each B is one of several disjoint types, and of the i-th there are at most
+    ``limits[i]``.
+    """
     types = TYPES[: len(limits)]
-    clauses = [isa("B", then=types), *disjoint(*types), *(at_most(m, R, c) for m, c in zip(limits, types))]
+    clauses = [
+        isa("B", then=types),
+        *disjoint(*types),
+        *(at_most(m, R, c) for m, c in zip(limits, types)),
+    ]
     return Case(sum(limits) >= n, clauses, [[some(R, "B", n)]])
 
 
@@ -43,11 +51,15 @@ DECIDED = {
     "one too many": Case(False, [at_most(G - 1, R)], [[some(R, "B", G)]]),
     "just enough": Case(True, [at_most(G, R)], [[some(R, "B", G)]]),
     "one too many above": Case(False, [at_most(G - 1, S)], [[some(R, "B", G)]], roles=sub((R, S))),
-    "all of a type": Case(False, [isa("B", then=["C"]), at_most(G - 1, R, "C")], [[some(R, "B", G)]]),
+    "all of a type": Case(
+        False, [isa("B", then=["C"]), at_most(G - 1, R, "C")], [[some(R, "B", G)]]
+    ),
     "its negation": Case(False, [], [[some(R, "B", G), Not(some(R, "B", G // 2))]]),
     "a larger negation": Case(True, [], [[some(R, "B", G), Not(some(R, "B", G + 1))]]),
     "for ever": Case(True, [isa("A", then=[some(R, "A", G)]), at_most(5, R.inverse)], [["A"]]),
-    "sent back": Case(False, [isa("A", then=[some(R, "B", G)]), only("B", R.inverse, "C"), isa("A", "C")], [["A"]]),
+    "sent back": Case(
+        False, [isa("A", then=[some(R, "B", G)]), only("B", R.inverse, "C"), isa("A", "C")], [["A"]]
+    ),
     "a large limit alone": Case(True, [at_most(G, R)], [[], [], []], [(0, R, 1), (0, R, 2)]),
     "met by the named": Case(
         True,
@@ -57,25 +69,41 @@ DECIDED = {
         different=[(i, j) for i in range(1, 401) for j in range(1, i)],
     ),
     "the named among them": Case(
-        True, [at_most(G, S)], [[some(R, "B", G)], [], ["B"]], [(0, S, 1), (0, S, 2)], roles=sub((R, S)), different=[(1, 2)]
+        True,
+        [at_most(G, S)],
+        [[some(R, "B", G)], [], ["B"]],
+        [(0, S, 1), (0, S, 2)],
+        roles=sub((R, S)),
+        different=[(1, 2)],
     ),
-    "the named not among them": Case(True, [at_most(G + 1, R)], [[some(R, "B", G)], [Not("B")]], [(0, R, 1)]),
+    "the named not among them": Case(
+        True, [at_most(G + 1, R)], [[some(R, "B", G)], [Not("B")]], [(0, R, 1)]
+    ),
     "two kinds": split(G, 6 * G // 10, 6 * G // 10),
     "two kinds, one of them few": split(G, 6, G - 6),
     "five kinds": split(10 * G, *[2 * G] * 5),
     "shared": Case(True, [at_most(G, R)], [[some(R, "B", G), some(R, "C", G)]]),
-    "partly shared": Case(True, [at_most(G, R), at_most(G // 2, R, "C")], [[some(R, "B", G), some(R, "C", G // 2)]]),
+    "partly shared": Case(
+        True, [at_most(G, R), at_most(G // 2, R, "C")], [[some(R, "B", G), some(R, "C", G // 2)]]
+    ),
     "built, by choices": split(200, 100, 100),
 }
 #: Nothing here shows that they are inconsistent.
 OPEN = {
     "all of a type whatever they choose": Case(
         False,
-        [isa("B", then=["C", "D"]), isa("C", then=["E"]), isa("D", then=["E"]), at_most(G - 1, R, "E")],
+        [
+            isa("B", then=["C", "D"]),
+            isa("C", then=["E"]),
+            isa("D", then=["E"]),
+            at_most(G - 1, R, "E"),
+        ],
         [[some(R, "B", G)]],
     ),
     "two kinds, too few": split(G, G // 3, G // 3),
-    "apart": Case(False, [at_most(G, R), *disjoint("B", "C")], [[some(R, "B", G), some(R, "C", G)]]),
+    "apart": Case(
+        False, [at_most(G, R), *disjoint("B", "C")], [[some(R, "B", G), some(R, "C", G)]]
+    ),
 }
 
 
@@ -83,7 +111,9 @@ OPEN = {
 def test_a_large_number_is_decided(name: str) -> None:
     case = DECIDED[name]
     answer = OwnReasoner().decide(case.tbox, [case.module])[0]
-    assert answer.verdict is (Verdict.CONSISTENT if case.consistent else Verdict.INCONSISTENT), answer.reason
+    assert answer.verdict is (Verdict.CONSISTENT if case.consistent else Verdict.INCONSISTENT), (
+        answer.reason
+    )
 
 
 @pytest.mark.parametrize("name", OPEN)
@@ -104,15 +134,25 @@ def test_the_number_of_nodes_does_not_depend_on_the_number(n: int) -> None:
     assert sum(outcome.model.weights.get(y, 1) for y in range(1, 5)) == n
 
 
-@pytest.mark.parametrize(("size", "expected"), [(G, Verdict.CONSISTENT), (G - 1, Verdict.INCONSISTENT)])
+@pytest.mark.parametrize(
+    ("size", "expected"), [(G, Verdict.CONSISTENT), (G - 1, Verdict.INCONSISTENT)]
+)
 def test_data_is_counted_too(size: int, expected: Verdict) -> None:
     integer = owl.XSD + "integer"
-    bounds = ((owl.XSD + "minInclusive", owl.Literal("1", integer)), (owl.XSD + "maxInclusive", owl.Literal(str(size), integer)))
+    bounds = (
+        (owl.XSD + "minInclusive", owl.Literal("1", integer)),
+        (owl.XSD + "maxInclusive", owl.Literal(str(size), integer)),
+    )
     atoms = (
         DataAtLeast(G, "urn:p", owl.DatatypeRestriction(owl.Datatype(integer), bounds)),
         DataAtMost(G, "urn:p", owl.TOP_DATATYPE),
     )
-    assert OwnReasoner().decide(ClausalTBox((), RoleBox(), atoms=atoms), [Module((3,), (0,))])[0].verdict is expected
+    assert (
+        OwnReasoner()
+        .decide(ClausalTBox((), RoleBox(), atoms=atoms), [Module((3,), (0,))])[0]
+        .verdict
+        is expected
+    )
 
 
 def test_hermit_is_not_asked_about_large_numbers() -> None:
@@ -136,9 +176,13 @@ def test_hermit_is_not_asked_about_large_numbers() -> None:
 )
 @pytest.mark.parametrize("criterion", ["model", "clausal"])
 def test_a_check_counts(criterion: str, batch: str, verdict: Verdict, tmp_path: Path) -> None:
-    """In the base and its certificate, in the batch, in needs and limits, of objects and of data."""
+    """In the base and its certificate, in the batch, in needs and limits, of objects and of
+    data.
+    """
     head = "Prefix(:=<urn:t#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Ontology("
-    names = "".join(f"Declaration(Class(:{name}))" for name in ("Many", "Fewer", "Few", "B", "Full", "D"))
+    names = "".join(
+        f"Declaration(Class(:{name}))" for name in ("Many", "Fewer", "Few", "B", "Full", "D")
+    )
     tbox, base, inserted = (tmp_path / f"{name}.ofn" for name in ("t", "a", "i"))
     tbox.write_text(
         f"""{head}{names} Declaration(ObjectProperty(:R)) Declaration(ObjectProperty(:S)) Declaration(DataProperty(:p))
@@ -153,7 +197,9 @@ def test_a_check_counts(criterion: str, batch: str, verdict: Verdict, tmp_path: 
         ClassAssertion(:Full :n) ObjectPropertyAssertion(:S :n :b))"""
     )
     inserted.write_text(f"{head} {batch})")
-    result = check_insertions([tbox], [base], [inserted], reasoner="auto", criterion=criterion, explain_seconds=0)
+    result = check_insertions(
+        [tbox], [base], [inserted], reasoner="auto", criterion=criterion, explain_seconds=0
+    )
     assert result.verdict is verdict, result.reason
 
 
@@ -168,7 +214,14 @@ PROFILES = [
         nodes=(1, 2),
         edges=1.0,
         max_n=12,
-        weights=(("disjunction", 4), ("disjoint", 2), ("at_least", 5), ("universal", 1), ("backward", 1), ("at_most", 7)),
+        weights=(
+            ("disjunction", 4),
+            ("disjoint", 2),
+            ("at_least", 5),
+            ("universal", 1),
+            ("backward", 1),
+            ("at_most", 7),
+        ),
     ),
     Profile(
         names=4,
@@ -190,7 +243,14 @@ PROFILES = [
         ),
     ),
 ]
-COUNTED = [Building(1, 2), Building(2, 3), Building(4, 3), Building(2, 3, 0), Building(2, 3, 1), Building(2, 3, 0, True)]
+COUNTED = [
+    Building(1, 2),
+    Building(2, 3),
+    Building(4, 3),
+    Building(2, 3, 0),
+    Building(2, 3, 1),
+    Building(2, 3, 0, True),
+]
 BUILT = Building(large=G)
 
 
@@ -200,7 +260,9 @@ def ask(case: Case | tuple[ClausalTBox, Module], building: Building) -> SearchOu
 
 
 def contradictions(seeds: range) -> Iterator[str]:
-    """What is wrong with counted answers: another verdict than if all is built, or a model that is none."""
+    """What is wrong with counted answers: another verdict than if all is built, or a model that is
+    none.
+    """
     for profile in PROFILES:
         for seed in seeds:
             tbox, module = random_case(seed, profile)
@@ -222,7 +284,9 @@ def test_counting_never_contradicts_building() -> None:
 
 def test_counting_decides_most_of_what_building_does() -> None:
     verdicts = Counter(
-        ask(random_case(seed, profile), Building(2, 3)).answer.verdict for profile in PROFILES for seed in range(200)
+        ask(random_case(seed, profile), Building(2, 3)).answer.verdict
+        for profile in PROFILES
+        for seed in range(200)
     )
     assert verdicts[Verdict.UNDETERMINED] < 12
     assert min(verdicts[Verdict.CONSISTENT], verdicts[Verdict.INCONSISTENT]) > 80

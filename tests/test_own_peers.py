@@ -1,4 +1,6 @@
-"""The reasoner `own` on small ontologies that other reasoners get wrong, whole: axioms, assertions, no criterion."""
+"""The reasoner `own` on small ontologies that other reasoners get wrong, whole: axioms, assertions,
+no criterion.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,27 @@ from shiq.functional import parse_functional
 from shiq.verdict import Verdict
 
 PEERS = Path(__file__).resolve().parent.parent / os.environ.get("SHIQ_PEERS", "../shared/peers")
-FILES = sorted(str(path.relative_to(PEERS)) for path in PEERS.glob("cases/**/*.ofn") if not path.stem.endswith("_add"))
+FILES = sorted(
+    str(path.relative_to(PEERS))
+    for path in PEERS.glob("cases/**/*.ofn")
+    if not path.stem.endswith("_add")
+)
 
 #: Bases that are cases by themselves: their unions with the insertions are there too, as _all.
 ALONE = {"k0", "k1", "k2"}
 
 #: Found with HermiT from scratch, which is said to be right on all of these.
-INCONSISTENT = {"k0_all", "k1_all", "k316_all", "k388_all", "k701_all", "k992_all", "k382", "k551", "k876"}
+INCONSISTENT = {
+    "k0_all",
+    "k1_all",
+    "k316_all",
+    "k388_all",
+    "k701_all",
+    "k992_all",
+    "k382",
+    "k551",
+    "k876",
+}
 
 
 def verdict_of(name: str, reasoner: str) -> Verdict:
@@ -29,8 +45,12 @@ def verdict_of(name: str, reasoner: str) -> Verdict:
     assertions = list(base.abox)
     if path.stem not in ALONE:
         added = path.with_name(f"{path.stem}_add.ofn")
-        assertions += parse_functional(added.read_text(), added.name, "added").abox if added.exists() else ()
-    return check_insertions(base.tbox, None, abox_of(assertions), criterion="none", engine="memory", reasoner=reasoner).verdict
+        assertions += (
+            parse_functional(added.read_text(), added.name, "added").abox if added.exists() else ()
+        )
+    return check_insertions(
+        base.tbox, None, abox_of(assertions), criterion="none", engine="memory", reasoner=reasoner
+    ).verdict
 
 
 @pytest.mark.skipif(not FILES, reason=f"no cases at {PEERS}; set SHIQ_PEERS")

@@ -1,4 +1,5 @@
-"""The reasoner `own` on random cases, against brute force, against what its own pre-models mean, and against itself.
+"""The reasoner `own` on random cases, against brute force, against what its own pre-models mean,
+and against itself.
 
 Both verdicts are frequent; seeds name the cases: ``random_case(seed, PROFILES[profile])``.
 """
@@ -31,7 +32,9 @@ def ask(tbox: ClausalTBox, module: Module) -> SearchOutcome:
 
 
 def compare(profile: str, seeds: range) -> Counter[str]:
-    """Asserts that CONSISTENT comes with a pre-model, and INCONSISTENT with clauses that suffice and without a small model."""
+    """Asserts that CONSISTENT comes with a pre-model, and INCONSISTENT with clauses that suffice
+    and without a small model.
+    """
     verdicts: Counter[str] = Counter()
     for seed in seeds:
         tbox, module = random_case(seed, PROFILES[profile])
@@ -56,7 +59,9 @@ def test_verdicts_have_grounds(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_verdicts_have_grounds_where_neighbours_are_many(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verdicts_have_grounds_where_neighbours_are_many(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(checks, "MANY_NEIGHBOURS", 1)
     assert not compare(profile, range(100))["undetermined"] > 2
 
@@ -80,7 +85,9 @@ def test_brute_force_and_own_agree_on_most_small_cases() -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_rules_that_keep_positions_say_what_rules_with_masks_say(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_that_keep_positions_say_what_rules_with_masks_say(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cases = [random_case(seed, PROFILES[profile]) for seed in range(30_000, 30_100)]
     masks = [ask(*case).answer for case in cases]
     monkeypatch.setattr(tables_module, "WIDE", 0)
@@ -110,7 +117,10 @@ def test_the_order_of_clauses_and_individuals_does_not_matter(profile: str) -> N
         rng = random.Random(seed)
         other = replace(tbox, clauses=tuple(rng.sample(tbox.clauses, len(tbox.clauses))))
         order = rng.sample(range(len(module.positive)), len(module.positive))
-        verdicts = {ask(tbox, module).answer.verdict, ask(other, renumbered(module, order)).answer.verdict}
+        verdicts = {
+            ask(tbox, module).answer.verdict,
+            ask(other, renumbered(module, order)).answer.verdict,
+        }
         assert len(verdicts - {Verdict.UNDETERMINED}) <= 1, (profile, seed)
 
 
@@ -122,7 +132,9 @@ def test_individuals_that_share_nothing_do_not_matter(profile: str) -> None:
         tables = Tables(tbox)
         n = len(first.positive)
         second = renumbered(first, list(range(n)))
-        second = replace(second, positive=tuple(0 for _ in range(n)), data=(), edges=second.edges[:1])
+        second = replace(
+            second, positive=tuple(0 for _ in range(n)), data=(), edges=second.edges[:1]
+        )
         both = Module(
             first.positive + second.positive,
             first.negative + second.negative,

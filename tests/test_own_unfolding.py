@@ -1,4 +1,6 @@
-"""Lazy unfolding: the same verdicts as without it, what it makes of clauses and modules, and when it is used."""
+"""Lazy unfolding: the same verdicts as without it, what it makes of clauses and modules, and when
+it is used.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ A, B, C, D, E, F = (Class(f"urn:t:{letter}") for letter in "ABCDEF")
 R, P, Q = (ObjectProperty(f"urn:t:{letter}") for letter in "rpq")
 
 #: A definition that makes every node choose: one that has neither A nor B has D.
-NEITHER = EquivalentClasses((D, ObjectIntersectionOf((ObjectComplementOf(A), ObjectComplementOf(B)))))
+NEITHER = EquivalentClasses(
+    (D, ObjectIntersectionOf((ObjectComplementOf(A), ObjectComplementOf(B))))
+)
 
 
 def clausal(*axioms: Axiom) -> ClausalTBox:
@@ -83,7 +87,9 @@ def verdict(tbox: ClausalTBox, module: Module) -> Verdict | None:
 
 
 def compare(seeds: range) -> Counter[tuple[str, str]]:
-    """Asserts that unfolding never contradicts the search without it, and that the clauses it uses suffice."""
+    """Asserts that unfolding never contradicts the search without it, and that the clauses it uses
+    suffice.
+    """
     verdicts: Counter[tuple[str, str]] = Counter()
     for seed in seeds:
         tbox, module = random_case(seed)
@@ -94,8 +100,13 @@ def compare(seeds: range) -> Counter[tuple[str, str]]:
             assert {answer.verdict, expected} != {Verdict.CONSISTENT, Verdict.INCONSISTENT}, seed
             if answer.verdict is Verdict.INCONSISTENT:
                 assert answer.used is not None
-                fewer = replace(tbox, clauses=tuple(c for i, c in enumerate(tbox.clauses) if i in answer.used))
-                assert decide(Tables(fewer), module, 20_000, None).answer.verdict is not Verdict.CONSISTENT, seed
+                fewer = replace(
+                    tbox, clauses=tuple(c for i, c in enumerate(tbox.clauses) if i in answer.used)
+                )
+                assert (
+                    decide(Tables(fewer), module, 20_000, None).answer.verdict
+                    is not Verdict.CONSISTENT
+                ), seed
         verdicts["none" if answer is None else answer.verdict.value, expected.value] += 1
     return verdicts
 
@@ -112,7 +123,11 @@ def test_random_cases_at_length() -> None:
 
 
 def test_nothing_is_asked_of_a_node_where_no_definition_is() -> None:
-    tbox = clausal(NEITHER, EquivalentClasses((E, ObjectSomeValuesFrom(R, D))), EquivalentClasses((F, ObjectComplementOf(E))))
+    tbox = clausal(
+        NEITHER,
+        EquivalentClasses((E, ObjectSomeValuesFrom(R, D))),
+        EquivalentClasses((F, ObjectComplementOf(E))),
+    )
     found = unfolding(tbox)
     assert found is not None
     outcome = decide(Tables(found.tbox), Module((0,), (0,)), 100, None)
@@ -131,22 +146,41 @@ def test_both_sides_of_a_definition_are_asked_where_it_is() -> None:
         ([A], [C], Verdict.INCONSISTENT),
     ):
         assert verdict(tbox, module_of(tbox, (yes, no))) is expected
-    assert verdict(tbox, module_of(tbox, ([], [E]), ([], [A, B]), edges=[(0, R, 1)])) is Verdict.INCONSISTENT
-    assert verdict(tbox, module_of(tbox, ([], [E]), ([], [A]), edges=[(0, R, 1)])) is Verdict.CONSISTENT
+    assert (
+        verdict(tbox, module_of(tbox, ([], [E]), ([], [A, B]), edges=[(0, R, 1)]))
+        is Verdict.INCONSISTENT
+    )
+    assert (
+        verdict(tbox, module_of(tbox, ([], [E]), ([], [A]), edges=[(0, R, 1)]))
+        is Verdict.CONSISTENT
+    )
 
 
 def test_a_property_that_only_says_has_some_is_a_name() -> None:
     """C and F are each other's complement by way of P, C has a definition besides."""
     some, none = ObjectSomeValuesFrom(P, THING), ObjectExactCardinality(0, P)
-    tbox = clausal(EquivalentClasses((C, some)), EquivalentClasses((F, none)), EquivalentClasses((C, ObjectUnionOf((A, B)))))
+    tbox = clausal(
+        EquivalentClasses((C, some)),
+        EquivalentClasses((F, none)),
+        EquivalentClasses((C, ObjectUnionOf((A, B)))),
+    )
     names = existence_names(tbox)
     assert len(names) == 1
     assert acyclic_definitions(tbox, names) == {C.iri: 2, next(iter(names.values())): 0, F.iri: 1}
-    assert verdict(tbox, module_of(tbox, ([F], []), ([], []), edges=[(0, P, 1)])) is Verdict.INCONSISTENT
+    assert (
+        verdict(tbox, module_of(tbox, ([F], []), ([], []), edges=[(0, P, 1)]))
+        is Verdict.INCONSISTENT
+    )
     assert verdict(tbox, module_of(tbox, ([F], [A]))) is Verdict.CONSISTENT
     assert verdict(tbox, module_of(tbox, ([F, A], []))) is Verdict.INCONSISTENT
-    assert verdict(tbox, module_of(tbox, ([], [A, B]), ([], []), edges=[(0, P, 1)])) is Verdict.INCONSISTENT
-    assert verdict(tbox, module_of(tbox, ([], [A, B]), ([], []), edges=[(1, P, 0)])) is Verdict.CONSISTENT
+    assert (
+        verdict(tbox, module_of(tbox, ([], [A, B]), ([], []), edges=[(0, P, 1)]))
+        is Verdict.INCONSISTENT
+    )
+    assert (
+        verdict(tbox, module_of(tbox, ([], [A, B]), ([], []), edges=[(1, P, 0)]))
+        is Verdict.CONSISTENT
+    )
 
 
 def test_a_property_below_another_is_no_name() -> None:
@@ -163,10 +197,14 @@ def test_a_property_below_another_is_no_name() -> None:
 
 
 def test_what_is_counted_is_not_unfolded() -> None:
-    other = EquivalentClasses((E, ObjectIntersectionOf((ObjectComplementOf(A), ObjectComplementOf(C)))))
+    other = EquivalentClasses(
+        (E, ObjectIntersectionOf((ObjectComplementOf(A), ObjectComplementOf(C))))
+    )
     tbox = clausal(NEITHER, SubClassOf(THING, ObjectMaxCardinality(1, R, D)), other)
     assert set(acyclic_definitions(tbox, {})) == {E.iri}
-    three = module_of(tbox, ([], []), ([], [A, B]), ([], [A, B]), edges=[(0, R, 1), (0, R, 2)], different=[(1, 2)])
+    three = module_of(
+        tbox, ([], []), ([], [A, B]), ([], [A, B]), edges=[(0, R, 1), (0, R, 2)], different=[(1, 2)]
+    )
     assert verdict(tbox, three) is Verdict.INCONSISTENT
 
 
@@ -196,7 +234,9 @@ def test_cycles_are_not_unfolded() -> None:
     assert set(acyclic_definitions(itself, {})) == {D.iri}
     assert verdict(itself, module_of(itself, ([], [A]))) is Verdict.INCONSISTENT
     round_about = clausal(
-        NEITHER, EquivalentClasses((E, ObjectUnionOf((ObjectComplementOf(F), A)))), EquivalentClasses((F, ObjectUnionOf((E, B))))
+        NEITHER,
+        EquivalentClasses((E, ObjectUnionOf((ObjectComplementOf(F), A)))),
+        EquivalentClasses((F, ObjectUnionOf((E, B)))),
     )
     assert len(acyclic_definitions(round_about, {})) == 2
     assert verdict(round_about, module_of(round_about, ([], [A, F]))) is Verdict.INCONSISTENT
@@ -210,7 +250,9 @@ def test_of_two_definitions_of_a_name_both_count() -> None:
 
 
 def test_a_fact_about_a_fresh_name_has_to_follow() -> None:
-    tbox = clausal(NEITHER, EquivalentClasses((E, ObjectSomeValuesFrom(R, ObjectIntersectionOf((D, C))))))
+    tbox = clausal(
+        NEITHER, EquivalentClasses((E, ObjectSomeValuesFrom(R, ObjectIntersectionOf((D, C)))))
+    )
     (fresh,) = (Class(name) for name in tbox.fresh)
     assert verdict(tbox, module_of(tbox, ([], [fresh, C]))) is Verdict.CONSISTENT
     assert unfolded(tbox, module_of(tbox, ([], [fresh]))) is None
@@ -229,18 +271,32 @@ def test_clauses_keep_their_places() -> None:
     tbox = clausal(NEITHER, EquivalentClasses((E, ObjectSomeValuesFrom(R, D))))
     found = unfolding(tbox)
     assert found is not None
-    assert [clause.origins for clause in found.tbox.clauses[: len(tbox.clauses)]] == [c.origins for c in tbox.clauses]
-    assert found.tbox.clauses[len(tbox.clauses) :] == tuple(Clause(body=pair) for pair in found.complements.items())
+    assert [clause.origins for clause in found.tbox.clauses[: len(tbox.clauses)]] == [
+        c.origins for c in tbox.clauses
+    ]
+    assert found.tbox.clauses[len(tbox.clauses) :] == tuple(
+        Clause(body=pair) for pair in found.complements.items()
+    )
 
 
 def test_own_unfolds_where_the_search_takes_too_long() -> None:
     """Dₙ ≡ ¬∃r.Dₙ₋₁ ⊓ ¬∃s.Dₙ₋₁: every node chooses for every n, and few choices fit together."""
     names = [Class(f"urn:t:D{i}") for i in range(30)]
     axioms = [
-        EquivalentClasses((name, ObjectIntersectionOf(tuple(ObjectComplementOf(ObjectSomeValuesFrom(r, below)) for r in (R, P)))))
+        EquivalentClasses(
+            (
+                name,
+                ObjectIntersectionOf(
+                    tuple(ObjectComplementOf(ObjectSomeValuesFrom(r, below)) for r in (R, P))
+                ),
+            )
+        )
         for below, name in pairwise(names)
     ]
     tbox = clausal(*axioms)
     module = module_of(tbox, ([names[-1]], []), ([], []), edges=[(0, R, 1)])
     assert decide(Tables(tbox), module, 20_000, None).stopped
-    assert OwnReasoner(steps=20_000, steps_per_node=0).decide(tbox, [module])[0].verdict is Verdict.CONSISTENT
+    assert (
+        OwnReasoner(steps=20_000, steps_per_node=0).decide(tbox, [module])[0].verdict
+        is Verdict.CONSISTENT
+    )

@@ -21,7 +21,9 @@ def test_code_that_runs_is_counted_and_what_is_only_imported_is_not() -> None:
     assert sys.getprofile() is None
 
 
-def test_the_check_that_is_counted_is_consistent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_check_that_is_counted_is_consistent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     store, batch = made(tmp_path)
     assert len(batch.read_text().splitlines()) == 1
     assert main(["--store", str(store), "--insert", str(batch)]) == 0
@@ -29,7 +31,9 @@ def test_the_check_that_is_counted_is_consistent(tmp_path: Path, capsys: pytest.
     assert last.endswith(" files") and 20 < int(last.split()[0]) <= 100
 
 
-def test_a_consistent_check_loads_nothing_that_only_conflicts_pages_or_spark_need(tmp_path: Path) -> None:
+def test_a_consistent_check_loads_nothing_that_only_conflicts_pages_or_spark_need(
+    tmp_path: Path,
+) -> None:
     store, batch = made(tmp_path)
     idle = [
         "shiq.explanation",

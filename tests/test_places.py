@@ -45,7 +45,9 @@ TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 @pytest.fixture
 def held(bucket: Bucket) -> Store:
     """A store of ten people in ranges of three."""
-    return write_store(bucket, TBOX, abox_of(people(0, 10)), prepared=prepare(TBOX, abox_of(people(0, 10)), 3))
+    return write_store(
+        bucket, TBOX, abox_of(people(0, 10)), prepared=prepare(TBOX, abox_of(people(0, 10)), 3)
+    )
 
 
 def forgotten() -> None:
@@ -63,17 +65,35 @@ def overwritten(place: Remote, name: str, content: bytes, folder: Path) -> None:
 
 def test_a_place_is_named_alike_by_whatever_names_it() -> None:
     place = place_of("s3a://graph/kg/")
-    assert (place, str(place), place.absolute()) == (place_of("s3://graph/kg"), "s3://graph/kg", place)
+    assert (place, str(place), place.absolute()) == (
+        place_of("s3://graph/kg"),
+        "s3://graph/kg",
+        place,
+    )
     assert place_of(place) is not None and pickle.loads(pickle.dumps(place)) == place
     assert place / "store.json" == "s3://graph/kg/store.json"
-    assert str(place_of("abfs://c@account.dfs.core.windows.net/kg")) == "abfss://c@account.dfs.core.windows.net/kg"
-    assert place_of("hdfs://name:8020/graphs/kg/") / "store.json" == "hdfs://name:8020/graphs/kg/store.json"
-    for named in ("s3://", Path("s3://graph/kg"), "hdfs://host", "hdfs:///graphs/kg", "ftp://host/kg"):
+    assert (
+        str(place_of("abfs://c@account.dfs.core.windows.net/kg"))
+        == "abfss://c@account.dfs.core.windows.net/kg"
+    )
+    assert (
+        place_of("hdfs://name:8020/graphs/kg/") / "store.json"
+        == "hdfs://name:8020/graphs/kg/store.json"
+    )
+    for named in (
+        "s3://",
+        Path("s3://graph/kg"),
+        "hdfs://host",
+        "hdfs:///graphs/kg",
+        "ftp://host/kg",
+    ):
         with pytest.raises(UsageError):
             place_of(named)
 
 
-@pytest.mark.parametrize("name", ["kg?v=2", "kg#2", "my%20kg", "x/../kg", "./kg", "x//kg", "..", "kg/..", "k\ng"])
+@pytest.mark.parametrize(
+    "name", ["kg?v=2", "kg#2", "my%20kg", "x/../kg", "./kg", "x//kg", "..", "kg/..", "k\ng"]
+)
 def test_an_address_that_would_be_read_as_that_of_another_store_is_refused(name: str) -> None:
     """`kg#1` and `kg?1` were `kg`: indexing into one replaced the other."""
     with pytest.raises(UsageError, match="another store"):
@@ -82,11 +102,15 @@ def test_an_address_that_would_be_read_as_that_of_another_store_is_refused(name:
         assert str(place_of(f"s3://graph/{good}/")) == f"s3://graph/{good}"
 
 
-def test_an_endpoint_without_http_is_said_to_be_wrong(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_without_http_is_said_to_be_wrong(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The library panics; Python's exit code for that is that of an inconsistent batch."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", "127.0.0.1:9")
     found = shiq("status", "--store", bucket)
-    assert (found.returncode, "AWS_ENDPOINT_URL (http://" in found.stderr) == (4, True), found.stderr
+    assert (found.returncode, "AWS_ENDPOINT_URL (http://" in found.stderr) == (4, True), (
+        found.stderr
+    )
 
 
 def test_the_library_is_asked_for_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,9 +129,13 @@ def _timeless(text: str) -> list[str]:
 def test_commands_answer_as_on_disk(bucket: Bucket, tmp_path: Path) -> None:
     """Index, check, commit, snapshots, status, certify, compact, export: cold and warm."""
     (tmp_path / "t.ofn").write_text(TEXT)
-    (tmp_path / "a.nt").write_text("".join(f"<urn:t#p{i}> {TYPE} <urn:t#Person> .\n" for i in range(20)))
+    (tmp_path / "a.nt").write_text(
+        "".join(f"<urn:t#p{i}> {TYPE} <urn:t#Person> .\n" for i in range(20))
+    )
     (tmp_path / "good.nt").write_text("<urn:t#p3> <urn:t#knows> <urn:t#new> .\n<urn:t#broken> .\n")
-    (tmp_path / "bad.nt").write_text(f"<urn:t#p3> <urn:t#knows> <urn:t#c> .\n<urn:t#c> {TYPE} <urn:t#Company> .\n")
+    (tmp_path / "bad.nt").write_text(
+        f"<urn:t#p3> <urn:t#knows> <urn:t#c> .\n<urn:t#c> {TYPE} <urn:t#Company> .\n"
+    )
     (tmp_path / "gone.nt").write_text(f"<urn:t#p5> {TYPE} <urn:t#Person> .\n")
     allow = ("--allow", "malformed", "-q", "--reasoner", "own")
     calls = [
@@ -144,12 +172,11 @@ def test_commands_answer_as_on_disk(bucket: Bucket, tmp_path: Path) -> None:
                 ]
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20))]
+)
 def test_commits_come_to_the_same_as_a_store_built_anew(
-    seed: int,
-    bucket: Bucket,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    seed: int, bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ranges, "_FEW", 1)
     monkeypatch.setattr(ranges, "MOST_SMALL", 1)
@@ -157,7 +184,10 @@ def test_commits_come_to_the_same_as_a_store_built_anew(
     pool = sorted({*kb.abox, *kb.insertions}, key=repr)
     now = set(dice.sample(pool, len(pool) // 2))
     store = write_store(
-        bucket, kb.tbox, abox_of(sorted(now, key=repr)), prepared=prepare(kb.tbox, abox_of(sorted(now, key=repr)), 2)
+        bucket,
+        kb.tbox,
+        abox_of(sorted(now, key=repr)),
+        prepared=prepare(kb.tbox, abox_of(sorted(now, key=repr)), 2),
     )
     for turn in range(3):
         come, go = dice.sample(pool, 3), dice.sample(pool, 2)
@@ -171,7 +201,9 @@ def test_commits_come_to_the_same_as_a_store_built_anew(
 
 
 def test_a_session_reads_copies_and_sees_what_others_commit(bucket: Bucket) -> None:
-    """A warm one fetches nothing but the manifest: it goes on where all else is gone from the object store."""
+    """A warm one fetches nothing but the manifest: it goes on where all else is gone from the
+    object store.
+    """
     index(SIGNED, abox_of(people(0, 10)), str(bucket), range_size=3)
     company = abox_of([ClassAssertion(COMPANY, "urn:t#p3")])
     with open_session(str(bucket)) as session:
@@ -183,18 +215,26 @@ def test_a_session_reads_copies_and_sees_what_others_commit(bucket: Bucket) -> N
         done = session.check(company, commit=True)
         assert (done.verdict, done.committed) == (Verdict.CONSISTENT, 3)
     with open_session(str(bucket)) as session:
-        assert session.check(abox_of([ClassAssertion(PERSON, "urn:t#p3")])).verdict is Verdict.INCONSISTENT
+        assert (
+            session.check(abox_of([ClassAssertion(PERSON, "urn:t#p3")])).verdict
+            is Verdict.INCONSISTENT
+        )
     for name, _ in [*bucket.names()]:
         if name != MANIFEST:
             bucket._delete(name)
     with open_session(str(bucket)) as session:
-        assert session.check(abox_of([ClassAssertion(PERSON, "urn:t#p3")])).verdict is Verdict.INCONSISTENT
+        assert (
+            session.check(abox_of([ClassAssertion(PERSON, "urn:t#p3")])).verdict
+            is Verdict.INCONSISTENT
+        )
     forgotten()
     with pytest.raises(StoreError, match="cannot be read"), open_session(str(bucket)) as session:
         session.check(company)
 
 
-def test_copies_stay_within_their_bound(held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_stay_within_their_bound(
+    held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SHIQ_CACHE_SIZE", "20k")
     monkeypatch.setattr(copies, "_GRACE", 0.0)
     forgotten()
@@ -202,13 +242,17 @@ def test_copies_stay_within_their_bound(held: Store, bucket: Bucket, monkeypatch
     with open_store(bucket) as store:
         assert said(store) == whole
     left = copies.copies()
-    assert 0 < sum(path.stat().st_size for path in left.folder.rglob("*") if path.is_file()) <= 24_000
+    assert (
+        0 < sum(path.stat().st_size for path in left.folder.rglob("*") if path.is_file()) <= 24_000
+    )
     monkeypatch.setenv("SHIQ_CACHE_SIZE", "much")
     with pytest.raises(UsageError, match="SHIQ_CACHE_SIZE"):
         copies.copies()
 
 
-def test_large_files_come_in_parts(held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_come_in_parts(
+    held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("shiq.remote.remote._PART", 100)
     whole = said(held)
     forgotten()
@@ -222,12 +266,17 @@ def test_large_files_come_in_parts(held: Store, bucket: Bucket, monkeypatch: pyt
     assert bucket.fetched("documents/large", len(content)).read_bytes() == content
 
 
-def test_no_room_for_copies_is_said(held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_room_for_copies_is_said(
+    held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     forgotten()
-    with monkeypatch.context() as patch, pytest.raises(OperationalError, match="no room for copies") as told:
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(OperationalError, match="no room for copies") as told,
+    ):
         patch.setattr("shiq.remote.copies.os.replace", full)
         open_store(bucket).tbox  # noqa: B018
     assert "SHIQ_CACHE" in told.value.remedy
@@ -275,7 +324,9 @@ def test_a_damaged_object_is_named(held: Store, bucket: Bucket, tmp_path: Path) 
 
 
 @pytest.mark.scale
-def test_of_two_writers_the_second_is_told(held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_writers_the_second_is_told(
+    held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The other one comes after this one has read the manifest, at each of its steps."""
     real = type(bucket).exchange
 
@@ -295,7 +346,9 @@ def test_of_two_writers_the_second_is_told(held: Store, bucket: Bucket, monkeypa
     assert verified(bucket).files > 20
 
 
-def test_where_no_answer_comes_nothing_is_promised(held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_answer_comes_nothing_is_promised(
+    held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = type(bucket).exchange
 
     def cut_off(self: Remote, name: str, text: str, stamp: str) -> None:
@@ -308,7 +361,9 @@ def test_where_no_answer_comes_nothing_is_promised(held: Store, bucket: Bucket, 
         commit(bucket, abox_of(people(20, 22)), abox_of([]), checked=held.identity)
 
 
-def test_a_lost_answer_is_no_other_writer(held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_answer_is_no_other_writer(
+    held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = type(bucket).exchange
 
     def twice(self: Remote, name: str, text: str, stamp: str) -> None:
@@ -363,7 +418,9 @@ def test_writers_at_once_one_wins_and_the_others_exit_with_4(held: Store, bucket
             child.stdin.flush()
         ended = [(child.communicate()[0], child.returncode)[1] for child in children]
         assert sorted(ended) in ([0, 4, 4],), ended
-        expected = (expected - set(people(0, 1))) | set(people(firsts[ended.index(0)], firsts[ended.index(0)] + 3))
+        expected = (expected - set(people(0, 1))) | set(
+            people(firsts[ended.index(0)], firsts[ended.index(0)] + 3)
+        )
         forgotten()
         with open_store(bucket) as store:
             assert set(store.export()) == expected
@@ -389,9 +446,7 @@ def test_two_builds_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.scale
 def test_a_crash_before_the_manifest_leaves_the_old_snapshot(
-    held: Store,
-    bucket: Bucket,
-    monkeypatch: pytest.MonkeyPatch,
+    held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*_: object) -> None:
         raise KeyboardInterrupt
@@ -403,10 +458,9 @@ def test_a_crash_before_the_manifest_leaves_the_old_snapshot(
         forgotten()
         with open_store(bucket) as store:
             assert (store.snapshot, set(store.export())) == (1, set(people(0, 10)))
-    assert set(commit(bucket, abox_of(people(20, 25)), abox_of([]), checked=held.identity).export()) == {
-        *people(0, 10),
-        *people(20, 25),
-    }
+    assert set(
+        commit(bucket, abox_of(people(20, 25)), abox_of([]), checked=held.identity).export()
+    ) == {*people(0, 10), *people(20, 25)}
 
 
 def test_what_a_build_that_died_left_is_kept_for_a_week(
@@ -423,13 +477,14 @@ def test_what_a_build_that_died_left_is_kept_for_a_week(
 
 
 def test_files_stay_for_a_week_after_the_last_snapshot_that_needs_them(
-    held: Store,
-    bucket: Bucket,
-    monkeypatch: pytest.MonkeyPatch,
+    held: Store, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     second = commit(bucket, abox_of(people(20, 25)), abox_of(people(0, 2)), checked=held.identity)
     compact(bucket)
-    old = [set(store.export()) for store in (Store(bucket, held.manifest), Store(bucket, second.manifest))]
+    old = [
+        set(store.export())
+        for store in (Store(bucket, held.manifest), Store(bucket, second.manifest))
+    ]
     assert old == [set(people(0, 10)), {*people(0, 10), *people(20, 25)} - set(people(0, 2))]
     monkeypatch.setattr(time, "time", lambda now=time.time: now() + 6 * 24 * 3600)
     present = compact(bucket)
@@ -442,7 +497,9 @@ def test_files_stay_for_a_week_after_the_last_snapshot_that_needs_them(
         set(Store(bucket, held.manifest).export())
     left = {name for name, _ in bucket.names()}
     assert held.manifest.tables["individuals"].files[0].path not in left
-    assert {file.path for table in read_manifest(bucket).tables.values() for file in table.files} <= left
+    assert {
+        file.path for table in read_manifest(bucket).tables.values() for file in table.files
+    } <= left
 
 
 def test_what_is_no_store_is_not_overwritten(bucket: Bucket, tmp_path: Path) -> None:
@@ -454,7 +511,9 @@ def test_what_is_no_store_is_not_overwritten(bucket: Bucket, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("heeded", ["create", "update"])
-def test_an_object_store_that_ignores_conditions_is_refused(heeded: str, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_store_that_ignores_conditions_is_refused(
+    heeded: str, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Careless:
         def __getattr__(self, name: str) -> object:
             return getattr(obstore, name)
@@ -471,13 +530,18 @@ def test_an_object_store_that_ignores_conditions_is_refused(heeded: str, bucket:
 
 def test_a_bucket_that_is_not_there_is_named(bucket: Bucket) -> None:
     nowhere = Bucket("s3://nobody-has-it/kg")
-    for use in (lambda: open_store(nowhere), lambda: write_store(nowhere, TBOX, abox_of(people(0, 3)))):
+    for use in (
+        lambda: open_store(nowhere),
+        lambda: write_store(nowhere, TBOX, abox_of(people(0, 3))),
+    ):
         with pytest.raises(StoreError, match="there is no bucket nobody-has-it") as told:
             use()
         assert "Make it first" in told.value.remedy
 
 
-def test_a_place_that_cannot_be_reached_is_said(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_that_cannot_be_reached_is_said(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("shiq.remote.bucket._RETRIES", {"max_retries": 0})
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(OperationalError, match="cannot be reached") as told:
@@ -494,7 +558,9 @@ def _scattered(bucket: Bucket, size: int) -> tuple[DataFile, bytes]:
     return file, content
 
 
-def test_blocks_that_are_wanted_come_in_few_requests(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_that_are_wanted_come_in_few_requests(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file, content = _scattered(bucket, 40 * BLOCK + 7)
     requests, real = list[tuple[int, int]](), Bucket._range
 
@@ -504,9 +570,18 @@ def test_blocks_that_are_wanted_come_in_few_requests(bucket: Bucket, monkeypatch
 
     monkeypatch.setattr(Bucket, "_range", counted)
     reader = BlockReader(bucket, file)
-    wanted = [(0, 5), (3 * BLOCK - 1, 3 * BLOCK + 1), (20 * BLOCK, 20 * BLOCK + 1), (40 * BLOCK, file.bytes)]
+    wanted = [
+        (0, 5),
+        (3 * BLOCK - 1, 3 * BLOCK + 1),
+        (20 * BLOCK, 20 * BLOCK + 1),
+        (40 * BLOCK, file.bytes),
+    ]
     reader.fetch(wanted)
-    assert [(start // BLOCK, -(-end // BLOCK)) for start, end in requests] == [(0, 4), (20, 21), (40, 41)]
+    assert [(start // BLOCK, -(-end // BLOCK)) for start, end in requests] == [
+        (0, 4),
+        (20, 21),
+        (40, 41),
+    ]
     for start, end in wanted:
         reader.seek(start)
         assert reader.read(end - start) == content[start:end]
@@ -517,7 +592,9 @@ def test_blocks_that_are_wanted_come_in_few_requests(bucket: Bucket, monkeypatch
     reader.seek(0)
     assert reader.read() == content
     requests.clear()
-    assert BlockReader(bucket, file).read() == content and not requests, "blocks are kept among the copies"
+    assert BlockReader(bucket, file).read() == content and not requests, (
+        "blocks are kept among the copies"
+    )
 
 
 def test_a_damaged_block_goes_and_is_fetched_anew(bucket: Bucket, tmp_path: Path) -> None:
@@ -534,7 +611,9 @@ def test_a_damaged_block_goes_and_is_fetched_anew(bucket: Bucket, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_check_of_a_large_store_fetches_little_of_it(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_of_a_large_store_fetches_little_of_it(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fetched, real = [0], Bucket._range
 
     def counted(self: Bucket, name: str, start: int, end: int) -> bytes:
@@ -543,9 +622,14 @@ def test_a_check_of_a_large_store_fetches_little_of_it(bucket: Bucket, monkeypat
 
     count = 60_000
     index(SIGNED, abox_of(people(0, count)), str(bucket), range_size=10_000)
-    whole = sum(file.bytes for table in read_manifest(bucket).tables.values() for file in table.files)
+    whole = sum(
+        file.bytes for table in read_manifest(bucket).tables.values() for file in table.files
+    )
     forgotten()
     monkeypatch.setattr(Bucket, "_range", counted)
     with open_session(str(bucket)) as session:
-        assert session.check(abox_of([ClassAssertion(COMPANY, "urn:t#p7")])).verdict is Verdict.INCONSISTENT
+        assert (
+            session.check(abox_of([ClassAssertion(COMPANY, "urn:t#p7")])).verdict
+            is Verdict.INCONSISTENT
+        )
     assert 0 < fetched[0] < whole / 3

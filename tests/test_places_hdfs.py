@@ -43,11 +43,19 @@ def bucket(hdfs: Hdfs) -> Hdfs:
     return hdfs
 
 
-def test_numbers_that_count_no_more_go_after_a_day(held: Store, hdfs: Hdfs, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    """A writer that saw one of them does not find it free, and nobody sees another manifest than the newest."""
+def test_numbers_that_count_no_more_go_after_a_day(
+    held: Store,  # noqa: F811
+    hdfs: Hdfs,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A writer that saw one of them does not find it free, and nobody sees another manifest than
+    the newest.
+    """
     store = held
     for turn in range(3):
-        store = commit(hdfs, abox_of(people(20 + turn, 21 + turn)), abox_of([]), checked=store.identity)
+        store = commit(
+            hdfs, abox_of(people(20 + turn, 21 + turn)), abox_of([]), checked=store.identity
+        )
     assert hdfs.stamp(MANIFEST) == "4"
     for stale in ("", "1", "3"):
         with pytest.raises(StoreError, match="another writer"):
@@ -59,7 +67,10 @@ def test_numbers_that_count_no_more_go_after_a_day(held: Store, hdfs: Hdfs, monk
         hdfs.exchange(MANIFEST, "{}", "2")
     monkeypatch.setattr(time, "time", lambda now=time.time: now() + 25 * 3600)
     store = commit(hdfs, abox_of(people(30, 31)), abox_of([]), checked=store.identity)
-    assert sorted(name for name, _, _ in hdfs._listed(f"{MANIFEST}.d")) == [f"{MANIFEST}.d/4", f"{MANIFEST}.d/5"]
+    assert sorted(name for name, _, _ in hdfs._listed(f"{MANIFEST}.d")) == [
+        f"{MANIFEST}.d/4",
+        f"{MANIFEST}.d/5",
+    ]
     with open_store(hdfs) as again:
         assert set(again.export()) == set(store.export())
 
@@ -73,7 +84,9 @@ def test_a_folder_is_cleared(hdfs: Hdfs, tmp_path: Path) -> None:
         assert [name for name, _ in hdfs.names()] == ["tables/d"]
 
 
-def test_a_name_node_that_does_not_answer_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_node_that_does_not_answer_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("hdfs_native", reason="needs hdfs-native (the extra `cloud`)")
     monkeypatch.setenv("SHIQ_CACHE", str(tmp_path))
     monkeypatch.setattr("shiq.remote.hdfs._ATTEMPTS", {"dfs.client.failover.max.attempts": "1"})
@@ -82,7 +95,11 @@ def test_a_name_node_that_does_not_answer_is_said(tmp_path: Path, monkeypatch: p
         assert (found.returncode, "HADOOP_CONF_DIR" in found.stderr) == (4, True), found.stderr
 
 
-def test_what_may_not_be_written_is_said(held: Store, hdfs: Hdfs, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_what_may_not_be_written_is_said(
+    held: Store,  # noqa: F811
+    hdfs: Hdfs,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HADOOP_USER_NAME", "nobody")
     with pytest.raises(StoreError, match=r"cannot be reached: .*[Pp]ermission"):
         commit(Hdfs(hdfs.address), abox_of(people(20, 21)), abox_of([]), checked=held.identity)

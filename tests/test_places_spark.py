@@ -1,4 +1,6 @@
-"""Stores in an object store or Hadoop's file system, built and checked by Spark: the same store and the same answers."""
+"""Stores in an object store or Hadoop's file system, built and checked by Spark: the same store and
+the same answers.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from shiq.remote.hdfs import Hdfs
 OUT = ("--reasoner", "own", "-q", "--allow", "undeclared")
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))])
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))]
+)
 def test_a_build_comes_to_the_store_of_a_folder(
     seed: int, bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,18 +57,25 @@ def inputs(folder: Path) -> None:
     (folder / "t.ofn").write_text(TEXT)
     (folder / "a.nt").write_text(
         "".join(
-            f"<urn:t#p{i}> {TYPE} <urn:t#Person> .\n<urn:t#p{i}> <urn:t#knows> <urn:t#p{i * 7 % 400}> .\n" for i in range(400)
+            f"<urn:t#p{i}> {TYPE} <urn:t#Person> .\n<urn:t#p{i}> <urn:t#knows> <urn:t#p{i * 7 % 400}> .\n"
+            for i in range(400)
         )
     )
-    (folder / "good.nt").write_text("".join(f"<urn:t#p{i}> <urn:t#knows> <urn:t#new{i}> .\n" for i in range(0, 400, 9)))
-    (folder / "bad.nt").write_text(f"<urn:t#p3> <urn:t#knows> <urn:t#c> .\n<urn:t#c> {TYPE} <urn:t#Company> .\n")
+    (folder / "good.nt").write_text(
+        "".join(f"<urn:t#p{i}> <urn:t#knows> <urn:t#new{i}> .\n" for i in range(0, 400, 9))
+    )
+    (folder / "bad.nt").write_text(
+        f"<urn:t#p3> <urn:t#knows> <urn:t#c> .\n<urn:t#c> {TYPE} <urn:t#Company> .\n"
+    )
 
 
 @pytest.mark.scale
 @pytest.mark.slow
 @pytest.mark.spark
 def test_commands_on_spark(place: Bucket | Hdfs, tmp_path: Path, spark: object) -> None:
-    """Index, check and commit; workers read copies of their own, which some of them have and some have not."""
+    """Index, check and commit; workers read copies of their own, which some of them have and some
+    have not.
+    """
     inputs(tmp_path)
     calls = [
         (0, ("index", "--tbox", "t.ofn", "a.nt", "--range", "64", *OUT)),
@@ -91,9 +102,11 @@ def test_commands_on_spark(place: Bucket | Hdfs, tmp_path: Path, spark: object) 
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(place: Bucket | Hdfs, tmp_path: Path) -> None:
-    """On a cluster of two workers, each with copies of its own, and no folder that both see but the inputs'.
+    """On a cluster of two workers, each with copies of its own, and no folder that both see but the
+    inputs'.
 
-    A check has one stage, over before a worker could be killed in it: `test_nightly` has the large one.
+    A check has one stage, over before a worker could be killed in it: `test_nightly` has the large
+    one.
     """
     inputs(tmp_path)
     files = ("--tbox", str(tmp_path / "t.ofn"), str(tmp_path / "a.nt"), "--range", "64")
@@ -108,6 +121,12 @@ def test_a_worker_that_is_killed_changes_nothing(place: Bucket | Hdfs, tmp_path:
 def on_two_workers(*command: str) -> None:
     """Runs a program on a cluster of which a worker is killed meanwhile."""
     program = str(Path(__file__).parent / "spark_cluster.py")
-    found = subprocess.run([sys.executable, program, *command, *OUT], check=False, capture_output=True, text=True, timeout=600)
+    found = subprocess.run(
+        [sys.executable, program, *command, *OUT],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert found.returncode == 0, found.stderr[-3000:]
     assert "executors lost: 1" in found.stderr

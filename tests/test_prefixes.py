@@ -1,4 +1,6 @@
-"""IRIs are shortened on the terminal by the prefixes of the files that were read, and full in JSON."""
+"""IRIs are shortened on the terminal by the prefixes of the files that were read, and full in
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,17 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_prefixes_are_found_in_each_syntax(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(FILES[name])
-    found = file_prefixes({"tbox": [str(tmp_path / name)], "abox": (), "insertions": str(tmp_path / "none.nt")})
+    found = file_prefixes(
+        {"tbox": [str(tmp_path / name)], "abox": (), "insertions": str(tmp_path / "none.nt")}
+    )
     assert found["urn:a#"] == "a" and "http://e.org/x/" in found
 
 
 def test_the_first_of_two_meanings_counts(tmp_path: Path) -> None:
     (tmp_path / "1.ttl").write_text("@prefix a: <urn:1#> . @prefix b: <urn:2#> .")
-    (tmp_path / "2.ttl").write_text("@prefix a: <urn:2#> . @prefix c: <urn:1#> . @prefix a: <urn:3#> .")
+    (tmp_path / "2.ttl").write_text(
+        "@prefix a: <urn:2#> . @prefix c: <urn:1#> . @prefix a: <urn:3#> ."
+    )
     inputs = {"tbox": [tmp_path / "1.ttl"], "insertions": [tmp_path / "2.ttl"]}
     assert file_prefixes(inputs) == {"urn:1#": "a", "urn:2#": "b"}
 
@@ -54,15 +60,28 @@ def test_a_terminal_shows_names_and_json_has_the_iris(tmp_path: Path) -> None:
     (tmp_path / "t.ttl").write_text(
         f"@prefix z: <urn:zoo#> . @prefix owl: <{OWL}> .\nz:Cat a owl:Class . z:Dog owl:disjointWith z:Cat ."
     )
-    (tmp_path / "b.nt").write_text("".join(f"<urn:zoo#tom> <{RDF}type> <urn:zoo#{name}> .\n" for name in ("Cat", "Dog", "Cta")))
-    command = ("check", "--tbox", tmp_path / "t.ttl", "--insert", tmp_path / "b.nt", "-q", "--json", tmp_path / "r.json")
+    (tmp_path / "b.nt").write_text(
+        "".join(f"<urn:zoo#tom> <{RDF}type> <urn:zoo#{name}> .\n" for name in ("Cat", "Dog", "Cta"))
+    )
+    command = (
+        "check",
+        "--tbox",
+        tmp_path / "t.ttl",
+        "--insert",
+        tmp_path / "b.nt",
+        "-q",
+        "--json",
+        tmp_path / "r.json",
+    )
     said = shiq(*command).stdout
-    assert f"z:tom <{RDF}type> z:Cat ." in said and "DisjointClasses(z:Dog z:Cat)" in said.replace("z:Cat z:Dog", "z:Dog z:Cat")
+    assert f"z:tom <{RDF}type> z:Cat ." in said and "DisjointClasses(z:Dog z:Cat)" in said.replace(
+        "z:Cat z:Dog", "z:Dog z:Cat"
+    )
     assert "does not know the class z:Cta" in said and "<urn:zoo#" not in said
     whole = json.loads((tmp_path / "r.json").read_text())
-    assert any("<urn:zoo#tom>" in line for line in whole["conflicts"][0]["insertions"]) and "z:" not in json.dumps(
-        whole["conflicts"]
-    )
+    assert any(
+        "<urn:zoo#tom>" in line for line in whole["conflicts"][0]["insertions"]
+    ) and "z:" not in json.dumps(whole["conflicts"])
     linted = shiq("lint", tmp_path / "t.ttl", "--data", tmp_path / "b.nt", "-q").stdout
     shown, _, steps = linted.partition("what to do")
     assert "z:Cta" in shown and "<urn:zoo#" not in shown and "urn:zoo#Cta" in steps

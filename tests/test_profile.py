@@ -26,7 +26,10 @@ A, B = m.Class("urn:A"), m.Class("urn:B")
 R, S, T = (m.ObjectProperty(f"urn:{x}") for x in "rst")
 D, E = m.DataProperty("urn:d"), m.DataProperty("urn:e")
 TOP, BOTTOM = m.ObjectProperty(TOP_IRI), m.ObjectProperty(BOTTOM_IRI)
-TOP_DATA, BOTTOM_DATA = m.DataProperty(m.OWL + "topDataProperty"), m.DataProperty(m.OWL + "bottomDataProperty")
+TOP_DATA, BOTTOM_DATA = (
+    m.DataProperty(m.OWL + "topDataProperty"),
+    m.DataProperty(m.OWL + "bottomDataProperty"),
+)
 INTEGER = m.Datatype(m.XSD + "integer")
 MINE = m.Datatype("urn:mine")
 
@@ -39,14 +42,18 @@ def kinds(axioms: list[m.Axiom]) -> list[str]:
     return [kind for _, kind, _ in split_axioms(axioms)[1]]
 
 
-# --- constructs outside -----------------------------------------------------------------------------
+# --- constructs outside
+# -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("axiom", "named"),
     [
         (m.SubClassOf(A, m.ObjectOneOf(("urn:a",))), "ObjectOneOf"),
-        (m.SubClassOf(m.ObjectSomeValuesFrom(R, m.ObjectHasValue(S, "urn:a")), B), "ObjectHasValue"),
+        (
+            m.SubClassOf(m.ObjectSomeValuesFrom(R, m.ObjectHasValue(S, "urn:a")), B),
+            "ObjectHasValue",
+        ),
         (m.SubObjectPropertyChain((R, inverse(R)), R), "ObjectPropertyChain"),
         (m.SubObjectPropertyChain((R, R, R), R), "ObjectPropertyChain"),
         (m.HasKey(A, (R,), (D,)), "HasKey"),
@@ -80,10 +87,18 @@ def test_inside_is_untouched() -> None:
 
 
 def test_transitivity_as_a_chain() -> None:
-    assert split_axioms([m.SubObjectPropertyChain((R, R), R)]) == ([m.TransitiveObjectProperty(R)], [])
+    assert split_axioms([m.SubObjectPropertyChain((R, R), R)]) == (
+        [m.TransitiveObjectProperty(R)],
+        [],
+    )
     both = (inverse(R), inverse(R))
-    assert split_axioms([m.SubObjectPropertyChain(both, inverse(R))]) == ([m.TransitiveObjectProperty(inverse(R))], [])
-    assert kinds([m.SubObjectPropertyChain((R, R), R), m.FunctionalObjectProperty(R)]) == ["non-simple-role"]
+    assert split_axioms([m.SubObjectPropertyChain(both, inverse(R))]) == (
+        [m.TransitiveObjectProperty(inverse(R))],
+        [],
+    )
+    assert kinds([m.SubObjectPropertyChain((R, R), R), m.FunctionalObjectProperty(R)]) == [
+        "non-simple-role"
+    ]
 
 
 @pytest.mark.skipif(not CASES, reason="the peers' cases are not here (SHIQ_PEERS)")
@@ -94,7 +109,8 @@ def test_peer_cases_are_inside(path: Path) -> None:
     assert split_assertions(list(reading.abox), reading.tbox.axioms) == (list(reading.abox), [])
 
 
-# --- simple roles -----------------------------------------------------------------------------------
+# --- simple roles
+# -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -121,14 +137,27 @@ def test_roles_that_are_not_simple(axiom: m.Axiom) -> None:
 
 
 def test_a_transitive_role_itself() -> None:
-    ((_, kind, message),) = split_axioms([m.TransitiveObjectProperty(R), m.FunctionalObjectProperty(inverse(R))])[1]
-    assert (kind, message) == ("non-simple-role", "a functional role must be simple, but the inverse of <urn:r> is transitive")
+    ((_, kind, message),) = split_axioms(
+        [m.TransitiveObjectProperty(R), m.FunctionalObjectProperty(inverse(R))]
+    )[1]
+    assert (kind, message) == (
+        "non-simple-role",
+        "a functional role must be simple, but the inverse of <urn:r> is transitive",
+    )
 
 
 def test_bounds_that_no_number_needs() -> None:
     transitive = m.TransitiveObjectProperty(R)
-    union = m.ObjectUnionOf((m.ObjectMaxCardinality(0, R, A), m.ObjectExactCardinality(0, R), m.ObjectMinCardinality(0, R)))
-    inside, reported = split_axioms([transitive, m.SubClassOf(m.ObjectMinCardinality(1, R, A), union)])
+    union = m.ObjectUnionOf(
+        (
+            m.ObjectMaxCardinality(0, R, A),
+            m.ObjectExactCardinality(0, R),
+            m.ObjectMinCardinality(0, R),
+        )
+    )
+    inside, reported = split_axioms(
+        [transitive, m.SubClassOf(m.ObjectMinCardinality(1, R, A), union)]
+    )
     assert reported == []
     assert inside == [
         transitive,
@@ -160,20 +189,27 @@ def test_random_bounds_keep_their_meaning() -> None:
     assert changed > 100
 
 
-# --- top and bottom properties ----------------------------------------------------------------------
+# --- top and bottom properties
+# ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("axiom", "plain"),
     [
         (m.SubObjectPropertyOf(R, TOP), ()),
-        (m.SubObjectPropertyOf(R, BOTTOM), (m.SubClassOf(m.THING, m.ObjectAllValuesFrom(R, m.NOTHING)),)),
+        (
+            m.SubObjectPropertyOf(R, BOTTOM),
+            (m.SubClassOf(m.THING, m.ObjectAllValuesFrom(R, m.NOTHING)),),
+        ),
         (
             m.SubObjectPropertyChain((R, S), BOTTOM),
             (m.SubClassOf(m.THING, m.ObjectAllValuesFrom(R, m.ObjectAllValuesFrom(S, m.NOTHING))),),
         ),
         (m.SubClassOf(A, m.ObjectSomeValuesFrom(BOTTOM, B)), (m.SubClassOf(A, m.NOTHING),)),
-        (m.SubClassOf(A, m.ObjectMaxCardinality(1, inverse(BOTTOM), B)), (m.SubClassOf(A, m.THING),)),
+        (
+            m.SubClassOf(A, m.ObjectMaxCardinality(1, inverse(BOTTOM), B)),
+            (m.SubClassOf(A, m.THING),),
+        ),
         (m.ObjectPropertyDomain(TOP, A), (m.SubClassOf(m.THING, A),)),
         (m.AsymmetricObjectProperty(TOP), (m.SubClassOf(m.THING, m.NOTHING),)),
         (m.TransitiveObjectProperty(TOP), ()),
@@ -181,12 +217,18 @@ def test_random_bounds_keep_their_meaning() -> None:
         (m.SubDataPropertyOf(D, TOP_DATA), ()),
         (m.SubDataPropertyOf(D, BOTTOM_DATA), (m.SubClassOf(m.THING, m.DataMaxCardinality(0, D)),)),
         (m.DisjointDataProperties((D, E, BOTTOM_DATA)), (m.DisjointDataProperties((D, E)),)),
-        (m.DisjointDataProperties((D, TOP_DATA)), (m.SubClassOf(m.THING, m.DataMaxCardinality(0, D)),)),
+        (
+            m.DisjointDataProperties((D, TOP_DATA)),
+            (m.SubClassOf(m.THING, m.DataMaxCardinality(0, D)),),
+        ),
         (m.FunctionalDataProperty(BOTTOM_DATA), ()),
         (m.FunctionalDataProperty(TOP_DATA), (m.SubClassOf(m.THING, m.NOTHING),)),
         (m.DataPropertyDomain(TOP_DATA, A), (m.SubClassOf(m.THING, A),)),
         (m.DataPropertyRange(TOP_DATA, m.TOP_DATATYPE), ()),
-        (m.SubClassOf(A, m.DataSomeValuesFrom(BOTTOM_DATA, INTEGER)), (m.SubClassOf(A, m.NOTHING),)),
+        (
+            m.SubClassOf(A, m.DataSomeValuesFrom(BOTTOM_DATA, INTEGER)),
+            (m.SubClassOf(A, m.NOTHING),),
+        ),
         (m.SubClassOf(A, m.DataAllValuesFrom(BOTTOM_DATA, INTEGER)), (m.SubClassOf(A, m.THING),)),
         (m.SubClassOf(A, m.DataMinCardinality(7, TOP_DATA)), (m.SubClassOf(A, m.THING),)),
         (m.SubClassOf(A, m.DataMaxCardinality(7, TOP_DATA)), (m.SubClassOf(A, m.NOTHING),)),
@@ -222,19 +264,27 @@ def test_random_assertions_with_built_in_properties_keep_their_meaning() -> None
             plain = assertion_without_built_in(assertion)
             for _ in range(4):
                 world = draw.world()
-                assert world.holds(assertion) == all(map(world.holds, plain)), (assertion, plain, world)
+                assert world.holds(assertion) == all(map(world.holds, plain)), (
+                    assertion,
+                    plain,
+                    world,
+                )
 
 
 def test_data_assertions_on_built_in_properties() -> None:
     one = m.Literal("1", m.XSD + "integer")
     on_top, on_bottom = (m.DataPropertyAssertion(p, "urn:a", one) for p in (TOP_DATA, BOTTOM_DATA))
     assert split_assertions([on_bottom]) == ([m.ClassAssertion(m.NOTHING, "urn:a")], [])
-    assert split_assertions([m.NegativeDataPropertyAssertion(BOTTOM_DATA, "urn:a", one)]) == ([], [])
+    assert split_assertions([m.NegativeDataPropertyAssertion(BOTTOM_DATA, "urn:a", one)]) == (
+        [],
+        [],
+    )
     inside, ((refused, kind, _),) = split_assertions([on_top])
     assert (inside, refused, kind) == ([], on_top, "outside-shiq")
 
 
-# --- datatypes --------------------------------------------------------------------------------------
+# --- datatypes
+# --------------------------------------------------------------------------------------
 
 
 def test_unknown_datatypes_stay_inside_and_are_told() -> None:
@@ -242,12 +292,18 @@ def test_unknown_datatypes_stay_inside_and_are_told() -> None:
     has = m.SubClassOf(A, m.DataHasValue(D, m.Literal("x", "urn:other")))
     inside, reported = split_axioms([axiom, has])
     assert inside == [axiom, has]
-    assert [(refused, kind) for refused, kind, _ in reported] == [(axiom, "unknown-datatype"), (has, "unknown-datatype")]
+    assert [(refused, kind) for refused, kind, _ in reported] == [
+        (axiom, "unknown-datatype"),
+        (has, "unknown-datatype"),
+    ]
     assert "<urn:mine>" in reported[0][2] and "<urn:other>" in reported[1][2]
 
 
 def test_defined_datatypes_are_known() -> None:
-    axioms: list[m.Axiom] = [m.DataPropertyRange(D, MINE), m.DatatypeDefinition(MINE, m.DataComplementOf(INTEGER))]
+    axioms: list[m.Axiom] = [
+        m.DataPropertyRange(D, MINE),
+        m.DatatypeDefinition(MINE, m.DataComplementOf(INTEGER)),
+    ]
     assert split_axioms(axioms) == (axioms, [])
 
 
@@ -260,18 +316,27 @@ def test_reported_is_what_was_given() -> None:
         m.TransitiveObjectProperty(R),
         m.SubClassOf(m.ObjectSomeValuesFrom(R, m.THING), m.DataSomeValuesFrom(D, MINE)),
     ]
-    assert [(axiom, kind) for axiom, kind, _ in reported] == [(bounded, "non-simple-role"), (opaque, "unknown-datatype")]
+    assert [(axiom, kind) for axiom, kind, _ in reported] == [
+        (bounded, "non-simple-role"),
+        (opaque, "unknown-datatype"),
+    ]
 
 
 def test_definitions_that_are_none() -> None:
     mine, yours = MINE, m.Datatype("urn:yours")
-    cyclic: list[m.Axiom] = [m.DatatypeDefinition(mine, m.DataComplementOf(yours)), m.DatatypeDefinition(yours, mine)]
+    cyclic: list[m.Axiom] = [
+        m.DatatypeDefinition(mine, m.DataComplementOf(yours)),
+        m.DatatypeDefinition(yours, mine),
+    ]
     assert kinds(cyclic) == ["malformed", "malformed"]
     used = m.DataPropertyRange(D, mine)
     inside, reported = split_axioms([*cyclic, used])
     assert inside == [used]
     assert Counter(kind for _, kind, _ in reported) == {"malformed": 2, "unknown-datatype": 1}
-    twice: list[m.Axiom] = [m.DatatypeDefinition(mine, INTEGER), m.DatatypeDefinition(mine, m.TOP_DATATYPE)]
+    twice: list[m.Axiom] = [
+        m.DatatypeDefinition(mine, INTEGER),
+        m.DatatypeDefinition(mine, m.TOP_DATATYPE),
+    ]
     inside, ((refused, kind, message),) = split_axioms(twice)
     assert (inside, refused, kind) == (twice[:1], twice[1], "malformed")
     assert "twice" in message
@@ -283,16 +348,21 @@ def test_broken_restrictions() -> None:
         axiom = m.DataPropertyRange(D, m.DatatypeRestriction(INTEGER, ((facet, value),)))
         assert kinds([axiom]) == ["malformed"]
         assert split_axioms([axiom])[0] == []
-    assert kinds([m.SubClassOf(A, m.DataHasValue(D, m.Literal("one", m.XSD + "integer")))]) == ["ill-typed"]
+    assert kinds([m.SubClassOf(A, m.DataHasValue(D, m.Literal("one", m.XSD + "integer")))]) == [
+        "ill-typed"
+    ]
 
 
-# --- punning ----------------------------------------------------------------------------------------
+# --- punning
+# ----------------------------------------------------------------------------------------
 
 
 def test_punning() -> None:
     first, second = m.ObjectPropertyDomain(R, A), m.DataPropertyDomain(m.DataProperty("urn:r"), A)
     third = m.DataPropertyRange(D, m.Datatype("urn:A"))
-    inside, reported = split_axioms([first, second, second, third, m.DatatypeDefinition(m.Datatype("urn:A"), INTEGER)])
+    inside, reported = split_axioms(
+        [first, second, second, third, m.DatatypeDefinition(m.Datatype("urn:A"), INTEGER)]
+    )
     assert inside[:4] == [first, second, second, third]
     assert [(axiom, kind, message) for axiom, kind, message in reported] == [
         (second, "punning", "<urn:r> is used as object property and as data property"),
@@ -302,7 +372,8 @@ def test_punning() -> None:
     assert split_axioms([m.ObjectPropertyDomain(R, m.Class("urn:r"))])[1] == []
 
 
-# --- assertions -------------------------------------------------------------------------------------
+# --- assertions
+# -------------------------------------------------------------------------------------
 
 a, b, c = "urn:a", "urn:b", "urn:c"
 
@@ -315,17 +386,29 @@ def nominal(*individuals: str) -> m.ObjectOneOf:
     ("expression", "plain"),
     [
         (m.ObjectHasValue(R, b), [m.ObjectPropertyAssertion(R, a, b)]),
-        (m.ObjectComplementOf(m.ObjectHasValue(inverse(R), b)), [m.NegativeObjectPropertyAssertion(inverse(R), a, b)]),
+        (
+            m.ObjectComplementOf(m.ObjectHasValue(inverse(R), b)),
+            [m.NegativeObjectPropertyAssertion(inverse(R), a, b)],
+        ),
         (m.ObjectSomeValuesFrom(R, nominal(b)), [m.ObjectPropertyAssertion(R, a, b)]),
         (
             m.ObjectSomeValuesFrom(R, m.ObjectIntersectionOf((A, nominal(b)))),
             [m.ObjectPropertyAssertion(R, a, b), m.ClassAssertion(A, b)],
         ),
-        (m.ObjectAllValuesFrom(R, m.ObjectComplementOf(nominal(b))), [m.NegativeObjectPropertyAssertion(R, a, b)]),
-        (m.ObjectComplementOf(m.ObjectSomeValuesFrom(R, nominal(b))), [m.NegativeObjectPropertyAssertion(R, a, b)]),
+        (
+            m.ObjectAllValuesFrom(R, m.ObjectComplementOf(nominal(b))),
+            [m.NegativeObjectPropertyAssertion(R, a, b)],
+        ),
+        (
+            m.ObjectComplementOf(m.ObjectSomeValuesFrom(R, nominal(b))),
+            [m.NegativeObjectPropertyAssertion(R, a, b)],
+        ),
         (nominal(b), [m.SameIndividual(a, b)]),
         (nominal(a, b), []),
-        (m.ObjectComplementOf(nominal(b, c)), [m.DifferentIndividuals(a, b), m.DifferentIndividuals(a, c)]),
+        (
+            m.ObjectComplementOf(nominal(b, c)),
+            [m.DifferentIndividuals(a, b), m.DifferentIndividuals(a, c)],
+        ),
         (
             m.ObjectComplementOf(m.ObjectUnionOf((nominal(b), A))),
             [m.DifferentIndividuals(a, b), m.ClassAssertion(m.ObjectComplementOf(A), a)],
@@ -334,7 +417,9 @@ def nominal(*individuals: str) -> m.ObjectOneOf:
         (m.ObjectComplementOf(m.ObjectHasSelf(R)), [m.NegativeObjectPropertyAssertion(R, a, a)]),
     ],
 )
-def test_nominals_that_name_an_individual(expression: m.ClassExpression, plain: list[m.Assertion]) -> None:
+def test_nominals_that_name_an_individual(
+    expression: m.ClassExpression, plain: list[m.Assertion]
+) -> None:
     assert split_assertions([m.ClassAssertion(expression, a)]) == (plain, [])
 
 
@@ -366,7 +451,9 @@ def test_assertions_on_roles_that_are_not_simple() -> None:
     bounded = m.ClassAssertion(m.ObjectMaxCardinality(1, R), a)
     negative = m.NegativeObjectPropertyAssertion(R, a, b)
     assert split_assertions([bounded, negative]) == ([bounded, negative], [])
-    inside, reported = split_assertions([bounded, negative, m.ClassAssertion(m.ObjectMinCardinality(1, R, A), a)], transitive)
+    inside, reported = split_assertions(
+        [bounded, negative, m.ClassAssertion(m.ObjectMinCardinality(1, R, A), a)], transitive
+    )
     assert inside == [negative, m.ClassAssertion(m.ObjectSomeValuesFrom(R, A), a)]
     assert [(refused, kind) for refused, kind, _ in reported] == [(bounded, "non-simple-role")]
 
@@ -377,9 +464,19 @@ def test_data_in_assertions() -> None:
     plain = m.DataPropertyAssertion(D, a, m.Literal("x", m.XSD + "integer"))
     inside, reported = split_assertions([opaque, broken, plain])
     assert inside == [opaque, plain]
-    assert [(refused, kind) for refused, kind, _ in reported] == [(opaque, "unknown-datatype"), (broken, "ill-typed")]
+    assert [(refused, kind) for refused, kind, _ in reported] == [
+        (opaque, "unknown-datatype"),
+        (broken, "ill-typed"),
+    ]
     assert split_assertions([opaque], [m.DatatypeDefinition(MINE, INTEGER)]) == ([opaque], [])
 
 
 def test_every_kind_is_known() -> None:
-    assert {"outside-shiq", "non-simple-role", "malformed", "ill-typed", "unknown-datatype", "punning"} <= set(KINDS)
+    assert {
+        "outside-shiq",
+        "non-simple-role",
+        "malformed",
+        "ill-typed",
+        "unknown-datatype",
+        "punning",
+    } <= set(KINDS)

@@ -1,4 +1,6 @@
-"""Progress: what is done only grows, silence is broken, and files have the names that the user gave them."""
+"""Progress: what is done only grows, silence is broken, and files have the names that the user gave
+them.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,10 @@ def test_plain_lines_have_the_share_of_what_is_known() -> None:
     progress("asking HermiT", 4, 8)
     progress.close()
     # A stage is shown at once when it is met, not each time that stages take turns.
-    assert re.sub(r" *[\d.]+ s  ", "", stream.getvalue()).splitlines() == ["asking HermiT 3/8 (37 %)", "certifying"]
+    assert re.sub(r" *[\d.]+ s  ", "", stream.getvalue()).splitlines() == [
+        "asking HermiT 3/8 (37 %)",
+        "certifying",
+    ]
 
 
 def test_a_terminal_is_left_alone_until_there_is_something_new() -> None:
@@ -86,10 +91,14 @@ AXIOMS = """SubClassOf(:C ObjectSomeValuesFrom(:r :A)) SubClassOf(:D ObjectSomeV
     FunctionalObjectProperty(:r) FunctionalDataProperty(:d)"""
 
 
-def test_each_stage_is_shown_as_it_begins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_stage_is_shown_as_it_begins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In the order of the work, also what is deep inside of it."""
     (tmp_path / "t.ofn").write_text(f"Prefix(:=<urn:t#>) Ontology(<urn:t> {AXIOMS})")
-    (tmp_path / "a.nt").write_text(f'<urn:t#x> {TYPE} <urn:t#C> .\n<urn:t#x> <urn:t#d> "1" .\n<urn:t#x> <urn:t#r> <urn:t#y> .\n')
+    (tmp_path / "a.nt").write_text(
+        f'<urn:t#x> {TYPE} <urn:t#C> .\n<urn:t#x> <urn:t#d> "1" .\n<urn:t#x> <urn:t#r> <urn:t#y> .\n'
+    )
     (tmp_path / "i.nt").write_text(f"<urn:t#x> {TYPE} <urn:t#D> .\n")
 
     def stages(*arguments: object) -> list[str]:
@@ -97,12 +106,26 @@ def test_each_stage_is_shown_as_it_begins(tmp_path: Path, capsys: pytest.Capture
             main([*map(str, arguments), "-v", "--reasoner", "own"])
         lines = capsys.readouterr().err.splitlines()
         return list(
-            dict.fromkeys(found[1] for line in lines if (found := re.match(r" *[\d.]+ s  (.*?)(?: [\d,]+(?:/.*)?)?$", line)))
+            dict.fromkeys(
+                found[1]
+                for line in lines
+                if (found := re.match(r" *[\d.]+ s  (.*?)(?: [\d,]+(?:/.*)?)?$", line))
+            )
         )
 
     indexed = stages("index", "-t", tmp_path / "t.ofn", "-s", tmp_path / "kg", tmp_path / "a.nt")
-    wanted = ["indexing", "indexing: inferring classes of individuals", "indexing: counting neighbours", "certifying"]
-    wanted += ["certifying: completing the model", "checking data values", "deciding shapes", "writing tables"]
+    wanted = [
+        "indexing",
+        "indexing: inferring classes of individuals",
+        "indexing: counting neighbours",
+        "certifying",
+    ]
+    wanted += [
+        "certifying: completing the model",
+        "checking data values",
+        "deciding shapes",
+        "writing tables",
+    ]
     assert [stage for stage in indexed if stage in wanted] == wanted
     checked = stages("check", "-s", tmp_path / "kg", "-i", tmp_path / "i.nt")
     wanted = [
@@ -121,7 +144,16 @@ def test_asking_hermit_is_a_stage(tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / "t.ofn").write_text(f"Prefix(:=<urn:t#>) Ontology(<urn:t> {AXIOMS})")
     (tmp_path / "a.nt").write_text(f"<urn:t#x> {TYPE} <urn:t#C> .\n")
     with pytest.raises(SystemExit):
-        main(["certify", str(tmp_path / "t.ofn"), str(tmp_path / "a.nt"), "-v", "--reasoner", "hermit"])
+        main(
+            [
+                "certify",
+                str(tmp_path / "t.ofn"),
+                str(tmp_path / "a.nt"),
+                "-v",
+                "--reasoner",
+                "hermit",
+            ]
+        )
     assert "asking HermiT" in capsys.readouterr().err
 
 
@@ -138,12 +170,20 @@ def test_a_gate_reads_files_by_the_names_that_were_given(tmp_path: Path) -> None
     kind = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
     (tmp_path / "t.ofn").write_text("Ontology(<urn:t> DisjointClasses(<urn:t#Cat> <urn:t#Dog>))")
     (tmp_path / "a.nt").write_text(f"<urn:t#tom> {kind} <urn:t#Cat> .\n")
-    (tmp_path / "night.nt").write_text(f"<urn:t#tom> {kind} <urn:t#Dog> .\n<urn:t#rex> {kind} <urn:t#Dog> .\n")
+    (tmp_path / "night.nt").write_text(
+        f"<urn:t#tom> {kind} <urn:t#Dog> .\n<urn:t#rex> {kind} <urn:t#Dog> .\n"
+    )
     index(str(tmp_path / "t.ofn"), str(tmp_path / "a.nt"), tmp_path / "kg", reasoner="own")
     told: list[str] = []
     with open_store(tmp_path / "kg") as session:
         batch = [str(tmp_path / "night.nt")]
-        found = gate(session, batch, mode="split", reasoner="own", progress=lambda stage, done, total: told.append(stage))
+        found = gate(
+            session,
+            batch,
+            mode="split",
+            reasoner="own",
+            progress=lambda stage, done, total: told.append(stage),
+        )
     assert found.rounds > 1
     assert not [stage for stage in told if "shiq-gate-" in stage]
     assert {stage for stage in told if "night.nt" in stage} == {f"reading {tmp_path / 'night.nt'}"}

@@ -32,20 +32,28 @@ def closure(label: Mask, clauses: list[Mask]) -> Mask:
 
 
 def drawn(of: random.Random, size: int) -> Mask:
-    """At most so many literals, seldom one atom both ways; now and then an atom that no clause speaks of."""
+    """At most so many literals, seldom one atom both ways; now and then an atom that no clause
+    speaks of.
+    """
     found = [0, 0]
     for _ in range(of.randint(0, size)):
-        found[of.random() < 0.5] |= 1 << (of.randrange(WIDTH - 1) if of.random() < 0.95 else WIDTH + 2)
+        found[of.random() < 0.5] |= 1 << (
+            of.randrange(WIDTH - 1) if of.random() < 0.95 else WIDTH + 2
+        )
     return found[0], found[1]
 
 
 def drawn_clauses(of: random.Random) -> list[Mask]:
     low = (1 << WIDTH) - 1
-    return [(head & low, body & low) for head, body in (drawn(of, 4) for _ in range(of.randint(0, 9)))]
+    return [
+        (head & low, body & low) for head, body in (drawn(of, 4) for _ in range(of.randint(0, 9)))
+    ]
 
 
 @pytest.mark.parametrize("kind", [MaskPropagation, WidePropagation])
-def test_closure_is_that_of_the_clauses_one_by_one(kind: type[MaskPropagation] | type[WidePropagation]) -> None:
+def test_closure_is_that_of_the_clauses_one_by_one(
+    kind: type[MaskPropagation] | type[WidePropagation],
+) -> None:
     seen = [0, 0]
     for seed in range(4000):
         of = random.Random(seed)
@@ -54,7 +62,9 @@ def test_closure_is_that_of_the_clauses_one_by_one(kind: type[MaskPropagation] |
         everywhere = propagation.everywhere()
         assert everywhere == closure((0, 0), clauses)
         first, more = drawn(of, 3), drawn(of, 3)
-        closed = propagation.closure((first[0] | everywhere[0], first[1] | everywhere[1]), everywhere)
+        closed = propagation.closure(
+            (first[0] | everywhere[0], first[1] | everywhere[1]), everywhere
+        )
         assert closed == closure(first, clauses)
         both = closed[0] | more[0], closed[1] | more[1]
         expected = closure(both, clauses)

@@ -9,7 +9,13 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from shiq.model import Class, EquivalentClasses, InverseObjectProperties, SubObjectPropertyOf, TransitiveObjectProperty
+from shiq.model import (
+    Class,
+    EquivalentClasses,
+    InverseObjectProperties,
+    SubObjectPropertyOf,
+    TransitiveObjectProperty,
+)
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from shiq.signature import parts
@@ -29,15 +35,23 @@ def test_lubm(data_path: Path) -> None:
     tbox = read_ontology([data_path / "lubm/univ-bench.owl"])
     counts = used(tbox)
     assert (
-        counts["TransitiveObjectProperty"] == len([a for a in tbox.tbox.axioms if isinstance(a, TransitiveObjectProperty)]) == 1
+        counts["TransitiveObjectProperty"]
+        == len([a for a in tbox.tbox.axioms if isinstance(a, TransitiveObjectProperty)])
+        == 1
     )
     assert len([a for a in tbox.tbox.axioms if isinstance(a, InverseObjectProperties)]) == 3
     assert len([a for a in tbox.tbox.axioms if isinstance(a, SubObjectPropertyOf)]) == 5
     assert counts["ObjectSomeValuesFrom"] == 8
     signature = tbox.tbox.signature
-    assert [len(s) for s in (signature.classes, signature.object_properties, signature.data_properties)] == [43, 25, 7]
+    assert [
+        len(s) for s in (signature.classes, signature.object_properties, signature.data_properties)
+    ] == [43, 25, 7]
     equivalences = [axiom for axiom in tbox.tbox.axioms if isinstance(axiom, EquivalentClasses)]
-    names = {first.iri.rpartition("#")[2] for axiom in equivalences if isinstance(first := axiom.expressions[0], Class)}
+    names = {
+        first.iri.rpartition("#")[2]
+        for axiom in equivalences
+        if isinstance(first := axiom.expressions[0], Class)
+    }
     assert names == {"Student", "Employee", "Chair", "Director", "Dean", "TeachingAssistant"}
     assert not tbox.leftovers
     data = read_assertions([data_path / "lubm/L1.nt.gz"], signature, ontologies=tbox.ontologies)
@@ -86,7 +100,10 @@ def test_npd(data_path: Path) -> None:
     reading = read_ontology([data_path / "npd/npd-v2-complete.fixed.owl"])
     assert len(reading.abox.same) == 177
     assert used(reading)["DisjointClasses"] == 47
-    assert {leftover.kind for leftover in reading.leftovers} == {"annotation-punning", "unknown-datatype"}
+    assert {leftover.kind for leftover in reading.leftovers} == {
+        "annotation-punning",
+        "unknown-datatype",
+    }
     assert families(reading) == (978, 2_396, 3_977)
     signature = reading.tbox.signature
     # The file declares owl:sameAs as the 148th object property; it stays what it is.
@@ -98,7 +115,9 @@ def test_tbox_and_abox_in_one_file(data_path: Path, name: str) -> None:
     reading = read_ontology([data_path / f"real/{name}.owl"])
     individuals = {"wine": 206, "NTNcombined": 724, "moral": 202}[name]
     assert len(reading.abox.individuals) == individuals
-    assert {leftover.kind for leftover in reading.leftovers} == ({"outside-shiq"} if name == "wine" else set())
+    assert {leftover.kind for leftover in reading.leftovers} == (
+        {"outside-shiq"} if name == "wine" else set()
+    )
     if name == "moral":
         assert len(reading.abox.class_subject) + len(reading.abox.complex) == 4_646
 
@@ -120,15 +139,19 @@ def test_every_w3c_premise_is_read_and_accounted_for(data_path: Path) -> None:
     for case in cases:
         path = data_path / "owl2tests" / case["premise"]
         reading = read_ontology([path])
-        triples = sum(1 for _ in ox.parse(path=str(path), format=ox.RdfFormat.RDF_XML, base_iri="urn:base"))
+        triples = sum(
+            1 for _ in ox.parse(path=str(path), format=ox.RdfFormat.RDF_XML, base_iri="urn:base")
+        )
         assert sum(reading.ledger.values()) == triples, case["id"]
         assert all(count > 0 for count in reading.ledger.values()), case["id"]
         told: Counter[str] = Counter()
         for leftover in reading.leftovers:
             told[f"leftover:{leftover.kind}"] += leftover.count
-        assert all(told[bucket] >= count for bucket, count in reading.ledger.items() if bucket.startswith("leftover:")), case[
-            "id"
-        ]
+        assert all(
+            told[bucket] >= count
+            for bucket, count in reading.ledger.items()
+            if bucket.startswith("leftover:")
+        ), case["id"]
 
 
 #: The only cases among OWL 2 DL's whose premise is not read whole: what is wrong is in the premise.

@@ -1,4 +1,6 @@
-"""Nothing is dropped: undeclared names, punning, broken lists, typing errors, imports, rules, and the ledger."""
+"""Nothing is dropped: undeclared names, punning, broken lists, typing errors, imports, rules, and
+the ledger.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from shiq.check import certify, check_insertions, index, open_store
-from shiq.model import OWL, Class, ClassAssertion, DataPropertyAssertion, ObjectPropertyAssertion, Signature, SubClassOf, TBox
+from shiq.model import (
+    OWL,
+    Class,
+    ClassAssertion,
+    DataPropertyAssertion,
+    ObjectPropertyAssertion,
+    Signature,
+    SubClassOf,
+    TBox,
+)
 from shiq.ntriples import assertion_lines
 from shiq.rdf import read_assertions, read_ontology
 from shiq.rdf.judging import LEFT_OUT, Judging, RangeReport, judge, left_out, moved
@@ -48,19 +59,37 @@ def test_every_kind_is_a_known_one(tmp_path: Path) -> None:
 # --- undeclared ----------------------------------------------------------------------------------
 
 
-def test_an_undeclared_property_is_one_row_with_count_place_and_near_miss_and_is_kept(tmp_path: Path) -> None:
+def test_an_undeclared_property_is_one_row_with_count_place_and_near_miss_and_is_kept(
+    tmp_path: Path,
+) -> None:
     tbox = turtle(tmp_path, DECLARED)
     reading = data(tmp_path, ":a :like :b .\n:b :like :c .\n:a :agee 5 .\n:a :likes :c .", tbox)
     first, second = reading.leftovers
-    assert (first.kind, first.line, first.count, first.hint) == ("undeclared", FIRST_LINE, 2, f"did you mean <{NS}likes>?")
-    assert (second.line, second.count, second.hint) == (FIRST_LINE + 2, 1, f"did you mean <{NS}age>?")
+    assert (first.kind, first.line, first.count, first.hint) == (
+        "undeclared",
+        FIRST_LINE,
+        2,
+        f"did you mean <{NS}likes>?",
+    )
+    assert (second.line, second.count, second.hint) == (
+        FIRST_LINE + 2,
+        1,
+        f"did you mean <{NS}age>?",
+    )
     assert f"<{NS}like>" in first.message
-    assert Counter(map(type, reading.abox)) == {ObjectPropertyAssertion: 3, DataPropertyAssertion: 1}
+    assert Counter(map(type, reading.abox)) == {
+        ObjectPropertyAssertion: 3,
+        DataPropertyAssertion: 1,
+    }
     assert dict(reading.ledger) == {"leftover:undeclared": 3, "assertion": 1}
 
 
 def test_an_undeclared_class_is_kept_and_told(tmp_path: Path) -> None:
-    reading = data(tmp_path, ":a a :Kat . :b a :Kat , :Cat . :c a <urn:other#Cat> .", turtle(tmp_path, DECLARED))
+    reading = data(
+        tmp_path,
+        ":a a :Kat . :b a :Kat , :Cat . :c a <urn:other#Cat> .",
+        turtle(tmp_path, DECLARED),
+    )
     assert len(reading.abox) == 4
     assert [(leftover.kind, leftover.count, leftover.hint) for leftover in reading.leftovers] == [
         ("undeclared", 2, f"did you mean <{NS}Cat>?"),
@@ -69,9 +98,7 @@ def test_an_undeclared_class_is_kept_and_told(tmp_path: Path) -> None:
 
 
 def test_names_inside_complex_assertions_are_looked_at_too(tmp_path: Path) -> None:
-    text = (
-        ":a a [ owl:complementOf :Kat ] . [] owl:sourceIndividual :a ; owl:assertionProperty :likess ; owl:targetIndividual :b ."
-    )
+    text = ":a a [ owl:complementOf :Kat ] . [] owl:sourceIndividual :a ; owl:assertionProperty :likess ; owl:targetIndividual :b ."  # noqa: E501
     reading = data(tmp_path, text, turtle(tmp_path, DECLARED))
     assert kinds(reading) == {"undeclared": 2 + 3}
     assert len(reading.abox.complex) == 2
@@ -98,8 +125,14 @@ def test_a_name_that_only_the_data_declares_stays_undeclared(tmp_path: Path) -> 
         (":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:someValuesFrom xsd:int ] .", "data"),
         (":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:allValuesFrom :Dog ] .", "object"),
         (":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:hasValue 5 ] .", "data"),
-        (":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:maxQualifiedCardinality 1 ; owl:onClass :Dog ] .", "object"),
-        (":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:maxQualifiedCardinality 1 ; owl:onDataRange xsd:int ] .", "data"),
+        (
+            ":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:maxQualifiedCardinality 1 ; owl:onClass :Dog ] .",
+            "object",
+        ),
+        (
+            ":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:maxQualifiedCardinality 1 ; owl:onDataRange xsd:int ] .",
+            "data",
+        ),
         (":p rdfs:subPropertyOf :likes .", "object"),
         (":p rdfs:subPropertyOf :q . :q rdfs:subPropertyOf :age .", "data"),
         (":p owl:equivalentProperty :age .", "data"),
@@ -112,7 +145,9 @@ def test_a_name_that_only_the_data_declares_stays_undeclared(tmp_path: Path) -> 
         ("[] owl:sourceIndividual :a ; owl:assertionProperty :p ; owl:targetValue 5 .", "data"),
     ],
 )
-def test_the_kind_of_an_undeclared_property_shows_in_its_use(tmp_path: Path, text: str, kind: str) -> None:
+def test_the_kind_of_an_undeclared_property_shows_in_its_use(
+    tmp_path: Path, text: str, kind: str
+) -> None:
     signature = turtle(tmp_path, DECLARED + text).tbox.signature
     found = {
         "object": signature.object_properties,
@@ -130,10 +165,15 @@ def test_the_kind_of_an_undeclared_property_shows_in_its_use(tmp_path: Path, tex
         ":Cat rdfs:subClassOf [ owl:onProperty :p ; owl:maxCardinality 1 ] .",
     ],
 )
-def test_where_nothing_shows_the_kind_the_axiom_counts_in_both_readings(tmp_path: Path, text: str) -> None:
+def test_where_nothing_shows_the_kind_the_axiom_counts_in_both_readings(
+    tmp_path: Path, text: str
+) -> None:
     reading = turtle(tmp_path, DECLARED + text)
     used = [signature_of([axiom]) for axiom in reading.tbox.axioms]
-    assert [(len(names.object_properties), len(names.data_properties)) for names in used] == [(1, 0), (0, 1)]
+    assert [(len(names.object_properties), len(names.data_properties)) for names in used] == [
+        (1, 0),
+        (0, 1),
+    ]
     assert only(reading).kind == "two-readings"
     assert "declare it" in only(reading).hint
 
@@ -142,10 +182,7 @@ def test_where_nothing_shows_the_kind_the_axiom_counts_in_both_readings(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (":p a owl:Class , rdfs:Datatype .", "class and datatype"),
-    ],
+    ("text", "words"), [(":p a owl:Class , rdfs:Datatype .", "class and datatype")]
 )
 def test_illegal_punning_is_told(tmp_path: Path, text: str, words: str) -> None:
     leftover = only(turtle(tmp_path, DECLARED + text))
@@ -166,24 +203,38 @@ def test_legal_punning_and_idle_declarations_are_not(tmp_path: Path, text: str) 
     assert not turtle(tmp_path, DECLARED + text).leftovers
 
 
-@pytest.mark.parametrize("text", ["rdfs:label a owl:DatatypeProperty .", "xsd:string a owl:Class ."])
-def test_a_declaration_of_a_built_in_term_as_something_else_has_no_effect(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["rdfs:label a owl:DatatypeProperty .", "xsd:string a owl:Class ."]
+)
+def test_a_declaration_of_a_built_in_term_as_something_else_has_no_effect(
+    tmp_path: Path, text: str
+) -> None:
     assert only(turtle(tmp_path, DECLARED + text)).kind == "without-effect"
 
 
 @pytest.mark.parametrize("declared", ["rdfs:label a owl:DatatypeProperty .", ""])
-def test_an_annotation_property_of_the_language_that_axioms_speak_of_is_read_with_them(tmp_path: Path, declared: str) -> None:
+def test_an_annotation_property_of_the_language_that_axioms_speak_of_is_read_with_them(
+    tmp_path: Path, declared: str
+) -> None:
     reading = turtle(
         tmp_path,
         DECLARED
         + declared
         + ':Cat rdfs:subClassOf [ owl:onProperty rdfs:label ; owl:someValuesFrom xsd:string ] . :a rdfs:label "a" .',
     )
-    assert kinds(reading).keys() == {"annotation-punning"} and len(reading.tbox.axioms) == len(reading.abox) == 1
+    assert (
+        kinds(reading).keys() == {"annotation-punning"}
+        and len(reading.tbox.axioms) == len(reading.abox) == 1
+    )
 
 
-def test_a_property_of_two_kinds_loses_no_assertion_and_its_axioms_count_for_both(tmp_path: Path) -> None:
-    text = DECLARED + ":p a owl:ObjectProperty , owl:DatatypeProperty ; rdfs:domain :Cat . :a :p :b , 5 ."
+def test_a_property_of_two_kinds_loses_no_assertion_and_its_axioms_count_for_both(
+    tmp_path: Path,
+) -> None:
+    text = (
+        DECLARED
+        + ":p a owl:ObjectProperty , owl:DatatypeProperty ; rdfs:domain :Cat . :a :p :b , 5 ."
+    )
     reading = turtle(tmp_path, text)
     assert kinds(reading) == {"two-readings": 2}
     assert len(reading.abox) == len(reading.tbox.axioms) == 2
@@ -193,8 +244,14 @@ def test_a_property_of_two_kinds_loses_no_assertion_and_its_axioms_count_for_bot
 
 
 def test_a_literal_on_an_object_property_and_the_reverse_are_malformed(tmp_path: Path) -> None:
-    reading = data(tmp_path, ":a :likes 5 .\n:a :age :b .\n:a :age _:c .\n:a a xsd:int .", turtle(tmp_path, DECLARED))
-    assert sorted((leftover.kind, leftover.line, leftover.count) for leftover in reading.leftovers) == [
+    reading = data(
+        tmp_path,
+        ":a :likes 5 .\n:a :age :b .\n:a :age _:c .\n:a a xsd:int .",
+        turtle(tmp_path, DECLARED),
+    )
+    assert sorted(
+        (leftover.kind, leftover.line, leftover.count) for leftover in reading.leftovers
+    ) == [
         ("malformed", FIRST_LINE, 1),
         ("malformed", FIRST_LINE + 1, 2),
         ("malformed", FIRST_LINE + 3, 1),
@@ -236,14 +293,21 @@ def test_axioms_that_do_not_fit_the_mapping(tmp_path: Path, text: str) -> None:
     reading = turtle(tmp_path, DECLARED + text)
     assert not reading.tbox.axioms
     assert "malformed" in kinds(reading)
-    assert sum(count for key, count in reading.ledger.items() if key not in ("declaration", "assertion")) > 0
+    assert (
+        sum(
+            count
+            for key, count in reading.ledger.items()
+            if key not in ("declaration", "assertion")
+        )
+        > 0
+    )
 
 
 def test_too_many_different_individuals_are_told(tmp_path: Path) -> None:
     members = " ".join(f":a{i}" for i in range(2001))
-    assert kinds(turtle(tmp_path, DECLARED + f"[] a owl:AllDifferent ; owl:members ( {members} ) .")) == {
-        "malformed": 2 + 2 * 2001
-    }
+    assert kinds(
+        turtle(tmp_path, DECLARED + f"[] a owl:AllDifferent ; owl:members ( {members} ) .")
+    ) == {"malformed": 2 + 2 * 2001}
 
 
 # --- lists, structures, words --------------------------------------------------------------------
@@ -266,7 +330,9 @@ def test_broken_lists(tmp_path: Path, text: str, words: str) -> None:
     leftover = only(reading)
     assert (leftover.kind, reading.tbox.axioms) == ("broken-list", ())
     assert words in leftover.message
-    assert reading.ledger["leftover:broken-list"] == leftover.count == sum(reading.ledger.values()) - 5
+    assert (
+        reading.ledger["leftover:broken-list"] == leftover.count == sum(reading.ledger.values()) - 5
+    )
 
 
 @pytest.mark.parametrize(
@@ -299,7 +365,9 @@ def test_misspelt_words_of_the_language(tmp_path: Path, text: str, near: str) ->
         ":a a rdfs:Description .",
     ],
 )
-def test_unknown_words_where_no_axiom_can_be_meant_are_information(tmp_path: Path, text: str) -> None:
+def test_unknown_words_where_no_axiom_can_be_meant_are_information(
+    tmp_path: Path, text: str
+) -> None:
     reading = turtle(tmp_path, DECLARED + text)
     found = [leftover for leftover in reading.leftovers if leftover.kind != "two-readings"]
     assert {leftover.kind for leftover in found} == {"unknown-word"}
@@ -315,10 +383,26 @@ def test_unknown_words_where_no_axiom_can_be_meant_are_information(tmp_path: Pat
         ":Cat owl:isEquivalentTo :Dog .",
         ":Cat rdfs:description :Dog .",
         ":Cat rdfs:coment :Dog .",
-        *(f":a {word} :Dog ." for word in ("rdfs:is", "rdf:is", "owl:incompatible", "rdf:instance", "rdfs:individualOf")),
+        *(
+            f":a {word} :Dog ."
+            for word in (
+                "rdfs:is",
+                "rdf:is",
+                "owl:incompatible",
+                "rdf:instance",
+                "rdfs:individualOf",
+            )
+        ),
         *(
             f":Cat {word} 1 ."
-            for word in ("owl:not", "owl:atMost", "owl:exactly", "owl:upperBound", "owl:isFunctional", "rdfs:is")
+            for word in (
+                "owl:not",
+                "owl:atMost",
+                "owl:exactly",
+                "owl:upperBound",
+                "owl:isFunctional",
+                "rdfs:is",
+            )
         ),
         ":likes owl:irreflexive true .",
         ":q a owl:FunctionalPropety .",
@@ -345,7 +429,8 @@ def test_a_datatype_that_does_not_exist_is_opaque(tmp_path: Path, name: str) -> 
 
 def test_structures_that_nothing_uses(tmp_path: Path) -> None:
     text = (
-        DECLARED + "\n[] owl:unionOf ( :Cat :Dog ) .\n[] owl:onProperty :likes ; owl:someValuesFrom [ owl:complementOf :Cat ] ."
+        DECLARED
+        + "\n[] owl:unionOf ( :Cat :Dog ) .\n[] owl:onProperty :likes ; owl:someValuesFrom [ owl:complementOf :Cat ] ."
     )
     reading = turtle(tmp_path, text)
     assert [leftover.count for leftover in reading.leftovers] == [5, 3]
@@ -353,7 +438,9 @@ def test_structures_that_nothing_uses(tmp_path: Path) -> None:
 
 
 IDLE = ":One a owl:Class ; owl:sameAs :Two . :Two a owl:Class ; rdfs:label 'two' ."
-DEFINED_BY_ITSELF = "_:b a owl:Class ; owl:intersectionOf ( :Cat [ a owl:Class ; owl:unionOf ( _:b :Dog ) ] ) ."
+DEFINED_BY_ITSELF = (
+    "_:b a owl:Class ; owl:intersectionOf ( :Cat [ a owl:Class ; owl:unionOf ( _:b :Dog ) ] ) ."
+)
 
 
 def test_what_every_model_can_meet_is_told_and_in_nobody_s_way(tmp_path: Path) -> None:
@@ -371,8 +458,16 @@ def test_what_every_model_can_meet_is_told_and_in_nobody_s_way(tmp_path: Path) -
             ":p a owl:AnnotationProperty . :a :p :b , :c . :b owl:differentFrom :c .",
             "inconsistent",
         ),
-        (":p a owl:FunctionalProperty .", ":Cat :p :b , :c . :b owl:differentFrom :c .", "inconsistent"),
-        (":Cat owl:disjointWith :Dog . :p rdfs:domain :Dog .", ":tom a :Cat ; :p :b .", "inconsistent"),
+        (
+            ":p a owl:FunctionalProperty .",
+            ":Cat :p :b , :c . :b owl:differentFrom :c .",
+            "inconsistent",
+        ),
+        (
+            ":Cat owl:disjointWith :Dog . :p rdfs:domain :Dog .",
+            ":tom a :Cat ; :p :b .",
+            "inconsistent",
+        ),
         (
             ":Cat owl:disjointWith :Dog . :One a owl:Class ; owl:sameAs :Two . :Two a owl:Class .",
             ":tom a :One .",
@@ -380,11 +475,19 @@ def test_what_every_model_can_meet_is_told_and_in_nobody_s_way(tmp_path: Path) -
         ),
     ],
 )
-def test_a_batch_that_uses_what_nothing_used_before(tmp_path: Path, tbox: str, batch: str, verdict: str) -> None:
-    """The first came out `consistent` while what the TBox says there was for information only: as an annotation the batch passed,
-    and the axiom had been set aside. The last is: owl:sameAs between classes is about the individuals of these names."""
+def test_a_batch_that_uses_what_nothing_used_before(
+    tmp_path: Path, tbox: str, batch: str, verdict: str
+) -> None:
+    """The first came out `consistent` while what the TBox says there was for information only: as
+    an annotation the batch passed,
+    and the axiom had been set aside. The last is: owl:sameAs between classes is about the
+    individuals of these names.
+    """
     some = DECLARED + ":likes rdfs:domain :Cat . "
-    base, inserted = write(tmp_path, "t.ttl", PREFIXES + some + tbox), write(tmp_path, "b.ttl", PREFIXES + batch)
+    base, inserted = (
+        write(tmp_path, "t.ttl", PREFIXES + some + tbox),
+        write(tmp_path, "b.ttl", PREFIXES + batch),
+    )
     assert check_insertions(base, None, inserted, reasoner="own").verdict is Verdict(verdict)
     assert "without-effect" not in kinds(read_ontology([base, inserted], closed=True))
 
@@ -402,7 +505,8 @@ def test_a_batch_that_uses_what_nothing_used_before(tmp_path: Path, tbox: str, b
         "_:b a owl:Class ; owl:intersectionOf ( :Cat _:b ) ; owl:unionOf ( :Dog _:b ) .",
         "_:b a owl:Class ; owl:unionOf _:l . _:l rdf:first :Cat , _:b ; rdf:rest _:l , rdf:nil .",
         "_:b a owl:Restriction ; owl:onProperty :likes ; owl:someValuesFrom _:b , :Cat .",
-        # Classes of which more is said: if they are meant to be equal, and not only their names, tom contradicts.
+        # Classes of which more is said: if they are meant to be equal, and not only their names,
+        # tom contradicts.
         ":Cat owl:sameAs :Dog ; owl:disjointWith :Dog . :tom a :Cat .",
         ":Cat owl:sameAs :Dog . :tom a :Cat .",
         ":Cat owl:sameAs :Dog ; rdfs:subClassOf :Pet .",
@@ -416,7 +520,10 @@ def test_what_something_uses_is_not_without_effect(tmp_path: Path, text: str) ->
 
 def test_functional_syntax_uses_names_as_well(tmp_path: Path) -> None:
     turtle_file = write(tmp_path, "t.ttl", PREFIXES + DECLARED + ":p rdfs:domain :Dog .")
-    for text in ("ClassAssertion(ObjectSomeValuesFrom(:p :Cat) :tom)", "ObjectPropertyAssertion(:p :tom :b)"):
+    for text in (
+        "ClassAssertion(ObjectSomeValuesFrom(:p :Cat) :tom)",
+        "ObjectPropertyAssertion(:p :tom :b)",
+    ):
         functional = write(tmp_path, "f.ofn", f"Prefix(:=<{NS}>) Ontology(<urn:f> {text})")
         assert "without-effect" not in kinds(read_ontology([turtle_file, functional], closed=True))
 
@@ -427,7 +534,10 @@ def test_rules_are_outside(tmp_path: Path) -> None:
     swrl:classPredicate :Cat ; swrl:argument1 :x ] ; rdf:rest rdf:nil ] ; swrl:head () . :x a swrl:Variable .
     """
     reading = turtle(tmp_path, DECLARED + text)
-    assert (only(reading).kind, only(reading).message) == ("outside-shiq", "1 SWRL rules: rules are outside SHIQ(D)")
+    assert (only(reading).kind, only(reading).message) == (
+        "outside-shiq",
+        "1 SWRL rules: rules are outside SHIQ(D)",
+    )
     assert dict(reading.ledger) == {"declaration": 5, "leftover:outside-shiq": 10, "annotation": 2}
 
 
@@ -435,10 +545,22 @@ def test_rules_are_outside(tmp_path: Path) -> None:
 
 
 def test_imports_are_answered_by_the_other_sources_or_told(tmp_path: Path) -> None:
-    tbox = write(tmp_path, "t.ttl", PREFIXES + "<urn:onto> a owl:Ontology ; owl:versionIRI <urn:onto/2> ; owl:versionInfo '2' .")
-    other = write(tmp_path, "other.ttl", PREFIXES + "<urn:x> a owl:Ontology ; owl:imports <urn:onto#> , <urn:onto/2> , <t.ttl> .")
+    tbox = write(
+        tmp_path,
+        "t.ttl",
+        PREFIXES
+        + "<urn:onto> a owl:Ontology ; owl:versionIRI <urn:onto/2> ; owl:versionInfo '2' .",
+    )
+    other = write(
+        tmp_path,
+        "other.ttl",
+        PREFIXES + "<urn:x> a owl:Ontology ; owl:imports <urn:onto#> , <urn:onto/2> , <t.ttl> .",
+    )
     lost = write(
-        tmp_path, "lost.ttl", PREFIXES + "<urn:y> a owl:Ontology ; owl:imports <urn:gone> , <http://www.w3.org/2002/07/owl> ."
+        tmp_path,
+        "lost.ttl",
+        PREFIXES
+        + "<urn:y> a owl:Ontology ; owl:imports <urn:gone> , <http://www.w3.org/2002/07/owl> .",
     )
     assert dict(read_ontology([tbox, other]).ledger) == {"annotation": 7}
     leftover = only(read_ontology([lost, tbox]))
@@ -456,7 +578,9 @@ def test_data_that_imports_its_tbox(tmp_path: Path) -> None:
 
 def test_functional_sources_import_and_are_imported(tmp_path: Path) -> None:
     first = write(tmp_path, "a.ofn", "Ontology(<urn:one> Import(<urn:two>))")
-    second = write(tmp_path, "b.ttl", PREFIXES + "<urn:two> a owl:Ontology ; owl:imports <urn:one> .")
+    second = write(
+        tmp_path, "b.ttl", PREFIXES + "<urn:two> a owl:Ontology ; owl:imports <urn:one> ."
+    )
     assert not read_ontology([first, second]).leftovers
     assert kinds(read_ontology([first])) == {"missing-import": 1}
 
@@ -486,7 +610,12 @@ def test_axioms_among_assertions_are_told_unless_the_tbox_has_them(tmp_path: Pat
     path = write(tmp_path, "d.ttl", PREFIXES + text)
     reading = read_assertions([path], tbox.tbox.signature, axioms=tbox.tbox.axioms)
     assert kinds(reading) == {"tbox-axiom": 2}
-    assert dict(reading.ledger) == {"assertion": 1, "axiom": 1, "leftover:tbox-axiom": 2, "declaration": 1}
+    assert dict(reading.ledger) == {
+        "assertion": 1,
+        "axiom": 1,
+        "leftover:tbox-axiom": 2,
+        "declaration": 1,
+    }
     assert not reading.tbox.axioms
     assert kinds(read_assertions([path], tbox.tbox.signature)) == {"tbox-axiom": 3}
 
@@ -498,10 +627,14 @@ def test_axioms_that_the_tbox_leaves_out_are_not_told_again_of_the_data(tmp_path
     tbox = turtle(tmp_path, text)
     assert [leftover.kind for leftover in tbox.leftovers] == ["outside-shiq", "outside-shiq"]
     path = write(tmp_path, "both.ttl", PREFIXES + text)
-    both = read_assertions([path], tbox.tbox.signature, axioms=tbox.tbox.axioms, beside=tbox.leftovers)
+    both = read_assertions(
+        [path], tbox.tbox.signature, axioms=tbox.tbox.axioms, beside=tbox.leftovers
+    )
     assert not both.leftovers and len(both.abox) == 2
     other = write(tmp_path, "other.ttl", PREFIXES + text + ":Dog owl:hasKey ( :owner ) .")
-    more = read_assertions([other], tbox.tbox.signature, axioms=tbox.tbox.axioms, beside=tbox.leftovers)
+    more = read_assertions(
+        [other], tbox.tbox.signature, axioms=tbox.tbox.axioms, beside=tbox.leftovers
+    )
     assert [leftover.kind for leftover in more.leftovers] == ["tbox-axiom"]
 
 
@@ -523,7 +656,11 @@ def test_a_rewritten_axiom_is_still_the_tbox_s_own(tmp_path: Path) -> None:
 def test_values_pass_through(tmp_path: Path) -> None:
     cat, dog = Class(NS + "Cat"), Class(NS + "Dog")
     tbox = turtle(tmp_path, DECLARED)
-    given = data(tmp_path, ":a a :Cat . _:x :likes :a ; :odd :a . :a owl:sameAs :b . :a a [ owl:complementOf :Dog ] .", tbox)
+    given = data(
+        tmp_path,
+        ":a a :Cat . _:x :likes :a ; :odd :a . :a owl:sameAs :b . :a a [ owl:complementOf :Dog ] .",
+        tbox,
+    )
     path = write(tmp_path, "more.nt", f"_:x <{NS}likes> _:y .\n")
     once = read_assertions([given.abox, path], tbox.tbox.signature)
     assert set(given.abox) < set(once.abox)
@@ -531,8 +668,14 @@ def test_values_pass_through(tmp_path: Path) -> None:
     assert len(set(once.abox.individuals)) == 5
     assert kinds(once) == {"undeclared": 1}
     clash = read_assertions([path, given.abox], tbox.tbox.signature)
-    assert {name for name in clash.abox.individuals if name.startswith("_:")} == {"_:a0.x", "_:a0x.x", "_:a0x.y"}
-    both = read_ontology([tbox, TBox((SubClassOf(cat, dog),), Signature(frozenset({cat.iri, dog.iri}))), given])
+    assert {name for name in clash.abox.individuals if name.startswith("_:")} == {
+        "_:a0.x",
+        "_:a0x.x",
+        "_:a0x.y",
+    }
+    both = read_ontology(
+        [tbox, TBox((SubClassOf(cat, dog),), Signature(frozenset({cat.iri, dog.iri}))), given]
+    )
     assert both.tbox.axioms == (SubClassOf(cat, dog),)
     assert set(both.abox) == set(given.abox)
     assert sum(both.ledger.values()) == sum(tbox.ledger.values()) + sum(given.ledger.values()) + 1
@@ -545,11 +688,16 @@ def test_functional_syntax_is_read_with_the_rest(tmp_path: Path) -> None:
     ClassAssertion(:Cat :a) ClassAssertion(:Kat _:a) ObjectPropertyAssertion(ObjectInverseOf(:likes) :a :b)
     DifferentIndividuals(:a :b :c)
     )"""
-    reading = read_ontology([write(tmp_path, "a.ofn", text), write(tmp_path, "b.ttl", PREFIXES + DECLARED)])
+    reading = read_ontology(
+        [write(tmp_path, "a.ofn", text), write(tmp_path, "b.ttl", PREFIXES + DECLARED)]
+    )
     assert Counter(map(type, reading.abox))[ClassAssertion] == 2
     assert ObjectPropertyAssertion in map(type, reading.abox)
     assert "_:t0.a" in reading.abox.individuals
-    assert [(leftover.kind, leftover.line) for leftover in reading.leftovers] == [("outside-shiq", 2), ("undeclared", 3)]
+    assert [(leftover.kind, leftover.line) for leftover in reading.leftovers] == [
+        ("outside-shiq", 2),
+        ("undeclared", 3),
+    ]
     assert dict(reading.ledger) == {
         "declaration": 6,
         "axiom": 1,
@@ -570,13 +718,17 @@ def test_very_many_leftovers_are_counted(tmp_path: Path) -> None:
 
 
 def test_top_and_bottom_properties_in_assertions(tmp_path: Path) -> None:
-    reading = turtle(tmp_path, DECLARED + ":a owl:topObjectProperty :b . :a owl:bottomObjectProperty :b .")
+    reading = turtle(
+        tmp_path, DECLARED + ":a owl:topObjectProperty :b . :a owl:bottomObjectProperty :b ."
+    )
     assert list(reading.abox) == [ClassAssertion(Class(OWL + "Nothing"), NS + "a")]
     assert dict(reading.ledger) == {"declaration": 5, "assertion": 2}
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_what_ranges_leave_out_is_what_a_source_in_one_piece_does(seed: int, tmp_path: Path) -> None:
+def test_what_ranges_leave_out_is_what_a_source_in_one_piece_does(
+    seed: int, tmp_path: Path
+) -> None:
     """Each line and triple as it stands, wherever the file is cut; of each part by line."""
     dice = random.Random(seed)
     kinds_of_lines = [
@@ -589,8 +741,12 @@ def test_what_ranges_leave_out_is_what_a_source_in_one_piece_does(seed: int, tmp
         f'<urn:i{{0}}> <urn:age> "{{0}}{"9" * 400}"^^<http://www.w3.org/2001/XMLSchema#date> .',
     ]
     file = tmp_path / "a.nq"
-    file.write_text("\n".join(dice.choice(kinds_of_lines).format(i) for i in range(dice.randrange(1, 40))))
-    known = Signature(object_properties=frozenset({"urn:likes"}), data_properties=frozenset({"urn:age"}))
+    file.write_text(
+        "\n".join(dice.choice(kinds_of_lines).format(i) for i in range(dice.randrange(1, 40)))
+    )
+    known = Signature(
+        object_properties=frozenset({"urn:likes"}), data_properties=frozenset({"urn:age"})
+    )
     source = source_of(file)
     assert isinstance(source, FileSource)
     before, found, judging = 0, [list[Leftover]() for _ in LEFT_OUT], Judging(known, aside=True)
@@ -603,5 +759,7 @@ def test_what_ranges_leave_out_is_what_a_source_in_one_piece_does(seed: int, tmp
     lines, triples, ill_typed = found
     whole = read_assertions([file], known, scope="a")
     assert sorted([*lines, *triples], key=repr) == sorted(whole.left_out, key=repr)
-    assert [x.text for x in ill_typed] == [" ".join(assertion_lines(a)) for a in whole.abox if "9999" in str(a)]
+    assert [x.text for x in ill_typed] == [
+        " ".join(assertion_lines(a)) for a in whole.abox if "9999" in str(a)
+    ]
     assert all([x.line for x in some] == sorted(x.line for x in some) for some in found)

@@ -1,4 +1,6 @@
-"""N-Triples: plain lines in bulk, odd ones by the parser, broken ones reported, everything else still read."""
+"""N-Triples: plain lines in bulk, odd ones by the parser, broken ones reported, everything else
+still read.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def parsed(content: bytes, *, quads: bool = False) -> tuple[list[tuple[object, .
     lines.read_lines(io.BytesIO(content), triples, "s", rejects, quads=quads)
     rows = zip(triples.subject, triples.predicate, triples.object, triples.line)
     graphs = [(triples.graph_of(row),) if quads else () for row in range(len(triples))]
-    return [(*(triples.terms[i] for i in row[:3]), row[3], *graph) for row, graph in zip(rows, graphs)], rejects
+    return [
+        (*(triples.terms[i] for i in row[:3]), row[3], *graph) for row, graph in zip(rows, graphs)
+    ], rejects
 
 
 def literal(line: str) -> object:
@@ -37,11 +41,17 @@ def literal(line: str) -> object:
 
 
 def test_terms_are_kept_as_written() -> None:
-    assert literal('"007"^^<http://www.w3.org/2001/XMLSchema#integer>') == Literal("007", XSD + "integer")
-    assert literal('"yes"^^<http://www.w3.org/2001/XMLSchema#boolean>') == Literal("yes", XSD + "boolean")
+    assert literal('"007"^^<http://www.w3.org/2001/XMLSchema#integer>') == Literal(
+        "007", XSD + "integer"
+    )
+    assert literal('"yes"^^<http://www.w3.org/2001/XMLSchema#boolean>') == Literal(
+        "yes", XSD + "boolean"
+    )
     assert literal('"x"@EN-us') == Literal("x", RDF + "langString", "en-us")
     assert literal('""') == Literal("")
-    assert literal(r'"tab\t quote\" back\\slash line\n A"') == Literal('tab\t quote" back\\slash line\n A')
+    assert literal(r'"tab\t quote\" back\\slash line\n A"') == Literal(
+        'tab\t quote" back\\slash line\n A'
+    )
     assert literal('"é \u200b \U0001f600"') == Literal("é \u200b \U0001f600")
     assert literal("_:b1.x") == "_:s.b1.x"
 
@@ -77,7 +87,10 @@ BROKEN = [
     (b'<urn:a> <urn:d> "a\\u0000b" .', "U+0000"),
     (b'<urn:a> <urn:d> "a\x00b" .', "U+0000"),
     (b'<urn:a> <urn:d> "caf\xe9" .', "UTF-8"),
-    (b'<urn:a> <urn:d> "x"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString> .', "langString"),
+    (
+        b'<urn:a> <urn:d> "x"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString> .',
+        "langString",
+    ),
     (b'<urn:a> <urn:d> "x"@en--ltr .', "RDF 1.2"),
     (b"<urn:a> <urn:p> <<( <urn:a> <urn:p> <urn:b> )>> .", "RDF 1.2"),
     (b"<< <urn:a> <urn:p> <urn:b> >> <urn:p> <urn:b> .", ""),
@@ -87,8 +100,12 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("line", "words"), BROKEN)
-def test_a_broken_line_is_rejected_with_its_number_and_the_others_are_read(line: bytes, words: str) -> None:
-    triples, rejects = parsed(b"<urn:a> <urn:p> <urn:b> .\n" + line + b"\n<urn:a> <urn:p> <urn:c> .\n")
+def test_a_broken_line_is_rejected_with_its_number_and_the_others_are_read(
+    line: bytes, words: str
+) -> None:
+    triples, rejects = parsed(
+        b"<urn:a> <urn:p> <urn:b> .\n" + line + b"\n<urn:a> <urn:p> <urn:c> .\n"
+    )
     assert [(o, at) for _, _, o, at in triples] == [("urn:b", 1), ("urn:c", 3)]
     (leftover,) = rejects.leftovers()
     assert (leftover.kind, leftover.source, leftover.line) == ("malformed", "f.nt", 2)
@@ -98,16 +115,22 @@ def test_a_broken_line_is_rejected_with_its_number_and_the_others_are_read(line:
 
 def test_all_broken_lines_are_found_in_one_pass(tmp_path: Path) -> None:
     good = [b"<urn:a> <urn:p> <urn:o%d> ." % i for i in range(3000)]
-    mixed = [line for i, each in enumerate(good) for line in (each, *(b for b, _ in BROKEN[i : i + 1]))]
+    mixed = [
+        line for i, each in enumerate(good) for line in (each, *(b for b, _ in BROKEN[i : i + 1]))
+    ]
     path = write(tmp_path, "a.nt.gz", gzip.compress(b"\n".join(mixed)))
     reading = read_assertions([path], KNOWN)
     assert len(reading.abox) == 3000
     assert dict(reading.ledger) == {"assertion": 3000, "leftover:malformed": len(BROKEN)}
-    assert [leftover.line for leftover in reading.leftovers] == [2 * i + 2 for i in range(len(BROKEN))]
+    assert [leftover.line for leftover in reading.leftovers] == [
+        2 * i + 2 for i in range(len(BROKEN))
+    ]
 
 
 def test_very_many_broken_lines_are_counted(tmp_path: Path) -> None:
-    reading = read_assertions([write(tmp_path, "a.nt", b"<urn:a> <urn:p> <urn:o> .\n" + b"<urn:a b> .\n" * 5000)], KNOWN)
+    reading = read_assertions(
+        [write(tmp_path, "a.nt", b"<urn:a> <urn:p> <urn:o> .\n" + b"<urn:a b> .\n" * 5000)], KNOWN
+    )
     assert kinds(reading) == {"malformed": 5000}
     assert len(reading.leftovers) < 1100
 
@@ -119,14 +142,21 @@ def test_prose_is_not_ntriples_but_one_broken_line_is(tmp_path: Path) -> None:
     assert kinds(reading) == {"malformed": 1}
 
 
-def test_a_line_without_end_is_over_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_without_end_is_over_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lines, "LONGEST_LINE", 1 << 16)
     with pytest.raises(InputError, match="has a line of over"):
-        read_assertions([write(tmp_path, "a.nt", b'<urn:a> <urn:d> "' + b"x" * (1 << 18) + b'" .')], KNOWN)
+        read_assertions(
+            [write(tmp_path, "a.nt", b'<urn:a> <urn:d> "' + b"x" * (1 << 18) + b'" .')], KNOWN
+        )
 
 
 def test_the_last_newline_may_be_missing_and_the_file_may_be_empty(tmp_path: Path) -> None:
-    assert len(read_assertions([write(tmp_path, "a.nt", "<urn:a> <urn:p> <urn:b> .")], KNOWN).abox) == 1
+    assert (
+        len(read_assertions([write(tmp_path, "a.nt", "<urn:a> <urn:p> <urn:b> .")], KNOWN).abox)
+        == 1
+    )
     empty = read_assertions([write(tmp_path, "b.nt", "")], KNOWN)
     assert (len(empty.abox), empty.leftovers, dict(empty.ledger)) == (0, (), {})
 
@@ -147,22 +177,52 @@ def test_differential_plain_lines_and_parser_agree(quads: bool) -> None:
         "<urn:%4>",
         "<http://h:80/p?q#f>",
     ]
-    pieces += ["<http://h:x/>", "<urn:é>", '"é\\n"', '"\\u00e9"', '"\\x"', "<urn:a#b#c>", "_:é", "_:-x", "<rel>", '"a"^^_:t', "."]
+    pieces += [
+        "<http://h:x/>",
+        "<urn:é>",
+        '"é\\n"',
+        '"\\u00e9"',
+        '"\\x"',
+        "<urn:a#b#c>",
+        "_:é",
+        "_:-x",
+        "<rel>",
+        '"a"^^_:t',
+        ".",
+    ]
     for _ in range(3000):
-        line = " ".join(random.choice(pieces) for _ in range(random.choice((3, 3, 3, 4)))) + random.choice((" .", " .", ".", ""))
-        # Alone in its block, with another triple, and with a quad: plain lines are read a block at a time.
-        before = random.choice((b"", b"<urn:ok> <urn:ok> <urn:ok> .\n", b"<urn:ok> <urn:ok> <urn:ok> <urn:ok> .\n" * quads))
-        ours, rejects = parsed(before + b"<urn:ok> <urn:ok> <urn:ok> .\n" + line.encode() + b"\n", quads=quads)
+        line = " ".join(
+            random.choice(pieces) for _ in range(random.choice((3, 3, 3, 4)))
+        ) + random.choice((" .", " .", ".", ""))
+        # Alone in its block, with another triple, and with a quad: plain lines are read a block at
+        # a time.
+        before = random.choice(
+            (
+                b"",
+                b"<urn:ok> <urn:ok> <urn:ok> .\n",
+                b"<urn:ok> <urn:ok> <urn:ok> <urn:ok> .\n" * quads,
+            )
+        )
+        ours, rejects = parsed(
+            before + b"<urn:ok> <urn:ok> <urn:ok> .\n" + line.encode() + b"\n", quads=quads
+        )
         theirs = Triples()
         add = quad_adder(theirs, written_labels("s"))
         refused = False
         try:
-            for quad in list(ox.parse(line.encode(), format=ox.RdfFormat.N_QUADS if quads else ox.RdfFormat.N_TRIPLES)):
+            for quad in list(
+                ox.parse(
+                    line.encode(), format=ox.RdfFormat.N_QUADS if quads else ox.RdfFormat.N_TRIPLES
+                )
+            ):
                 add(quad, 2)
         except (SyntaxError, RefusedTermError):
             refused = True
         expected = [
-            (*(theirs.terms[c[i]] for c in (theirs.subject, theirs.predicate, theirs.object)), *[theirs.graph_of(i)] * quads)
+            (
+                *(theirs.terms[c[i]] for c in (theirs.subject, theirs.predicate, theirs.object)),
+                *[theirs.graph_of(i)] * quads,
+            )
             for i in range(len(theirs))
         ]
         assert [(*row[:3], *row[4:]) for row in ours[1 + bool(before) :]] == expected, line
@@ -186,7 +246,9 @@ def test_a_triple_over_two_lines_is_none(content: bytes, good: int) -> None:
 
 def test_a_comment_ends_where_its_line_does() -> None:
     for before in (b"", b"<urn:a> <urn:p> <urn:z> .\n"):
-        triples, rejects = parsed(before + b"# note\r<urn:a> <urn:p> <urn:b> .\r# end\r\n# plain\r\n")
+        triples, rejects = parsed(
+            before + b"# note\r<urn:a> <urn:p> <urn:b> .\r# end\r\n# plain\r\n"
+        )
         assert [o for _, _, o, _ in triples][-1] == "urn:b"
         assert not rejects.total
 
@@ -240,4 +302,10 @@ def test_names_that_are_looked_at_together_are_names() -> None:
 def test_made_labels_are_numbered_and_never_meet_written_ones() -> None:
     label = numbered_labels("s")
     made = ["afaac3cd7568b545a88b4b40fad27a4", "c0c002ca9b5fe1674448ff5087517809"]
-    assert [label(each) for each in (*made, made[0], "x", "0")] == ["_:s..0", "_:s..1", "_:s..0", "_:s.x", "_:s.0"]
+    assert [label(each) for each in (*made, made[0], "x", "0")] == [
+        "_:s..0",
+        "_:s..1",
+        "_:s..0",
+        "_:s.x",
+        "_:s.0",
+    ]

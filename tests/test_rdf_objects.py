@@ -100,7 +100,11 @@ def test_a_graph_that_was_not_normalised_is_trusted() -> None:
 
     graph = rdflib.Graph()
     graph.add(
-        (rdflib.URIRef(NS + "a"), rdflib.URIRef(NS + "f"), rdflib.Literal("007", datatype=XSD + "integer", normalize=False))
+        (
+            rdflib.URIRef(NS + "a"),
+            rdflib.URIRef(NS + "f"),
+            rdflib.Literal("007", datatype=XSD + "integer", normalize=False),
+        )
     )
     reading = read_assertions([graph], KNOWN)
     assert (reading.abox.literals, reading.leftovers) == ([Literal("007", XSD + "integer")], ())
@@ -155,13 +159,21 @@ def test_a_name_of_rdflib_that_looks_like_a_blank_node_of_the_base_is_none() -> 
 
 @pytest.mark.parametrize("form", ["INF", "-INF", "NaN"])
 @pytest.mark.parametrize("datatype", ["float", "double"])
-def test_a_graph_with_a_number_that_is_not_finite_answers_as_its_file(tmp_path: Path, form: str, datatype: str) -> None:
-    tbox = write(tmp_path, "t.ttl", PREFIXES + f":f a owl:DatatypeProperty ; rdfs:range xsd:{datatype} .")
+def test_a_graph_with_a_number_that_is_not_finite_answers_as_its_file(
+    tmp_path: Path, form: str, datatype: str
+) -> None:
+    tbox = write(
+        tmp_path, "t.ttl", PREFIXES + f":f a owl:DatatypeProperty ; rdfs:range xsd:{datatype} ."
+    )
     text = PREFIXES + f':a :f "{form}"^^xsd:{datatype} .'
     file = check_insertions(tbox, None, write(tmp_path, "i.ttl", text), reasoner="own")
     graph = check_insertions(tbox, None, rdflib_graph(text), reasoner="own", allow={"lossy-input"})
     told = check_insertions(tbox, None, rdflib_graph(text), reasoner="own")
-    assert [x.verdict.value for x in (file, graph, told)] == ["consistent", "consistent", "undetermined"]
+    assert [x.verdict.value for x in (file, graph, told)] == [
+        "consistent",
+        "consistent",
+        "undetermined",
+    ]
     assert literals(rdflib_graph(text)) == [Literal(form, XSD + datatype)]
 
 
@@ -182,7 +194,10 @@ def test_all_graphs_of_an_rdflib_dataset_are_read() -> None:
 
 
 def test_an_ontology_in_an_rdflib_graph() -> None:
-    graph = rdflib_graph(PREFIXES + ":C a owl:Class ; rdfs:subClassOf [ a owl:Class ; owl:complementOf :D ] . :D a owl:Class .")
+    graph = rdflib_graph(
+        PREFIXES
+        + ":C a owl:Class ; rdfs:subClassOf [ a owl:Class ; owl:complementOf :D ] . :D a owl:Class ."
+    )
     reading = read_ontology([graph])
     assert len(reading.tbox.axioms) == 1
     assert not reading.leftovers
@@ -275,12 +290,20 @@ def test_an_owlready2_ontology_and_world_are_read(tmp_path: Path) -> None:
 )
 def test_what_owlready2_drops_or_changes_is_told(tmp_path: Path, body: str) -> None:
     _, ontology = loaded(tmp_path, GOOD + "\n" + body)
-    lossy = [leftover for leftover in read_ontology([ontology]).leftovers if leftover.kind == "lossy-input"]
+    lossy = [
+        leftover
+        for leftover in read_ontology([ontology]).leftovers
+        if leftover.kind == "lossy-input"
+    ]
     assert len(lossy) == 1
     assert "not in the ontology that owlready2 loaded" in lossy[0].message
     assert lossy[0].source.endswith("o.owl")
     assert lossy[0].line == 9
-    assert not [leftover for leftover in read_ontology([loaded(tmp_path, GOOD)[1]]).leftovers if leftover.kind == "lossy-input"]
+    assert not [
+        leftover
+        for leftover in read_ontology([loaded(tmp_path, GOOD)[1]]).leftovers
+        if leftover.kind == "lossy-input"
+    ]
 
 
 def test_numbers_keep_their_value_in_owlready2(tmp_path: Path) -> None:
@@ -296,11 +319,19 @@ def test_numbers_keep_their_value_in_owlready2(tmp_path: Path) -> None:
     )
     _, ontology = loaded(tmp_path, f'<C rdf:about="urn:t#a">{body}</C>')
     reading = read_ontology([ontology])
-    assert {value.lexical for value in reading.abox.literals} == {"NaN", "-INF", "1.5", "1e+300", "1000000.0"}
+    assert {value.lexical for value in reading.abox.literals} == {
+        "NaN",
+        "-INF",
+        "1.5",
+        "1e+300",
+        "1000000.0",
+    }
     assert not reading.leftovers
 
 
-def test_an_ontology_made_by_calls_is_trusted_and_one_of_unknown_origin_is_not(tmp_path: Path) -> None:
+def test_an_ontology_made_by_calls_is_trusted_and_one_of_unknown_origin_is_not(
+    tmp_path: Path,
+) -> None:
     import owlready2
 
     world = owlready2.World()
@@ -324,7 +355,9 @@ def test_an_import_that_owlready2_loaded_is_answered(tmp_path: Path) -> None:
     importing = f"""<?xml version="1.0"?><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
       xmlns:owl="http://www.w3.org/2002/07/owl#"><owl:Ontology rdf:about="http://example.org/second">
       <owl:imports rdf:resource="{(tmp_path / "o.owl").as_uri()}"/></owl:Ontology></rdf:RDF>"""
-    ontology = owlready2.World().get_ontology(write(tmp_path, "second.owl", importing).as_uri()).load()
+    ontology = (
+        owlready2.World().get_ontology(write(tmp_path, "second.owl", importing).as_uri()).load()
+    )
     reading = read_ontology([ontology])
     assert len(reading.abox) == 4
     assert not reading.leftovers
@@ -335,7 +368,10 @@ def test_a_broken_line_that_owlready2_takes_for_a_triple_is_told(tmp_path: Path)
 
     path = write(tmp_path, "o.nt", f"<{NS}a> <{NS}r> <{NS}b> .\n<{NS}a> <{NS}r> <{NS}b c> .\n")
     reading = read_assertions([owlready2.World().get_ontology(path.as_uri()).load()], KNOWN)
-    assert [(leftover.kind, leftover.line) for leftover in reading.leftovers] == [("malformed", 2), ("malformed", 0)]
+    assert [(leftover.kind, leftover.line) for leftover in reading.leftovers] == [
+        ("malformed", 2),
+        ("malformed", 0),
+    ]
     assert len(reading.abox) == 1
 
 

@@ -1,4 +1,6 @@
-"""Property: whatever triples come, reading neither fails nor loses one, and tells every leftover."""
+"""Property: whatever triples come, reading neither fails nor loses one, and tells every
+leftover.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,15 @@ from tests.rdf_helpers import write
 
 WORDS = sorted(f"<{word}>" for word in KNOWN)
 PREDICATES = sorted(f"<{word}>" for word in KNOWN if local_name(word)[0].islower())
-USUAL = [RDF + "first", RDF + "rest", OWL + "onProperty", OWL + "someValuesFrom", OWL + "unionOf", RDFS + "subClassOf", "urn:p"]
+USUAL = [
+    RDF + "first",
+    RDF + "rest",
+    OWL + "onProperty",
+    OWL + "someValuesFrom",
+    OWL + "unionOf",
+    RDFS + "subClassOf",
+    "urn:p",
+]
 NODES = [f"_:b{i}" for i in range(8)] + [f"<urn:n{i}>" for i in range(8)]
 LITERALS = ['"1"', f'"1"^^<{XSD}nonNegativeInteger>', '"x"@en', f'"true"^^<{XSD}boolean>']
 
@@ -27,7 +37,9 @@ def random_triples(rng: random.Random) -> list[str]:
     for _ in range(rng.randint(1, 40)):
         predicate = rng.choice(predicates)
         objects = (
-            WORDS if predicate == f"<{TYPE}>" and rng.random() < 0.7 else [*NODES, *LITERALS, rng.choice(WORDS), f"<{RDF}nil>"]
+            WORDS
+            if predicate == f"<{TYPE}>" and rng.random() < 0.7
+            else [*NODES, *LITERALS, rng.choice(WORDS), f"<{RDF}nil>"]
         )
         lines.add(f"{rng.choice([*NODES, rng.choice(WORDS)])} {predicate} {rng.choice(objects)} .")
     return sorted(lines)
@@ -49,7 +61,11 @@ def test_random_graphs_are_accounted_for(tmp_path: Path, seed: int) -> None:
                 assert leftover.kind in KINDS
                 assert leftover.line or leftover.text
                 told[f"leftover:{leftover.kind}"] += leftover.count
-            left = {bucket: count for bucket, count in reading.ledger.items() if bucket.startswith("leftover:")}
+            left = {
+                bucket: count
+                for bucket, count in reading.ledger.items()
+                if bucket.startswith("leftover:")
+            }
             assert all(told[bucket] >= count for bucket, count in left.items())
             seen.update(reading.ledger.keys())
     # The generator reaches most buckets.

@@ -1,4 +1,6 @@
-"""Turtle and RDF/XML: errors with lines, reading on behind them, entities, encodings, blank nodes."""
+"""Turtle and RDF/XML: errors with lines, reading on behind them, entities, encodings, blank
+nodes.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ from shiq.rdf import read_assertions, read_ontology
 from shiq.reading import Reading
 from tests.rdf_helpers import PREFIXES, kinds, write
 
-KNOWN = Signature(frozenset({"urn:C", "urn:D"}), frozenset({"urn:p", "urn:q"}), frozenset({"urn:d"}))
-P = b"@prefix : <urn:> .\n"
-START = (
-    b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="urn:"\n  xml:base="urn:b">\n'
+KNOWN = Signature(
+    frozenset({"urn:C", "urn:D"}), frozenset({"urn:p", "urn:q"}), frozenset({"urn:d"})
 )
+P = b"@prefix : <urn:> .\n"
+START = b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="urn:"\n  xml:base="urn:b">\n'  # noqa: E501
 END = b"</rdf:RDF>\n"
 
 
@@ -50,7 +52,9 @@ def literals(reading: Reading) -> list[str]:
         (b"<< :a :p :b >> :q :c .", 3),
     ],
 )
-def test_a_broken_statement_is_told_with_its_line_and_the_others_are_read(tmp_path: Path, broken: bytes, line: int) -> None:
+def test_a_broken_statement_is_told_with_its_line_and_the_others_are_read(
+    tmp_path: Path, broken: bytes, line: int
+) -> None:
     reading = read(tmp_path, "a.ttl", P + b":a :p :b .\n" + broken + b"\n:a :p :c .\n")
     assert {"urn:b", "urn:c"} <= set(objects(reading))
     malformed = [leftover for leftover in reading.leftovers if leftover.kind == "malformed"]
@@ -87,7 +91,9 @@ BROKEN_DIRECTIVES = [
 
 @pytest.mark.parametrize("broken", BROKEN_DIRECTIVES)
 @pytest.mark.parametrize("name", ["a.ttl", "a.trig"])
-def test_a_prefix_means_nothing_after_a_broken_directive(tmp_path: Path, broken: str, name: str) -> None:
+def test_a_prefix_means_nothing_after_a_broken_directive(
+    tmp_path: Path, broken: str, name: str
+) -> None:
     text = (
         f"@prefix q: <urn:> .\n@prefix : <urn:> .\n:a :p :b .\n{broken}\n:a :p :c .\nq:a q:p q:d .\n"
         "@prefix : <urn:> .\n:a :p :e .\n"
@@ -97,14 +103,17 @@ def test_a_prefix_means_nothing_after_a_broken_directive(tmp_path: Path, broken:
     assert found[0] == "urn:b"
     assert "urn:c" not in found
     assert found[-1] == "urn:e"
-    # Where the directive does not even say which prefix it is about, none has a meaning; a string without end takes the rest.
+    # Where the directive does not even say which prefix it is about, none has a meaning; a string
+    # without end takes the rest.
     assert ("urn:d" in found) == (broken != "@prefix <urn:x#> ." and "more" not in broken)
     first = min(leftover.line for leftover in reading.leftovers)
     assert first in (4, 5, 6)
     assert all(leftover.kind == "malformed" for leftover in reading.leftovers)
 
 
-@pytest.mark.parametrize("broken", ["@base <urn x> .", "BASE <urn x>", "@base urn:x .", "@base <http://h/>"])
+@pytest.mark.parametrize(
+    "broken", ["@base <urn x> .", "BASE <urn x>", "@base urn:x .", "@base <http://h/>"]
+)
 def test_relative_names_mean_nothing_after_a_broken_base(tmp_path: Path, broken: str) -> None:
     text = (
         f"@base <http://h/> .\n@prefix : <urn:> .\n<a> :p <b> .\n{broken}\n<a> :p <c> .\n:a :p :d .\n"
@@ -134,13 +143,20 @@ ESCAPED = [
 
 
 @pytest.mark.parametrize("escaped", ESCAPED)
-def test_an_escape_in_a_name_begins_no_directive_comment_or_string(tmp_path: Path, escaped: str) -> None:
+def test_an_escape_in_a_name_begins_no_directive_comment_or_string(
+    tmp_path: Path, escaped: str
+) -> None:
     text = f"@prefix : <urn:y/> .\n:a :p ?? .\n{escaped}\n<urn:a> <urn:p> :c , <r> .\n"
-    assert objects(read(tmp_path, "a.ttl", text.encode()))[-2:] == ["urn:y/c", (tmp_path / "r").as_uri()]
+    assert objects(read(tmp_path, "a.ttl", text.encode()))[-2:] == [
+        "urn:y/c",
+        (tmp_path / "r").as_uri(),
+    ]
 
 
 def test_a_contradiction_of_a_prefix_that_was_never_bound_is_none(tmp_path: Path) -> None:
-    tbox = write(tmp_path, "t.ttl", PREFIXES + ":A a owl:Class ; owl:disjointWith :B . :B a owl:Class .")
+    tbox = write(
+        tmp_path, "t.ttl", PREFIXES + ":A a owl:Class ; owl:disjointWith :B . :B a owl:Class ."
+    )
     text = PREFIXES + "@prefix d: <urn:d1#> .\nd:a a :A .\n@prefix d: <urn:d2 #> .\nd:a a :B .\n"
     result = check_insertions(tbox, None, write(tmp_path, "i.ttl", text), reasoner="own")
     assert result.verdict.value == "undetermined"
@@ -154,7 +170,9 @@ def test_turtle_of_which_nothing_can_be_read_is_refused(tmp_path: Path) -> None:
 
 def test_byte_order_marks_and_carriage_returns_are_fine(tmp_path: Path) -> None:
     turtle = (b"\xef\xbb\xbf" + P + b":a :p :b ;\n  :p :c .\n").replace(b"\n", b"\r\n")
-    xml = (b"\xef\xbb\xbf" + START + b'<C rdf:about="urn:a">\n<d>x\ny</d></C>\n' + END).replace(b"\n", b"\r\n")
+    xml = (b"\xef\xbb\xbf" + START + b'<C rdf:about="urn:a">\n<d>x\ny</d></C>\n' + END).replace(
+        b"\n", b"\r\n"
+    )
     assert objects(read(tmp_path, "a.ttl", turtle)) == ["urn:b", "urn:c"]
     reading = read(tmp_path, "a.owl", xml)
     assert literals(reading) == ["x\ny"]
@@ -169,12 +187,23 @@ def test_a_hundred_thousand_nested_blank_nodes(tmp_path: Path) -> None:
 
 
 def test_nested_class_expressions_are_bounded(tmp_path: Path) -> None:
-    head = P + b"@prefix owl: <http://www.w3.org/2002/07/owl#> .\n@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    head = (
+        P
+        + b"@prefix owl: <http://www.w3.org/2002/07/owl#> .\n@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    )
     for n, known in ((150, True), (20_000, False)):
-        body = b":A rdfs:subClassOf " + b"[ a owl:Class ; owl:complementOf " * n + b":B" + b" ]" * n + b" ."
+        body = (
+            b":A rdfs:subClassOf "
+            + b"[ a owl:Class ; owl:complementOf " * n
+            + b":B"
+            + b" ]" * n
+            + b" ."
+        )
         reading = read_ontology([write(tmp_path, "o.ttl", head + body)])
         assert bool(reading.tbox.axioms) is known
-        assert reading.ledger == ({"axiom": 2 * n + 1} if known else {"leftover:malformed": 2 * n + 1})
+        assert reading.ledger == (
+            {"axiom": 2 * n + 1} if known else {"leftover:malformed": 2 * n + 1}
+        )
 
 
 # --- RDF/XML -------------------------------------------------------------------------------------
@@ -192,8 +221,12 @@ def test_nested_class_expressions_are_bounded(tmp_path: Path) -> None:
         (END + b"<again/>", 7),
     ],
 )
-def test_xml_that_breaks_off_is_malformed_with_its_line_after_what_was_read(tmp_path: Path, tail: bytes, line: int) -> None:
-    reading = read(tmp_path, "a.rdf", START + b'<C rdf:about="urn:a"><p rdf:resource="urn:b"/></C>\n\n' + tail)
+def test_xml_that_breaks_off_is_malformed_with_its_line_after_what_was_read(
+    tmp_path: Path, tail: bytes, line: int
+) -> None:
+    reading = read(
+        tmp_path, "a.rdf", START + b'<C rdf:about="urn:a"><p rdf:resource="urn:b"/></C>\n\n' + tail
+    )
     assert objects(reading) == ["urn:b"]
     (leftover,) = [leftover for leftover in reading.leftovers if leftover.kind == "malformed"]
     assert leftover.line == line
@@ -209,7 +242,10 @@ def test_an_error_of_rdf_costs_its_element_only(tmp_path: Path) -> None:
     ]
     reading = read(tmp_path, "a.rdf", START + b"\n".join(elements) + b"\n" + END)
     assert objects(reading) == ["urn:b1", "urn:b3", "_:a0.n"]
-    assert [(leftover.kind, leftover.line) for leftover in reading.leftovers] == [("malformed", 5), ("malformed", 8)]
+    assert [(leftover.kind, leftover.line) for leftover in reading.leftovers] == [
+        ("malformed", 5),
+        ("malformed", 8),
+    ]
 
 
 def test_both_kinds_of_errors_at_once(tmp_path: Path) -> None:
@@ -221,7 +257,10 @@ def test_both_kinds_of_errors_at_once(tmp_path: Path) -> None:
     ]
     reading = read(tmp_path, "a.rdf", START + b"\n".join(elements) + b"\n" + END)
     assert objects(reading) == ["urn:b1", "urn:b2"]
-    assert sorted((leftover.kind, leftover.line) for leftover in reading.leftovers) == [("malformed", 4), ("malformed", 6)]
+    assert sorted((leftover.kind, leftover.line) for leftover in reading.leftovers) == [
+        ("malformed", 4),
+        ("malformed", 6),
+    ]
 
 
 XML_LITERAL = RDF + "XMLLiteral"
@@ -267,7 +306,10 @@ def test_a_class_in_a_daml_collection_is_told(tmp_path: Path) -> None:
 )
 def test_texts_and_values_are_those_of_xml(tmp_path: Path, element: str, values: list[str]) -> None:
     reading = read(tmp_path, "a.rdf", START + element.encode() + END)
-    found = [value.lexical + f"@{value.language}" * bool(value.language) for value in reading.abox.literals]
+    found = [
+        value.lexical + f"@{value.language}" * bool(value.language)
+        for value in reading.abox.literals
+    ]
     assert (found, [x for x in reading.leftovers if x.kind == "malformed"]) == (values, [])
 
 
@@ -310,16 +352,28 @@ def test_texts_and_values_are_those_of_xml(tmp_path: Path, element: str, values:
         '\n<C rdf:about="urn:a" rdf:version="1.2"/>',
     ],
 )
-def test_what_the_grammar_of_rdf_xml_does_not_have_is_told_with_its_line(tmp_path: Path, element: str) -> None:
-    reading = read(tmp_path, "a.rdf", START + element.encode() + b'\n<C rdf:about="urn:z"><p rdf:resource="urn:z2"/></C>' + END)
+def test_what_the_grammar_of_rdf_xml_does_not_have_is_told_with_its_line(
+    tmp_path: Path, element: str
+) -> None:
+    reading = read(
+        tmp_path,
+        "a.rdf",
+        START + element.encode() + b'\n<C rdf:about="urn:z"><p rdf:resource="urn:z2"/></C>' + END,
+    )
     assert [(x.kind, x.line) for x in reading.leftovers] == [("malformed", 5)]
     assert objects(reading)[-1] == "urn:z2"
 
 
 def test_an_attribute_of_the_root_costs_nothing_but_a_bad_base_costs_all(tmp_path: Path) -> None:
     body = b'<C rdf:about="urn:a"><p rdf:resource="urn:b"/></C>' + END
-    for attribute, found in ((b'z="1"', ["urn:b"]), (b'rdf:about="urn:x"', ["urn:b"]), (b'xml:lang="e_n"', [])):
-        reading = read(tmp_path, "a.rdf", START.replace(b"<rdf:RDF", b"<rdf:RDF " + attribute) + body)
+    for attribute, found in (
+        (b'z="1"', ["urn:b"]),
+        (b'rdf:about="urn:x"', ["urn:b"]),
+        (b'xml:lang="e_n"', []),
+    ):
+        reading = read(
+            tmp_path, "a.rdf", START.replace(b"<rdf:RDF", b"<rdf:RDF " + attribute) + body
+        )
         assert (objects(reading), kinds(reading)) == (found, {"malformed": 1})
     assert not objects(read(tmp_path, "a.rdf", START.replace(b'"urn:b"', b'"x y"') + body))
 
@@ -350,8 +404,14 @@ def test_references_are_resolved_against_the_base_around_them(tmp_path: Path) ->
     ("content", "words"),
     [
         (b"", "empty"),
-        (b'<?xml version="1.0"?>\n<html xmlns="http://www.w3.org/1999/xhtml"><body/></html>', "HTML page"),
-        (b'<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2006/12/owl2-xml#"/>', "not RDF/XML"),
+        (
+            b'<?xml version="1.0"?>\n<html xmlns="http://www.w3.org/1999/xhtml"><body/></html>',
+            "HTML page",
+        ),
+        (
+            b'<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2006/12/owl2-xml#"/>',
+            "not RDF/XML",
+        ),
         (b'<?xml version="1.0"?>\n<feed xmlns="http://www.w3.org/2005/Atom"/>', "not RDF/XML"),
         (START, "no triple before it"),
         (START[:40], "no triple before it"),
@@ -364,12 +424,17 @@ def test_xml_that_is_no_rdf_is_refused(tmp_path: Path, content: bytes, words: st
 
 
 def doctype(declarations: str, body: str = '<C rdf:about="urn:a"/>') -> bytes:
-    start = START.decode().replace("<rdf:RDF", f"<!DOCTYPE rdf:RDF [\n{declarations}\n]>\n<rdf:RDF", 1)
+    start = START.decode().replace(
+        "<rdf:RDF", f"<!DOCTYPE rdf:RDF [\n{declarations}\n]>\n<rdf:RDF", 1
+    )
     return (start + body + END.decode()).encode()
 
 
 def test_namespace_entities_are_fine(tmp_path: Path) -> None:
-    text = doctype('<!ENTITY n "urn:">\n<!ENTITY owl "http://www.w3.org/2002/07/owl#">', '<C rdf:about="&n;a"><d>&lt;&n;</d></C>')
+    text = doctype(
+        '<!ENTITY n "urn:">\n<!ENTITY owl "http://www.w3.org/2002/07/owl#">',
+        '<C rdf:about="&n;a"><d>&lt;&n;</d></C>',
+    )
     reading = read(tmp_path, "a.owl", text)
     assert literals(reading) == ["<urn:"]
     assert not reading.leftovers
@@ -393,7 +458,10 @@ def test_other_entities_are_refused(tmp_path: Path, declaration: str) -> None:
 
 
 def test_an_external_document_type_is_refused(tmp_path: Path) -> None:
-    text = START.replace(b"<rdf:RDF", b'<!DOCTYPE rdf:RDF SYSTEM "http://127.0.0.1/x.dtd">\n<rdf:RDF') + END
+    text = (
+        START.replace(b"<rdf:RDF", b'<!DOCTYPE rdf:RDF SYSTEM "http://127.0.0.1/x.dtd">\n<rdf:RDF')
+        + END
+    )
     with pytest.raises(InputError, match="external document type"):
         read(tmp_path, "a.owl", text)
 
@@ -402,13 +470,19 @@ def test_an_external_document_type_is_refused(tmp_path: Path) -> None:
 def test_other_encodings_are_read(tmp_path: Path, encoding: str) -> None:
     letter = "e" if encoding == "us-ascii" else "é"
     text = (
-        START.decode().replace("?>", f' encoding="{encoding}"?>') + f'<C rdf:about="urn:a"><d>caf{letter}</d></C>' + END.decode()
+        START.decode().replace("?>", f' encoding="{encoding}"?>')
+        + f'<C rdf:about="urn:a"><d>caf{letter}</d></C>'
+        + END.decode()
     )
     assert literals(read(tmp_path, "a.rdf", text.encode(encoding))) == [f"caf{letter}"]
 
 
 def test_a_mark_of_utf_8_outdoes_the_encoding_that_is_declared(tmp_path: Path) -> None:
-    text = START.decode().replace("?>", ' encoding="iso-8859-1"?>') + '<C rdf:about="urn:a"><d>café</d></C>' + END.decode()
+    text = (
+        START.decode().replace("?>", ' encoding="iso-8859-1"?>')
+        + '<C rdf:about="urn:a"><d>café</d></C>'
+        + END.decode()
+    )
     assert literals(read(tmp_path, "a.rdf", text.encode("utf-8-sig"))) == ["café"]
     assert literals(read(tmp_path, "b.rdf", gzip.compress(text.encode("utf-8-sig")))) == ["café"]
 
@@ -420,7 +494,11 @@ def test_an_encoding_that_does_not_hold_is_refused(tmp_path: Path) -> None:
 
 
 def test_lines_of_leftovers_are_those_of_the_triples(tmp_path: Path) -> None:
-    xml = START + b'<C rdf:about="urn:a">\n<p\n rdf:resource="urn:b"/>\n<typo rdf:resource="urn:b"/></C>\n' + END
+    xml = (
+        START
+        + b'<C rdf:about="urn:a">\n<p\n rdf:resource="urn:b"/>\n<typo rdf:resource="urn:b"/></C>\n'
+        + END
+    )
     turtle = P + b":a :p :b ;\n\n  :typo :c ,\n :d .\n"
     for name, content, line in (("a.rdf", xml, 7), ("a.ttl", turtle, 4)):
         (leftover,) = read(tmp_path, name, content).leftovers

@@ -1,4 +1,6 @@
-"""Random ontologies that the OWL API writes as RDF/XML, Turtle and OWL/XML: we count as many axioms as it reads back itself."""
+"""Random ontologies that the OWL API writes as RDF/XML, Turtle and OWL/XML: we count as many axioms
+as it reads back itself.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from tests.tools.random_ontologies.kb import random_kb
 pytestmark = [
     pytest.mark.jvm,
     pytest.mark.skipif(
-        shutil.which("java") is None or not importlib.util.find_spec("owlready2"), reason="no Java, or no OWL API"
+        shutil.which("java") is None or not importlib.util.find_spec("owlready2"),
+        reason="no Java, or no OWL API",
     ),
 ]
 
@@ -44,14 +47,24 @@ def written_and_counted(java: Any, text: str, folder: Path) -> dict[Path, int]:
     api = java.org.semanticweb.owlapi
     manager = api.apibinding.OWLManager.createOWLOntologyManager()
     ontology = manager.createOntology()
-    java.org.coode.owlapi.functionalparser.OWLFunctionalSyntaxOWLParser().parse(api.io.StringDocumentSource(text), ontology)
+    java.org.coode.owlapi.functionalparser.OWLFunctionalSyntaxOWLParser().parse(
+        api.io.StringDocumentSource(text), ontology
+    )
     found = {}
     turtle = java.org.coode.owlapi.turtle.TurtleOntologyFormat()
-    formats = {"a.rdf": api.io.RDFXMLOntologyFormat(), "a.ttl": turtle, "a.owx": api.io.OWLXMLOntologyFormat()}
+    formats = {
+        "a.rdf": api.io.RDFXMLOntologyFormat(),
+        "a.ttl": turtle,
+        "a.owx": api.io.OWLXMLOntologyFormat(),
+    }
     for name, format in formats.items():
         place = api.model.IRI.create((folder / name).as_uri())
         manager.saveOntology(ontology, format, place)
-        again = api.apibinding.OWLManager.createOWLOntologyManager().loadOntologyFromOntologyDocument(place)
+        again = (
+            api.apibinding.OWLManager.createOWLOntologyManager().loadOntologyFromOntologyDocument(
+                place
+            )
+        )
         found[folder / name] = int(again.getLogicalAxiomCount())
     return found
 
@@ -59,8 +72,13 @@ def written_and_counted(java: Any, text: str, folder: Path) -> dict[Path, int]:
 def compare(jvm: Any, seed: int, folder: Path) -> None:
     kb = random_kb(seed)
     text = ontology_text(kb.tbox.axioms, kb.union())
-    # The OWL API keeps A ⊓ A as an intersection of one class, which to us is the class: two axioms may then be one.
-    operators = [x for x in parts((kb.tbox.axioms, kb.union())) if isinstance(x, (ObjectIntersectionOf, ObjectUnionOf))]
+    # The OWL API keeps A ⊓ A as an intersection of one class, which to us is the class: two axioms
+    # may then be one.
+    operators = [
+        x
+        for x in parts((kb.tbox.axioms, kb.union()))
+        if isinstance(x, (ObjectIntersectionOf, ObjectUnionOf))
+    ]
     repeated = sum(len(set(x.operands)) < len(x.operands) for x in operators)
     for path, count in jvm.call(lambda: written_and_counted(jvm.view, text, folder)).items():
         reading = read_ontology([path])
@@ -75,13 +93,21 @@ def test_as_many_axioms_as_the_owl_api_counts(jvm: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_as_many_axioms_as_the_owl_api_counts_in_very_many_ontologies(jvm: Any, tmp_path: Path) -> None:
+def test_as_many_axioms_as_the_owl_api_counts_in_very_many_ontologies(
+    jvm: Any, tmp_path: Path
+) -> None:
     for seed in range(10, 260):
         compare(jvm, seed, tmp_path)
 
 
 @pytest.mark.parametrize(
-    "name", ["lubm/univ-bench.owl", "uobm/univ-bench-dl.owl", "npd/npd-v2-complete.fixed.owl", "real/wine.owl"]
+    "name",
+    [
+        "lubm/univ-bench.owl",
+        "uobm/univ-bench-dl.owl",
+        "npd/npd-v2-complete.fixed.owl",
+        "real/wine.owl",
+    ],
 )
 def test_real_ontologies_that_the_owl_api_converts_to_owl_xml_say_the_same(
     jvm: Any, tmp_path: Path, data_path: Path, name: str
@@ -90,8 +116,14 @@ def test_real_ontologies_that_the_owl_api_converts_to_owl_xml_say_the_same(
         api = jvm.view.org.semanticweb.owlapi
         manager = api.apibinding.OWLManager.createOWLOntologyManager()
         manager.setSilentMissingImportsHandling(True)
-        ontology = manager.loadOntologyFromOntologyDocument(jvm.view.java.io.File(str(data_path / name)))
-        manager.saveOntology(ontology, api.io.OWLXMLOntologyFormat(), api.model.IRI.create((tmp_path / "a.owl").as_uri()))
+        ontology = manager.loadOntologyFromOntologyDocument(
+            jvm.view.java.io.File(str(data_path / name))
+        )
+        manager.saveOntology(
+            ontology,
+            api.io.OWLXMLOntologyFormat(),
+            api.model.IRI.create((tmp_path / "a.owl").as_uri()),
+        )
 
     jvm.call(convert)
     theirs, ours = read_ontology([tmp_path / "a.owl"]), read_ontology([data_path / name])
@@ -99,13 +131,21 @@ def test_real_ontologies_that_the_owl_api_converts_to_owl_xml_say_the_same(
     # Of NPD the OWL API declares owl:sameAs to be an object property.
     kinds = Counter(x.kind for x in theirs.leftovers if "owl#sameAs" not in x.message)
     assert kinds == Counter(x.kind for x in ours.leftovers)
-    first, second = (replace(reading.tbox.signature, annotation_properties=frozenset()) for reading in (theirs, ours))
+    first, second = (
+        replace(reading.tbox.signature, annotation_properties=frozenset())
+        for reading in (theirs, ours)
+    )
     assert first == second
 
 
 def words_of(axiom: object) -> tuple[str, ...]:
-    """An axiom without the order of its parts, which the OWL API does not keep, and without intersections, which it has of one
+    """An axiom without the order of its parts, which the OWL API does not keep, and without
+    intersections, which it has of one
     class."""
     return tuple(
-        sorted(word for word in re.findall(r"[\w:/#.+-]+", repr(axiom)) if word not in ("ObjectIntersectionOf", "operands"))
+        sorted(
+            word
+            for word in re.findall(r"[\w:/#.+-]+", repr(axiom))
+            if word not in ("ObjectIntersectionOf", "operands")
+        )
     )

@@ -1,4 +1,6 @@
-"""Random documents, read by three readers: no difference without an explanation; and faults that are planted show."""
+"""Random documents, read by three readers: no difference without an explanation; and faults that
+are planted show.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +42,22 @@ def _pass_over(self: Any, kind: str, frame: Any) -> None:
         (turtle._Meaning, "without", _kept, compare_turtle),
         (grammar.Grammar, "_language", lambda self, tag: "en", compare_xml),
         (grammar.Grammar, "_parsed", _pass_over, compare_xml),
-        (grammar.Grammar, "_identified", lambda self, name, base: self._resolved("#" + name, base), compare_xml),
+        (
+            grammar.Grammar,
+            "_identified",
+            lambda self, name, base: self._resolved("#" + name, base),
+            compare_xml,
+        ),
         (iris, "_without_dots", lambda path: path, compare_xml),
     ],
 )
 def test_a_planted_fault_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, fault: Any, compare: Callable[..., Any]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: Any,
+    name: str,
+    fault: Any,
+    compare: Callable[..., Any],
 ) -> None:
     monkeypatch.setattr(owner, name, fault)
     assert any(list(compare(seed, tmp_path, Counter())) for seed in range(100))

@@ -1,4 +1,6 @@
-"""`shiq check --reduced`: a file that is consistent exactly where base and batch are, and says in its first line if it is not."""
+"""`shiq check --reduced`: a file that is consistent exactly where base and batch are, and says in
+its first line if it is not.
+"""
 
 from __future__ import annotations
 
@@ -35,18 +37,27 @@ def of_case(name: str, engine: str = "memory") -> Result:
     files = [folder / f"{part}.ofn" for part in ("tbox", "abox", "insertions", "deletions")]
     given = [file if file.exists() else None for file in files]
     return check_insertions(
-        *given, engine=engine, criterion="definition7", reasoner="own", max_conflicts=0, outside="undetermined"
+        *given,
+        engine=engine,
+        criterion="definition7",
+        reasoner="own",
+        max_conflicts=0,
+        outside="undetermined",
     )
 
 
 def read_again(file: Path) -> Verdict:
     """What shiq itself says of a file; it must have understood all of it."""
     found = certify(file, reasoner="own", allow=("empty-tbox",), max_conflicts=0)
-    assert {leftover.kind for leftover in found.evidence.leftovers} <= {"unsatisfiable-class"}, found.evidence.leftovers
+    assert {leftover.kind for leftover in found.evidence.leftovers} <= {"unsatisfiable-class"}, (
+        found.evidence.leftovers
+    )
     return found.verdict
 
 
-def wrong_verdicts(results: Iterator[tuple[str, Result]], folder: Path, endings: tuple[str, ...] = (".ofn", ".nt")) -> list[str]:
+def wrong_verdicts(
+    results: Iterator[tuple[str, Result]], folder: Path, endings: tuple[str, ...] = (".ofn", ".nt")
+) -> list[str]:
     """The names of those of ``results`` whose file is read as something else than was decided."""
     wrong = []
     for name, result in results:
@@ -58,7 +69,13 @@ def wrong_verdicts(results: Iterator[tuple[str, Result]], folder: Path, endings:
 
 
 def result_of(tbox: list[Any], base: list[Any], batch: list[Any], **settings: Any) -> Result:
-    given = {"engine": "memory", "criterion": "definition7", "reasoner": "own", "max_conflicts": 0, **settings}
+    given = {
+        "engine": "memory",
+        "criterion": "definition7",
+        "reasoner": "own",
+        "max_conflicts": 0,
+        **settings,
+    }
     return check_insertions(TBox(tuple(tbox)), abox_of(base), abox_of(batch), **given)
 
 
@@ -71,7 +88,9 @@ def test_golden_cases_read_again(tmp_path: Path) -> None:
 def test_all_cases_and_random_batches_read_again(engine: str, tmp_path: Path) -> None:
     cases = ((name, of_case(name, engine)) for name in NAMES)
     assert not wrong_verdicts(cases, tmp_path)
-    assert not wrong_verdicts(((str(seed), checked(random_kb(seed), engine)) for seed in range(120)), tmp_path)
+    assert not wrong_verdicts(
+        ((str(seed), checked(random_kb(seed), engine)) for seed in range(120)), tmp_path
+    )
 
 
 @pytest.mark.slow
@@ -94,7 +113,9 @@ def test_hermit_over_the_files_of_random_batches(tmp_path: Path) -> None:
         (owl.ClassAssertion, "RemedyBringsItsOwn"),
     ],
 )
-def test_what_is_left_out_is_seen(planted: type, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_out_is_seen(
+    planted: type, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = reduced._assertions
 
     def wrong(add_set: Any) -> Iterator[reduced.Part]:
@@ -110,25 +131,42 @@ def undeclared(file: Path) -> set[tuple[str, str]]:
     """The kind and IRI of what a file mentions and does not declare."""
     text = file.read_text()
     reading = parse_functional(text, "x", "x")
-    used = {declared_term(part) for value in (*reading.tbox.axioms, *reading.abox) for part in parts(value)}
+    used = {
+        declared_term(part)
+        for value in (*reading.tbox.axioms, *reading.abox)
+        for part in parts(value)
+    }
     return {term for term in used if term is not None and declaration_text(*term) not in text}
 
 
 def test_every_term_is_declared_and_fresh_ones_have_one_prefix(tmp_path: Path) -> None:
     loop = owl.SubClassOf(owl.ObjectHasSelf(r), A)
-    deep = owl.SubClassOf(A, owl.ObjectAllValuesFrom(r, owl.ObjectUnionOf((B, owl.ObjectSomeValuesFrom(r, C)))))
+    deep = owl.SubClassOf(
+        A, owl.ObjectAllValuesFrom(r, owl.ObjectUnionOf((B, owl.ObjectSomeValuesFrom(r, C))))
+    )
     chain = owl.TransitiveObjectProperty(owl.ObjectProperty("urn:t#s"))
-    below = owl.SubClassOf(C, owl.ObjectAllValuesFrom(owl.ObjectProperty("urn:t#s"), owl.ObjectComplementOf(A)))
+    below = owl.SubClassOf(
+        C, owl.ObjectAllValuesFrom(owl.ObjectProperty("urn:t#s"), owl.ObjectComplementOf(A))
+    )
     says = owl.ClassAssertion(owl.ObjectMinCardinality(2, r, A), "_:x")
     no = owl.NegativeObjectPropertyAssertion(owl.ObjectProperty("urn:t#s"), "urn:t#a", "_:x")
-    data = owl.DataPropertyAssertion(f, "urn:t#a", owl.Literal('a "<urn:shiq:b>" c', XSD + "string"))
+    data = owl.DataPropertyAssertion(
+        f, "urn:t#a", owl.Literal('a "<urn:shiq:b>" c', XSD + "string")
+    )
     functional = owl.FunctionalDataProperty(f)
-    result = result_of([loop, deep, chain, below, functional], [], [says, no, data, owl.SameIndividual("urn:t#a", "urn:t#b")])
+    result = result_of(
+        [loop, deep, chain, below, functional],
+        [],
+        [says, no, data, owl.SameIndividual("urn:t#a", "urn:t#b")],
+    )
     file = tmp_path / "x.ofn"
     assert reduced.write_reduced(result, file) == []
     text = file.read_text()
     assert not undeclared(file)
-    assert text.count("<urn:shiq:") == text.count(f"<{reduced.FRESH}") + 1 and '"a \\"<urn:shiq:b>\\" c"' in text
+    assert (
+        text.count("<urn:shiq:") == text.count(f"<{reduced.FRESH}") + 1
+        and '"a \\"<urn:shiq:b>\\" c"' in text
+    )
     assert "SameIndividual(<urn:t#a> <urn:t#b>)" in text and " _:" not in text
     assert read_again(file) is result.verdict
 
@@ -138,11 +176,21 @@ def test_all_forms_hold_the_same(tmp_path: Path) -> None:
     import pyarrow.parquet
     from deltalake import DeltaTable
 
-    result = result_of([APART], [owl.ClassAssertion(A, "urn:t#a")], [owl.ClassAssertion(owl.ObjectComplementOf(A), "urn:t#a")])
+    result = result_of(
+        [APART],
+        [owl.ClassAssertion(A, "urn:t#a")],
+        [owl.ClassAssertion(owl.ObjectComplementOf(A), "urn:t#a")],
+    )
     for ending in reduced.ENDINGS:
         reduced.write_reduced(result, tmp_path / f"x{ending}")
-    lines = [line.removesuffix(" .").split(" ", 2) for line in (tmp_path / "x.nt").read_text().splitlines()]
-    tables = (pyarrow.csv.read_csv(tmp_path / "x.csv"), pyarrow.parquet.read_table(tmp_path / "x.parquet"))
+    lines = [
+        line.removesuffix(" .").split(" ", 2)
+        for line in (tmp_path / "x.nt").read_text().splitlines()
+    ]
+    tables = (
+        pyarrow.csv.read_csv(tmp_path / "x.csv"),
+        pyarrow.parquet.read_table(tmp_path / "x.parquet"),
+    )
     for table in (*tables, DeltaTable(str(tmp_path / "x.delta")).to_pyarrow_table()):
         assert [list(row.values()) for row in table.to_pylist()] == lines
     assert f"<urn:t#a> <{RDF}type> <{owl.OWL}Nothing>" in map(" ".join, lines)
@@ -152,7 +200,10 @@ def test_all_forms_hold_the_same(tmp_path: Path) -> None:
 
 def test_a_property_of_two_kinds_has_two_names(tmp_path: Path) -> None:
     both = owl.DataProperty(r.iri)
-    bounds = [owl.SubClassOf(A, owl.ObjectMaxCardinality(0, r)), owl.SubClassOf(A, owl.DataMaxCardinality(0, both))]
+    bounds = [
+        owl.SubClassOf(A, owl.ObjectMaxCardinality(0, r)),
+        owl.SubClassOf(A, owl.DataMaxCardinality(0, both)),
+    ]
     for batch in (
         owl.ObjectPropertyAssertion(r, "urn:t#a", "urn:t#b"),
         owl.DataPropertyAssertion(both, "urn:t#a", owl.Literal("1")),
@@ -167,7 +218,8 @@ def test_a_property_of_two_kinds_has_two_names(tmp_path: Path) -> None:
         assert read_again(tmp_path / "x.ofn") is Verdict.INCONSISTENT
 
 
-# --- the command ------------------------------------------------------------------------------------
+# --- the command
+# ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -185,7 +237,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def asked(batch: str, *options: str, base: str = "a.nt") -> tuple[int, str]:
     """The exit code of a check with --reduced, and the first line of the file."""
-    given = ["check", "-t", "t.ofn", "-a", base, "-i", batch, "--criterion", "definition7", "--reasoner", "own", "-q"]
+    given = [
+        "check",
+        "-t",
+        "t.ofn",
+        "-a",
+        base,
+        "-i",
+        batch,
+        "--criterion",
+        "definition7",
+        "--reasoner",
+        "own",
+        "-q",
+    ]
     code = shiq(*given, "--reduced", "x.ofn", *options).returncode
     return code, Path("x.ofn").read_text().splitlines()[0]
 
@@ -197,7 +262,9 @@ def test_the_first_line_says_what_the_file_is(folder: Path) -> None:
     assert code == 3 and "NOT THE WHOLE QUESTION" in first and "1 × malformed" in first
     code, first = asked("broken.nt", "--allow", "malformed")
     assert code == 3 and "NOT THE WHOLE QUESTION" in first
-    Path("twice.nt").write_text(f"<urn:t#a> <{RDF}type> <urn:t#A> .\n<urn:t#a> <{RDF}type> <urn:t#B> .\n")
+    Path("twice.nt").write_text(
+        f"<urn:t#a> <{RDF}type> <urn:t#A> .\n<urn:t#a> <{RDF}type> <urn:t#B> .\n"
+    )
     code, first = asked("clean.nt", base="twice.nt")
     assert code == 1 and "the base is inconsistent by itself" in first
     assert read_again(Path("x.ofn")) is Verdict.INCONSISTENT
@@ -214,9 +281,18 @@ def test_what_is_outside_and_asked_of_hermit_is_not_in_it(folder: Path) -> None:
     ("given", "what"),
     [
         (["--reduced", "x.ofn"], "give --criterion definition7 too"),
-        (["--reduced", "x.xml", "--criterion", "definition7"], "written as .ofn, .nt, .csv, .parquet, .delta"),
-        (["--reduced", "old.delta", "--criterion", "definition7"], "is there already, and is not replaced"),
-        (["--reduced", "clean.nt", "--criterion", "definition7"], "would replace what --insert reads"),
+        (
+            ["--reduced", "x.xml", "--criterion", "definition7"],
+            "written as .ofn, .nt, .csv, .parquet, .delta",
+        ),
+        (
+            ["--reduced", "old.delta", "--criterion", "definition7"],
+            "is there already, and is not replaced",
+        ),
+        (
+            ["--reduced", "clean.nt", "--criterion", "definition7"],
+            "would replace what --insert reads",
+        ),
     ],
 )
 def test_what_is_refused(given: list[str], what: str, folder: Path) -> None:

@@ -1,4 +1,6 @@
-"""`index` and a store that is there: it stays, or is replaced in one step by a base that is no worse; in folders, S3 and HDFS."""
+"""`index` and a store that is there: it stays, or is replaced in one step by a base that is no
+worse; in folders, S3 and HDFS.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,13 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.scale), pytest.param("hdfs", marks=pytest.mark.scale)])
+@pytest.fixture(
+    params=[
+        "folder",
+        pytest.param("bucket", marks=pytest.mark.scale),
+        pytest.param("hdfs", marks=pytest.mark.scale),
+    ]
+)
 def place(request: pytest.FixtureRequest, files: Path) -> Place:
     return files / "kg" if request.param == "folder" else request.getfixturevalue(request.param)
 
@@ -51,9 +59,15 @@ def called(place: Place, *arguments: str) -> Called:
 def held(place: Place) -> tuple[str, int, str]:
     """What a store holds: its assertions, its snapshot and its verdict."""
     with open_store(place) as store:
-        individuals = {individual for assertion in store.export() for individual in individuals_of(assertion)}
+        individuals = {
+            individual for assertion in store.export() for individual in individuals_of(assertion)
+        }
         assert store.certificate is not None
-        return "".join(sorted(individuals)), store.manifest.snapshot, store.certificate.verdict.value
+        return (
+            "".join(sorted(individuals)),
+            store.manifest.snapshot,
+            store.certificate.verdict.value,
+        )
 
 
 def test_a_store_that_is_there_stays_unless_it_is_to_be_replaced(place: Place) -> None:
@@ -62,7 +76,10 @@ def test_a_store_that_is_there_stays_unless_it_is_to_be_replaced(place: Place) -
     for file in ("kit.nt", "bad.nt", "missing.nt"):
         done = called(place, file)
         assert (done.returncode, done.stdout) == (2, "")
-        assert f"{place}: there is a store already (snapshot 1, consistent)" in done.stderr and "--replace" in done.stderr
+        assert (
+            f"{place}: there is a store already (snapshot 1, consistent)" in done.stderr
+            and "--replace" in done.stderr
+        )
         assert held(place) == before
     assert called(place, "--replace", "kit.nt").returncode == 0
     assert held(place) == ("urn:t#kit", 2, "consistent")
@@ -74,7 +91,10 @@ def test_a_worse_base_takes_its_place_only_always(place: Place) -> None:
     for code, file, text in ((1, "bad.nt", "inconsistent"), (3, "open.nt", "undetermined")):
         done = called(place, file, "--replace")
         assert done.returncode == code
-        assert f"{place} stays as it was (snapshot 1, consistent): the new base is {text}" in done.stdout
+        assert (
+            f"{place} stays as it was (snapshot 1, consistent): the new base is {text}"
+            in done.stdout
+        )
         assert "--replace=always" in done.stdout
         assert held(place) == before
     assert "not interpreted: 1 malformed" in done.stdout
@@ -93,7 +113,9 @@ def test_a_worse_base_takes_its_place_only_always(place: Place) -> None:
         assert [*map(individuals_of, opened.export())] == [("urn:t#tom",)]
 
 
-def test_the_old_store_is_asked_until_the_new_one_is_complete(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_old_store_is_asked_until_the_new_one_is_complete(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert called(place, "tom.nt").returncode == 0
     met = []
 
@@ -116,7 +138,9 @@ def test_a_first_store_is_made_whatever_the_verdict_is(place: Place) -> None:
     assert held(place)[1:] == (1, "inconsistent")
 
 
-@pytest.mark.parametrize("given", [("--replace", "tom.nt"), ("tom.nt", "--replace"), ("--replace=always", "tom.nt")])
+@pytest.mark.parametrize(
+    "given", [("--replace", "tom.nt"), ("tom.nt", "--replace"), ("--replace=always", "tom.nt")]
+)
 def test_there_need_be_nothing_to_replace(files: Path, given: tuple[str, ...]) -> None:
     assert called(files / "kg", *given).returncode == 0
     assert held(files / "kg") == ("urn:t#tom", 1, "consistent")
@@ -127,7 +151,12 @@ def test_the_value_of_replace_stands_behind_an_equals_sign(files: Path) -> None:
     assert (done.returncode, "Did you mean 'always'" in done.stderr) == (2, True)
     (files / "--replace").write_text(TOM)
     for code in (0, 2):
-        assert shiq("index", "-t", "t.ofn", "-s", "kg", "-q", "--reasoner", "own", "--", "--replace").returncode == code
+        assert (
+            shiq(
+                "index", "-t", "t.ofn", "-s", "kg", "-q", "--reasoner", "own", "--", "--replace"
+            ).returncode
+            == code
+        )
     assert held(files / "kg")[0] == "urn:t#tom"
 
 
@@ -150,7 +179,9 @@ def test_reports_of_an_earlier_run_stay_where_nothing_is_done(files: Path) -> No
     assert (files / "verdict.json").read_bytes() == before
 
 
-def test_what_fails_on_the_way_leaves_the_old_store(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_on_the_way_leaves_the_old_store(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert called(place, "tom.nt").returncode == 0
     before = held(place)
     with monkeypatch.context() as broken:
@@ -195,7 +226,9 @@ def test_the_call_refuses_to_replace_unless_it_is_told_to(files: Path) -> None:
     assert "replace_store=True" in caught.value.remedy
     assert held(files / "kg") == ("urn:t#tom", 1, "consistent")
     refused = index("t.ofn", "bad.nt", "kg", replace_store=True, reasoner="own")
-    assert refused.verdict is Verdict.INCONSISTENT and "stays as it was" in refused.evidence.notes[-1]
+    assert (
+        refused.verdict is Verdict.INCONSISTENT and "stays as it was" in refused.evidence.notes[-1]
+    )
     assert held(files / "kg") == ("urn:t#tom", 1, "consistent")
     index("t.ofn", "bad.nt", "kg", replace_store="always", reasoner="own")
     assert held(files / "kg")[1:] == (2, "inconsistent")
@@ -210,7 +243,10 @@ def test_spark_replaces_as_well(files: Path) -> None:
     assert called(kg, "kit.nt", "--engine", "spark").returncode == 2
     for code, file in ((1, "bad.nt"), (3, "open.nt")):
         done = called(kg, file, "--engine", "spark", "--replace")
-        assert (done.returncode, f"{kg} stays as it was (snapshot 1, consistent)" in done.stdout) == (code, True), done
+        assert (
+            done.returncode,
+            f"{kg} stays as it was (snapshot 1, consistent)" in done.stdout,
+        ) == (code, True), done
         assert ("1 minimal conflict" in done.stdout) == (file == "bad.nt")
         assert held(kg) == before
         assert {path for path in kg.rglob("*") if path.name != "lock"} == content

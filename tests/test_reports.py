@@ -1,4 +1,6 @@
-"""Reports of answers: that they fit the schema, say what happened, hide nothing, and take in whatever data holds."""
+"""Reports of answers: that they fit the schema, say what happened, hide nothing, and take in
+whatever data holds.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "good.nt").write_text(GOOD)
     (made / "bad.nt").write_text(f"# tonight\n{GOOD}{BAD}")
     (made / "open.nt").write_text(f"{GOOD}<urn:t#tom> <urn:t#chaes> <urn:t#rex> .\n")
-    assert shiq("index", "--tbox", made / "t.ttl", "--store", made / "kg", made / "base.nt", "-q")[0] == 0
+    assert (
+        shiq("index", "--tbox", made / "t.ttl", "--store", made / "kg", made / "base.nt", "-q")[0]
+        == 0
+    )
     return made
 
 
@@ -76,7 +81,18 @@ def evil_answer() -> dict[str, Any]:
         "verdict": "inconsistent",
         "reason": EVIL,
         "statistics": {
-            **dict.fromkeys(("assertions", "insertions", "add_set", "pulled_in", "modules", "shapes", "reasoner_calls"), 1),
+            **dict.fromkeys(
+                (
+                    "assertions",
+                    "insertions",
+                    "add_set",
+                    "pulled_in",
+                    "modules",
+                    "shapes",
+                    "reasoner_calls",
+                ),
+                1,
+            ),
             "seconds": {EVIL: 1.0},
         },
         "conflicts": [
@@ -86,7 +102,9 @@ def evil_answer() -> dict[str, Any]:
                 "base": [f"<urn:t#a> {TYPE} <urn:t#\u202eC> ."],
                 "axioms": [f"SubClassOf(<urn:t#{EVIL}> <urn:t#B>)", EVIL],
                 "keys": [EVIL],
-                "locations": [{"side": "insertions", "index": 0, "source": f"in put/{EVIL}.nt", "line": 7}],
+                "locations": [
+                    {"side": "insertions", "index": 0, "source": f"in put/{EVIL}.nt", "line": 7}
+                ],
             }
         ],
         "more_conflicts": 2,
@@ -97,8 +115,24 @@ def evil_answer() -> dict[str, Any]:
             "reasoner": EVIL,
             "ledger": {"assertion": 3, f"leftover:{EVIL}": 1},
             "leftovers": [
-                {"kind": EVIL, "message": EVIL, "source": EVIL, "line": 3, "text": EVIL, "hint": EVIL, "count": 2},
-                {"kind": "undeclared", "message": "", "source": "", "line": 0, "text": "", "hint": "", "count": 1},
+                {
+                    "kind": EVIL,
+                    "message": EVIL,
+                    "source": EVIL,
+                    "line": 3,
+                    "text": EVIL,
+                    "hint": EVIL,
+                    "count": 2,
+                },
+                {
+                    "kind": "undeclared",
+                    "message": "",
+                    "source": "",
+                    "line": 0,
+                    "text": "",
+                    "hint": "",
+                    "count": 1,
+                },
             ],
             "allowed": [EVIL],
             "certificate": {"verdict": EVIL, "tbox_hash": EVIL},
@@ -107,7 +141,12 @@ def evil_answer() -> dict[str, Any]:
         },
         "committed": 0,
         "labels": {"urn:t#B": EVIL},
-        "about": {"command": "check", "store": EVIL, "insertions": [EVIL], "made": "2030-01-01T00:00:00Z"},
+        "about": {
+            "command": "check",
+            "store": EVIL,
+            "insertions": [EVIL],
+            "made": "2030-01-01T00:00:00Z",
+        },
         "a key of later days": EVIL,
     }
     assert problems(document) == []
@@ -146,10 +185,24 @@ def test_answers_fit_the_schema(folder: Path) -> None:
         folder / "g.json",
     )
     shiq(*gated, "--quarantine", folder / "aside.nt")
-    shiq("certify", folder / "t.ttl", folder / "base.nt", folder / "bad.nt", "-q", "--json", folder / "c.json")
+    shiq(
+        "certify",
+        folder / "t.ttl",
+        folder / "base.nt",
+        folder / "bad.nt",
+        "-q",
+        "--json",
+        folder / "c.json",
+    )
     documents = [answer(folder, name) for name in ("good.nt", "bad.nt", "open.nt")]
     documents += [json.loads((folder / name).read_text()) for name in ("g.json", "c.json")]
-    assert [d["verdict"] for d in documents] == ["consistent", "inconsistent", "undetermined", "inconsistent", "inconsistent"]
+    assert [d["verdict"] for d in documents] == [
+        "consistent",
+        "inconsistent",
+        "undetermined",
+        "inconsistent",
+        "inconsistent",
+    ]
     for document in documents:
         assert problems(document) == []
         assert document["about"]["made"].endswith("Z")
@@ -178,7 +231,19 @@ def test_what_does_not_fit_is_named(path: tuple[str | int, ...], value: object) 
 
 
 def test_every_word_of_the_schema_is_understood() -> None:
-    known = {"$schema", "$id", "$ref", "$defs", "title", "description", "type", "required", "properties", "anyOf", "items"}
+    known = {
+        "$schema",
+        "$id",
+        "$ref",
+        "$defs",
+        "title",
+        "description",
+        "type",
+        "required",
+        "properties",
+        "anyOf",
+        "items",
+    }
     known |= {"additionalProperties", "enum", "const", "minimum"}
 
     def words(rule: dict[str, Any]) -> Iterator[str]:
@@ -201,11 +266,19 @@ def test_every_word_of_the_schema_is_understood() -> None:
 
 
 def test_a_folder_holds_all_and_is_made_again_from_the_json(folder: Path) -> None:
-    assert check(folder, "bad.nt", "--report", f"{folder}/one/", "--report", folder / "x.html")[0] == 1
+    assert (
+        check(folder, "bad.nt", "--report", f"{folder}/one/", "--report", folder / "x.html")[0] == 1
+    )
     assert shiq("report", folder / "one" / "verdict.json", "-r", f"{folder}/two/")[0] == 0
-    names = sorted(str(p.relative_to(folder / "one")) for p in (folder / "one").rglob("*") if p.is_file())
+    names = sorted(
+        str(p.relative_to(folder / "one")) for p in (folder / "one").rglob("*") if p.is_file()
+    )
     assert names == sorted(
-        ["verdict.json", *(f"report{end}" for end in FORMATS if end != ".json"), *(f"tables/{name}.parquet" for name in COLUMNS)]
+        [
+            "verdict.json",
+            *(f"report{end}" for end in FORMATS if end != ".json"),
+            *(f"tables/{name}.parquet" for name in COLUMNS),
+        ]
     )
     for name in names:
         assert (folder / "one" / name).read_bytes() == (folder / "two" / name).read_bytes(), name
@@ -213,7 +286,9 @@ def test_a_folder_holds_all_and_is_made_again_from_the_json(folder: Path) -> Non
     assert (folder / "x.html").stat().st_mode & 0o044
 
 
-def test_the_json_comes_last_and_no_old_one_is_left(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_json_comes_last_and_no_old_one_is_left(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def write(path: Path, content: bytes | str) -> None:
         if path.suffix == ".sarif":
             raise OperationalError(f"{path}: cannot be written", "")
@@ -316,18 +391,29 @@ class Tags(HTMLParser):
 
 
 def read_page(text: str) -> tuple[Tags, str]:
-    """The page, seen to be well-formed, to fetch nothing, to lead nowhere else, and to hide nothing; and what it says."""
+    """The page, seen to be well-formed, to fetch nothing, to lead nowhere else, and to hide
+    nothing; and what it says.
+    """
     parser = Tags()
     parser.feed(text)
     parser.close()
     assert parser.open == []
     tags = [tag for tag, _ in parser.tags]
-    assert (tags.count("script"), tags.count("style"), tags.count("h1"), tags.count("main")) == (1, 1, 1, 1)
+    assert (tags.count("script"), tags.count("style"), tags.count("h1"), tags.count("main")) == (
+        1,
+        1,
+        1,
+        1,
+    )
     assert not set(tags) & {"img", "link", "iframe", "object", "base", "form"}
     ids = [a["id"] for _, a in parser.tags if "id" in a]
     assert len(ids) == len(set(ids))
     for _, attributes in parser.tags:
-        assert not {name for name in attributes if name.startswith("on") or name in ("src", "srcset", "action")}
+        assert not {
+            name
+            for name in attributes
+            if name.startswith("on") or name in ("src", "srcset", "action")
+        }
         link = attributes.get("href")
         assert link is None or (link.startswith("#") and link[1:] in ids), link
     said = "".join(parser.text)
@@ -339,7 +425,12 @@ def test_the_page_says_what_happened_and_what_to_do(folder: Path) -> None:
     _, good = read_page(page(report_of(answer(folder, "good.nt"))))
     assert "can be added" in good and "--commit" in good
     _, bad = read_page(page(report_of(answer(folder, "bad.nt"))))
-    assert "cannot be added" in bad and "house cat" in bad and f"{folder}/bad.nt:3" in bad and "--mode split" in bad
+    assert (
+        "cannot be added" in bad
+        and "house cat" in bad
+        and f"{folder}/bad.nt:3" in bad
+        and "--mode split" in bad
+    )
     _, left = read_page(page(report_of(answer(folder, "open.nt"))))
     assert "No verdict" in left and f"{folder}/open.nt:2" in left
     assert "the ontology does not know the property" in left and "did you mean chases?" in left, (
@@ -350,10 +441,25 @@ def test_the_page_says_what_happened_and_what_to_do(folder: Path) -> None:
 
 def test_the_page_of_a_gate(folder: Path) -> None:
     (folder / "mixed.nt").write_text(f"{GOOD}{BAD}this is no triple\n")
-    gated = ("gate", "--store", folder / "kg", "--insert", folder / "mixed.nt", "-q", "--mode", "split")
-    assert shiq(*gated, "--quarantine", folder / "aside.nt", "--report", folder / "gate.json")[0] == 5
+    gated = (
+        "gate",
+        "--store",
+        folder / "kg",
+        "--insert",
+        folder / "mixed.nt",
+        "-q",
+        "--mode",
+        "split",
+    )
+    assert (
+        shiq(*gated, "--quarantine", folder / "aside.nt", "--report", folder / "gate.json")[0] == 5
+    )
     _, said = read_page(page(report_of(json.loads((folder / "gate.json").read_text()))))
-    assert "1 line accepted, 2 set aside" in said and f"{folder}/mixed.nt:2" in said and "this is no triple" in said
+    assert (
+        "1 line accepted, 2 set aside" in said
+        and f"{folder}/mixed.nt:2" in said
+        and "this is no triple" in said
+    )
     assert "house cat" in said
 
 
@@ -365,7 +471,15 @@ def test_a_malformed_line_stands_as_it_is(folder: Path) -> None:
 
 def test_a_base_that_contradicts_itself_can_be_set_aside(folder: Path) -> None:
     (folder / "wrong.nt").write_text(f"{BASE}{BAD}")
-    made = ("index", "--tbox", folder / "t.ttl", "--store", folder / "wrong", folder / "wrong.nt", "-q")
+    made = (
+        "index",
+        "--tbox",
+        folder / "t.ttl",
+        "--store",
+        folder / "wrong",
+        folder / "wrong.nt",
+        "-q",
+    )
     assert shiq(*made, "--json", folder / "wrong.json").returncode == 1
     _, said = read_page(page(report_of(json.loads((folder / "wrong.json").read_text()))))
     assert "--replace" in said and "wrong.nt --set-aside-known known.nt" in said
@@ -375,11 +489,37 @@ def test_a_base_that_contradicts_itself_can_be_set_aside(folder: Path) -> None:
 def test_a_refused_batch_is_told_once_and_not_line_by_line(folder: Path) -> None:
     """A rule in the TBox leaves every check of the store open, whatever the batch is."""
     (folder / "rule.ttl").write_text(f"{TBOX}[] a <http://www.w3.org/2003/11/swrl#Imp> .")
-    assert shiq("index", "--tbox", folder / "rule.ttl", "--store", folder / "open", folder / "base.nt", "-q")[0] == 3
+    assert (
+        shiq(
+            "index",
+            "--tbox",
+            folder / "rule.ttl",
+            "--store",
+            folder / "open",
+            folder / "base.nt",
+            "-q",
+        )[0]
+        == 3
+    )
     (folder / "odd.nt").write_text(f"{GOOD}{GOOD.replace('rex', 'max')}this is no triple\n")
-    gated = ("gate", "--store", folder / "open", "--insert", folder / "odd.nt", "-q", "--mode", "split")
-    code, text, _ = shiq(*gated, "--quarantine", folder / "aside.nt", "--report", folder / "gate.json")
-    assert code == 3 and "none of its 3 lines is accepted" in text and f"{folder}/odd.nt:3: not a triple" in text
+    gated = (
+        "gate",
+        "--store",
+        folder / "open",
+        "--insert",
+        folder / "odd.nt",
+        "-q",
+        "--mode",
+        "split",
+    )
+    code, text, _ = shiq(
+        *gated, "--quarantine", folder / "aside.nt", "--report", folder / "gate.json"
+    )
+    assert (
+        code == 3
+        and "none of its 3 lines is accepted" in text
+        and f"{folder}/odd.nt:3: not a triple" in text
+    )
     assert "the batch was refused" not in text and f"{folder}/odd.nt:1" not in text
     document = json.loads((folder / "gate.json").read_text())
     assert [x["reason"] for x in document["set_aside"][:2]] == [WITH_THE_BATCH] * 2
@@ -394,10 +534,29 @@ def test_the_page_takes_whatever_data_holds() -> None:
     document |= {"verdict": "undetermined", "conflicts": []}
     read_page(page(report_of(document)))
     aside = {"source": EVIL, "line": 1, "text": EVIL, "reason": EVIL, "conflicts": [0, 99]}
-    gated = {**evil_answer(), "decision": "split", "accepted": 1, "set_aside": [aside], "tolerated": [aside], "result": document}
-    same = {"individuals": ["<urn:a>", EVIL], "insertions": [EVIL], "base": [EVIL], "axioms": [EVIL]}
-    judged = {**evil_answer()["conflicts"][0], "judgement": {"effect": "waived", "owner": EVIL, "expires": EVIL, "reason": EVIL}}
-    _, said = read_page(page(report_of({**gated, "identities": [same], "conflicts": [judged], "disputes": [judged]})))
+    gated = {
+        **evil_answer(),
+        "decision": "split",
+        "accepted": 1,
+        "set_aside": [aside],
+        "tolerated": [aside],
+        "result": document,
+    }
+    same = {
+        "individuals": ["<urn:a>", EVIL],
+        "insertions": [EVIL],
+        "base": [EVIL],
+        "axioms": [EVIL],
+    }
+    judged = {
+        **evil_answer()["conflicts"][0],
+        "judgement": {"effect": "waived", "owner": EVIL, "expires": EVIL, "reason": EVIL},
+    }
+    _, said = read_page(
+        page(
+            report_of({**gated, "identities": [same], "conflicts": [judged], "disputes": [judged]})
+        )
+    )
     assert "Waived by </code>" in said
     assert escaped("\ud800") == "\\uD800"
 
@@ -408,10 +567,14 @@ def test_many_contradictions_make_a_small_page_and_whole_tables() -> None:
     _, said = read_page(text)
     assert len(text) < 200_000
     assert "1,667 contradictions" in said and "1,662 more of this kind are not shown here" in said
-    made = {name: pq.read_table(io.BytesIO(data)).to_pylist() for name, data in tables(report).items()}
+    made = {
+        name: pq.read_table(io.BytesIO(data)).to_pylist() for name, data in tables(report).items()
+    }
     assert len(made["conflicts"]) == 5000
     assert len(made["assertions"]) == 15000
-    assert {row["pattern"]: row["conflicts"] for row in made["groups"]} == {g.pattern.id: len(g.conflicts) for g in report.causes}
+    assert {row["pattern"]: row["conflicts"] for row in made["groups"]} == {
+        g.pattern.id: len(g.conflicts) for g in report.causes
+    }
     assert len(page(report_of(many(3000, 3000)))) < 2_000_000
 
 
@@ -427,7 +590,11 @@ def test_sarif() -> None:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
     assert len(results) == 4 * PER_RULE + 2
     assert "300 results are left out" in json.dumps(run["invocations"])
-    prints = {r["partialFingerprints"]["shiqConflict/v1"] for r in results if "shiqConflict/v1" in r["partialFingerprints"]}
+    prints = {
+        r["partialFingerprints"]["shiqConflict/v1"]
+        for r in results
+        if "shiqConflict/v1" in r["partialFingerprints"]
+    }
     assert len(prints) == 4 * PER_RULE
     assert len(json.loads(sarif(report_of(many(3000, 3000))))["runs"][0]["results"]) == RESULTS
     [first, *_] = json.loads(sarif(report_of(evil_answer())))["runs"][0]["results"]
@@ -441,14 +608,19 @@ def test_sarif_knows_a_contradiction_again(folder: Path) -> None:
     prints = []
     for batch in ("bad.nt", "again.nt"):
         [run] = json.loads(sarif(report_of(answer(folder, batch))))["runs"]
-        prints.append({(r["ruleId"], r["partialFingerprints"]["shiqConflict/v1"]) for r in run["results"]})
+        prints.append(
+            {(r["ruleId"], r["partialFingerprints"]["shiqConflict/v1"]) for r in run["results"]}
+        )
     assert prints[0] < prints[1]
 
 
 def test_sarif_and_junit_of_what_a_policy_lets_pass() -> None:
     document = many(4, 4)
     for conflict, effect in zip(document["conflicts"], ("fail", "warn", "waived", "known")):
-        conflict["judgement"] = {"effect": effect, **({"owner": "Ann"} if effect == "waived" else {})}
+        conflict["judgement"] = {
+            "effect": effect,
+            **({"owner": "Ann"} if effect == "waived" else {}),
+        }
     report = report_of(document)
     results = json.loads(sarif(report))["runs"][0]["results"][:4]
     assert [r["level"] for r in results] == ["error", "warning", "error", "error"]

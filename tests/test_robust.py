@@ -1,4 +1,6 @@
-"""Audits, reproducers, the ledger, `--fail-on`, `shiq doctor`, `shiq lint`, and reasoners that a user installed."""
+"""Audits, reproducers, the ledger, `--fail-on`, `shiq doctor`, `shiq lint`, and reasoners that a
+user installed.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,15 @@ from shiq import check_insertions, open_store
 from shiq.check import index
 from shiq.clause import ClausalTBox
 from shiq.errors import InputError, UsageError
-from shiq.model import Class, ClassAssertion, DisjointClasses, ObjectProperty, ObjectSomeValuesFrom, SubClassOf, TBox
+from shiq.model import (
+    Class,
+    ClassAssertion,
+    DisjointClasses,
+    ObjectProperty,
+    ObjectSomeValuesFrom,
+    SubClassOf,
+    TBox,
+)
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reasoner import BACKENDS, create
 from shiq.reasoner.external import ExternalReasoner
@@ -39,7 +49,9 @@ if TYPE_CHECKING:
 Run = Callable[..., tuple[int, str, str]]
 
 A, B, C = (Class(f"urn:{name}") for name in "ABC")
-TEXT = TBox((DisjointClasses((A, B)), SubClassOf(C, ObjectSomeValuesFrom(ObjectProperty("urn:r"), A))))
+TEXT = TBox(
+    (DisjointClasses((A, B)), SubClassOf(C, ObjectSomeValuesFrom(ObjectProperty("urn:r"), A)))
+)
 
 
 @pytest.fixture
@@ -55,7 +67,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
-def test_whatever_ends_a_command_is_told_and_no_verdict(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_ends_a_command_is_told_and_no_verdict(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def ends(code: int) -> Callable[..., None]:
         def call(*arguments: object) -> None:
             raise BrokenPipeError(32, "Broken pipe") if code < 0 else SystemExit(code)
@@ -64,7 +78,11 @@ def test_whatever_ends_a_command_is_told_and_no_verdict(run: Run, monkeypatch: p
 
     given_up = list[bool]()
     monkeypatch.setattr(cli, "_give_up_output", lambda: given_up.append(True))
-    for code, said, quiet in ((1, "ended the process with 1", False), (0, "ended the process with 0", False), (-1, "", True)):
+    for code, said, quiet in (
+        (1, "ended the process with 1", False),
+        (0, "ended the process with 0", False),
+        (-1, "", True),
+    ):
         monkeypatch.setattr(cli.cli, "invoke", ends(code))
         ended, _, errors = run("doctor")
         assert (ended, said in errors, bool(given_up)) == (4, True, quiet)
@@ -79,9 +97,14 @@ class Careless(OwnReasoner):
 
     name = "careless"
 
-    def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+    def decide(
+        self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
+    ) -> list[Answer]:
         told = super().decide(tbox, modules, timeout)
-        return [Answer(Verdict.CONSISTENT) if m.positive[0].bit_count() > 1 else a for m, a in zip(modules, told)]
+        return [
+            Answer(Verdict.CONSISTENT) if m.positive[0].bit_count() > 1 else a
+            for m, a in zip(modules, told)
+        ]
 
 
 @pytest.fixture
@@ -93,8 +116,11 @@ def careless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 BAD = [ClassAssertion(Class("urn:D"), "urn:x"), ClassAssertion(C, "urn:x")]
-#: A contradiction that needs a reasoner, not just propagation: D ⊑ ∃r.B with r functional and C ⊑ ∃r.A.
-HARD = TBox((*TEXT.axioms, SubClassOf(Class("urn:D"), ObjectSomeValuesFrom(ObjectProperty("urn:r"), B))))
+# : A contradiction that needs a reasoner, not just propagation: D ⊑ ∃r.B with r functional and C ⊑
+# ∃r.A.
+HARD = TBox(
+    (*TEXT.axioms, SubClassOf(Class("urn:D"), ObjectSomeValuesFrom(ObjectProperty("urn:r"), B)))
+)
 
 
 @pytest.fixture
@@ -108,7 +134,12 @@ def hard(tmp_path: Path) -> Path:
 
 
 def batch(path: Path, *names: str) -> Path:
-    path.write_text("".join(f"<urn:x> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:{n}> .\n" for n in names))
+    path.write_text(
+        "".join(
+            f"<urn:x> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:{n}> .\n"
+            for n in names
+        )
+    )
     return path
 
 
@@ -127,7 +158,10 @@ def test_a_disagreement_stops_the_run_and_packs_a_reproducer(
     assert {a.verdict for a in found.answers} == {Verdict.CONSISTENT, Verdict.INCONSISTENT}
     assert any("audit" in note for note in result.to_dict()["evidence"]["notes"])
     packed = of_disagreement(found)
-    assert sorted(verdict for verdict, _ in packed.answers.values()) == ["consistent", "inconsistent"]
+    assert sorted(verdict for verdict, _ in packed.answers.values()) == [
+        "consistent",
+        "inconsistent",
+    ]
     answers = replay(packed)
     assert answers["own"].verdict is Verdict.INCONSISTENT
 
@@ -142,11 +176,16 @@ def test_the_command_writes_what_two_reasoners_disagree_about(
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     bad = batch(tmp_path / "bad.nt", "C", "D")
-    code, out, err = run("check", "-t", hard, "-i", bad, "--reasoner", "konclude", "--audit", "100%", "-q")
+    code, out, err = run(
+        "check", "-t", hard, "-i", bad, "--reasoner", "konclude", "--audit", "100%", "-q"
+    )
     (zipped,) = (tmp_path / "here").iterdir()
     assert (code, "UNDETERMINED" in out, f"packed: {zipped.name}" in err) == (3, True, True)
     packed = read(zipped)
-    assert {name: verdict for name, (verdict, _) in packed.answers.items()} == {"konclude": "consistent", "own": "inconsistent"}
+    assert {name: verdict for name, (verdict, _) in packed.answers.items()} == {
+        "konclude": "consistent",
+        "own": "inconsistent",
+    }
     assert (packed.name, packed.options["reasoner"]) == (zipped.name, "konclude")
     with zipfile.ZipFile(zipped) as archive:
         assert sorted(archive.namelist()) == ["README.txt", "answers.json", "ontology.ofn"]
@@ -155,7 +194,10 @@ def test_the_command_writes_what_two_reasoners_disagree_about(
 def test_the_share_is_drawn_by_what_a_shape_is(hard: Path, tmp_path: Path) -> None:
     good = batch(tmp_path / "good.nt", "C")
     for share, least in ((1.0, 1), (0.0, 0)):
-        notes = [check_insertions(hard, None, good, reasoner="own", audit=share).evidence.notes for _ in range(2)]
+        notes = [
+            check_insertions(hard, None, good, reasoner="own", audit=share).evidence.notes
+            for _ in range(2)
+        ]
         assert notes[0] == notes[1]
         assert (len(notes[0]) > 0) is bool(least)
     with pytest.raises(UsageError, match="between 0 and 1"):
@@ -171,7 +213,11 @@ def test_an_audit_asks_whether_an_executor_was_right() -> None:
         ({1: "inconsistent", 3: "undetermined"}, 1, 1),
     ):
         decider = Decider(OwnReasoner(), audit=Audit(1.0, {"own": OwnReasoner}))
-        examine(drawn(tbox, ((asked[mask], verdict) for mask, verdict in said.items()), 1.0), decider, None)
+        examine(
+            drawn(tbox, ((asked[mask], verdict) for mask, verdict in said.items()), 1.0),
+            decider,
+            None,
+        )
         assert decider.audit and len(decider.audit.disagreements) == disagree
         assert (decider.audit.asked, decider.audit.agreed) == (asked_again, asked_again)
     assert decider.audit.disagreements[0].reasoners == ("own in an executor", "own")
@@ -186,13 +232,17 @@ def test_spark_audits_what_its_executors_decided(
 ) -> None:
     monkeypatch.setattr(deciding, "MOST_HERE", 0)
     monkeypatch.setattr(deciding, "LEAST_OUT", 1)
-    assert index(hard, batch(tmp_path / "base.nt", "A"), tmp_path / "kg", engine="spark", audit=1.0).evidence.notes
+    assert index(
+        hard, batch(tmp_path / "base.nt", "A"), tmp_path / "kg", engine="spark", audit=1.0
+    ).evidence.notes
     good, bad = batch(tmp_path / "good.nt", "C"), batch(tmp_path / "bad.nt", "C", "D")
     with open_store(tmp_path / "kg") as session:
         for criterion in ("clausal", "model"):
             for given, verdict in ((good, Verdict.CONSISTENT), (bad, Verdict.INCONSISTENT)):
                 results = [
-                    session.check(given, engine=engine, criterion=criterion, reasoner="own", audit=1.0)
+                    session.check(
+                        given, engine=engine, criterion=criterion, reasoner="own", audit=1.0
+                    )
                     for engine in ("local", "spark")
                 ]
                 assert [r.verdict for r in results] == [verdict, verdict]
@@ -203,34 +253,66 @@ def test_spark_audits_what_its_executors_decided(
     monkeypatch.setattr(deciding, "_answer", lambda row: Answer(Verdict.CONSISTENT))
     with open_store(tmp_path / "kg") as session:
         result = session.check(bad, engine="spark", criterion="clausal", reasoner="own", audit=1.0)
-    assert (result.verdict, len(result.disagreements), result.conflicts) == (Verdict.UNDETERMINED, 1, ())
+    assert (result.verdict, len(result.disagreements), result.conflicts) == (
+        Verdict.UNDETERMINED,
+        1,
+        (),
+    )
 
 
 def test_pack_and_run_again(hard: Path, tmp_path: Path, run: Run) -> None:
-    assert run("index", "-t", hard, "-s", tmp_path / "kg", batch(tmp_path / "base.nt", "C"), "-q")[0] == 0
+    assert (
+        run("index", "-t", hard, "-s", tmp_path / "kg", batch(tmp_path / "base.nt", "C"), "-q")[0]
+        == 0
+    )
     bad, zipped = batch(tmp_path / "bad.nt", "D"), tmp_path / "bug.zip"
-    code, out, _ = run("repro", "pack", "-s", tmp_path / "kg", "-i", bad, "--individual", "urn:x", "-o", zipped)
+    code, out, _ = run(
+        "repro", "pack", "-s", tmp_path / "kg", "-i", bad, "--individual", "urn:x", "-o", zipped
+    )
     assert (code, "own inconsistent; hermit inconsistent" in out) == (0, True)
     with zipfile.ZipFile(zipped) as archive:
         assert sorted(archive.namelist()) == ["README.txt", "answers.json", "ontology.ofn"]
     code, out, _ = run("repro", "run", zipped)
     assert (code, out.count("inconsistent")) == (0, 4)
-    assert run("repro", "pack", "-s", tmp_path / "kg", "-i", bad, "--individual", "urn:y", "-o", zipped)[0] == 2
+    assert (
+        run(
+            "repro", "pack", "-s", tmp_path / "kg", "-i", bad, "--individual", "urn:y", "-o", zipped
+        )[0]
+        == 2
+    )
 
 
 def test_pack_says_where_no_module_was_asked_about(hard: Path, tmp_path: Path, run: Run) -> None:
-    """What labels alone contradict is in no module; what is packed is of the criterion that is named."""
-    assert run("index", "-t", hard, "-s", tmp_path / "kg", batch(tmp_path / "base.nt", "A"), "-q")[0] == 0
-    bad, good, zipped = batch(tmp_path / "bad.nt", "B"), batch(tmp_path / "good.nt", "C"), tmp_path / "bug.zip"
+    """What labels alone contradict is in no module; what is packed is of the criterion that is
+    named.
+    """
+    assert (
+        run("index", "-t", hard, "-s", tmp_path / "kg", batch(tmp_path / "base.nt", "A"), "-q")[0]
+        == 0
+    )
+    bad, good, zipped = (
+        batch(tmp_path / "bad.nt", "B"),
+        batch(tmp_path / "good.nt", "C"),
+        tmp_path / "bug.zip",
+    )
     code, _, errors = run("repro", "pack", "-s", tmp_path / "kg", "-i", bad, "-o", zipped)
     assert (code, zipped.exists()) == (2, False)
-    assert "<urn:x> contradicts the TBox" in errors and f"`shiq check --store {tmp_path / 'kg'} --insert {bad}`" in errors
-    code, out, _ = run("repro", "pack", "-s", tmp_path / "kg", "-i", good, "--criterion", "none", "-o", zipped)
+    assert (
+        "<urn:x> contradicts the TBox" in errors
+        and f"`shiq check --store {tmp_path / 'kg'} --insert {bad}`" in errors
+    )
+    code, out, _ = run(
+        "repro", "pack", "-s", tmp_path / "kg", "-i", good, "--criterion", "none", "-o", zipped
+    )
     assert (code, "own consistent; hermit consistent" in out) == (0, True)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x05\x06" + b"\0" * 18, b"\x80\x04\x95cposix\nsystem\n."])
-def test_what_is_no_reproducer_is_refused_and_never_unpickled(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x05\x06" + b"\0" * 18, b"\x80\x04\x95cposix\nsystem\n."]
+)
+def test_what_is_no_reproducer_is_refused_and_never_unpickled(
+    tmp_path: Path, content: bytes
+) -> None:
     path = tmp_path / "bug.zip"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"bug\.zip"):
@@ -239,13 +321,32 @@ def test_what_is_no_reproducer_is_refused_and_never_unpickled(tmp_path: Path, co
 
 # --- the ledger -----------------------------------------------------------------------------------
 
-WORDS = ("rdf:type", "rdfs:subClassOf", "owl:disjointwith", "urn:r", "urn:f", "urn:unknown", "rdfs:label", "owl:hasKey")
+WORDS = (
+    "rdf:type",
+    "rdfs:subClassOf",
+    "owl:disjointwith",
+    "urn:r",
+    "urn:f",
+    "urn:unknown",
+    "rdfs:label",
+    "owl:hasKey",
+)
 PREFIXES = {
     "rdf:": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "rdfs:": "http://www.w3.org/2000/01/rdf-schema#",
     "owl:": "http://www.w3.org/2002/07/owl#",
 }
-THINGS = ("urn:A", "urn:B", "owl:Class", "owl:ObjectProperty", "owl:Restriction", "urn:x", "urn:r", '"text"', "_:b")
+THINGS = (
+    "urn:A",
+    "urn:B",
+    "owl:Class",
+    "owl:ObjectProperty",
+    "owl:Restriction",
+    "urn:x",
+    "urn:r",
+    '"text"',
+    "_:b",
+)
 
 
 def iri(name: str) -> str:
@@ -265,7 +366,9 @@ def test_every_triple_is_in_exactly_one_bucket(seed: int, tmp_path: Path) -> Non
         for _ in range(rng.randint(1, 60))
     ]
     # One line of each file is a triple, so that it is N-Triples at all.
-    (tmp_path / "t.nt").write_text("\n".join([f"{iri('urn:A')} {iri('rdf:type')} {iri('owl:Class')} .", *lines]) + "\n")
+    (tmp_path / "t.nt").write_text(
+        "\n".join([f"{iri('urn:A')} {iri('rdf:type')} {iri('owl:Class')} .", *lines]) + "\n"
+    )
     reading = read_ontology([tmp_path / "t.nt"])
     assert sum(reading.ledger.values()) == len(lines) + 1
     assert all(count > 0 for count in reading.ledger.values())
@@ -286,9 +389,18 @@ def test_lint_tells_the_ledger_and_what_stands_in_the_way(tmp_path: Path, run: R
     assert run("lint", tmp_path / "t.ttl", "--fail-on", "unsatisfiable-class", "-q")[0] == 3
     code, out, _ = run("lint", tmp_path / "t.ttl", "--data", tmp_path / "d.nt", "--json", "-", "-q")
     found = json.loads(out)
-    assert (code, found["blocking"], found["ledger"]["leftover:undeclared"]) == (3, ["undeclared"], 1)
+    assert (code, found["blocking"], found["ledger"]["leftover:undeclared"]) == (
+        3,
+        ["undeclared"],
+        1,
+    )
     assert found["triples"] == sum(found["ledger"].values())
-    assert run("lint", tmp_path / "t.ttl", "--data", tmp_path / "d.nt", "--allow", "undeclared", "-q")[0] == 0
+    assert (
+        run("lint", tmp_path / "t.ttl", "--data", tmp_path / "d.nt", "--allow", "undeclared", "-q")[
+            0
+        ]
+        == 0
+    )
 
 
 def test_fail_on_and_allow() -> None:
@@ -307,7 +419,11 @@ def test_fail_on_and_allow() -> None:
 def test_doctor(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, _ = run("doctor", "--json", "-")
     found = {f["what"]: f for f in json.loads(out)["findings"]}
-    assert (code, found["reasoner own"]["state"], found["temporary folder"]["state"]) == (0, "ok", "ok")
+    assert (code, found["reasoner own"]["state"], found["temporary folder"]["state"]) == (
+        0,
+        "ok",
+        "ok",
+    )
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     close_shared_jvm()  # one that an earlier test has started would go on
@@ -337,7 +453,9 @@ def test_the_agpl_is_accepted_or_not_asked(run: Run, hard: Path) -> None:
         create("pellet")
 
 
-def test_a_program_that_is_missing_is_said(run: Run, hard: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_missing_is_said(
+    run: Run, hard: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(KONCLUDE_SETTING, "/nowhere/Konclude")
     code, _, err = run("certify", hard, "--reasoner", "konclude")
     assert (code, "/nowhere/Konclude" in err) == (4, True)
@@ -345,7 +463,8 @@ def test_a_program_that_is_missing_is_said(run: Run, hard: Path, monkeypatch: py
 
 PARSED = "echo '{info} 1 >> Ontology parsed in 1 ms.'"
 CONSISTENT = f"{PARSED}; echo \"{{info}} 1 >> Ontology 'x' is consistent.\""
-#: Programs that behave as Konclude has been seen to: `consistent` with exit code 0 whatever they were given.
+# : Programs that behave as Konclude has been seen to: `consistent` with exit code 0 whatever they
+# were given.
 LIARS = {
     "says consistent": CONSISTENT,
     "says inconsistent": CONSISTENT.replace("consistent", "inconsistent"),
@@ -357,7 +476,9 @@ LIARS = {
 
 
 @pytest.mark.parametrize("how", LIARS)
-def test_an_answer_without_evidence_does_not_count(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_evidence_does_not_count(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "Konclude"
     program.write_text(f"#!/bin/sh\n{LIARS[how]}\n")
     program.chmod(0o755)
@@ -370,7 +491,12 @@ def test_an_answer_without_evidence_does_not_count(how: str, tmp_path: Path, mon
 
 
 @pytest.mark.parametrize(
-    "name", ["konclude", pytest.param("pellet", marks=pytest.mark.slow), pytest.param("openllet", marks=pytest.mark.slow)]
+    "name",
+    [
+        "konclude",
+        pytest.param("pellet", marks=pytest.mark.slow),
+        pytest.param("openllet", marks=pytest.mark.slow),
+    ],
 )
 def test_installed_reasoners_answer_as_own_does(name: str) -> None:
     if isinstance(find(name), Absent):

@@ -18,7 +18,11 @@ def reached(role: Role, pairs: set[tuple[Role, Role]]) -> frozenset[Role]:
 def test_the_hierarchy_is_what_can_be_reached() -> None:
     for seed in range(2_000):
         rng = random.Random(seed)
-        roles = [Role(f"urn:{i}", inverted) for i in range(rng.randint(1, 5)) for inverted in (False, True)]
+        roles = [
+            Role(f"urn:{i}", inverted)
+            for i in range(rng.randint(1, 5))
+            for inverted in (False, True)
+        ]
         asserted = {(rng.choice(roles), rng.choice(roles)) for _ in range(rng.randint(0, 10))}
         pairs = asserted | {(r.inverse, s.inverse) for r, s in asserted}
         box = RoleBox(frozenset(asserted))
@@ -42,5 +46,10 @@ def test_what_is_equivalent_to_a_transitive_role_is_transitive() -> None:
         transitive = set(rng.sample(roles, 2))
         axioms = [SubObjectPropertyOf(expression_of(r), expression_of(s)) for r, s in pairs]
         box = role_box([*axioms, *(TransitiveObjectProperty(expression_of(r)) for r in transitive)])
-        expected = {s for r in transitive for s in roles if s in reached(r, pairs) and r in reached(s, pairs)}
+        expected = {
+            s
+            for r in transitive
+            for s in roles
+            if s in reached(r, pairs) and r in reached(s, pairs)
+        }
         assert {r for r in box.transitive if not r.inverted} == expected, seed

@@ -1,4 +1,6 @@
-"""``shiq stream rules``: sources and rows, exit codes, checkpoints and kills, rows of other streams, explanations."""
+"""``shiq stream rules``: sources and rows, exit codes, checkpoints and kills, rows of other
+streams, explanations.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,7 @@ import pytest
 from streams.rules.stream import RuleStream
 from tests.command_line import shiq
 
-RULES = (
-    "c(X) :- b(X) at least 2 in [3]. #temp d(N) :- b(X) count N in [5]. e(X) :- c(X) in [2], not b(X). n(S) :- #sum{N:d(N)}=S.\n"
-)
+RULES = "c(X) :- b(X) at least 2 in [3]. #temp d(N) :- b(X) count N in [5]. e(X) :- c(X) in [2], not b(X). n(S) :- #sum{N:d(N)}=S.\n"  # noqa: E501
 
 
 @pytest.fixture
@@ -33,7 +33,10 @@ def program(tmp_path: Path) -> Path:
 
 def log(path: Path, points: int, seed: int = 0) -> Path:
     draw = random.Random(seed)
-    lines = [f"{t} {'; '.join(f'b({draw.randrange(6)})' for _ in range(draw.randrange(4)))}" for t in range(points)]
+    lines = [
+        f"{t} {'; '.join(f'b({draw.randrange(6)})' for _ in range(draw.randrange(4)))}"
+        for t in range(points)
+    ]
     lines[points // 2] += "; b(X)"
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -44,7 +47,9 @@ def rows(text: str) -> list[dict[str, Any]]:
 
 
 def test_rows_and_exit_codes(program: Path, tmp_path: Path) -> None:
-    (tmp_path / "in.log").write_text('2020-05-26T12:15:51 b(1); b("a b");\n2020-05-26T12:15:53 b(1); b("a b")\n')
+    (tmp_path / "in.log").write_text(
+        '2020-05-26T12:15:51 b(1); b("a b");\n2020-05-26T12:15:53 b(1); b("a b")\n'
+    )
     done = shiq("stream", "rules", program, "--source", tmp_path / "in.log", "--show", "all", "-q")
     start = 1590495351
     assert done.returncode == 0
@@ -60,10 +65,18 @@ def test_rows_and_exit_codes(program: Path, tmp_path: Path) -> None:
     refused = shiq("stream", "rules", bad, "--source", tmp_path / "in.log")
     assert refused.returncode == 4 and f"{bad}:1:3: unsafe" in refused.stderr
     assert shiq("stream", "rules", program).returncode == 2
-    assert shiq("stream", "rules", program, "-s", tmp_path / "in.log", "--why", "c(1)").returncode == 2
+    assert (
+        shiq("stream", "rules", program, "-s", tmp_path / "in.log", "--why", "c(1)").returncode == 2
+    )
     assert shiq("stream", "rules", program, "-s", tmp_path / "none.log").returncode == 4
-    none = shiq("stream", "rules", program, "-s", tmp_path / "in.log", "--python", tmp_path / "no.py")
-    assert none.returncode == 4 and f"{tmp_path / 'no.py'}, the file of functions, cannot be read: No such file" in none.stderr
+    none = shiq(
+        "stream", "rules", program, "-s", tmp_path / "in.log", "--python", tmp_path / "no.py"
+    )
+    assert (
+        none.returncode == 4
+        and f"{tmp_path / 'no.py'}, the file of functions, cannot be read: No such file"
+        in none.stderr
+    )
     nothing = tmp_path / "nothing.log"
     nothing.write_text("")
     assert shiq("stream", "rules", program, "-s", nothing).returncode == 0
@@ -74,10 +87,29 @@ def test_rows_and_exit_codes(program: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_rejected(program: Path, tmp_path: Path) -> None:
-    lines = ["3 b(1); b(X)", '{"t": 4, "atoms": ["b(1)", "c d"]}', "soon b(1)", "2 b(1)", "300000 b(1)", '{"t": 5', "5"]
+    lines = [
+        "3 b(1); b(X)",
+        '{"t": 4, "atoms": ["b(1)", "c d"]}',
+        "soon b(1)",
+        "2 b(1)",
+        "300000 b(1)",
+        '{"t": 5',
+        "5",
+    ]
     (tmp_path / "in").write_text("\n".join(lines) + "\n")
     out = tmp_path / "rejects.jsonl"
-    done = shiq("stream", "rules", program, "-s", tmp_path / "in", "--rejects", out, "--json", tmp_path / "r.json", "-q")
+    done = shiq(
+        "stream",
+        "rules",
+        program,
+        "-s",
+        tmp_path / "in",
+        "--rejects",
+        out,
+        "--json",
+        tmp_path / "r.json",
+        "-q",
+    )
     assert done.returncode == 3
     assert [row["t"] for row in rows(done.stdout)] == [3, 4, 5]
     kinds = [(row["kind"], row["line"], row["text"]) for row in rows(out.read_text())]
@@ -92,7 +124,13 @@ def test_what_cannot_be_read_is_rejected(program: Path, tmp_path: Path) -> None:
     figures = json.loads((tmp_path / "r.json").read_text())
     assert figures["verdict"] is None and len(figures["leftovers"]) == 6
     told = figures["statistics"]
-    assert (told["points"], told["atoms"], told["rejected"], told["late"], told["shards"]) == (3, 2, 4, 2, 1)
+    assert (told["points"], told["atoms"], told["rejected"], told["late"], told["shards"]) == (
+        3,
+        2,
+        4,
+        2,
+        1,
+    )
     (tmp_path / "in").write_text("no\nline\n")
     assert shiq("stream", "rules", program, "-s", tmp_path / "in").returncode == 4
 
@@ -142,9 +180,16 @@ def test_a_pipe_of_two(tmp_path: Path) -> None:
     assert shiq("stream", "rules", tmp_path / "a.lp", *given, "--out", quads, "-q").returncode == 0
     isa_alert = isa.format("Alert").removesuffix(" .")
     assert quads.read_text() == "".join(f"{isa_alert} <urn:shiq:point:{t}> .\n" for t in (6, 7))
-    enriched = {"line": 1, "t": 3, "verdict": "consistent", "types": {"urn:t#bob": ["urn:t#Student", "urn:t#Person"]}}
+    enriched = {
+        "line": 1,
+        "t": 3,
+        "verdict": "consistent",
+        "types": {"urn:t#bob": ["urn:t#Student", "urn:t#Person"]},
+    }
     (tmp_path / "types.jsonl").write_text(json.dumps(enriched) + "\n")
-    done = shiq("stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "types.jsonl", "--show", "all", "-q")
+    done = shiq(
+        "stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "types.jsonl", "--show", "all", "-q"
+    )
     assert rows(done.stdout) == [{"t": 3, "atoms": ["student(<urn:t#bob>)"]}]
 
 
@@ -157,21 +202,50 @@ def test_rows_with_spans_in_a_packed_file(tmp_path: Path) -> None:
     ]
     lines = "".join(json.dumps(row) + "\n" for row in given).encode()
     (tmp_path / "runs.gz").write_bytes(gzip.compress(lines))
-    done = shiq("stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "runs.gz", "-q", "--rejects", tmp_path / "rejects")
-    assert rows(done.stdout) == [{"t": 0, "atoms": ['c("∃urn:r")', "v(consistent)"]}, {"t": 1, "atoms": ["v(consistent)"]}]
+    done = shiq(
+        "stream",
+        "rules",
+        tmp_path / "a.lp",
+        "-s",
+        tmp_path / "runs.gz",
+        "-q",
+        "--rejects",
+        tmp_path / "rejects",
+    )
+    assert rows(done.stdout) == [
+        {"t": 0, "atoms": ['c("∃urn:r")', "v(consistent)"]},
+        {"t": 1, "atoms": ["v(consistent)"]},
+    ]
     (rejected,) = rows((tmp_path / "rejects").read_text())
-    assert done.returncode == 3 and rejected["line"] == 2 and "ends before it begins" in rejected["reason"]
+    assert (
+        done.returncode == 3
+        and rejected["line"] == 2
+        and "ends before it begins" in rejected["reason"]
+    )
 
 
 def test_a_graph_that_cannot_be_written(program: Path, tmp_path: Path) -> None:
     done = shiq("stream", "rules", program, "--graph", tmp_path / "none" / "g.dot")
-    assert done.returncode == 2 and "g.dot: there is no folder" in done.stderr and "Traceback" not in done.stderr
+    assert (
+        done.returncode == 2
+        and "g.dot: there is no folder" in done.stderr
+        and "Traceback" not in done.stderr
+    )
 
 
 def test_halves_of_characters_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.lp").write_text("c(X) :- b(X).\n")
     (tmp_path / "in").write_text('{"t": 0, "atoms": ["b(\\"\\ud800\\")", "b(1)"]}\n')
-    done = shiq("stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "in", "-q", "--rejects", tmp_path / "rejects")
+    done = shiq(
+        "stream",
+        "rules",
+        tmp_path / "a.lp",
+        "-s",
+        tmp_path / "in",
+        "-q",
+        "--rejects",
+        tmp_path / "rejects",
+    )
     assert done.returncode == 3 and rows(done.stdout) == [{"t": 0, "atoms": ["c(1)"]}]
     assert [row["text"] for row in rows((tmp_path / "rejects").read_text())] == ['b("\\ud800")']
 
@@ -179,7 +253,16 @@ def test_halves_of_characters_are_rejected(tmp_path: Path) -> None:
 def test_a_checkpoint_is_of_its_functions(tmp_path: Path) -> None:
     (tmp_path / "a.lp").write_text("c(Y) :- b(X), &f(X;Y).\n")
     (tmp_path / "in").write_text("0 b(1)\n")
-    command = ["stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "in", "--out", tmp_path / "out", "-q"]
+    command = [
+        "stream",
+        "rules",
+        tmp_path / "a.lp",
+        "-s",
+        tmp_path / "in",
+        "--out",
+        tmp_path / "out",
+        "-q",
+    ]
     command += ["--python", tmp_path / "f.py", "--checkpoint", tmp_path / "kept"]
     codes = []
     for text in ("def f(x): return x", "def f(x): return x", "def f(x): return x + 1"):
@@ -217,11 +300,32 @@ def test_literals_as_constants(tmp_path: Path) -> None:
         '"\\x"',
     ]
     (tmp_path / "e").write_text(
-        json.dumps({"t": 0, "triples": [*(f"<urn:s> <urn:p> {value} ." for value in values), "<a> ."]}) + "\n"
+        json.dumps(
+            {"t": 0, "triples": [*(f"<urn:s> <urn:p> {value} ." for value in values), "<a> ."]}
+        )
+        + "\n"
     )
-    done = shiq("stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "e", "-q", "--rejects", tmp_path / "rejects")
+    done = shiq(
+        "stream",
+        "rules",
+        tmp_path / "a.lp",
+        "-s",
+        tmp_path / "e",
+        "-q",
+        "--rejects",
+        tmp_path / "rejects",
+    )
     assert done.returncode == 3
-    wanted = ["q(7)", "q(25)", "q(1000)", "q(60)", "q(127)", 'q("a \\"b\\" é")', "q(<urn:o>)", 'q("_:b")']
+    wanted = [
+        "q(7)",
+        "q(25)",
+        "q(1000)",
+        "q(60)",
+        "q(127)",
+        'q("a \\"b\\" é")',
+        "q(<urn:o>)",
+        'q("_:b")',
+    ]
     assert rows(done.stdout) == [{"t": 0, "atoms": sorted(wanted)}]
     reasons = [row["reason"] for row in rows((tmp_path / "rejects").read_text())]
     assert len(reasons) == 16
@@ -229,15 +333,24 @@ def test_literals_as_constants(tmp_path: Path) -> None:
 
 
 def test_what_is_no_statement_is_said(tmp_path: Path) -> None:
-    """An atom of a mapped predicate whose subject is an integer is no N-Quads statement, and is not left out in silence."""
-    (tmp_path / "a.lp").write_text("#rdf p/2 = <urn:p>. #rdf c/1 = <urn:C>. p(X,Y) :- a(X,Y). c(X) :- a(X,_). o(X) :- a(X,_).\n")
+    """An atom of a mapped predicate whose subject is an integer is no N-Quads statement, and is not
+    left out in silence.
+    """
+    (tmp_path / "a.lp").write_text(
+        "#rdf p/2 = <urn:p>. #rdf c/1 = <urn:C>. p(X,Y) :- a(X,Y). c(X) :- a(X,_). o(X) :- a(X,_).\n"
+    )
     (tmp_path / "log").write_text('0 a(<urn:s>,1); a(7,2)\n1 a("_:b",3)\n')
     out, report = tmp_path / "out.nq", tmp_path / "report.json"
-    done = shiq("stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "log", "--out", out, "--json", report)
+    done = shiq(
+        "stream", "rules", tmp_path / "a.lp", "-s", tmp_path / "log", "--out", out, "--json", report
+    )
     assert done.returncode == 3
     assert len(out.read_text().splitlines()) == 4
     told = json.loads(report.read_text())
-    assert [(row["kind"], row["text"]) for row in told["leftovers"]] == [("unwritable", "c(7)"), ("unwritable", "p(7,2)")]
+    assert [(row["kind"], row["text"]) for row in told["leftovers"]] == [
+        ("unwritable", "c(7)"),
+        ("unwritable", "p(7,2)"),
+    ]
     assert told["statistics"]["unwritable"] == 2
     assert "2 unwritable" in done.stdout
 
@@ -261,9 +374,27 @@ def test_explain_graph_and_why(program: Path, tmp_path: Path) -> None:
         assert said in told.stdout
     assert '"c/1" -> "e/1" [label="<"];' in (tmp_path / "g.dot").read_text()
     (tmp_path / "in").write_text("0 b(1)\n1 b(1)\n2\n")
-    why = shiq("stream", "rules", program, "-s", tmp_path / "in", "--why", "e(1)", "--at", 2, "--json", tmp_path / "w.json", "-q")
+    why = shiq(
+        "stream",
+        "rules",
+        program,
+        "-s",
+        tmp_path / "in",
+        "--why",
+        "e(1)",
+        "--at",
+        2,
+        "--json",
+        tmp_path / "w.json",
+        "-q",
+    )
     assert why.returncode == 0
-    for said in ("e(1) at 2", "line 1: e(X) :- c(X) in [2], not b(X).", "counted at 1, 2 of 3 observed", "not b(1)   (absent)"):
+    for said in (
+        "e(1) at 2",
+        "line 1: e(X) :- c(X) in [2], not b(X).",
+        "counted at 1, 2 of 3 observed",
+        "not b(1)   (absent)",
+    ):
         assert said in why.stdout
     found = json.loads((tmp_path / "w.json").read_text())["explanation"]
     assert (found["atom"], found["by"], found["bindings"]) == ("e(1)", "rule", {"X": "1"})
@@ -272,7 +403,12 @@ def test_explain_graph_and_why(program: Path, tmp_path: Path) -> None:
     for asked, near in (("ee(2)", "e/1"), ("b(1, 2)", "b/1")):
         unknown = shiq("stream", "rules", program, "-s", tmp_path / "in", "--why", asked, "--at", 2)
         assert unknown.returncode == 2 and f"Did you mean {near}?" in unknown.stderr
-    assert shiq("stream", "rules", program, "-s", tmp_path / "in", "--why", "e(1)", "--at", 9).returncode == 4
+    assert (
+        shiq(
+            "stream", "rules", program, "-s", tmp_path / "in", "--why", "e(1)", "--at", 9
+        ).returncode
+        == 4
+    )
 
 
 # --- runs that survive
@@ -291,7 +427,9 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-def test_a_run_that_dies_anywhere_writes_the_same(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_dies_anywhere_writes_the_same(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("streams.front.checkpoint.POINTS", 7)
     log(tmp_path / "in", 60)
     whole = tmp_path / "whole"
@@ -350,7 +488,17 @@ def test_a_full_disk_and_a_closed_pipe(program: Path, tmp_path: Path) -> None:
     log(tmp_path / "in", 3000)
     full = shiq("stream", "rules", program, "-s", tmp_path / "in", "--out", "/dev/full", "-q")
     assert full.returncode == 4 and "/dev/full" in full.stderr
-    command = [sys.executable, "-m", "shiq", "stream", "rules", str(program), "-s", str(tmp_path / "in"), "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "shiq",
+        "stream",
+        "rules",
+        str(program),
+        "-s",
+        str(tmp_path / "in"),
+        "-q",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None and child.stderr is not None
         child.stdout.readline()

@@ -1,4 +1,6 @@
-"""Random stream rules in small number: what is evaluated one by one, restarted, by shards and by clingo is the same."""
+"""Random stream rules in small number: what is evaluated one by one, restarted, by shards and by
+clingo is the same.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def _clingo() -> bool:
 def test_ways_agree(first: int) -> None:
     told = Counter[str]()
     for seed in range(first, first + 10):
-        assert disagreement(random_case(seed), _clingo() and seed % 5 == 0, told) is None, f"seed {seed}"
+        assert disagreement(random_case(seed), _clingo() and seed % 5 == 0, told) is None, (
+            f"seed {seed}"
+        )
     assert told["engine"] == told["in parts"] == told["restarted"] == 10
 
 

@@ -66,7 +66,9 @@ def faults(program: tuple[str, str]) -> str:
 def _session(program: tuple[str, str], log: tuple[str, str]) -> tuple[RuleSession, Reader]:
     parsed = Program.parse(program[1], FUNCTIONS, at_most_binds="at_most_binds" in program[0])
     timeline = "on-input" if "on-input" in log[0] else "dense"
-    session = RuleSession(parsed, EvaluationOptions(timeline, complete_windows="complete_windows" in log[0]))
+    session = RuleSession(
+        parsed, EvaluationOptions(timeline, complete_windows="complete_windows" in log[0])
+    )
     return session, Reader(Mapping(parsed.checked.mapped, "sec"))
 
 
@@ -80,8 +82,14 @@ def _feed(stream: RuleStream, log: str) -> None:
 EXAMPLES = list(examples(DOCUMENT.read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize(("place", "kind", "program", "log", "output"), EXAMPLES, ids=[f"line-{place}" for place, *_ in EXAMPLES])
-def test_examples_of_the_document(place: int, kind: str, program: tuple[str, str], log: tuple[str, str], output: str) -> None:
+@pytest.mark.parametrize(
+    ("place", "kind", "program", "log", "output"),
+    EXAMPLES,
+    ids=[f"line-{place}" for place, *_ in EXAMPLES],
+)
+def test_examples_of_the_document(
+    place: int, kind: str, program: tuple[str, str], log: tuple[str, str], output: str
+) -> None:
     if kind == "out":
         assert told(program, log) == output
     elif kind == "bad":
@@ -93,7 +101,9 @@ def test_examples_of_the_document(place: int, kind: str, program: tuple[str, str
 
 
 def test_python_examples_of_the_document() -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
     assert blocks
     for block in blocks:
         exec(compile(block, str(DOCUMENT), "exec"), {})
@@ -101,6 +111,18 @@ def test_python_examples_of_the_document() -> None:
 
 def test_the_document_has_every_construct() -> None:
     programs = " ".join(program[1] for _, _, program, _, _ in EXAMPLES)
-    words = ["#temp", "#trigger_frequency", "#show", "#rdf", "@now", "#count", "#sum", "#min", "#max", "at least", "at most"]
+    words = [
+        "#temp",
+        "#trigger_frequency",
+        "#show",
+        "#rdf",
+        "@now",
+        "#count",
+        "#sum",
+        "#min",
+        "#max",
+        "at least",
+        "at most",
+    ]
     wanted = [*words, "always in", "count N in", "not ", " in {", " in [", "&"]
     assert [word for word in wanted if word not in programs] == []

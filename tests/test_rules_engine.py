@@ -1,4 +1,6 @@
-"""The engine of stream rules in columns: against the naive evaluator, with planted faults, and what it forgets."""
+"""The engine of stream rules in columns: against the naive evaluator, with planted faults, and what
+it forgets.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,22 @@ Rows = dict[str, list[tuple[Any, ...]]]
 def model(found: Any) -> tuple[set[Any], set[Any]]:
     """Whole model and derived part."""
     told = [(predicate, derived) for predicate in found.predicates() for derived in (False, True)]
-    parts = {flag: {(p, row) for p, derived in told if derived == flag for row in found.rows(p, flag)} for flag in (False, True)}
-    assert {(p, len(found.rows(p))) for p in found.predicates()} == {(p, len(found.texts(p))) for p in found.predicates()}
+    parts = {
+        flag: {(p, row) for p, derived in told if derived == flag for row in found.rows(p, flag)}
+        for flag in (False, True)
+    }
+    assert {(p, len(found.rows(p))) for p in found.predicates()} == {
+        (p, len(found.texts(p))) for p in found.predicates()
+    }
     return parts[False], parts[True]
 
 
-def agree(text: str, points: Iterable[tuple[int, Any]], restart: int | None = None, **functions: Any) -> Engine:
-    """Engine and reference on one stream; the engine is put back from its state before the time ``restart``."""
+def agree(
+    text: str, points: Iterable[tuple[int, Any]], restart: int | None = None, **functions: Any
+) -> Engine:
+    """Engine and reference on one stream; the engine is put back from its state before the time
+    ``restart``.
+    """
     checked = Program.parse(text, functions).checked
     naive, engine = Reference(checked, functions), Engine(checked, functions)
     for t, rows in points:
@@ -53,7 +64,8 @@ def agree(text: str, points: Iterable[tuple[int, Any]], restart: int | None = No
     return engine
 
 
-# --- planted faults --------------------------------------------------------------------------------
+# --- planted faults
+# --------------------------------------------------------------------------------
 
 
 def _shifted(history: History, after: int, to: int) -> list[Any]:
@@ -83,7 +95,11 @@ _between, _moved, _grow = History.between, WindowCounter._moved, WindowView.grow
 FAULTS = {
     "a window off by one": (History, "between", _shifted),
     "departures not counted": (WindowCounter, "_moved", _staying),
-    "changes of negative literals dropped": ("streams.rules.evaluation", "maintain", _positive_only),
+    "changes of negative literals dropped": (
+        "streams.rules.evaluation",
+        "maintain",
+        _positive_only,
+    ),
     "a stratum skipped though its input changed": (MaintainedRule, "is_due", _never_again),
     "window literals without delta in recursion": (WindowView, "grow", _no_growth),
     "constants forgotten though they are held": (
@@ -107,7 +123,9 @@ def test_planted_faults_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -
     else:
         monkeypatch.setattr(where, name, wrong)
     # Some that find one of them come first.
-    assert any(disagreement(random_case(seed), False, Tally()) for seed in (0, 3, 24, 62, *range(120)))
+    assert any(
+        disagreement(random_case(seed), False, Tally()) for seed in (0, 3, 24, 62, *range(120))
+    )
 
 
 def test_everything_may_be_forgotten_at_each_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,14 +134,21 @@ def test_everything_may_be_forgotten_at_each_point(monkeypatch: pytest.MonkeyPat
         assert disagreement(random_case(seed), False, Tally()) is None, f"seed {seed}"
 
 
-# --- streams of the benchmark, small ----------------------------------------------------------------
+# --- streams of the benchmark, small
+# ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("links", ["random", "near"])
 def test_failing_grids(links: str) -> None:
     stream = Grid(6, 12, 0.2, links, seed=3).stream()
     points = [
-        (t, {name: list(zip(*(column.tolist() for column in columns))) for name, columns in rows.items()})
+        (
+            t,
+            {
+                name: list(zip(*(column.tolist() for column in columns)))
+                for name, columns in rows.items()
+            },
+        )
         for t, rows in stream.events()
     ]
     engine = agree(stream.rules, points, restart=7)
@@ -149,9 +174,11 @@ def test_published_links_and_results() -> None:
         assert [len(model.columns("a/2")[0]) for model in models] == [facts // 2, facts, facts]
 
 
-# --- recursion that follows what changed ------------------------------------------------------------
+# --- recursion that follows what changed
+# ------------------------------------------------------------
 
-#: Recursive strata that are maintained: two ways, cycles of two, negation, windows of the past, repeated variables, arithmetic.
+# : Recursive strata that are maintained: two ways, cycles of two, negation, windows of the past,
+# repeated variables, arithmetic.
 RECURSIONS = (
     "r(X) :- s(X). r(Y) :- r(X), e(X,Y), not f(Y).",
     "p(X,Y) :- e(X,Y). p(X,Z) :- p(X,Y), p(Y,Z). loop(X) :- p(X,X). many :- p(X,X) count 1 in [2].",
@@ -170,7 +197,10 @@ def _graphs(seed: int, points: int) -> list[tuple[int, dict[str, list[tuple[int,
     found = []
     for t in range(points):
         edges ^= {(int(a), int(b)) for a, b in dice.integers(0, 8, (int(dice.integers(0, 4)), 2))}
-        rows = {"e/2": list(edges), "s/1": [(1,)] if dice.random() < 0.8 else [(1,), (int(dice.integers(8)),)]}
+        rows = {
+            "e/2": list(edges),
+            "s/1": [(1,)] if dice.random() < 0.8 else [(1,), (int(dice.integers(8)),)],
+        }
         rows["f/1"] = [(int(x),) for x in dice.integers(0, 8, int(dice.integers(0, 3)))]
         rows["r/1"] = [(int(x),) for x in dice.integers(0, 8, int(dice.integers(0, 2)))]
         rows["p/2"] = [(5, 6)] if dice.random() < 0.2 else []
@@ -182,14 +212,18 @@ def _graphs(seed: int, points: int) -> list[tuple[int, dict[str, list[tuple[int,
 def test_recursion_follows_what_changed(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
     anew: list[int] = []
     real = Recursion._anew
-    monkeypatch.setattr(Recursion, "_anew", lambda self, *rest: (anew.append(1), real(self, *rest))[1])
+    monkeypatch.setattr(
+        Recursion, "_anew", lambda self, *rest: (anew.append(1), real(self, *rest))[1]
+    )
     for seed in range(2):
         agree(rules, _graphs(seed, 20), restart=13)
     # Once at the beginning of each stratum, and after the restart.
     assert 0 < len(anew) <= 2 * 2 * 2
 
 
-@pytest.mark.parametrize("fault", ["reasons are kept", "what may be derived again is not", "denied instances are kept"])
+@pytest.mark.parametrize(
+    "fault", ["reasons are kept", "what may be derived again is not", "denied instances are kept"]
+)
 def test_faults_of_recursion_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def kept(self: Recursion, lost: dict[str, Any]) -> Any:
         monkeypatch.setattr(self, "_reasons", [], raising=False)
@@ -211,7 +245,8 @@ def test_faults_of_recursion_are_found(fault: str, monkeypatch: pytest.MonkeyPat
             agree(RECURSIONS[0], _graphs(seed, 25))
 
 
-# --- by hand ---------------------------------------------------------------------------------------
+# --- by hand
+# ---------------------------------------------------------------------------------------
 
 
 def test_two_atoms_that_support_each_other_go_together() -> None:
@@ -229,7 +264,9 @@ def test_one_literal_twice_in_a_rule() -> None:
 
 
 def test_rows_beyond_the_range_of_an_index() -> None:
-    """New values outside of what was packed, numbers among texts, and keys that are too wide to be packed."""
+    """New values outside of what was packed, numbers among texts, and keys that are too wide to be
+    packed.
+    """
     rules = "j(X,Y,Z) :- a(X,Y), b(Y,Z) in [3]. n(X) :- a(X,Y), not b(X,Y) in [2]."
     wide = [0, 1, "x", '"x"', 1 << 62, -(1 << 63), (1 << 63) - 1, -(1 << 60), "<urn:a>", 7]
     points = [
@@ -248,12 +285,23 @@ def test_rows_beyond_the_range_of_an_index() -> None:
 def test_gaps_in_time() -> None:
     """Points that are passed over are empty, and count."""
     rules = "k(1). w(X) :- a(X) in [3]. n(N) :- k(1) count N in [4]. m(X) :- a(X) always in {1,5}. z :- not a(1) in {2,3}."
-    agree(rules, [(t, {"a/1": [(1,), (t % 3,)]}) for t in (0, 1, 4, 5, 9, 10, 11, 100_000, 100_001)], restart=9)
+    agree(
+        rules,
+        [(t, {"a/1": [(1,), (t % 3,)]}) for t in (0, 1, 4, 5, 9, 10, 11, 100_000, 100_001)],
+        restart=9,
+    )
 
 
 def test_calculation() -> None:
     numbers = np.array([7, -7, 7, -7, -(1 << 63), 0])
-    assert calculate("/", numbers, np.array([2, 2, -2, -2, 1, 5]))[0].tolist() == [3, -3, -3, 3, -(1 << 63), 0]
+    assert calculate("/", numbers, np.array([2, 2, -2, -2, 1, 5]))[0].tolist() == [
+        3,
+        -3,
+        -3,
+        3,
+        -(1 << 63),
+        0,
+    ]
     assert calculate("/", np.array([1, 1]), np.array([0, 1]))[1].tolist() == [False, True]  # type: ignore[union-attr]
     large = np.array([(1 << 63) - 1])
     for operator, left, right in (
@@ -274,7 +322,11 @@ def test_constants_are_ordered_and_forgotten() -> None:
     (ranks,) = dictionary.ranks(codes)
     assert [values[i] for i in np.argsort(ranks)] == sorted(values, key=order)
     dictionary.forget_but([codes[1:2]])
-    assert (len(dictionary), dictionary.code("b"), dictionary.code("new") >= FIRST) == (1, codes[1], True)
+    assert (len(dictionary), dictionary.code("b"), dictionary.code("new") >= FIRST) == (
+        1,
+        codes[1],
+        True,
+    )
 
 
 def test_relations_find_rows_whatever_their_keys() -> None:
@@ -289,10 +341,13 @@ def test_relations_find_rows_whatever_their_keys() -> None:
     columns = [np.array(column) for column in zip(*known)]
     assert relation.find(columns).tolist() == list(known.values())
     which, found = relation.matches((1,), [columns[1]], 1 << 40)
-    assert set(zip(which.tolist(), found.tolist())) >= {(i, number) for i, number in enumerate(known.values())}
+    assert set(zip(which.tolist(), found.tolist())) >= {
+        (i, number) for i, number in enumerate(known.values())
+    }
 
 
-# --- faults and limits -----------------------------------------------------------------------------
+# --- faults and limits
+# -----------------------------------------------------------------------------
 
 
 def test_a_join_that_explodes_is_stopped() -> None:
@@ -311,7 +366,10 @@ def test_overflow_names_the_rule() -> None:
 def test_functions_are_called_once_for_each_distinct_arguments() -> None:
     calls: list[int] = []
     functions = {"f": lambda x: (calls.append(x), x + 1)[1]}
-    engine = Engine(Program.parse("p(X,Z) :- a(X,Y), &f(Y;Z). q(Z) :- b(Y), &f(Y;Z).", functions).checked, functions)
+    engine = Engine(
+        Program.parse("p(X,Z) :- a(X,Y), &f(Y;Z). q(Z) :- b(Y), &f(Y;Z).", functions).checked,
+        functions,
+    )
     engine.step(0, {"a/2": [(1, 5), (2, 5), (3, 6)], "b/1": [(5,)]})
     assert sorted(calls) == [5, 6]
 
@@ -359,6 +417,8 @@ def test_constants_in_passing_are_forgotten() -> None:
 
 
 def test_an_aggregate_binds_both_of_its_guards() -> None:
-    program = Program.parse("p(N,M) :- N = #count{X : a(X)} = M. q(N,M) :- k(N), N = #count{X : a(X)} = M.")
+    program = Program.parse(
+        "p(N,M) :- N = #count{X : a(X)} = M. q(N,M) :- k(N), N = #count{X : a(X)} = M."
+    )
     models = list(program.run([(0, ["a(1)", "k(1)", "k(2)"]), (1, ["a(1)", "a(2)", "k(1)"])]))
     assert [model.derived for model in models] == [["p(1,1)", "q(1,1)"], ["p(2,2)"]]

@@ -20,7 +20,9 @@ def _atoms(text: str) -> list[str]:
 
 def derived(program: str, points: list[str], **options: object) -> list[list[str]]:
     """The derived atoms of each point from 0 on."""
-    models = Program.parse(program).run(((t, _atoms(text)) for t, text in enumerate(points)), **options)
+    models = Program.parse(program).run(
+        ((t, _atoms(text)) for t, text in enumerate(points)), **options
+    )
     return [model.derived for model in models]
 
 
@@ -33,17 +35,28 @@ P4 = """a(X):-b(X) always in [2]. b(Y):-a(X) in [1],Y=X+1,c(Y). d(X):-b(X) at le
 
 def test_1_windows_are_about_points() -> None:
     program = Program.parse("c(X):-b(X) at least 2 in {0,1,3}.")
-    models = list(program.run([(0, ["a(2)", "b(5)"]), (1, ["a(3)", "c(7)"]), (2, ["b(5)"]), (3, ["a(3)"])]))
-    assert [model.atoms for model in models] == [["a(2)", "b(5)"], ["a(3)", "c(7)"], ["b(5)"], ["a(3)", "c(5)"]]
+    models = list(
+        program.run([(0, ["a(2)", "b(5)"]), (1, ["a(3)", "c(7)"]), (2, ["b(5)"]), (3, ["a(3)"])])
+    )
+    assert [model.atoms for model in models] == [
+        ["a(2)", "b(5)"],
+        ["a(3)", "c(7)"],
+        ["b(5)"],
+        ["a(3)", "c(5)"],
+    ]
     other = "c(X):-b(X) at least 2 in {0,1,3}. #show c/1"
-    assert [model.atoms for model in Program.parse(other).run([(0, ["b(5)"]), (2, ["b(5)"]), (3, [])])][-1] == ["c(5)"]
+    assert [
+        model.atoms for model in Program.parse(other).run([(0, ["b(5)"]), (2, ["b(5)"]), (3, [])])
+    ][-1] == ["c(5)"]
 
 
 def test_2_temporary_atoms_are_not_seen_later() -> None:
     rules = "c(X):-b(X). d(X):-c(X) in [1]."
     models = [model.atoms for model in Program.parse(rules).run([(0, ["b(5)"]), (1, ["c(7)"])])]
     assert models == [["b(5)", "c(5)", "d(5)"], ["c(7)", "d(5)", "d(7)"]]
-    models = [model.atoms for model in Program.parse("#temp " + rules).run([(0, ["b(5)"]), (1, ["c(7)"])])]
+    models = [
+        model.atoms for model in Program.parse("#temp " + rules).run([(0, ["b(5)"]), (1, ["c(7)"])])
+    ]
     assert models == [["b(5)", "c(5)", "d(5)"], ["c(7)", "d(7)"]]
 
 
@@ -55,9 +68,17 @@ def test_3_recursion_through_windows() -> None:
 
 def test_4_sums_of_counts() -> None:
     cars = {0: ["car(a)"], 1: ["car(a)", "car(b)"], 20: ["car(b)"], 45: []}
-    program = Program.parse("carPassing(C,N):-car(C) count N in [20]. tot(T):-#sum{N,C:carPassing(C,N)}=T. #show tot/1")
+    program = Program.parse(
+        "carPassing(C,N):-car(C) count N in [20]. tot(T):-#sum{N,C:carPassing(C,N)}=T. #show tot/1"
+    )
     found = {model.t: model.derived for model in program.run(cars.items())}
-    wanted = {0: 1, **dict.fromkeys(range(1, 20), 3), 20: 4, 21: 3, **dict.fromkeys(range(22, 41), 1)}
+    wanted = {
+        0: 1,
+        **dict.fromkeys(range(1, 20), 3),
+        20: 4,
+        21: 3,
+        **dict.fromkeys(range(22, 41), 1),
+    }
     wanted |= dict.fromkeys(range(41, 46), 0)
     assert found == {t: [f"tot({number})"] for t, number in wanted.items()}
 
@@ -74,7 +95,10 @@ def test_5_photo_voltaic_grid() -> None:
     )
     first = ["energyDelivered(1,10)", "energyDelivered(2,10)", "energyDelivered(3,10)"]
     later = ["energyDelivered(1,2)", *first[1:]]
-    models = {model.t: model.derived for model in program.run([(0, first), *((t, later) for t in range(1, 16))])}
+    models = {
+        model.t: model.derived
+        for model in program.run([(0, first), *((t, later) for t in range(1, 16))])
+    }
     assert [t for t, told in models.items() if "unlinked" in told] == list(range(5, 16))
     assert [t for t, told in models.items() if "alert" in told] == list(range(7, 16))
     assert [t for t, told in models.items() if "callMaintenance" in told] == list(range(12, 16))
@@ -89,7 +113,9 @@ def test_6_trains() -> None:
     models = program.run((t, ["train_pass"] if t in (0, 4, 5, 13) else []) for t in range(16))
     found = {model.t: model.derived for model in models}
     wanted: dict[int, list[str]] = {t: [] for t in range(5)}
-    wanted |= {t: ["num_anomalies(1)"] for t in range(5, 12)} | {t: ["num_anomalies(2)"] for t in range(12, 16)}
+    wanted |= {t: ["num_anomalies(1)"] for t in range(5, 12)} | {
+        t: ["num_anomalies(2)"] for t in range(12, 16)
+    }
     for t in (5, 12):
         wanted[t] = ["irregular", *wanted[t]]
     assert found == wanted
@@ -101,16 +127,22 @@ def test_7_persistence_is_by_atom_and_reason() -> None:
 
 
 def test_8_facts_are_derived_at_every_point() -> None:
-    assert derived("k(1). p(N):-k(X) count N in [3].", ["", "", "", "", ""]) == expected(["p1", "p2", "p3", "p4", "p4"])
+    assert derived("k(1). p(N):-k(X) count N in [3].", ["", "", "", "", ""]) == expected(
+        ["p1", "p2", "p3", "p4", "p4"]
+    )
 
 
 def test_9_partial_windows() -> None:
     points = ["b1", "b1", "", "b1", ""]
     assert derived("p(X):-b(X) always in {1,3}.", points) == expected(["", "p1", "p1", "", "p1"])
-    assert derived("p(X,N):-b(X) count N in {1,3}.", points) == expected(["", "p11", "p11", "p11", "p12"])
+    assert derived("p(X,N):-b(X) count N in {1,3}.", points) == expected(
+        ["", "p11", "p11", "p11", "p12"]
+    )
     assert derived("z:-not b(1) count 1 in [3].", points) == expected(["", "z", "z", "z", "z"])
     assert derived("p(X):-b(X) always in [1].", ["b1", "b1"]) == expected(["p1", "p1"])
-    assert derived("p(X):-b(X) always in [1].", ["b1", "b1"], complete_windows=True) == expected(["", "p1"])
+    assert derived("p(X):-b(X) always in [1].", ["b1", "b1"], complete_windows=True) == expected(
+        ["", "p1"]
+    )
 
 
 def test_10_trigger_frequency_and_now() -> None:
@@ -124,7 +156,11 @@ RECURSIVE = "a(X):-b(X) in [1]. b(Y):-a(X) in [1],Y=X+1,c(Y). e(X):-c(X), not a(
 
 def test_11_negation_waits_for_the_end_of_recursion() -> None:
     models = Program.parse(RECURSIVE).run([(0, ["b(0)", "c(1)"]), (1, ["c(2)"]), (2, [])])
-    wanted = [["a(0)", "a(1)", "b(0)", "b(1)", "c(1)"], ["a(0)", "a(1)", "a(2)", "b(2)", "c(2)"], ["a(2)"]]
+    wanted = [
+        ["a(0)", "a(1)", "b(0)", "b(1)", "c(1)"],
+        ["a(0)", "a(1)", "a(2)", "b(2)", "c(2)"],
+        ["a(2)"],
+    ]
     assert [model.atoms for model in models] == wanted
 
 
@@ -153,7 +189,10 @@ def _named(text: str) -> tuple[list[list[list[str]]], set[frozenset[tuple[str, .
     def names(node: int) -> str:
         return ",".join(predicate.partition("/")[0] for predicate in found.members[node])
 
-    every = {frozenset(tuple(sorted(map(names, run))) for run in found.runs(order)) for order in found.orders()}
+    every = {
+        frozenset(tuple(sorted(map(names, run))) for run in found.runs(order))
+        for order in found.orders()
+    }
     return [[names(node).split(",") for node in run] for run in found.macro_nodes], every
 
 
@@ -169,7 +208,11 @@ def test_slips_of_the_source() -> None:
         frozenset({frozenset({ab}), frozenset({d, e})}),
     }
     _, every = _named("a:-i. e:-a. x:-j. y:-x in [2].")
-    assert all(not ({"e", "x"} == set(run) and {"y", "a"} in map(set, runs)) for runs in every for run in runs)
+    assert all(
+        not ({"e", "x"} == set(run) and {"y", "a"} in map(set, runs))
+        for runs in every
+        for run in runs
+    )
     # (d) a recursive component and a negation of it are apart
     nodes, _ = _named(RECURSIVE)
     assert nodes == [[["a", "b"]], [["e"]]]
@@ -183,7 +226,10 @@ def test_which_rules_are_streaming_recursive() -> None:
 
 def test_flat_rewriting_shares() -> None:
     flattened, told = flat(
-        _rules(P4 + "f(Z) :- b(Z) at least 2 in {0,1,2,3,4}. g(X,N) :- b(X) count N in [2], not b(X) count N in [2].")
+        _rules(
+            P4
+            + "f(Z) :- b(Z) at least 2 in {0,1,2,3,4}. g(X,N) :- b(X) count N in [2], not b(X) count N in [2]."
+        )
     )
     assert told == {
         "b_aux1/1": "b(X1) always in [2]",

@@ -1,4 +1,6 @@
-"""``shiq stream rules`` beyond files: a socket, a topic, a source that grows, and Spark when an executor dies."""
+"""``shiq stream rules`` beyond files: a socket, a topic, a source that grows, and Spark when an
+executor dies.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ RULES = "c(X) :- b(X) at least 2 in [3]. n(X,N) :- b(X) count N in [5]. e(X) :- 
 
 def _lines(points: int) -> list[str]:
     draw = random.Random(5)
-    return [f"{t} {'; '.join(f'b({draw.randrange(9)})' for _ in range(1 + draw.randrange(4)))}" for t in range(points)]
+    return [
+        f"{t} {'; '.join(f'b({draw.randrange(9)})' for _ in range(1 + draw.randrange(4)))}"
+        for t in range(points)
+    ]
 
 
 @pytest.fixture
@@ -53,7 +58,15 @@ def test_a_socket(wanted: str, tmp_path: Path) -> None:
 
     with socketserver.TCPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.handle_request).start()
-        done = shiq("stream", "rules", "a.lp", "-s", f"socket://127.0.0.1:{server.server_address[1]}", "-q", cwd=tmp_path)
+        done = shiq(
+            "stream",
+            "rules",
+            "a.lp",
+            "-s",
+            f"socket://127.0.0.1:{server.server_address[1]}",
+            "-q",
+            cwd=tmp_path,
+        )
     assert (done.returncode, done.stdout) == (0, wanted)
 
 
@@ -77,7 +90,9 @@ def test_a_file_that_grows(wanted: str, tmp_path: Path) -> None:
     ]
     (tmp_path / "growing").write_text("".join(f"{line}\n" for line in lines[:10]))
     for closed, upto in ((9, 25), (24, 40)):
-        with subprocess.Popen([*command, "--follow"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}) as child:
+        with subprocess.Popen(
+            [*command, "--follow"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        ) as child:
             try:
                 _wait_for(out, closed, child)
                 with (tmp_path / "growing").open("a") as file:
@@ -123,16 +138,30 @@ def test_an_executor_is_killed_under_a_program_with_a_key(wanted: str, tmp_path:
     from tests.spark_cluster import cluster, kill_a_worker
 
     (tmp_path / "cluster").mkdir()
-    arguments = ["stream", "rules", "a.lp", "-s", str(tmp_path / "log"), "--engine", "spark", "--shards", "3"]
+    arguments = [
+        "stream",
+        "rules",
+        "a.lp",
+        "-s",
+        str(tmp_path / "log"),
+        "--engine",
+        "spark",
+        "--shards",
+        "3",
+    ]
     arguments += ["--out", "out", "--checkpoint", "state", "--json", "report", "-q", "--master"]
     small = "import sys, jobs.streaming.pieces as pieces; pieces.BATCH_BYTES = 150; from jobs.cli import main; main(sys.argv[1:])"
     with cluster(tmp_path / "cluster") as made, (tmp_path / "errors").open("wb") as errors:
         command = [sys.executable, "-c", small, *arguments, made.url]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=errors, stderr=errors) as child:
+        with subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=errors, stderr=errors
+        ) as child:
             checkpoint, deadline = tmp_path / "state" / "checkpoint.json", time.monotonic() + 900
             while not checkpoint.exists():
-                assert child.poll() is None and time.monotonic() < deadline, (tmp_path / "errors").read_text()[-3000:]
+                assert child.poll() is None and time.monotonic() < deadline, (
+                    tmp_path / "errors"
+                ).read_text()[-3000:]
                 time.sleep(0.1)
             kill_a_worker(made)
             assert child.poll() is None, "it ended before a worker could be killed"
@@ -156,5 +185,7 @@ def test_a_point_that_is_closed_is_out_before_the_next_record_is_read(tmp_path: 
     with started([], {"out": str(out)}) as run:
         run.input = Feed([])
         reader = Reader(Mapping((), "sec"), "sec")
-        stream = RuleStream(program.session(), reader, run.outputs.texts("out"), push=run.outputs.push)
+        stream = RuleStream(
+            program.session(), reader, run.outputs.texts("out"), push=run.outputs.push
+        )
         assert run.drive(stream, follow=True).statistics["points"] == 5

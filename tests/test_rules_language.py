@@ -1,4 +1,6 @@
-"""What programs for clingo are written with: comments, intervals, constants, projections; and cycles that are none."""
+"""What programs for clingo are written with: comments, intervals, constants, projections; and
+cycles that are none.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from streams.rules.session import EvaluationOptions, RuleSession
 from tests.command_line import shiq
 
 
-def models(text: str, events: Iterable[tuple[int, list[str]]], **options: object) -> list[tuple[int, list[str]]]:
+def models(
+    text: str, events: Iterable[tuple[int, list[str]]], **options: object
+) -> list[tuple[int, list[str]]]:
     """What holds at each point, by the engine, which the naive evaluator agrees with."""
     program, events = Program.parse(text, **options), list(events)  # type: ignore[arg-type]
     found = [(model.t, model.atoms) for model in program.run(events)]
@@ -46,11 +50,23 @@ def random_text(seed: int) -> str:
     facts += [f"f({dice.randint(-2, 1)}..{dice.choice('12mn')})."]
     heads = []
     for name in "abc":
-        atom = dice.choice(["e(X,_)", "e(_,X)", "e(_,_)", "f(X)", "f(_)", *(f"{other}(_)" for other in heads)])
-        extra = dice.choice(["", f", X != {dice.choice(names)}", ", X\\2 = 1", ", X = 0..m", f", X = {dice.choice('12nm')}..3"])
+        atom = dice.choice(
+            ["e(X,_)", "e(_,X)", "e(_,_)", "f(X)", "f(_)", *(f"{other}(_)" for other in heads)]
+        )
+        extra = dice.choice(
+            [
+                "",
+                f", X != {dice.choice(names)}",
+                ", X\\2 = 1",
+                ", X = 0..m",
+                f", X = {dice.choice('12nm')}..3",
+            ]
+        )
         facts.append(f"{name}(X) :- f(X), not {atom}{extra}. %* {name}(9) :- e(_,_).\n *%")
         if dice.random() < 0.5:
-            facts.append(f"{name}({dice.choice(['1..2', 'n..m', 'X+n'])}) :- f(X), not e(X,_), #count{{Y : Y = 1..n, f(Y)}} > 1.")
+            facts.append(
+                f"{name}({dice.choice(['1..2', 'n..m', 'X+n'])}) :- f(X), not e(X,_), #count{{Y : Y = 1..n, f(Y)}} > 1."
+            )
         heads.append(name)
     lines = ["#const n = m+1.", "#const m = 2.", *facts]
     dice.shuffle(lines)
@@ -72,7 +88,9 @@ def test_a_projection_in_a_window_counts_points() -> None:
 
 
 def test_an_at_most_that_binds_ranges_over_atoms_as_before() -> None:
-    found = models("few(X) :- b(X,_) at most 1 in [2].", [(0, ["b(1,1)"]), (1, ["b(1,2)"])], at_most_binds=True)
+    found = models(
+        "few(X) :- b(X,_) at most 1 in [2].", [(0, ["b(1,1)"]), (1, ["b(1,2)"])], at_most_binds=True
+    )
     assert [atoms for _, atoms in found] == [["b(1,1)", "few(1)"], ["b(1,2)", "few(1)"]]
 
 
@@ -123,9 +141,20 @@ def test_why_shows_what_was_written() -> None:
 def test_what_nothing_defines_is_told(tmp_path: Path) -> None:
     (tmp_path / "p.lp").write_text("a(X) :- tmp(X), X > 3.\nb :- not rain(_).\n")
     (tmp_path / "s.log").write_text("0 temp(4)\n1 rain(1)\n")
-    done = shiq("stream", "rules", tmp_path / "p.lp", "--source", tmp_path / "s.log", "--json", tmp_path / "r.json")
+    done = shiq(
+        "stream",
+        "rules",
+        tmp_path / "p.lp",
+        "--source",
+        tmp_path / "s.log",
+        "--json",
+        tmp_path / "r.json",
+    )
     assert done.returncode == 0
-    assert "p.lp:1:9: nothing defines tmp/1, and no input brought it; did you mean temp/1?" in done.stderr
+    assert (
+        "p.lp:1:9: nothing defines tmp/1, and no input brought it; did you mean temp/1?"
+        in done.stderr
+    )
     assert "rain" not in done.stderr
     assert "tmp/1" in (tmp_path / "r.json").read_text()
 
@@ -137,4 +166,6 @@ def test_a_saved_run_remembers_what_was_brought(tmp_path: Path) -> None:
     session.push(1, [])
     session.save(tmp_path / "state")
     again = program.restore(tmp_path / "state")
-    assert program.undefined(again.brought) == ["program:1:14: nothing defines d/1, and no input brought it"]
+    assert program.undefined(again.brought) == [
+        "program:1:14: nothing defines d/1, and no input brought it"
+    ]

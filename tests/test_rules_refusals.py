@@ -1,4 +1,6 @@
-"""Programs that are refused, each fault with its line and column; faults of a run; and input that cannot be read."""
+"""Programs that are refused, each fault with its line and column; faults of a run; and input that
+cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +113,9 @@ def problems(text: str, **options: object) -> list[tuple[int, int, str]]:
 def test_refusals_say_where_and_why(text: str, line: int, column: int, said: str) -> None:
     found = problems(text)
     assert (line, column) in [(at, place) for at, place, _ in found], found
-    assert any(said in message for at, place, message in found if (at, place) == (line, column)), found
+    assert any(said in message for at, place, message in found if (at, place) == (line, column)), (
+        found
+    )
 
 
 def test_all_faults_are_told_in_one_pass() -> None:
@@ -124,7 +128,9 @@ def test_all_faults_are_told_in_one_pass() -> None:
 
 
 def test_words_are_words_only_where_the_grammar_wants_them() -> None:
-    program = Program.parse("in(at) :- at at least 1 in [3], count count X in{1,2}, always, X > 0, least != most.")
+    program = Program.parse(
+        "in(at) :- at at least 1 in [3], count count X in{1,2}, always, X > 0, least != most."
+    )
     assert str(program.checked.rules[0].head) == "in(at)"
 
 
@@ -158,7 +164,10 @@ def test_files(tmp_path: Path) -> None:
 
 def test_atoms_that_cannot_be_read_are_rejected_and_the_rest_counts() -> None:
     session = Program.parse("c(X) :- b(X).").session()
-    session.push(0, ["b(1)", "b(X)", "b(", "b(f(1))", "b(" + "9" * 30 + ")", "", "B(1)", "b(1", "b(1))", "\0"])
+    session.push(
+        0,
+        ["b(1)", "b(X)", "b(", "b(f(1))", "b(" + "9" * 30 + ")", "", "B(1)", "b(1", "b(1))", "\0"],
+    )
     assert [model.derived for model in session.finish()] == [["c(1)"]]
     reasons = [leftover.message for leftover in session.rejects.leftovers()]
     assert len(reasons) == 9 and "X is a variable" in reasons[0] and "beyond 64 bits" in reasons[3]
@@ -167,7 +176,9 @@ def test_atoms_that_cannot_be_read_are_rejected_and_the_rest_counts() -> None:
 def test_late_rows_and_rows_far_ahead_are_rejected() -> None:
     session = Program.parse("c(X) :- b(X).").session(lateness=1, max_ahead=10)
     times = [5, 6, 5, 4, 17, 16, 14, 15]
-    found = [model.t for t in times for model in session.push(t, ["b(1)"])] + [model.t for model in session.finish()]
+    found = [model.t for t in times for model in session.push(t, ["b(1)"])] + [
+        model.t for model in session.finish()
+    ]
     assert found == list(range(5, 17))
     assert dict(session.rejects.counts) == {"late": 2, "ahead": 1}
     assert session.push(16, ["b(1)"]) == []
@@ -185,7 +196,9 @@ def test_overflow_ends_the_run_with_the_rule() -> None:
     with pytest.raises(EvaluationError, match=r"o\.lp:2:2: c\(Y\) :- b\(X\), Y=X\*X"):
         list(program.run([(0, ["b(9223372036854775807)"])]))
     fine = Program.parse("c(Y) :- b(X), Y = X+0-1.")
-    assert [model.derived for model in fine.run([(0, ["b(-9223372036854775807)"])])] == [["c(-9223372036854775808)"]]
+    assert [model.derived for model in fine.run([(0, ["b(-9223372036854775807)"])])] == [
+        ["c(-9223372036854775808)"]
+    ]
 
 
 def _raising(x: object) -> object:
@@ -208,7 +221,9 @@ def _raising(x: object) -> object:
 )
 def test_functions_that_fail_end_the_run(function: object, said: str) -> None:
     program = Program.parse("c(Y) :- b(X), &f(X;Y).", {"f": function})  # type: ignore[dict-item]
-    with pytest.raises(EvaluationError, match=rf"(?s)c\(Y\) :- b\(X\), &f\(X;Y\).*&f\('a'\).*{said}"):
+    with pytest.raises(
+        EvaluationError, match=rf"(?s)c\(Y\) :- b\(X\), &f\(X;Y\).*&f\('a'\).*{said}"
+    ):
         list(program.run([(0, ["b(a)"])]))
 
 
@@ -239,7 +254,13 @@ def test_columns_in_and_out() -> None:
 
 def test_what_is_no_row_is_refused_and_leaves_the_session_as_it_was() -> None:
     session = Program.parse("c(X) :- b(X,_).").session()
-    for name, columns in (("B/1", ([1],)), ("not/1", ([1],)), ("b c/1", ([1],)), ("b/1", ([1 << 70],)), ("b/0", ())):
+    for name, columns in (
+        ("B/1", ([1],)),
+        ("not/1", ([1],)),
+        ("b c/1", ([1],)),
+        ("b/1", ([1 << 70],)),
+        ("b/0", ()),
+    ):
         with pytest.raises(InputError):
             session.push(0, {"b/2": ([1], [2]), name: columns})
     for t, atoms in ((0, "b(1,2)"), (0, ["b(1,2)", 3]), (1.5, []), ("1", [])):
@@ -258,7 +279,9 @@ def test_sessions_are_saved_and_damage_is_seen(tmp_path: Path) -> None:
     session.push(2, ["b(1)"])
     session.save(tmp_path / "state")
     other = program.restore(tmp_path / "state")
-    assert [(m.t, m.derived) for m in other.finish()] == [(m.t, m.derived) for m in session.finish()]
+    assert [(m.t, m.derived) for m in other.finish()] == [
+        (m.t, m.derived) for m in session.finish()
+    ]
     with pytest.raises(OperationalError, match="saved by program"):
         Program.parse("c(X) :- b(X).").restore(tmp_path / "state")
     whole = (tmp_path / "state").read_bytes()
@@ -269,7 +292,10 @@ def test_sessions_are_saved_and_damage_is_seen(tmp_path: Path) -> None:
 
 
 def test_an_at_most_that_could_bind_says_how() -> None:
-    with pytest.raises(ProgramError, match=r"the variable X is bound by no positive literal; .* \(--at-most-binds\)"):
+    with pytest.raises(
+        ProgramError,
+        match=r"the variable X is bound by no positive literal; .* \(--at-most-binds\)",
+    ):
         Program.parse("c(X) :- b(X) at most 2 in [3].")
     with pytest.raises(ProgramError) as caught:
         Program.parse("c(X) :- not b(X).")

@@ -38,7 +38,11 @@ def _keyed(number: int) -> Iterator[Case]:
     while number:
         case = random_case(seed)
         seed += 1
-        if "key" in case.used and Program.parse(case.text, FUNCTIONS, at_most_binds=case.at_most_binds).key.key is not None:
+        if (
+            "key" in case.used
+            and Program.parse(case.text, FUNCTIONS, at_most_binds=case.at_most_binds).key.key
+            is not None
+        ):
             number -= 1
             yield case
 
@@ -73,11 +77,15 @@ def test_buckets_in_batches_are_one_session() -> None:
             assert state is not None
             for row in system.finish(bucket, state, moment):
                 found[row["t"]] += row["atoms"]
-        assert [(t, sorted(set(atoms))) for t, atoms in sorted(found.items())] == wanted, f"seed {case.seed}"
+        assert [(t, sorted(set(atoms))) for t, atoms in sorted(found.items())] == wanted, (
+            f"seed {case.seed}"
+        )
 
 
 def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> None:
-    """By the judge of a batch on Spark, which needs no Spark, and by one process; also over a restart."""
+    """By the judge of a batch on Spark, which needs no Spark, and by one process; also over a
+    restart.
+    """
     from jobs.streaming.chunks import rows_of
     from jobs.streaming.ordering import Order
     from jobs.streaming.rules import Rules
@@ -85,8 +93,12 @@ def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> N
     program = Program.parse("c(X) :- b(X) at least 1 in [3].")
     options, draw = EvaluationOptions(lateness=2, max_ahead=20), random.Random(5)
     times = [max(0, n // 3 + draw.randint(-3, 1)) for n in range(300)]
-    events = [{"t": t, "atoms": [f"b({n})"], "id": f"e{draw.randint(0, 30)}"} for n, t in enumerate(times)]
-    records = [Record("s", line, json.dumps(event).encode()) for line, event in enumerate(events, 1)]
+    events = [
+        {"t": t, "atoms": [f"b({n})"], "id": f"e{draw.randint(0, 30)}"} for n, t in enumerate(times)
+    ]
+    records = [
+        Record("s", line, json.dumps(event).encode()) for line, event in enumerate(events, 1)
+    ]
 
     def stream() -> tuple[RuleStream, list[str]]:
         rows: list[str] = []
@@ -102,12 +114,24 @@ def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> N
     second.restore(first.state())
     for record in records[150:]:
         second.take(record)
-    assert whole.finish().statistics["duplicates"] == second.finish().statistics["duplicates"] == whole.duplicates > 30
+    assert (
+        whole.finish().statistics["duplicates"]
+        == second.finish().statistics["duplicates"]
+        == whole.duplicates
+        > 30
+    )
     assert lines == some + others
     rules = Rules(program, None, options)
     chunks = list(rows_of(records, rules, lambda record, number: [number], source="s"))
-    told, _, _ = judged(Order(rules.limits), chunks, {chunks[0][1]: {record.line: record.text for record in records}})
-    assert (told.counts["duplicates"], told.counts["events"]) == (whole.duplicates, whole.session.atoms)
+    told, _, _ = judged(
+        Order(rules.limits),
+        chunks,
+        {chunks[0][1]: {record.line: record.text for record in records}},
+    )
+    assert (told.counts["duplicates"], told.counts["events"]) == (
+        whole.duplicates,
+        whole.session.atoms,
+    )
 
 
 @pytest.mark.slow
@@ -115,7 +139,10 @@ def test_spark_gives_the_lines_of_one_process(spark: SparkSession, tmp_path: Pat
     (tmp_path / "a.lp").write_text(KEYED)
     (tmp_path / "f.py").write_text(PYTHON)
     draw = random.Random(4)
-    lines = [f"{t} {'; '.join(f'b({draw.randrange(9)})' for _ in range(draw.randrange(4)))}" for t in range(0, 60, 2)]
+    lines = [
+        f"{t} {'; '.join(f'b({draw.randrange(9)})' for _ in range(draw.randrange(4)))}"
+        for t in range(0, 60, 2)
+    ]
     lines[7] += "; b(X)"
     lines.insert(12, "3 b(1)")
     lines.append(json.dumps({"t": 61, "atoms": ["b(1)", 'b("a")']}))
@@ -123,7 +150,18 @@ def test_spark_gives_the_lines_of_one_process(spark: SparkSession, tmp_path: Pat
 
     def ran(*more: object) -> tuple[str, list[tuple[str, int]]]:
         outputs = ("--rejects", "rejects.jsonl", "--json", "r.json", "-q")
-        done = shiq("stream", "rules", "a.lp", "-s", tmp_path / "in", "--python", "f.py", *outputs, *more, cwd=tmp_path)
+        done = shiq(
+            "stream",
+            "rules",
+            "a.lp",
+            "-s",
+            tmp_path / "in",
+            "--python",
+            "f.py",
+            *outputs,
+            *more,
+            cwd=tmp_path,
+        )
         assert done.returncode == 3, done.stderr
         assert json.loads((tmp_path / "r.json").read_text())["statistics"]["points"] == 62
         rejects = map(json.loads, (tmp_path / "rejects.jsonl").read_text().splitlines())

@@ -1,4 +1,6 @@
-"""Narrow recursions, row by row: as the reference has it, without end, and told when a point derives too much."""
+"""Narrow recursions, row by row: as the reference has it, without end, and told when a point
+derives too much.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,11 @@ def drawn(seed: int) -> tuple[str, Points]:
     """Some of the rules, and points whose input changes a little from one to the next."""
     dice = random.Random(seed)
     text = "\n".join([BASE, *dice.sample(RULES, dice.randint(2, 6))])
-    edges, starts, forbidden = set[tuple[Any, ...]](), set[tuple[Any, ...]](), set[tuple[Any, ...]]()
+    edges, starts, forbidden = (
+        set[tuple[Any, ...]](),
+        set[tuple[Any, ...]](),
+        set[tuple[Any, ...]](),
+    )
     points: Points = []
     for t in range(7):
         for held, arity, most in ((edges, 2, 5), (starts, 1, 2), (forbidden, 1, 2)):
@@ -57,13 +63,24 @@ def drawn(seed: int) -> tuple[str, Points]:
                 held.discard(row)
             while len(held) < most and dice.random() < 0.8:
                 held.add(tuple(dice.choice(VALUES) for _ in range(arity)))
-        points.append((t, {"e/2": sorted(edges, key=str), "s/1": sorted(starts, key=str), "f/1": sorted(forbidden, key=str)}))
+        points.append(
+            (
+                t,
+                {
+                    "e/2": sorted(edges, key=str),
+                    "s/1": sorted(starts, key=str),
+                    "f/1": sorted(forbidden, key=str),
+                },
+            )
+        )
     return text, points
 
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often lists were begun, and were given back before their end; each recursion goes row by row, joins in small parts."""
+    """How often lists were begun, and were given back before their end; each recursion goes row by
+    row, joins in small parts.
+    """
     told, run = Counter[str](), Worklist.run
 
     def counted(self: Worklist, fresh: Any) -> Any:
@@ -80,7 +97,9 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return told
 
 
-def test_row_by_row_is_as_the_reference_has_it(counts: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_by_row_is_as_the_reference_has_it(
+    counts: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for seed in range(50):
         monkeypatch.setattr(worklist, "_WIDE", 1 + seed % 7)
         text, points = drawn(seed)
@@ -110,7 +129,9 @@ def test_row_by_row_ends_where_the_reference_does(most: int, counts: Counter[str
 
 
 def test_rows_that_join_with_many_go_back_to_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list is left where its rows join with many; it is begun again later and later, and each join is counted once."""
+    """A list is left where its rows join with many; it is begun again later and later, and each
+    join is counted once.
+    """
     told, run = Counter[str](), Worklist.run
 
     def counted(self: Worklist, fresh: Any) -> Any:
@@ -120,7 +141,11 @@ def test_rows_that_join_with_many_go_back_to_columns(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Worklist, "run", counted)
     engine = Engine(Program.parse("p(X) :- s(X). p(Y) :- p(X), e(X,Y), b(Z), Z < Y.").checked, {})
     links, hub = 2_000, 1_000
-    rows = {"e/2": [(n, n + 1) for n in range(links)], "s/1": [(0,)], "b/1": [(-n,) for n in range(hub)]}
+    rows = {
+        "e/2": [(n, n + 1) for n in range(links)],
+        "s/1": [(0,)],
+        "b/1": [(-n,) for n in range(hub)],
+    }
     assert len(engine.step(0, rows).rows("p/1", True)) == links + 1
     assert 0 < told["lists"] <= 4
     spent = 10_000_000 - engine.context.budget.left
@@ -145,7 +170,9 @@ _written = Worklist._written
 
 
 @pytest.mark.parametrize("fault", [_no_reasons, _no_last_row])
-def test_planted_faults_are_found(fault: Callable[..., Any], counts: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planted_faults_are_found(
+    fault: Callable[..., Any], counts: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Worklist, "_written", fault)
     wrong = 0
     for seed in range(30):
@@ -156,7 +183,9 @@ def test_planted_faults_are_found(fault: Callable[..., Any], counts: Counter[str
     assert wrong > 1
 
 
-def test_a_long_chain_is_taken_row_by_row_in_rounds_that_do_not_grow_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_chain_is_taken_row_by_row_in_rounds_that_do_not_grow_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rounds, grown = Counter[str](), Recursion._grown
 
     def counted(self: Recursion, fresh: Any) -> Any:
@@ -168,19 +197,26 @@ def test_a_long_chain_is_taken_row_by_row_in_rounds_that_do_not_grow_with_it(mon
     engine = Engine(Program.parse(text).checked, {})
     for t, links in enumerate((1_000, 4_000)):
         rounds.clear()
-        found = engine.step(t, {"e/2": [(n, n + 1) for n in range(links)], "s/1": [(0,)], "f/1": [(3_500,)]})
+        found = engine.step(
+            t, {"e/2": [(n, n + 1) for n in range(links)], "s/1": [(0,)], "f/1": [(3_500,)]}
+        )
         assert len(found.rows("p/1", True)) == min(links + 1, 3_500)
         assert rounds["columns"] <= 2 * fixpoint.NARROW + links // 16
 
 
-def test_a_rule_without_end_is_told_with_its_line_and_what_earlier_points_gave_is_written(tmp_path: Path) -> None:
+def test_a_rule_without_end_is_told_with_its_line_and_what_earlier_points_gave_is_written(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "r.lp").write_text("a(X) :- b(X).\nn(X+1) :- n(X).\nn(X) :- c(X).\n")
     (tmp_path / "s.log").write_text("0 b(1)\n1 b(2)\n2 c(1)\n3 b(3)\n")
     arguments = (tmp_path / "r.lp", "--source", tmp_path / "s.log", "--out", tmp_path / "o")
     called = shiq("stream", "rules", *arguments, "--max-atoms", 20_000)
     assert called.returncode == 4 and "r.lp:2:1: n(X+1) :- n(X)." in called.stderr
     assert "more than 20,000 atoms are derived at t = 2 (--max-atoms 20000)" in called.stderr
-    assert [json.loads(line)["atoms"] for line in (tmp_path / "o").read_text().splitlines()] == [["a(1)"], ["a(2)"]]
+    assert [json.loads(line)["atoms"] for line in (tmp_path / "o").read_text().splitlines()] == [
+        ["a(1)"],
+        ["a(2)"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -194,13 +230,17 @@ def test_a_rule_without_end_is_told_with_its_line_and_what_earlier_points_gave_i
         ("p(Y) :- p(X) at least 1 in [1], Y = X + 1. p(X) :- b(X).", {"b/1": [(0,)]}, 1_000, True),
     ],
 )
-def test_what_a_point_derives_is_bounded_and_inputs_and_joins_are_not(rules: str, rows: Any, most: int, ends: bool) -> None:
+def test_what_a_point_derives_is_bounded_and_inputs_and_joins_are_not(
+    rules: str, rows: Any, most: int, ends: bool
+) -> None:
     functions = {"f": lambda x: True}
     engine = Engine(Program.parse(rules, functions).checked, functions, most_atoms=most)
     tracemalloc.start()
     try:
         if ends:
-            with pytest.raises(EvaluationError, match=f"more than {most:,} atoms are derived at t = 0"):
+            with pytest.raises(
+                EvaluationError, match=f"more than {most:,} atoms are derived at t = 0"
+            ):
                 engine.step(0, rows)
         else:
             engine.step(0, rows)

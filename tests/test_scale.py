@@ -1,4 +1,6 @@
-"""What has to hold of larger data: ranges of LUBM-10, N by ranges, LUBM-100 (`make test-scale`, with tests of other files)."""
+"""What has to hold of larger data: ranges of LUBM-10, N by ranges, LUBM-100 (`make test-scale`,
+with tests of other files).
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,22 @@ MOST_MEMORY = 3072
 
 @dataclass(frozen=True)
 class Generated:
-    """LUBM data less a thousand and a hundred thousand of its triples, drawn evenly, which are batches."""
+    """LUBM data less a thousand and a hundred thousand of its triples, drawn evenly, which are
+    batches.
+    """
 
     folder: Path
 
     @classmethod
     def of(cls, universities: int, folder: Path) -> Generated:
         generate(universities, 1, folder, faults=0)
-        held_out(folder / "abox.nt.gz", [1_000, 100_000], 1, folder / "rest.nt.gz", [folder / "few.nt", folder / "many.nt"])
+        held_out(
+            folder / "abox.nt.gz",
+            [1_000, 100_000],
+            1,
+            folder / "rest.nt.gz",
+            [folder / "few.nt", folder / "many.nt"],
+        )
         return cls(folder)
 
     @property
@@ -58,19 +68,38 @@ def sizes(store: Path) -> dict[Path, int]:
 
 
 def test_a_commit_of_a_thousand_leaves_the_ranges_alone(lubm_10: Generated, tmp_path: Path) -> None:
-    """53 files of role assertions beside one: the same answers, and what is written follows the batch."""
+    """53 files of role assertions beside one: the same answers, and what is written follows the
+    batch.
+    """
     answers = []
     for width in (4096, 1 << 20):
         store = tmp_path / f"kg{width}"
-        assert shiq("index", *lubm_10.inputs, "--store", store, "--range", width, "-q").returncode == 0
+        assert (
+            shiq("index", *lubm_10.inputs, "--store", store, "--range", width, "-q").returncode == 0
+        )
         with open_store(store) as opened:
             files = len(opened.manifest.tables["half_edges"].files)
         assert (files > 50) is (width == 4096)
         before, out = sizes(store), tmp_path / "out.json"
-        committed = shiq("check", "--store", store, "--insert", lubm_10.folder / "few.nt", "--commit", "-q", "--json", out)
+        committed = shiq(
+            "check",
+            "--store",
+            store,
+            "--insert",
+            lubm_10.folder / "few.nt",
+            "--commit",
+            "-q",
+            "--json",
+            out,
+        )
         assert committed.returncode == 0, committed.stderr
         told = json.loads(out.read_text())["statistics"]
-        answers.append({name: told[name] for name in ("assertions", "add_set", "pulled_in", "modules", "shapes")})
+        answers.append(
+            {
+                name: told[name]
+                for name in ("assertions", "add_set", "pulled_in", "modules", "shapes")
+            }
+        )
         if width == 4096:
             written = sum(size for file, size in sizes(store).items() if before.get(file) != size)
             assert written <= 0.05 * sum(before.values())
@@ -82,25 +111,36 @@ def test_a_commit_of_a_thousand_leaves_the_ranges_alone(lubm_10: Generated, tmp_
 
 def test_lubm_10_has_the_model_of_one_task(lubm_10: Generated, tmp_path: Path) -> None:
     ontology = read_ontology([str(lubm_10.folder / "tbox.owl")])
-    _, found = compare(HERE, tmp_path, ontology, [lubm_10.folder / "rest.nt.gz"], width=16_384, chunk_bytes=1 << 23)
+    _, found = compare(
+        HERE, tmp_path, ontology, [lubm_10.folder / "rest.nt.gz"], width=16_384, chunk_bytes=1 << 23
+    )
     assert found.is_completed
 
 
 @pytest.mark.parametrize(
     ("tbox", "data", "width"),
-    [("uobm/univ-bench-dl.owl", "uobm/U1.nt.gz", 4096), ("npd/npd-v2-complete.fixed.owl", "npd/npd.clean.nt.gz", 32_768)],
+    [
+        ("uobm/univ-bench-dl.owl", "uobm/U1.nt.gz", 4096),
+        ("npd/npd-v2-complete.fixed.owl", "npd/npd.clean.nt.gz", 32_768),
+    ],
     ids=["uobm", "npd"],
 )
-def test_real_data_has_the_model_of_one_task(data_path: Path, tmp_path: Path, tbox: str, data: str, width: int) -> None:
+def test_real_data_has_the_model_of_one_task(
+    data_path: Path, tmp_path: Path, tbox: str, data: str, width: int
+) -> None:
     ontology = replace(read_ontology([str(data_path / tbox)]), abox=ABox())
-    _, found = compare(HERE, tmp_path, ontology, [data_path / data], width=width, chunk_bytes=1 << 23)
+    _, found = compare(
+        HERE, tmp_path, ontology, [data_path / data], width=width, chunk_bytes=1 << 23
+    )
     assert found.is_completed
 
 
 # --- LUBM-100 -------------------------------------------------------------------------------------
 
 
-def on_spark(folder: Path, *arguments: object) -> tuple[Watched, dict[str, dict[str, dict[str, int]]]]:
+def on_spark(
+    folder: Path, *arguments: object
+) -> tuple[Watched, dict[str, dict[str, dict[str, int]]]]:
     """The command line, on two cores, in a process of its own."""
     out = folder / "out.json"
     command = [
@@ -123,7 +163,9 @@ def on_spark(folder: Path, *arguments: object) -> tuple[Watched, dict[str, dict[
 
 @pytest.mark.spark
 def test_lubm_100(tmp_path: Path) -> None:
-    """It has a model; 100,000 insertions stay apart; index, check and commit end within their memory."""
+    """It has a model; 100,000 insertions stay apart; index, check and commit end within their
+    memory.
+    """
     data, store = Generated.of(100, tmp_path / "lubm"), tmp_path / "kg"
     used, _ = on_spark(tmp_path, "index", *data.inputs, "--store", store)
     assert used.peak < MOST_MEMORY
@@ -133,7 +175,9 @@ def test_lubm_100(tmp_path: Path) -> None:
     cost = told["statistics"]["spark"]
     assert used.peak < MOST_MEMORY
     assert cost["joint_groups"] >= 8 and cost["largest_group"] <= 25_000
-    used, told = on_spark(tmp_path, "check", "--store", store, "--insert", data.folder / "few.nt", "--commit")
+    used, told = on_spark(
+        tmp_path, "check", "--store", store, "--insert", data.folder / "few.nt", "--commit"
+    )
     assert used.peak < MOST_MEMORY
     with open_store(store) as opened:
         assert opened.is_completed and opened.snapshot == 2

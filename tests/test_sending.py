@@ -1,4 +1,6 @@
-"""What is sent means what was to be said, also where the OWL API keeps sets; and it is counted right."""
+"""What is sent means what was to be said, also where the OWL API keeps sets; and it is counted
+right.
+"""
 
 from __future__ import annotations
 
@@ -105,13 +107,18 @@ def test_axioms(axiom: Axiom, sent: list[Axiom]) -> None:
     [
         (SameIndividual("urn:a", "urn:a"), ClassAssertion(THING, "urn:a")),
         (DifferentIndividuals("urn:a", "urn:a"), ClassAssertion(NOTHING, "urn:a")),
-        (DifferentIndividuals("_:x.a", "urn:a"), DifferentIndividuals("urn:shiq:blank:x.a", "urn:a")),
+        (
+            DifferentIndividuals("_:x.a", "urn:a"),
+            DifferentIndividuals("urn:shiq:blank:x.a", "urn:a"),
+        ),
         (ClassAssertion(ObjectOneOf(("_:a", "_:b")), "_:c"), None),
     ],
 )
 def test_assertions(assertion: Assertion, sent: Assertion | None) -> None:
     if sent is None:
-        sent = ClassAssertion(ObjectOneOf(("urn:shiq:blank:a", "urn:shiq:blank:b")), "urn:shiq:blank:c")
+        sent = ClassAssertion(
+            ObjectOneOf(("urn:shiq:blank:a", "urn:shiq:blank:b")), "urn:shiq:blank:c"
+        )
     assert sendable([], [assertion]) == ([], [sent])
 
 
@@ -129,7 +136,9 @@ def test_what_the_owl_api_would_merge_is_sent_once() -> None:
 
 
 def test_structure() -> None:
-    value = SubClassOf(ObjectHasValue(R, "_:a"), DataSomeValuesFrom(F, DataUnionOf((INTEGER, DataOneOf((ONE,))))))
+    value = SubClassOf(
+        ObjectHasValue(R, "_:a"), DataSomeValuesFrom(F, DataUnionOf((INTEGER, DataOneOf((ONE,)))))
+    )
     assert entities([value]) == {
         ("object property", R.iri),
         ("individual", "_:a"),
@@ -148,7 +157,12 @@ def test_structure() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [SubClassOf(Class("internal:def#0"), B), ClassAssertion(A, "internal:x"), SubClassOf(Class("urn:a b"), A)]
+    "value",
+    [
+        SubClassOf(Class("internal:def#0"), B),
+        ClassAssertion(A, "internal:x"),
+        SubClassOf(Class("urn:a b"), A),
+    ],
 )
 def test_names_that_cannot_be_sent_are_refused(value: Axiom | Assertion) -> None:
     with pytest.raises(Unsendable):
@@ -172,7 +186,9 @@ def test_cliques_hold_each_pair_and_no_other() -> None:
         pairs = {pair for pair in combinations(names, 2) if draw.random() < density}
         given = [pair if draw.random() < 0.5 else pair[::-1] for pair in pairs]
         found = cliques(given)
-        assert {tuple(sorted(pair)) for group in found for pair in combinations(group, 2)} == {tuple(sorted(p)) for p in pairs}
+        assert {tuple(sorted(pair)) for group in found for pair in combinations(group, 2)} == {
+            tuple(sorted(p)) for p in pairs
+        }
         assert all(len(set(group)) == len(group) > 1 for group in found)
         assert len(found) <= len(pairs)
 
@@ -182,27 +198,53 @@ def test_the_owl_api_counts_as_we_do() -> None:
     from shiq.reasoner.hermit import HermitReasoner
     from shiq.reasoner.owlapi import shared_session
 
-    facets = tuple((XSD + name, literal) for name, literal in (("minInclusive", ONE), ("maxExclusive", TWO)))
+    facets = tuple(
+        (XSD + name, literal) for name, literal in (("minInclusive", ONE), ("maxExclusive", TWO))
+    )
     lots: list[Sequence[Axiom | Assertion]] = [
         [],
         [SubClassOf(A, ObjectMinCardinality(2, R)), SubClassOf(A, DataMaxCardinality(1, F))],
-        [SubClassOf(THING, B), InverseObjectProperties(R, S), HasKey(A, (R,), (F,)), SubObjectPropertyChain((R, R), T)],
+        [
+            SubClassOf(THING, B),
+            InverseObjectProperties(R, S),
+            HasKey(A, (R,), (F,)),
+            SubObjectPropertyChain((R, R), T),
+        ],
         [SubClassOf(A, DataSomeValuesFrom(F, DatatypeRestriction(INTEGER, facets)))],
-        [DataPropertyAssertion(F, "urn:a", Literal("x")), DataPropertyAssertion(F, "urn:a", Literal("1", XSD + "byte"))],
-        [DataPropertyAssertion(F, "urn:a", Literal("x", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString", "en"))],
+        [
+            DataPropertyAssertion(F, "urn:a", Literal("x")),
+            DataPropertyAssertion(F, "urn:a", Literal("1", XSD + "byte")),
+        ],
+        [
+            DataPropertyAssertion(
+                F,
+                "urn:a",
+                Literal("x", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString", "en"),
+            )
+        ],
         [
             ClassAssertion(ObjectOneOf(("urn:a", "urn:b")), "urn:a"),
             ClassAssertion(Class("urn:a"), "urn:A"),
             ClassAssertion(A, "urn:A"),
         ],
-        [ObjectPropertyAssertion(ObjectInverseOf(R), "urn:a", "urn:b"), NegativeObjectPropertyAssertion(R, "urn:a", "urn:a")],
-        [ClassAssertion(DataHasValue(F, Literal('a "quoted"\nback\\slash')), "http://x.example/ü#é?a=b&c(d)")],
+        [
+            ObjectPropertyAssertion(ObjectInverseOf(R), "urn:a", "urn:b"),
+            NegativeObjectPropertyAssertion(R, "urn:a", "urn:a"),
+        ],
+        [
+            ClassAssertion(
+                DataHasValue(F, Literal('a "quoted"\nback\\slash')), "http://x.example/ü#é?a=b&c(d)"
+            )
+        ],
     ]
     reasoner = HermitReasoner()
     try:
         session = shared_session(reasoner, "1g", 60)
         for values in lots:
             question = document(values)
-            assert session.jvm.call(lambda question=question: session.consistent((), question), 60) is True, values
+            assert (
+                session.jvm.call(lambda question=question: session.consistent((), question), 60)
+                is True
+            ), values
     finally:
         reasoner.close()

@@ -1,4 +1,6 @@
-"""The shape of a node with many data values: worked out in one pass, equal to comparing every two values."""
+"""The shape of a node with many data values: worked out in one pass, equal to comparing every two
+values.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,23 @@ from shiq.reasoner.protocol import Module
 from shiq.roles import RoleBox
 
 LITERALS = [
-    *(Literal(form, XSD + kind) for form, kind in product(("1", "01", "2", "x"), ("integer", "decimal", "string"))),
+    *(
+        Literal(form, XSD + kind)
+        for form, kind in product(("1", "01", "2", "x"), ("integer", "decimal", "string"))
+    ),
     *(Literal(form, "urn:unknown") for form in ("1", "2")),
 ]
 
 
 @pytest.fixture(params=[(), ("integer",)], ids=["no ranges", "integers"])
 def shapes(request: pytest.FixtureRequest) -> Shapes:
-    return Shapes(ClausalTBox((), RoleBox(), atoms=tuple(DataAtLeast(1, "p", Datatype(XSD + kind)) for kind in request.param)))
+    return Shapes(
+        ClausalTBox(
+            (),
+            RoleBox(),
+            atoms=tuple(DataAtLeast(1, "p", Datatype(XSD + kind)) for kind in request.param),
+        )
+    )
 
 
 def test_one_pass_is_equal_to_comparing_every_two_values(shapes: Shapes) -> None:
@@ -34,7 +45,9 @@ def test_one_pass_is_equal_to_comparing_every_two_values(shapes: Shapes) -> None
         assert shapes._tokenised(row) == compare_pairs(shapes, row), row
 
 
-def test_each_value_is_looked_at_equally_often_however_many_there_are(shapes: Shapes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_value_is_looked_at_equally_often_however_many_there_are(
+    shapes: Shapes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looked_at = 0
     value = DataTheory.value
 
@@ -55,7 +68,17 @@ def test_each_value_is_looked_at_equally_often_however_many_there_are(shapes: Sh
 
 def compare_pairs(shapes: Shapes, row: list[tuple[bool, str, Literal]]) -> Hashable:
     """The slow reference of `Shapes._tokenised`."""
-    row = sorted(row, key=lambda x: (x[0], x[1], repr(shapes._token(x[2])), x[2].lexical, x[2].datatype, x[2].language))
+    row = sorted(
+        row,
+        key=lambda x: (
+            x[0],
+            x[1],
+            repr(shapes._token(x[2])),
+            x[2].lexical,
+            x[2].datatype,
+            x[2].language,
+        ),
+    )
     distinct: list[Literal] = []
     found: list[Hashable] = []
     for positive, property, literal in row:

@@ -1,4 +1,6 @@
-"""Axioms behind conflicts of a session are those that each conflict has by itself, whatever was explained before."""
+"""Axioms behind conflicts of a session are those that each conflict has by itself, whatever was
+explained before.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,11 @@ def told(result: Result) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     ],
 )
 def test_as_if_nothing_was_explained_before(
-    files: tuple[Path, Path, Path], session: Session, text: str, before: tuple[str, ...], now: tuple[str, ...]
+    files: tuple[Path, Path, Path],
+    session: Session,
+    text: str,
+    before: tuple[str, ...],
+    now: tuple[str, ...],
 ) -> None:
     for literals in (before, now):
         alone = check_insertions(*files[:2], batch(text, *literals))
@@ -78,7 +84,9 @@ def test_as_if_nothing_was_explained_before(
         assert len(alone.conflicts) == 1
 
 
-def test_literals_that_the_axioms_do_not_speak_of_need_no_proof(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_literals_that_the_axioms_do_not_speak_of_need_no_proof(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = session.check(batch(OF_B, '"one"'))
     monkeypatch.setattr(Justifier, "_refutes_with", lambda *_: pytest.fail("asked again"))
     again = session.check(batch(OF_B, '"another"'))

@@ -98,7 +98,9 @@ def test_results_are_well_formed(seed: int) -> None:
         assert all(is_reserved(name) for name in tbox.fresh)
         for clause in tbox.clauses:
             assert_normal(clause, len(axioms))
-    assert {Class(name) for name in "ABC"} >= {Class(a) for a in simplified.clauses.atoms if isinstance(a, str) and len(a) == 1}
+    assert {Class(name) for name in "ABC"} >= {
+        Class(a) for a in simplified.clauses.atoms if isinstance(a, str) and len(a) == 1
+    }
 
 
 def assert_normal(clause: Clause, axioms: int) -> None:
@@ -128,7 +130,10 @@ def test_definition4_has_its_form(seed: int) -> None:
     simplified = simplify(TBox(axioms))
     restrictions = 0
     for axiom in simplified.definition4:
-        inner = [axiom.sub, *(axiom.sup.operands if isinstance(axiom.sup, ObjectUnionOf) else [axiom.sup])]
+        inner = [
+            axiom.sub,
+            *(axiom.sup.operands if isinstance(axiom.sup, ObjectUnionOf) else [axiom.sup]),
+        ]
         if isinstance(axiom.sup, ObjectAllValuesFrom | ObjectMaxCardinality):
             restrictions += 1
             for literal in (axiom.sub, axiom.sup.filler):
@@ -154,7 +159,10 @@ def test_extra_definitions_leave_the_front_alone(seed: int) -> None:
         extra.append(SubClassOf(Class(f"urn:q:{n}"), axiom.sup))
     plain = simplify(TBox(axioms))
     more = simplify(TBox(axioms), [*extra, *map(Class, ("A", "Z", "Y", OWL + "Thing"))])
-    for before, after in ((plain.clauses, more.clauses), (plain.definition4_clauses, more.definition4_clauses)):
+    for before, after in (
+        (plain.clauses, more.clauses),
+        (plain.definition4_clauses, more.definition4_clauses),
+    ):
         assert after.clauses[: len(before.clauses)] == before.clauses
         assert after.atoms[: len(before.atoms)] == before.atoms
         assert after.atoms[-2:] == ("Z", "Y")
@@ -167,17 +175,28 @@ def test_extra_definitions_leave_the_front_alone(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_origins_suffice(seed: int) -> None:
-    """The axioms of a clause's origins alone give that clause again, or one with the same fresh names' definitions."""
+    """The axioms of a clause's origins alone give that clause again, or one with the same fresh
+    names' definitions.
+    """
     rng = random.Random(3000 + seed)
     axioms = random_axioms(rng, 3, 2, transitive=rng.random() < 0.7)
     for clause in simplify(TBox(axioms)).clauses.clauses:
-        if clause.origins and not any(is_reserved(a) for a in atoms_of(clause) if isinstance(a, str)):
+        if clause.origins and not any(
+            is_reserved(a) for a in atoms_of(clause) if isinstance(a, str)
+        ):
             alone = simplify(TBox(tuple(axioms[i] for i in sorted(clause.origins)))).clauses.clauses
             assert any(same(clause, other) for other in alone), clause_text(clause)
 
 
 def same(first: Clause, second: Clause) -> bool:
-    return (first.body, first.head, first.role, first.branch_body, first.branch_head, first.at_most) == (
+    return (
+        first.body,
+        first.head,
+        first.role,
+        first.branch_body,
+        first.branch_head,
+        first.at_most,
+    ) == (
         second.body,
         second.head,
         second.role,
@@ -237,26 +256,46 @@ def tree(depth: int, names: list[int]) -> ClassExpression:
 
 
 NASTY: dict[str, Callable[[int], ClassExpression]] = {
-    "exact cardinalities": lambda n: nest(lambda c, i: ObjectExactCardinality(2, R, ObjectIntersectionOf((c, B))), n),
-    "at-most restrictions": lambda n: nest(lambda c, i: ObjectMaxCardinality(1, R, ObjectUnionOf((c, B))), n),
+    "exact cardinalities": lambda n: nest(
+        lambda c, i: ObjectExactCardinality(2, R, ObjectIntersectionOf((c, B))), n
+    ),
+    "at-most restrictions": lambda n: nest(
+        lambda c, i: ObjectMaxCardinality(1, R, ObjectUnionOf((c, B))), n
+    ),
     "alternating quantifiers": lambda n: nest(
-        lambda c, i: (ObjectSomeValuesFrom if i % 2 else ObjectAllValuesFrom)(S, ObjectUnionOf((c, B, C))), n
+        lambda c, i: (ObjectSomeValuesFrom if i % 2 else ObjectAllValuesFrom)(
+            S, ObjectUnionOf((c, B, C))
+        ),
+        n,
     ),
     "combs": lambda n: nest(
-        lambda c, i: ObjectUnionOf((ObjectIntersectionOf((c, Class(f"X{i}"))), ObjectIntersectionOf((Class(f"Y{i}"), D)))), n
+        lambda c, i: ObjectUnionOf(
+            (ObjectIntersectionOf((c, Class(f"X{i}"))), ObjectIntersectionOf((Class(f"Y{i}"), D)))
+        ),
+        n,
     ),
     "trees": lambda n: tree(n.bit_length(), []),
     "wide": lambda n: ObjectUnionOf(
-        tuple(ObjectIntersectionOf((Class(f"X{i}"), Class(f"Y{i}"), ObjectAllValuesFrom(R, B))) for i in range(n))
+        tuple(
+            ObjectIntersectionOf((Class(f"X{i}"), Class(f"Y{i}"), ObjectAllValuesFrom(R, B)))
+            for i in range(n)
+        )
     ),
     "negated wide": lambda n: ObjectComplementOf(
-        ObjectIntersectionOf(tuple(ObjectUnionOf((Class(f"X{i}"), ObjectSomeValuesFrom(R, Class(f"Y{i}")))) for i in range(n)))
+        ObjectIntersectionOf(
+            tuple(
+                ObjectUnionOf((Class(f"X{i}"), ObjectSomeValuesFrom(R, Class(f"Y{i}"))))
+                for i in range(n)
+            )
+        )
     ),
 }
 
 
 def size_of(clauses: tuple[Clause, ...]) -> int:
-    return sum(1 + len(c.body) + len(c.head) + len(c.branch_body) + len(c.branch_head) for c in clauses)
+    return sum(
+        1 + len(c.body) + len(c.head) + len(c.branch_body) + len(c.branch_head) for c in clauses
+    )
 
 
 @pytest.mark.parametrize("shape", NASTY)
@@ -271,7 +310,9 @@ def test_size_is_polynomial(shape: str, way: str) -> None:
             "both": EquivalentClasses((Q, concept)),
         }
         simplified = simplify(TBox((axioms[way],)))
-        sizes.append(size_of(simplified.clauses.clauses) + size_of(simplified.definition4_clauses.clauses))
+        sizes.append(
+            size_of(simplified.clauses.clauses) + size_of(simplified.definition4_clauses.clauses)
+        )
     assert sizes[2] <= 64 * 64 * 8
     assert sizes[2] <= 4.5 * sizes[1] + 64, sizes
     assert sizes[1] <= 4.5 * sizes[0] + 64, sizes
@@ -329,16 +370,27 @@ def test_an_inconsistent_tbox_is_the_empty_clause() -> None:
     assert clauses_of(EquivalentClasses((THING, NOTHING))) == (Clause(origins=frozenset({0})),)
 
 
-@pytest.mark.parametrize("axioms", [(), (SubClassOf(A, THING),), (SubClassOf(NOTHING, A),), (EquivalentClasses((A, A)),)])
+@pytest.mark.parametrize(
+    "axioms", [(), (SubClassOf(A, THING),), (SubClassOf(NOTHING, A),), (EquivalentClasses((A, A)),)]
+)
 def test_axioms_that_say_nothing_leave_nothing(axioms: tuple[Axiom, ...]) -> None:
     simplified = simplify(TBox(axioms))
-    assert simplified.clauses.clauses == simplified.definition4_clauses.clauses == simplified.definition4 == ()
+    assert (
+        simplified.clauses.clauses
+        == simplified.definition4_clauses.clauses
+        == simplified.definition4
+        == ()
+    )
     assert simplified.clauses.atoms == ()
 
 
 def test_everything_is_a_name() -> None:
-    assert clauses_of(EquivalentClasses((A, THING))) == (Clause(head=("A",), origins=frozenset({0})),)
-    assert clauses_of(EquivalentClasses((A, NOTHING))) == (Clause(body=("A",), origins=frozenset({0})),)
+    assert clauses_of(EquivalentClasses((A, THING))) == (
+        Clause(head=("A",), origins=frozenset({0})),
+    )
+    assert clauses_of(EquivalentClasses((A, NOTHING))) == (
+        Clause(body=("A",), origins=frozenset({0})),
+    )
 
 
 def test_universals_and_at_mosts() -> None:
@@ -358,7 +410,10 @@ def test_universals_and_at_mosts() -> None:
         Universal(("A", False), Role("R"), ("C", False)),
         Universal(None, Role("S", True), ("A", True)),
     )
-    assert simplified.at_mosts == (AtMost(("A", True), 2, Role("T"), ("B", True)), AtMost(None, 1, Role("T"), None))
+    assert simplified.at_mosts == (
+        AtMost(("A", True), 2, Role("T"), ("B", True)),
+        AtMost(None, 1, Role("T"), None),
+    )
 
 
 def test_features_are_closed_downwards() -> None:
@@ -403,37 +458,64 @@ def test_origins_of_a_transitivity_clause() -> None:
 
 
 def test_a_duplicate_keeps_the_origins_first_found() -> None:
-    assert [c.origins for c in clauses_of(SubClassOf(A, B), EquivalentClasses((A, B)))] == [{0}, {1}]
+    assert [c.origins for c in clauses_of(SubClassOf(A, B), EquivalentClasses((A, B)))] == [
+        {0},
+        {1},
+    ]
 
 
 def test_fresh_names_avoid_those_of_the_tbox() -> None:
     taken = Class(PREFIX + "normal-form:0")
-    simplified = simplify(TBox((SubClassOf(taken, ObjectSomeValuesFrom(R, ObjectUnionOf((A, B)))),)))
+    simplified = simplify(
+        TBox((SubClassOf(taken, ObjectSomeValuesFrom(R, ObjectUnionOf((A, B)))),))
+    )
     assert simplified.clauses.fresh == {PREFIX + "normal-form:1"}
     with pytest.raises(UsageError, match="normal-form:0"):
         simplify(TBox(), [SubClassOf(taken, A)])
     with pytest.raises(UsageError, match="normal-form:0"):
         simplify(TBox(), [taken])
-    assert simplify(TBox(), [SubClassOf(Class(PREFIX + "assertion:0"), A)]).clauses.fresh == frozenset()
+    assert (
+        simplify(TBox(), [SubClassOf(Class(PREFIX + "assertion:0"), A)]).clauses.fresh
+        == frozenset()
+    )
 
 
 def test_the_filler_under_at_most_is_named_before_transitivity_goes() -> None:
-    """The trap of THEORY, "Deciding a shape without a JVM": A0 ⊑ ≤1 S.∃R.A1 with R transitive must see A1 at two R-steps."""
+    """The trap of THEORY, "Deciding a shape without a JVM": A0 ⊑ ≤1 S.∃R.A1 with R transitive must
+    see A1 at two R-steps.
+    """
     simplified = simplify(
-        TBox((TransitiveObjectProperty(R), SubClassOf(A, ObjectMaxCardinality(1, S, ObjectSomeValuesFrom(R, B)))))
+        TBox(
+            (
+                TransitiveObjectProperty(R),
+                SubClassOf(A, ObjectMaxCardinality(1, S, ObjectSomeValuesFrom(R, B))),
+            )
+        )
     )
     for tbox in (simplified.clauses, simplified.definition4_clauses):
         reaching = [c for c in tbox.clauses if c.role == Role("R")]
         assert len(reaching) == 3
         (filler,) = next(c.branch_body for c in tbox.clauses if c.at_most)
-        # Along any number of R-steps from B back to the filler: facts of a chain a0 R a1 R a2 with B(a2).
+        # Along any number of R-steps from B back to the filler: facts of a chain a0 R a1 R a2 with
+        # B(a2).
         facts = {("B", 2)}
         for _ in range(6):
             for clause in tbox.clauses:
-                if clause.role is None and not clause.at_most and len(clause.body) == 1 and len(clause.head) == 1:
-                    facts |= {(str(clause.head[0]), x) for x in range(3) if (clause.body[0], x) in facts}
+                if (
+                    clause.role is None
+                    and not clause.at_most
+                    and len(clause.body) == 1
+                    and len(clause.head) == 1
+                ):
+                    facts |= {
+                        (str(clause.head[0]), x) for x in range(3) if (clause.body[0], x) in facts
+                    }
                 elif clause.role == Role("R"):
-                    facts |= {(str(clause.head[0]), x) for x in range(2) if (clause.branch_body[0], x + 1) in facts}
+                    facts |= {
+                        (str(clause.head[0]), x)
+                        for x in range(2)
+                        if (clause.branch_body[0], x + 1) in facts
+                    }
         assert {(filler, 0), (filler, 1)} <= facts
         assert (filler, 2) not in facts
 
@@ -443,8 +525,14 @@ OUTSIDE: list[tuple[str, Axiom]] = [
     ("ObjectHasValue", SubClassOf(A, ObjectHasValue(R, "urn:a"))),
     ("ObjectHasSelf", SubClassOf(A, ObjectHasSelf(T))),
     ("HasKey", HasKey(A, (R,), ())),
-    ("topObjectProperty", SubClassOf(A, ObjectSomeValuesFrom(ObjectProperty(OWL + "topObjectProperty"), B))),
-    ("bottomDataProperty", SubClassOf(A, DataMinCardinality(1, DataProperty(OWL + "bottomDataProperty")))),
+    (
+        "topObjectProperty",
+        SubClassOf(A, ObjectSomeValuesFrom(ObjectProperty(OWL + "topObjectProperty"), B)),
+    ),
+    (
+        "bottomDataProperty",
+        SubClassOf(A, DataMinCardinality(1, DataProperty(OWL + "bottomDataProperty"))),
+    ),
     ("topObjectProperty", SubObjectPropertyOf(ObjectProperty(OWL + "topObjectProperty"), R)),
     ("ObjectMaxCardinality", SubClassOf(A, ObjectMaxCardinality(1, T))),
     ("ObjectMinCardinality", SubClassOf(A, ObjectMinCardinality(2, ObjectInverseOf(T)))),
@@ -462,7 +550,10 @@ def test_what_lies_outside_is_refused_by_name(construct: str, axiom: Axiom) -> N
 
 
 def test_what_looks_like_it_lies_outside_but_does_not() -> None:
-    top, bottom = ObjectProperty(OWL + "topObjectProperty"), ObjectProperty(OWL + "bottomObjectProperty")
+    top, bottom = (
+        ObjectProperty(OWL + "topObjectProperty"),
+        ObjectProperty(OWL + "bottomObjectProperty"),
+    )
     harmless = (
         TransitiveObjectProperty(T),
         SubClassOf(A, ObjectMinCardinality(1, T)),
@@ -476,11 +567,15 @@ def test_what_looks_like_it_lies_outside_but_does_not() -> None:
 def test_datatypes_are_defined_once_and_not_through_themselves() -> None:
     d, e = Datatype("urn:d"), Datatype("urn:e")
     byte, short = Datatype(XSD + "byte"), Datatype(XSD + "short")
-    assert simplify(TBox((DatatypeDefinition(d, byte), DatatypeDefinition(d, byte)))).clauses.definitions == {"urn:d": byte}
+    assert simplify(
+        TBox((DatatypeDefinition(d, byte), DatatypeDefinition(d, byte)))
+    ).clauses.definitions == {"urn:d": byte}
     with pytest.raises(UsageError, match="urn:d"):
         simplify(TBox((DatatypeDefinition(d, byte), DatatypeDefinition(d, short))))
     with pytest.raises(UsageError, match="cyclic"):
-        simplify(TBox((DatatypeDefinition(d, DataIntersectionOf((e, byte))), DatatypeDefinition(e, d))))
+        simplify(
+            TBox((DatatypeDefinition(d, DataIntersectionOf((e, byte))), DatatypeDefinition(e, d)))
+        )
 
 
 # --- description ----------------------------------------------------------------------------------
@@ -510,7 +605,13 @@ def test_report() -> None:
 
 
 def test_concept_text() -> None:
-    concept = ObjectIntersectionOf((A, ObjectComplementOf(ObjectUnionOf((B, THING))), ObjectAllValuesFrom(ObjectInverseOf(R), C)))
+    concept = ObjectIntersectionOf(
+        (
+            A,
+            ObjectComplementOf(ObjectUnionOf((B, THING))),
+            ObjectAllValuesFrom(ObjectInverseOf(R), C),
+        )
+    )
     assert concept_text(concept) == "A ⊓ ¬(B ⊔ ⊤) ⊓ ∀R⁻.C"
 
 

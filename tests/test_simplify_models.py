@@ -1,7 +1,10 @@
-"""The simplified TBox against finite interpretations: what OWL 2 says holds, the clauses must allow, and nothing else.
+"""The simplified TBox against finite interpretations: what OWL 2 says holds, the clauses must
+allow, and nothing else.
 
-For a TBox without transitivity an interpretation of the old names is a model iff the fresh names can be interpreted such that all
-clauses hold. With transitivity every model still extends so, and whatever extends so becomes a model when the transitive roles
+For a TBox without transitivity an interpretation of the old names is a model iff the fresh names
+can be interpreted such that all
+clauses hold. With transitivity every model still extends so, and whatever extends so becomes a
+model when the transitive roles
 are closed.
 """
 
@@ -75,7 +78,11 @@ def cases(seed: int, tboxes: int) -> Iterator[tuple[tuple[Axiom, ...], bool, ran
     rng = random.Random(seed)
     for _ in range(tboxes):
         transitive = rng.random() < 0.4
-        yield random_axioms(rng, rng.randint(1, 3), rng.randint(1, 4), transitive=transitive), transitive, rng
+        yield (
+            random_axioms(rng, rng.randint(1, 3), rng.randint(1, 4), transitive=transitive),
+            transitive,
+            rng,
+        )
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -92,8 +99,15 @@ def test_clauses_have_the_models_of_the_tbox(seed: int) -> None:
 
 
 def chains(rng: random.Random) -> tuple[Axiom, ...]:
-    """One or two transitive roles, a role above them, and restrictions that chains of them can carry far."""
-    literals = [Class("A"), Class("B"), ObjectComplementOf(Class("A")), ObjectComplementOf(Class("C"))]
+    """One or two transitive roles, a role above them, and restrictions that chains of them can
+    carry far.
+    """
+    literals = [
+        Class("A"),
+        Class("B"),
+        ObjectComplementOf(Class("A")),
+        ObjectComplementOf(Class("C")),
+    ]
     r, s, t = (ObjectProperty(iri) for iri in ROLES)
     roles: list[Axiom] = [TransitiveObjectProperty(r)]
     for axiom in (
@@ -109,18 +123,28 @@ def chains(rng: random.Random) -> tuple[Axiom, ...]:
     restriction = rng.choice(
         (
             ObjectAllValuesFrom(property, rng.choice(literals)),
-            ObjectAllValuesFrom(property, ObjectUnionOf((rng.choice(literals), rng.choice(literals)))),
-            ObjectComplementOf(ObjectSomeValuesFrom(property, ObjectIntersectionOf((Class("B"), Class("C"))))),
-            ObjectMaxCardinality(1, ObjectProperty("U"), ObjectSomeValuesFrom(property, rng.choice(literals))),
+            ObjectAllValuesFrom(
+                property, ObjectUnionOf((rng.choice(literals), rng.choice(literals)))
+            ),
+            ObjectComplementOf(
+                ObjectSomeValuesFrom(property, ObjectIntersectionOf((Class("B"), Class("C"))))
+            ),
+            ObjectMaxCardinality(
+                1, ObjectProperty("U"), ObjectSomeValuesFrom(property, rng.choice(literals))
+            ),
         )
     )
-    premise = rng.choice((rng.choice(literals), ObjectIntersectionOf((Class("A"), rng.choice(literals)))))
+    premise = rng.choice(
+        (rng.choice(literals), ObjectIntersectionOf((Class("A"), rng.choice(literals))))
+    )
     return (*roles, SubClassOf(premise, restriction))
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_transitivity_is_eliminated_in_full(seed: int) -> None:
-    """Four elements in sparse relations that are not transitive: chains of three steps, and no shortcut."""
+    """Four elements in sparse relations that are not transitive: chains of three steps, and no
+    shortcut.
+    """
     rng = random.Random(500 + seed)
     seen: Counter[bool] = Counter()
     for _ in range(60):
@@ -129,7 +153,10 @@ def test_transitivity_is_eliminated_in_full(seed: int) -> None:
         for _ in range(12):
             elements = list(range(4))
             rng.shuffle(elements)
-            steps = {iri: frozenset(pairwise(elements)) if rng.random() < 0.5 else frozenset() for iri in ROLES}
+            steps = {
+                iri: frozenset(pairwise(elements)) if rng.random() < 0.5 else frozenset()
+                for iri in ROLES
+            }
             drawn = random_interpretation(rng, 4, axioms, transitive=False)
             i = with_roles(drawn, {**steps, "U": frozenset((0, b) for b in elements)}, axioms)
             seen[check(i, axioms, simplified.clauses, True)] += 1
@@ -142,8 +169,12 @@ def test_transitivity_is_eliminated_in_full(seed: int) -> None:
 def test_simplified_ranges_hold_the_same_values(seed: int) -> None:
     data_range = random_range(random.Random(seed), 4)
     simplified = simplified_range(data_range)
-    assert (frozenset() if simplified is None else range_extension(simplified)) == range_extension(data_range)
-    assert range_extension(complement_of_range(data_range)) == frozenset(VALUES) - range_extension(data_range)
+    assert (frozenset() if simplified is None else range_extension(simplified)) == range_extension(
+        data_range
+    )
+    assert range_extension(complement_of_range(data_range)) == frozenset(VALUES) - range_extension(
+        data_range
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -157,10 +188,18 @@ def test_definition4_axioms_and_clauses_say_the_same(seed: int) -> None:
             i = random_interpretation(rng, 2, axioms, transitive=transitive)
             found = extends(i, tbox)
             for fresh in ([] if found is None else [found]) + [
-                {name: frozenset(x for x in range(2) if rng.random() < 0.5) for name in sorted(tbox.fresh)}
+                {
+                    name: frozenset(x for x in range(2) if rng.random() < 0.5)
+                    for name in sorted(tbox.fresh)
+                }
             ]:
                 everything = Interpretation(i.size, {**i.names, **fresh}, i.roles, i.data)
-                by_clauses = extends(everything, ClausalTBox(tbox.clauses, tbox.roles, tbox.axioms, tbox.atoms)) is not None
+                by_clauses = (
+                    extends(
+                        everything, ClausalTBox(tbox.clauses, tbox.roles, tbox.axioms, tbox.atoms)
+                    )
+                    is not None
+                )
                 assert by_clauses == is_model(everything, simplified.definition4)
                 seen[by_clauses] += 1
     assert min(seen[True], seen[False]) > 20, seen

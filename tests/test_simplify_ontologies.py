@@ -34,7 +34,9 @@ def tbox_of(name: str) -> TBox:
 
 
 def simplified_of(name: str) -> SimplifiedTBox:
-    """The TBox of a file, simplified. An axiom outside SHIQ(D) would fail the test: the reader keeps those apart."""
+    """The TBox of a file, simplified. An axiom outside SHIQ(D) would fail the test: the reader
+    keeps those apart.
+    """
     return simplify(tbox_of(name))
 
 
@@ -43,7 +45,13 @@ def kinds(clauses: tuple[Clause, ...]) -> Counter[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["lubm/univ-bench.owl", "uobm/univ-bench-dl.owl", "npd/npd-v2-complete.fixed.owl", "npd/npd-v2.paper.owl"]
+    "name",
+    [
+        "lubm/univ-bench.owl",
+        "uobm/univ-bench-dl.owl",
+        "npd/npd-v2-complete.fixed.owl",
+        "npd/npd-v2.paper.owl",
+    ],
 )
 def test_a_real_tbox_is_simplified_in_no_time(name: str) -> None:
     tbox = tbox_of(name)
@@ -58,16 +66,33 @@ def test_lubm_cannot_be_contradicted_by_positive_assertions() -> None:
     assert all(clause.head or clause.branch_head for clause in simplified.clauses.clauses)
     assert not simplified.at_mosts
     assert not simplified.clauses.fresh
-    assert Clause((), (LUBM + "Person",), Role(LUBM + "takesCourse")) not in simplified.clauses.clauses
+    assert (
+        Clause((), (LUBM + "Person",), Role(LUBM + "takesCourse")) not in simplified.clauses.clauses
+    )
     chair = next(c for c in simplified.clauses.clauses if LUBM + "Chair" in c.head)
-    assert (chair.body, chair.role, chair.branch_body) == ((LUBM + "Person",), Role(LUBM + "headOf"), (LUBM + "Department",))
+    assert (chair.body, chair.role, chair.branch_body) == (
+        (LUBM + "Person",),
+        Role(LUBM + "headOf"),
+        (LUBM + "Department",),
+    )
     assert simplified.features <= {
-        LUBM + p for p in ("age", "emailAddress", "name", "officeNumber", "researchInterest", "telephone", "title")
+        LUBM + p
+        for p in (
+            "age",
+            "emailAddress",
+            "name",
+            "officeNumber",
+            "researchInterest",
+            "telephone",
+            "title",
+        )
     }
 
 
 def test_lubm_eliminates_its_transitive_role() -> None:
-    """subOrganizationOf is transitive; nothing in LUBM restricts it but a domain and a range, which need nothing."""
+    """subOrganizationOf is transitive; nothing in LUBM restricts it but a domain and a range, which
+    need nothing.
+    """
     simplified = simplified_of("lubm/univ-bench.owl")
     suborganization = Role(LUBM + "subOrganizationOf")
     assert suborganization in simplified.clauses.roles.transitive

@@ -1,7 +1,10 @@
-"""Golden pairs: every file in data/passes is named after a pass and holds what goes into it and what comes out.
+"""Golden pairs: every file in data/passes is named after a pass and holds what goes into it and
+what comes out.
 
-A case is a title line ``# …``, axioms in functional-style syntax, ``---``, and what the pass makes of them in DL notation (an
-empty list if nothing). In a case whose title begins with ``noop:`` the pass hands on what it is given.
+A case is a title line ``# …``, axioms in functional-style syntax, ``---``, and what the pass makes
+of them in DL notation (an
+empty list if nothing). In a case whose title begins with ``noop:`` the pass hands on what it is
+given.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from simplify.restrictions import name_restrictions
 from simplify.transitivity import eliminate_transitivity
 
 PASSES = Path(__file__).resolve().parent.parent / "data" / "passes"
-PROLOGUE = f"Prefix(:=<urn:t:>) Prefix(owl:=<{OWL}>) Prefix(rdfs:=<{RDFS}>) Prefix(xsd:=<{XSD}>) Ontology("
+PROLOGUE = (
+    f"Prefix(:=<urn:t:>) Prefix(owl:=<{OWL}>) Prefix(rdfs:=<{RDFS}>) Prefix(xsd:=<{XSD}>) Ontology("
+)
 
 
 def shortener(prefixes: Mapping[str, str]) -> Callable[[str], str]:
@@ -85,7 +90,9 @@ def context_of(axioms: tuple[Axiom, ...]) -> Context:
 
 
 def after(name: str, case: Case) -> list[str]:
-    """What the pass ``name`` makes of ``case``, one line for each inclusion or clause, with its origins."""
+    """What the pass ``name`` makes of ``case``, one line for each inclusion or clause, with its
+    origins.
+    """
     axioms = axioms_of(case)
     context = context_of(axioms)
     inclusions = desugar(axioms, context)
@@ -94,18 +101,24 @@ def after(name: str, case: Case) -> list[str]:
     if name == "clauses":
         clauses = clausal_tbox(inclusions, context, axioms).clauses
         return [f"{clause_text(clause, SHORT)}    {sorted(clause.origins)}" for clause in clauses]
-    return [f"{axiom_text(SubClassOf(i.sub, i.sup), SHORT)}    {sorted(i.origins)}" for i in inclusions]
+    return [
+        f"{axiom_text(SubClassOf(i.sub, i.sup), SHORT)}    {sorted(i.origins)}" for i in inclusions
+    ]
 
 
 ALL = [(path.stem, case) for path in sorted(PASSES.glob("*.txt")) for case in cases_of(path)]
 
 
-@pytest.mark.parametrize(("name", "case"), [c for c in ALL if not c[1].is_noop], ids=lambda v: getattr(v, "title", v))
+@pytest.mark.parametrize(
+    ("name", "case"), [c for c in ALL if not c[1].is_noop], ids=lambda v: getattr(v, "title", v)
+)
 def test_rewrite(name: str, case: Case) -> None:
     assert after(name, case) == list(case.expected)
 
 
-@pytest.mark.parametrize(("name", "case"), [c for c in ALL if c[1].is_noop], ids=lambda v: getattr(v, "title", v))
+@pytest.mark.parametrize(
+    ("name", "case"), [c for c in ALL if c[1].is_noop], ids=lambda v: getattr(v, "title", v)
+)
 def test_noop(name: str, case: Case) -> None:
     axioms = axioms_of(case)
     context = context_of(axioms)

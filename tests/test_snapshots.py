@@ -1,4 +1,6 @@
-"""Time travel: what a store keeps behind its present snapshot, what can be done with it, and what ends it."""
+"""Time travel: what a store keeps behind its present snapshot, what can be done with it, and what
+ends it.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +36,22 @@ def numbers(path: Path) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_each_snapshot_goes_on_saying_what_it_said(seed: int, tmp_path: Path) -> None:
-    """Insertions and deletions; some batches bring clauses of their own, so that the store is built anew."""
+    """Insertions and deletions; some batches bring clauses of their own, so that the store is built
+    anew.
+    """
     kb = random_kb(seed)
     dice = random.Random(seed)
     pool = sorted({*kb.abox, *kb.insertions}, key=repr)
     store = write_store(tmp_path / "kg", kb.tbox, abox_of(dice.sample(pool, len(pool) // 2)))
     at_the_time = {store.snapshot: said(store)}
     for _ in range(6):
-        insertions, deletions = dice.sample(pool, dice.randint(0, 3)), dice.sample(pool, dice.randint(0, 3))
-        store = commit(tmp_path / "kg", abox_of(insertions), abox_of(deletions), checked=store.identity)
+        insertions, deletions = (
+            dice.sample(pool, dice.randint(0, 3)),
+            dice.sample(pool, dice.randint(0, 3)),
+        )
+        store = commit(
+            tmp_path / "kg", abox_of(insertions), abox_of(deletions), checked=store.identity
+        )
         at_the_time[store.snapshot] = said(store)
     assert numbers(tmp_path / "kg") == sorted(at_the_time, reverse=True)
     for number, then in at_the_time.items():
@@ -59,14 +68,19 @@ def test_a_check_against_an_older_snapshot(tmp_path: Path) -> None:
     index(TBOX, abox_of([ClassAssertion(CAT, "urn:t#tom")]), tmp_path / "kg", reasoner="own")
     dog = abox_of([ClassAssertion(DOG, "urn:t#tom")])
     with open_session(tmp_path / "kg") as session:
-        gone = session.check(NOTHING, abox_of([ClassAssertion(CAT, "urn:t#tom")]), commit=True, reasoner="own")
+        gone = session.check(
+            NOTHING, abox_of([ClassAssertion(CAT, "urn:t#tom")]), commit=True, reasoner="own"
+        )
         assert gone.committed == 2
         assert session.check(dog, reasoner="own").verdict is Verdict.CONSISTENT
     with open_session(tmp_path / "kg", 1) as past:
         assert past.check(dog, reasoner="own").verdict is Verdict.INCONSISTENT
         with pytest.raises(StoreError, match="present snapshot"):
             past.check(abox_of([ClassAssertion(CAT, "urn:t#kit")]), commit=True, reasoner="own")
-        with open_store(tmp_path / "kg", 1) as old, pytest.raises(StoreError, match="snapshot 2 by now"):
+        with (
+            open_store(tmp_path / "kg", 1) as old,
+            pytest.raises(StoreError, match="snapshot 2 by now"),
+        ):
             commit(tmp_path / "kg", dog, NOTHING, checked=old.identity)
     assert numbers(tmp_path / "kg") == [2, 1]
 
@@ -75,10 +89,17 @@ def grown(path: Path, count: int) -> None:
     store = write_store(path, TBOX, abox_of([ClassAssertion(CAT, "urn:t#c0")]))
     for i in range(1, count):
         gone: list[Assertion] = [ClassAssertion(CAT, f"urn:t#c{i - 1}")]
-        store = commit(path, abox_of([ClassAssertion(CAT, f"urn:t#c{i}")]), abox_of(gone), checked=store.identity)
+        store = commit(
+            path,
+            abox_of([ClassAssertion(CAT, f"urn:t#c{i}")]),
+            abox_of(gone),
+            checked=store.identity,
+        )
 
 
-def test_tables_that_become_one_file_leave_older_snapshots_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_that_become_one_file_leave_older_snapshots_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ranges, "MOST_SMALL", 2)
     grown(tmp_path / "kg", 9)
     assert numbers(tmp_path / "kg") == list(range(9, 0, -1))
@@ -92,7 +113,11 @@ def test_compacting_says_where_there_is_no_store(tmp_path: Path) -> None:
     for name in ("nope", "other"):
         told = shiq("compact", "--store", name, cwd=tmp_path)
         asked = shiq("status", "--store", name, cwd=tmp_path)
-        assert told.returncode == asked.returncode == 4 and told.stderr == asked.stderr and "lock" not in told.stderr
+        assert (
+            told.returncode == asked.returncode == 4
+            and told.stderr == asked.stderr
+            and "lock" not in told.stderr
+        )
     assert not (tmp_path / "nope").exists() and not [*(tmp_path / "other").iterdir()]
 
 
@@ -136,7 +161,12 @@ def test_a_damaged_past_does_not_touch_the_present(tmp_path: Path) -> None:
 def test_status_lists_the_snapshots(tmp_path: Path) -> None:
     index(TBOX, abox_of([ClassAssertion(CAT, "urn:t#c0")]), tmp_path / "kg", reasoner="own")
     with open_store(tmp_path / "kg") as store:
-        commit(tmp_path / "kg", abox_of([ClassAssertion(CAT, "urn:t#c1")]), NOTHING, checked=store.identity).close()
+        commit(
+            tmp_path / "kg",
+            abox_of([ClassAssertion(CAT, "urn:t#c1")]),
+            NOTHING,
+            checked=store.identity,
+        ).close()
     with open_store(tmp_path / "kg") as store:
         told = [(x["snapshot"], x["assertions"], x["verdict"]) for x in status(store)["snapshots"]]
     assert told == [(2, 2, None), (1, 1, "consistent")]
@@ -145,14 +175,20 @@ def test_status_lists_the_snapshots(tmp_path: Path) -> None:
 def test_on_the_command_line(tmp_path: Path) -> None:
     grown(tmp_path / "kg", 12)
     then = shiq("export", "--store", "kg", "--snapshot", 2, cwd=tmp_path)
-    assert (then.returncode, "urn:t#c1>" in then.stdout, "urn:t#c11>" in then.stdout) == (0, True, False)
+    assert (then.returncode, "urn:t#c1>" in then.stdout, "urn:t#c11>" in then.stdout) == (
+        0,
+        True,
+        False,
+    )
     missing = shiq("export", "--store", "kg", "--snapshot", 77, cwd=tmp_path)
     assert missing.returncode == 4
     assert "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12" in missing.stderr
     told = shiq("status", "--store", "kg", "--json", "out.json", cwd=tmp_path)
     assert "12 snapshots kept" in told.stdout
     assert len(json.loads((tmp_path / "out.json").read_text())["snapshots"]) == 12
-    (tmp_path / "i.nt").write_text("<urn:t#c1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:t#Dog> .\n")
+    (tmp_path / "i.nt").write_text(
+        "<urn:t#c1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:t#Dog> .\n"
+    )
     asked = ("check", "--store", "kg", "--insert", "i.nt", "--reasoner", "own", "--snapshot")
     assert shiq(*asked, 2, cwd=tmp_path).returncode == 1
     assert shiq(*asked, 3, cwd=tmp_path).returncode == 3, "nobody certified these"
@@ -176,7 +212,9 @@ def _allow(*kinds: str) -> list[str]:
 
 
 def _left_out(path: Path) -> tuple[dict[str, int], list[str]]:
-    """How many by kind, as `status` counts them, and the lines that `export --aside` prints below its comments."""
+    """How many by kind, as `status` counts them, and the lines that `export --aside` prints below
+    its comments.
+    """
     assert shiq("status", "--store", "kg", "--json", "out.json", cwd=path).returncode == 0
     found = json.loads((path / "out.json").read_text())
     assert found["left_out_unkept"] == 0
@@ -186,7 +224,9 @@ def _left_out(path: Path) -> tuple[dict[str, int], list[str]]:
 
 def test_what_was_left_out_is_counted_and_printed(tmp_path: Path) -> None:
     lines = [f"<urn:i{i}> {_TYPE} <urn:Cat> ." for i in range(5)]
-    lines += [f"<urn:broken{i}> {_TYPE} <urn:Cat" for i in range(3)] + [f"<urn:a> <urn:hasNmae{i}> <urn:b> ." for i in range(2)]
+    lines += [f"<urn:broken{i}> {_TYPE} <urn:Cat" for i in range(3)] + [
+        f"<urn:a> <urn:hasNmae{i}> <urn:b> ." for i in range(2)
+    ]
     _indexed(tmp_path, lines, "malformed", "undeclared")
     (tmp_path / "new.nt").write_text(f"<urn:new> {_TYPE} <urn:Cat> .\n")
     asked = ("check", "--store", "kg", "--insert", "new.nt", "--commit", "--reasoner", "own", "-q")
@@ -204,8 +244,12 @@ def test_what_was_left_out_is_counted_and_printed(tmp_path: Path) -> None:
 
 
 def test_all_that_was_left_out_is_kept_as_it_stands(tmp_path: Path) -> None:
-    """However many lines, however long, and each triple of a group of which a verdict shows the first."""
-    broken = [f"<urn:broken{i}>\t{_TYPE} <urn:Cat" for i in range(1500)] + [f'<urn:long> <urn:age> "{"9" * 5000}']
+    """However many lines, however long, and each triple of a group of which a verdict shows the
+    first.
+    """
+    broken = [f"<urn:broken{i}>\t{_TYPE} <urn:Cat" for i in range(1500)] + [
+        f'<urn:long> <urn:age> "{"9" * 5000}'
+    ]
     resources = [f"<urn:i{i}> <urn:age> <urn:a{i}> ." for i in range(1200)]
     _indexed(tmp_path, [f"<urn:i> {_TYPE} <urn:Cat> .", *broken, *resources], "malformed")
     assert _left_out(tmp_path) == ({"malformed": 2701}, [*broken, *resources])
@@ -219,7 +263,9 @@ def test_all_that_was_left_out_is_kept_as_it_stands(tmp_path: Path) -> None:
 def test_what_batches_left_out_is_kept_too(tmp_path: Path) -> None:
     _indexed(tmp_path, [f"<urn:i> {_TYPE} <urn:Cat> .", "old <"], "malformed")
     (tmp_path / "1.nt").write_text(f"<urn:new> {_TYPE} <urn:Cat> .\nfirst <\n")
-    (tmp_path / "2.nt").write_text('<urn:new> <urn:age> "x"^^<http://www.w3.org/2001/XMLSchema#integer> .\n')
+    (tmp_path / "2.nt").write_text(
+        '<urn:new> <urn:age> "x"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+    )
     (tmp_path / "3.nt").write_text(f"<urn:newer> {_TYPE} <urn:Cat> .\nthird <\n")
     (tmp_path / "known.toml").write_text(
         '[[known]]\nkind = "malformed"\npattern = "*"\nowner = "ann@example.org"\nexpires = 9999-01-01\n'
@@ -244,7 +290,9 @@ def test_what_batches_left_out_is_kept_too(tmp_path: Path) -> None:
 
 def test_what_a_gate_lets_pass_is_kept_by_the_names_of_the_batch(tmp_path: Path) -> None:
     _indexed(tmp_path, [f"<urn:i> {_TYPE} <urn:Cat> ."])
-    (tmp_path / "b.nt").write_text(f"<urn:new> {_TYPE} <urn:Cat> .\nbroken <\n<urn:new> <urn:age> <urn:b> .\n")
+    (tmp_path / "b.nt").write_text(
+        f"<urn:new> {_TYPE} <urn:Cat> .\nbroken <\n<urn:new> <urn:age> <urn:b> .\n"
+    )
     gate = (
         "gate",
         "--store",

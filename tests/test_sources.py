@@ -48,7 +48,9 @@ def file_source(path: object) -> FileSource:
         ("a.nt", b'<urn:x:a> <urn:p> "x" .\n', Format.NTRIPLES),
     ],
 )
-def test_the_format_is_known_by_content_then_by_extension(tmp_path: Path, name: str, content: bytes, format: Format) -> None:
+def test_the_format_is_known_by_content_then_by_extension(
+    tmp_path: Path, name: str, content: bytes, format: Format
+) -> None:
     assert file_source(write(tmp_path, name, content)).format is format
 
 
@@ -77,7 +79,9 @@ def test_a_gzip_file_is_unpacked_whatever_its_name(tmp_path: Path) -> None:
         ("a.nt.gz", TRIPLE, "not a gzip file"),
     ],
 )
-def test_what_is_in_no_format_we_read_is_refused_by_name(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+def test_what_is_in_no_format_we_read_is_refused_by_name(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
     path = write(tmp_path, name, content)
     with pytest.raises(InputError, match=words) as caught:
         source_of(path)
@@ -99,9 +103,13 @@ def test_syntaxes_that_another_tool_converts_are_refused_with_its_command(
     tmp_path: Path, name: str, content: bytes, target: str
 ) -> None:
     path = write(tmp_path, name, content)
-    with pytest.raises(InputError, match=r"is in (OBO|Manchester syntax), which is not read here") as caught:
+    with pytest.raises(
+        InputError, match=r"is in (OBO|Manchester syntax), which is not read here"
+    ) as caught:
         source_of(path)
-    command = shlex.join(["robot", "convert", "--input", str(path), "--output", str(tmp_path / target)])
+    command = shlex.join(
+        ["robot", "convert", "--input", str(path), "--output", str(tmp_path / target)]
+    )
     assert caught.value.remedy.endswith(command)
 
 

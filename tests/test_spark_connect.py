@@ -20,7 +20,11 @@ def test_connect_answers_as_local_does(tmp_path: Path) -> None:
     for package in ("grpc", "grpc_status", "zstandard"):
         pytest.importorskip(package, reason="the extra 'connect' is not installed")
     ran = subprocess.run(
-        [sys.executable, "-m", "tests.spark_connect", str(tmp_path)], check=False, capture_output=True, text=True, timeout=1800
+        [sys.executable, "-m", "tests.spark_connect", str(tmp_path)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=1800,
     )
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-2000:]
     assert ran.stdout.count("equal") == 30
@@ -40,20 +44,32 @@ session, _ = spark_session(master="local[1]")
 print("counted", session.range(3).count())
 stop(session)
 """
-    ran = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=600)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=600
+    )
     assert (ran.returncode, "counted 3" in ran.stdout) == (0, True), ran.stderr[-2000:]
 
 
 @pytest.mark.parametrize("taken", [("spark.sql.x",), ("spark.sql.x", "spark.static")])
-def test_settings_go_to_a_server_or_are_said_to_lack(taken: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_go_to_a_server_or_are_said_to_lack(
+    taken: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from jobs.spark import session as opened
 
     told: dict[str, str] = {}
     far = type("Far", (), {"__module__": "pyspark.sql.connect.session"})()
-    far.conf = type("Conf", (), {"get": lambda self, key, default: told[key] if key in taken else default})()
-    builder: Any = type("Builder", (), {"appName": lambda self, name: self, "getOrCreate": lambda self: far})()
+    far.conf = type(
+        "Conf", (), {"get": lambda self, key, default: told[key] if key in taken else default}
+    )()
+    builder: Any = type(
+        "Builder", (), {"appName": lambda self, name: self, "getOrCreate": lambda self: far}
+    )()
     builder.config = lambda key, value: told.update({key: value}) or builder
-    monkeypatch.setattr(opened, "SparkSession", type("Fake", (), {"getActiveSession": lambda: None, "builder": builder}))
+    monkeypatch.setattr(
+        opened,
+        "SparkSession",
+        type("Fake", (), {"getActiveSession": lambda: None, "builder": builder}),
+    )
     monkeypatch.setattr(opened, "_set_interpreter", lambda session: None)
     monkeypatch.setenv("SPARK_REMOTE", "sc://somewhere:15002")
     settings = {"spark.sql.x": "1", "spark.static": "2"}

@@ -1,4 +1,6 @@
-"""The engine `spark` against the engine `local`: batches that tasks have read, and shapes that executors have decided."""
+"""The engine `spark` against the engine `local`: batches that tasks have read, and shapes that
+executors have decided.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class Case:
 
 
 def chains(count: int) -> Case:
-    """Far-apart chains; the batch touches many of them, joins two by a fresh individual, and contradicts one."""
+    """Far-apart chains; the batch touches many of them, joins two by a fresh individual, and
+    contradicts one.
+    """
     cat, dog, likes = Class("urn:Cat"), Class("urn:Dog"), ObjectProperty("urn:likes")
     tbox = TBox(
         (
@@ -78,31 +82,46 @@ def chains(count: int) -> Case:
 def less_of(seed: int) -> tuple[RandomKB, list[Assertion]]:
     """A random knowledge base, and some of what it asserts."""
     kb = random_kb(seed)
-    return kb, random.Random(seed).sample(sorted(kb.abox, key=repr), min(len(kb.abox), 1 + seed % 4))
+    return kb, random.Random(seed).sample(
+        sorted(kb.abox, key=repr), min(len(kb.abox), 1 + seed % 4)
+    )
 
 
 def answer(result: Result) -> dict[str, Any]:
     """What the engines have to agree on."""
     value = result.to_dict()
-    value["statistics"] = {k: v for k, v in value["statistics"].items() if k not in ("seconds", "spark")}
+    value["statistics"] = {
+        k: v for k, v in value["statistics"].items() if k not in ("seconds", "spark")
+    }
     value["evidence"] = {k: v for k, v in value["evidence"].items() if k not in ("engine", "run")}
     return {k: v for k, v in value.items() if k != "about"}
 
 
 def written(path: Path, assertions: Sequence[Assertion]) -> str:
     """``assertions`` as a file of lines."""
-    path.write_text("".join(f"{line}\n" for assertion in assertions for line in assertion_lines(assertion)))
+    path.write_text(
+        "".join(f"{line}\n" for assertion in assertions for line in assertion_lines(assertion))
+    )
     return str(path)
 
 
 def same_answers(
-    path: Path, insertions: Sequence[Assertion], criterion: str = "auto", deletions: Sequence[Assertion] = (), **more: Any
+    path: Path,
+    insertions: Sequence[Assertion],
+    criterion: str = "auto",
+    deletions: Sequence[Assertion] = (),
+    **more: Any,
 ) -> Result:
     """The result of the engine spark for one batch, given as files, which is that of `local`."""
-    given = written(path.parent / "i.nt", insertions), written(path.parent / "d.nt", deletions) if deletions else None
+    given = (
+        written(path.parent / "i.nt", insertions),
+        written(path.parent / "d.nt", deletions) if deletions else None,
+    )
     asked = {**_SETTINGS, "criterion": criterion, "explain_seconds": None, **more}
     with open_store(path) as session:
-        local, far = (session.check(*given, engine=engine, **asked) for engine in ("local", "spark"))
+        local, far = (
+            session.check(*given, engine=engine, **asked) for engine in ("local", "spark")
+        )
         assert answer(far) == answer(local)
         assert sorted(far.modules) == sorted(local.modules)
         assert Counter(far.a_add) == Counter(local.a_add)
@@ -125,11 +144,17 @@ def test_a_small_batch_is_one_job(spark: SparkSession, tmp_path: Path) -> None:
     spark.sparkContext.setJobDescription(said)
     links = [a for a in case.insertions if isinstance(a, ObjectPropertyAssertion)]
     clean = same_answers(store, links, why_pulled=True)
-    assert clean.verdict is Verdict.CONSISTENT and clean.why_pulled is not None and not clean.conflicts
+    assert (
+        clean.verdict is Verdict.CONSISTENT and clean.why_pulled is not None and not clean.conflicts
+    )
     cost = clean.statistics.spark
-    assert (cost["jobs"], cost["shuffled_bytes"]) == (1, 0) and cost["tasks"] and cost["result_bytes"]
+    assert (
+        (cost["jobs"], cost["shuffled_bytes"]) == (1, 0) and cost["tasks"] and cost["result_bytes"]
+    )
     faulty = same_answers(store, case.insertions)
-    assert faulty.conflicts and faulty.complete and faulty.a_add.frame().count() == len(faulty.a_add)  # type: ignore[attr-defined]
+    assert (
+        faulty.conflicts and faulty.complete and faulty.a_add.frame().count() == len(faulty.a_add)
+    )  # type: ignore[attr-defined]
     assert same_answers(store, case.insertions, "clausal", case.abox[:3]).conflicts
     assert not same_answers(store, case.insertions, explain_seconds=0).conflicts
     assert same_answers(store, case.insertions, verdict_only=True).verdict is Verdict.INCONSISTENT
@@ -151,8 +176,12 @@ def test_a_small_batch_is_one_job(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("seeds", [range(2, 5), pytest.param(range(5, 40), marks=pytest.mark.slow)], ids=["few", "many"])
-def test_random_knowledge_bases(spark: SparkSession, tmp_path: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "seeds", [range(2, 5), pytest.param(range(5, 40), marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_random_knowledge_bases(
+    spark: SparkSession, tmp_path: Path, seeds: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every shape is decided by executors; `auto` is `model`, unless what is deleted is complex."""
     monkeypatch.setattr(deciding, "MOST_HERE", 0)
     monkeypatch.setattr(deciding, "LEAST_OUT", 1)
@@ -160,7 +189,10 @@ def test_random_knowledge_bases(spark: SparkSession, tmp_path: Path, seeds: rang
     for seed in seeds:
         kb, deletions = less_of(seed)
         store = tmp_path / str(seed) / "kg"
-        if index(kb.tbox, abox_of(kb.abox), store, max_conflicts=0, **_SETTINGS).verdict is Verdict.CONSISTENT:
+        if (
+            index(kb.tbox, abox_of(kb.abox), store, max_conflicts=0, **_SETTINGS).verdict
+            is Verdict.CONSISTENT
+        ):
             for criterion in ("auto", "clausal"):
                 found = same_answers(store, kb.insertions, criterion, deletions if seed % 2 else ())
                 used[found.evidence.criterion] += 1
@@ -168,7 +200,9 @@ def test_random_knowledge_bases(spark: SparkSession, tmp_path: Path, seeds: rang
 
 
 @pytest.mark.spark
-def test_executors_decide_what_is_many_or_hard(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_executors_decide_what_is_many_or_hard(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One shape alone is decided here."""
     case, store = chains(4), tmp_path / "kg"
     assert index(case.tbox, abox_of(case.abox), store, **_SETTINGS).verdict is Verdict.CONSISTENT
@@ -187,7 +221,11 @@ def test_executors_decide_what_is_many_or_hard(spark: SparkSession, tmp_path: Pa
 @pytest.mark.spark
 def test_a_commit_by_spark_writes_the_tables_of_local(spark: SparkSession, tmp_path: Path) -> None:
     case = chains(3)
-    cats = [a for a in case.insertions if isinstance(a, ClassAssertion) and a.expression == Class("urn:Dog")]
+    cats = [
+        a
+        for a in case.insertions
+        if isinstance(a, ClassAssertion) and a.expression == Class("urn:Dog")
+    ]
     first, second = (written(tmp_path / f"{i}.nt", cats[i : i + 1]) for i in (0, 1))
     gone = written(tmp_path / "gone.nt", case.abox[:2])
     for engine in ("local", "spark"):
@@ -207,10 +245,15 @@ def test_a_commit_by_spark_writes_the_tables_of_local(spark: SparkSession, tmp_p
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("tbox", "data"), [("lubm/univ-bench.owl", "lubm/L1.nt.gz"), ("uobm/univ-bench-dl.owl", "uobm/U1.nt.gz")]
+    ("tbox", "data"),
+    [("lubm/univ-bench.owl", "lubm/L1.nt.gz"), ("uobm/univ-bench-dl.owl", "uobm/U1.nt.gz")],
 )
-def test_real_data(spark: SparkSession, data_path: Path, tmp_path: Path, tbox: str, data: str, monkeypatch: Any) -> None:
-    """5 % of the data, its subjects exchanged, half of them for fresh ones; read in parts of some kilobytes."""
+def test_real_data(
+    spark: SparkSession, data_path: Path, tmp_path: Path, tbox: str, data: str, monkeypatch: Any
+) -> None:
+    """5 % of the data, its subjects exchanged, half of them for fresh ones; read in parts of some
+    kilobytes.
+    """
     for file in (tbox, data):
         if not (data_path / file).is_file():
             pytest.skip(f"no {file} in the test data")
@@ -220,11 +263,19 @@ def test_real_data(spark: SparkSession, data_path: Path, tmp_path: Path, tbox: s
     dice = random.Random(0)
     batch = tmp_path / "batch.nt"
     chosen = [line.split(" ", 1)[1] for line in dice.sample(lines, len(lines) // 20)]
-    subjects = [dice.choice(lines).split(" ", 1)[0] if dice.random() < 0.5 else f"<urn:{dice.randrange(2000)}>" for _ in chosen]
+    subjects = [
+        dice.choice(lines).split(" ", 1)[0]
+        if dice.random() < 0.5
+        else f"<urn:{dice.randrange(2000)}>"
+        for _ in chosen
+    ]
     batch.write_text("".join(f"{s} {rest}\n" for s, rest in zip(subjects, chosen)))
     index(str(data_path / tbox), str(data_path / data), tmp_path / "kg")
     with open_store(tmp_path / "kg") as session:
-        results = [session.check(str(batch), engine=engine, max_conflicts=5) for engine in ("local", "spark")]
+        results = [
+            session.check(str(batch), engine=engine, max_conflicts=5)
+            for engine in ("local", "spark")
+        ]
         assert answer(results[0]) == answer(results[1])
         assert sorted(results[0].modules) == sorted(results[1].modules)
         assert Counter(results[0].a_add) == Counter(results[1].a_add)

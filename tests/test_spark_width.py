@@ -1,4 +1,6 @@
-"""For how many cores tasks are cut: what the user says, else what the cluster may have and not what has registered by now."""
+"""For how many cores tasks are cut: what the user says, else what the cluster may have and not what
+has registered by now.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MOST = "spark.dynamicAllocation.maxExecutors"
-DYNAMIC = {"spark.master": "yarn", "spark.dynamicAllocation.enabled": "true", "spark.executor.cores": "4"}
+DYNAMIC = {
+    "spark.master": "yarn",
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.executor.cores": "4",
+}
 
 
 def width(settings: dict[str, str], registered: int = 2) -> int:

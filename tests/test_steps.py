@@ -1,4 +1,6 @@
-"""What `shiq lint` says is to be done: its steps, pasted in their order, end where a verdict is possible."""
+"""What `shiq lint` says is to be done: its steps, pasted in their order, end where a verdict is
+possible.
+"""
 
 from __future__ import annotations
 
@@ -59,9 +61,15 @@ def test_steps_are_done_as_they_stand(folder: Path, is_beside: bool) -> None:
     steps: list[dict[str, object]] = found["steps"]  # type: ignore[assignment]
     removed = [int(str(step["removes"])) for step in steps]
     assert removed == sorted(removed, reverse=True) and steps[-1]["left"] == 0
-    assert [step["left"] for step in steps] == [sum(removed) - sum(removed[: i + 1]) for i in range(len(steps))]
+    assert [step["left"] for step in steps] == [
+        sum(removed) - sum(removed[: i + 1]) for i in range(len(steps))
+    ]
     texts = " | ".join(str(step["text"]) for step in steps)
-    for part in ("declare 2 terms", "mend 1 typing error", "correct 1 malformed (the first: d.nt:5)"):
+    for part in (
+        "declare 2 terms",
+        "mend 1 typing error",
+        "correct 1 malformed (the first: d.nt:5)",
+    ):
         assert part in texts
     assert ("add 1 folder" if is_beside else "download 1 imported ontology") in texts
     codes = []
@@ -70,7 +78,10 @@ def test_steps_are_done_as_they_stand(folder: Path, is_beside: bool) -> None:
             (folder / "units.owl").write_text(units)
         codes.append(done(folder, step))
     assert codes == [3] * (len(steps) - 1) + [0]
-    assert "Animal>" in (folder / "d.nt").read_text() and "Animmal" not in (folder / "d.nt").read_text()
+    assert (
+        "Animal>" in (folder / "d.nt").read_text()
+        and "Animmal" not in (folder / "d.nt").read_text()
+    )
 
 
 def test_a_typing_error_behind_a_prefix_is_mended(folder: Path) -> None:
@@ -90,7 +101,9 @@ def test_what_fail_on_asks_for_is_agreed_to(folder: Path) -> None:
 
 def test_steps_are_printed_at_the_end(folder: Path) -> None:
     said = shiq("lint", "o n.ttl", "--data", "d.nt", "-q").stdout
-    assert said.index("in the way of a verdict") < said.index("what to do, most effective first:\n  1. ")
+    assert said.index("in the way of a verdict") < said.index(
+        "what to do, most effective first:\n  1. "
+    )
     assert said.rstrip().splitlines()[-1].strip().startswith("shiq lint 'o n.ttl' ")
     assert "then a verdict is possible" in said
     (folder / "o n.ttl").write_text(PREFIXES + ":A a owl:Class ; rdfs:subClassOf owl:Thing .")
@@ -105,15 +118,23 @@ def test_information_never_fills_the_lines_that_are_shown() -> None:
     malformed = [Leftover("malformed", f"blocks {i}") for i in range(12)]
     lines = leftovers_text([*foreign, *malformed], ())
     assert [x for x in lines if "blocks" in x] == [f"  malformed: blocks {i}" for i in range(10)]
-    assert not [x for x in lines if "information " in x] and lines[-1] == "  … 32 more: -v shows them."
+    assert (
+        not [x for x in lines if "information " in x] and lines[-1] == "  … 32 more: -v shows them."
+    )
     lines = leftovers_text([*foreign, Leftover("vocabulary", "information too"), malformed[0]], ())
-    assert [x.strip() for x in lines[2:-1]] == ["malformed: blocks 0", "foreign: information 0", "vocabulary: information too"]
+    assert [x.strip() for x in lines[2:-1]] == [
+        "malformed: blocks 0",
+        "foreign: information 0",
+        "vocabulary: information too",
+    ]
     assert len(leftovers_text(foreign, (), verbose=True)) == 2 + 30
 
 
 def test_leftovers_of_the_batch_come_before_those_of_the_base(tmp_path: Path) -> None:
     (tmp_path / "t.ttl").write_text(PREFIXES + ":A a owl:Class ; rdfs:subClassOf owl:Thing . ")
-    (tmp_path / "a.nt").write_text("".join(f"<urn:a{i}> <{TYPE}> <urn:t#Base{i}x> .\n" for i in range(12)))
+    (tmp_path / "a.nt").write_text(
+        "".join(f"<urn:a{i}> <{TYPE}> <urn:t#Base{i}x> .\n" for i in range(12))
+    )
     (tmp_path / "b.nt").write_text(f"<urn:b> <{TYPE}> <urn:t#Batch> .\n")
     tbox, abox, batch = (tmp_path / name for name in ("t.ttl", "a.nt", "b.nt"))
     result = check_insertions(tbox, abox, batch, reasoner="own")
@@ -139,13 +160,26 @@ def test_every_kind_that_was_taken_is_taken_still(tmp_path: Path) -> None:
     failing = [part for kind in BEFORE for part in ("--fail-on", kind)]
     assert shiq("lint", tmp_path / "t.ttl", "-q", *allowed).returncode == 0
     assert shiq("lint", tmp_path / "t.ttl", "-q", *failing).returncode == 0
-    entries = [{"kind": kind, "pattern": "*", "owner": "ann@example.org", "expires": "2999-01-01"} for kind in BEFORE]
+    entries = [
+        {"kind": kind, "pattern": "*", "owner": "ann@example.org", "expires": "2999-01-01"}
+        for kind in BEFORE
+    ]
     (tmp_path / "known.json").write_text(json.dumps({"known": entries}))
-    assert shiq("lint", tmp_path / "t.ttl", "-q", "--known", tmp_path / "known.json").returncode == 0
+    assert (
+        shiq("lint", tmp_path / "t.ttl", "-q", "--known", tmp_path / "known.json").returncode == 0
+    )
 
 
 def test_each_kind_for_information_is_explained() -> None:
     page = (Path(__file__).parent.parent / "docs/EVIDENCE.md").read_text()
-    new = ("foreign", "mostly-foreign", "two-readings", "individuals-only", "other-language", "ambiguous-import", "vocabulary")
+    new = (
+        "foreign",
+        "mostly-foreign",
+        "two-readings",
+        "individuals-only",
+        "other-language",
+        "ambiguous-import",
+        "vocabulary",
+    )
     for kind in (*new, "unknown-word"):
         assert f"`{kind}`" in page, kind

@@ -62,18 +62,36 @@ from shiq.verdict import Leftover, Verdict
 
 R, F = ObjectProperty("urn:r"), DataProperty("urn:f")
 RANGE = DataIntersectionOf(
-    (Datatype(XSD + "integer"), DatatypeRestriction(Datatype(XSD + "integer"), ((XSD + "minInclusive", Literal("1")),)))
+    (
+        Datatype(XSD + "integer"),
+        DatatypeRestriction(Datatype(XSD + "integer"), ((XSD + "minInclusive", Literal("1")),)),
+    )
 )
 TEXT = TBox(
-    (SubClassOf(Class("urn:A"), ObjectUnionOf((ObjectMaxCardinality(2, ObjectInverseOf(R)), DataMinCardinality(1, F, RANGE)))),),
-    Signature(classes=frozenset({"urn:A", "urn:B"}), object_properties=frozenset({R.iri}), data_properties=frozenset({F.iri})),
+    (
+        SubClassOf(
+            Class("urn:A"),
+            ObjectUnionOf(
+                (ObjectMaxCardinality(2, ObjectInverseOf(R)), DataMinCardinality(1, F, RANGE))
+            ),
+        ),
+    ),
+    Signature(
+        classes=frozenset({"urn:A", "urn:B"}),
+        object_properties=frozenset({R.iri}),
+        data_properties=frozenset({F.iri}),
+    ),
 )
 
 
 def random_assertions(seed: int, size: int = 200) -> list[Assertion]:
     """All kinds; odd terms and literals; blank nodes; pairs both ways; loops."""
     rng = random.Random(seed)
-    terms = [f"urn:i{i}" for i in range(size // 4)] + ["_:scope.b0", "urn:ä/ö?x#'\"", "urn:" + "long" * 60]
+    terms = [f"urn:i{i}" for i in range(size // 4)] + [
+        "_:scope.b0",
+        "urn:ä/ö?x#'\"",
+        "urn:" + "long" * 60,
+    ]
     literals = [
         Literal("1", XSD + "integer"),
         Literal("01", XSD + "integer"),
@@ -84,20 +102,34 @@ def random_assertions(seed: int, size: int = 200) -> list[Assertion]:
     literals += [Literal(str(i)) for i in range(size // 5)]
     makers = [
         lambda: ClassAssertion(Class(f"urn:C{rng.randrange(5)}"), rng.choice(terms)),
-        lambda: ObjectPropertyAssertion(ObjectProperty(f"urn:r{rng.randrange(4)}"), rng.choice(terms), rng.choice(terms)),
-        lambda: DataPropertyAssertion(DataProperty(f"urn:f{rng.randrange(3)}"), rng.choice(terms), rng.choice(literals)),
+        lambda: ObjectPropertyAssertion(
+            ObjectProperty(f"urn:r{rng.randrange(4)}"), rng.choice(terms), rng.choice(terms)
+        ),
+        lambda: DataPropertyAssertion(
+            DataProperty(f"urn:f{rng.randrange(3)}"), rng.choice(terms), rng.choice(literals)
+        ),
         lambda: SameIndividual(rng.choice(terms), rng.choice(terms)),
         lambda: DifferentIndividuals(rng.choice(terms), rng.choice(terms)),
-        lambda: ClassAssertion(ObjectUnionOf((Class("urn:A"), ObjectMaxCardinality(1, R))), rng.choice(terms)),
+        lambda: ClassAssertion(
+            ObjectUnionOf((Class("urn:A"), ObjectMaxCardinality(1, R))), rng.choice(terms)
+        ),
         lambda: NegativeObjectPropertyAssertion(R, rng.choice(terms), rng.choice(terms)),
         lambda: NegativeDataPropertyAssertion(F, rng.choice(terms), rng.choice(literals)),
-        lambda: ClassAssertion(DataMinCardinality(1, F, DataOneOf((rng.choice(literals),))), rng.choice(terms)),
+        lambda: ClassAssertion(
+            DataMinCardinality(1, F, DataOneOf((rng.choice(literals),))), rng.choice(terms)
+        ),
     ]
     return [rng.choice(makers)() for _ in range(size)]
 
 
 def certificate(verdict: Verdict = Verdict.CONSISTENT, tbox: TBox = TEXT) -> Certificate:
-    return Certificate(verdict, "own", "2026-01-01T00:00:00+00:00", tbox_hash=tbox_hash(tbox), allowed=("malformed",))
+    return Certificate(
+        verdict,
+        "own",
+        "2026-01-01T00:00:00+00:00",
+        tbox_hash=tbox_hash(tbox),
+        allowed=("malformed",),
+    )
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -139,7 +171,11 @@ def without_look_ups(path: Path) -> None:
         return replace(file, lookup=0, lookup_digest="")
 
     tables = {
-        name: replace(table, files=tuple(map(without, table.files)), removed=table.removed and without(table.removed))
+        name: replace(
+            table,
+            files=tuple(map(without, table.files)),
+            removed=table.removed and without(table.removed),
+        )
         for name, table in manifest.tables.items()
     }
     write_manifest(path, replace(manifest, tables=tables))
@@ -150,8 +186,16 @@ def test_a_look_up_reads_the_rows_that_it_finds(tmp_path: Path) -> None:
     nodes = store.nodes_of(["urn:i10", "urn:i30000", "urn:unknown"])
     assert nodes[2] == -1 and store.terms_of(nodes[:2]) == ["urn:i10", "urn:i30000"]
     rows = store.table("half_edges").rows_of(nodes[:2])
-    assert sorted(store.terms_of(rows["neighbour"])) == ["urn:i11", "urn:i29999", "urn:i30001", "urn:i9"]
-    assert (store.reads.row_groups, store.reads.rows) == (0, store.reads.found) and store.reads.rows < 20
+    assert sorted(store.terms_of(rows["neighbour"])) == [
+        "urn:i11",
+        "urn:i29999",
+        "urn:i30001",
+        "urn:i9",
+    ]
+    assert (store.reads.row_groups, store.reads.rows) == (
+        0,
+        store.reads.found,
+    ) and store.reads.rows < 20
 
 
 def test_a_store_without_look_up_files_is_read_by_row_groups(tmp_path: Path) -> None:
@@ -163,7 +207,12 @@ def test_a_store_without_look_up_files_is_read_by_row_groups(tmp_path: Path) -> 
     assert nodes[2] == -1 and store.terms_of(nodes[:2]) == ["urn:i10", "urn:i15000"]
     store.reads.row_groups = 0
     rows = edges.rows_of(nodes[:2])
-    assert sorted(store.terms_of(rows["neighbour"])) == ["urn:i11", "urn:i14999", "urn:i15001", "urn:i9"]
+    assert sorted(store.terms_of(rows["neighbour"])) == [
+        "urn:i11",
+        "urn:i14999",
+        "urn:i15001",
+        "urn:i9",
+    ]
     before = store.reads.row_groups
     assert 0 < before <= 3 and before * ROW_GROUP < len(edges)
     edges.rows_of(nodes[:2])
@@ -171,12 +220,17 @@ def test_a_store_without_look_up_files_is_read_by_row_groups(tmp_path: Path) -> 
 
 
 def test_the_tables_of_a_commit_share_a_file(tmp_path: Path) -> None:
-    """At most twelve files come with a commit, and readers of Parquet find the rows of a table in the one that is shared."""
+    """At most twelve files come with a commit, and readers of Parquet find the rows of a table in
+    the one that is shared.
+    """
     plain = TBox((SubClassOf(Class("urn:A"), Class("urn:B")),), TEXT.signature)
     store = write_store(tmp_path / "kg", plain, chain(30))
     for turn in range(3):
         before = {*(tmp_path / "kg").rglob("*")}
-        now, new = set(store.export()), [*chain(turn + 2), ClassAssertion(Class("urn:A"), f"urn:new{turn}")]
+        now, new = (
+            set(store.export()),
+            [*chain(turn + 2), ClassAssertion(Class("urn:A"), f"urn:new{turn}")],
+        )
         new += [
             DataPropertyAssertion(F, f"urn:new{turn}", Literal("x")),
             SameIndividual("urn:i1", "urn:new0"),
@@ -186,15 +240,24 @@ def test_the_tables_of_a_commit_share_a_file(tmp_path: Path) -> None:
         assert set(store.export()) == (now - set(gone)) | set(new)
         came = [path for path in {*(tmp_path / "kg").rglob("*")} - before if path.is_file()]
         assert len(came) <= 12
-    shared = {file.path for table in store.manifest.tables.values() for file in table.all_files if file.is_shared}
+    shared = {
+        file.path
+        for table in store.manifest.tables.values()
+        for file in table.all_files
+        if file.is_shared
+    }
     assert 1 < len(shared) <= 3
     for name, table in store.manifest.tables.items():
         last = [file for file in table.files if file.is_shared][-1:]
         for file in last:
-            rows = pq.read_table(tmp_path / "kg" / file.path, filters=[("table", "==", name), ("removed", "==", False)])
+            rows = pq.read_table(
+                tmp_path / "kg" / file.path,
+                filters=[("table", "==", name), ("removed", "==", False)],
+            )
             found = store.table_of(name, TableVersion((file,))).all()
             assert {column: rows[column].to_pylist() for column in found} == {
-                c: v.tolist() if isinstance(v, np.ndarray) else v.to_pylist() for c, v in found.items()
+                c: v.tolist() if isinstance(v, np.ndarray) else v.to_pylist()
+                for c, v in found.items()
             }
     without_look_ups(tmp_path / "kg")
     assert set(open_store(tmp_path / "kg").export()) == set(store.export())
@@ -215,30 +278,53 @@ def test_rows_of_equals_a_scan(tmp_path: Path, looked_up: bool) -> None:
             found = table.rows_of(wanted)
             expected = np.isin(everything[table.key], wanted)
             for column, values in everything.items():
-                kept = values[expected] if isinstance(values, np.ndarray) else values.filter(expected)
-                assert found[column].tolist() == kept.tolist() if isinstance(values, np.ndarray) else found[column].equals(kept)
+                kept = (
+                    values[expected] if isinstance(values, np.ndarray) else values.filter(expected)
+                )
+                assert (
+                    found[column].tolist() == kept.tolist()
+                    if isinstance(values, np.ndarray)
+                    else found[column].equals(kept)
+                )
 
 
 def test_the_manifest_names_all_rows_that_are_valid(tmp_path: Path) -> None:
-    """Delta logs in a store showed rows that were deleted: now there are none, and Parquet less what is removed is A."""
+    """Delta logs in a store showed rows that were deleted: now there are none, and Parquet less
+    what is removed is A.
+    """
     first = write_store(tmp_path / "kg", TEXT, chain(40_000))
     assert set(first.manifest.tables) == set(ALWAYS)
     gone = [ClassAssertion(Class("urn:A"), f"urn:i{i}") for i in range(100)]
     second = commit(tmp_path / "kg", abox_of([]), abox_of(gone), checked=first.identity)
     table = second.manifest.tables["class_assertions"]
-    assert table.removed is not None and table.removed.rows == 100 and len(second.table("class_assertions")) == 39_900
-    assert sum(pq.ParquetFile(tmp_path / "kg" / file.path).metadata.num_rows for file in table.files) == 40_000
+    assert (
+        table.removed is not None
+        and table.removed.rows == 100
+        and len(second.table("class_assertions")) == 39_900
+    )
+    assert (
+        sum(pq.ParquetFile(tmp_path / "kg" / file.path).metadata.num_rows for file in table.files)
+        == 40_000
+    )
     assert not list((tmp_path / "kg").rglob("_delta_log"))
-    edges = pq.ParquetFile(tmp_path / "kg" / first.manifest.tables["half_edges"].files[0].path).metadata
+    edges = pq.ParquetFile(
+        tmp_path / "kg" / first.manifest.tables["half_edges"].files[0].path
+    ).metadata
     assert edges.num_row_groups == -(-80_000 // ROW_GROUP)
     lows = [edges.row_group(i).column(0).statistics.min for i in range(edges.num_row_groups)]
     assert lows == sorted(lows)
 
 
-def test_terms_with_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terms_with_one_hash_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (reading, tables):
         monkeypatch.setattr(module, "term_key", lambda terms: term_key([""] * len(list(terms))))
-    store = write_store(tmp_path / "kg", TEXT, abox_of([ClassAssertion(Class("urn:A"), f"urn:{i}") for i in range(5)]))
+    store = write_store(
+        tmp_path / "kg",
+        TEXT,
+        abox_of([ClassAssertion(Class("urn:A"), f"urn:{i}") for i in range(5)]),
+    )
     nodes = store.nodes_of([f"urn:{i}" for i in range(6)])
     assert nodes[5] == -1 and store.terms_of(nodes[:5]) == [f"urn:{i}" for i in range(5)]
 
@@ -249,7 +335,9 @@ def test_neighbours_get_near_ids_whatever_the_order() -> None:
     first = np.arange(groups * size)
     second = first // size * size + rng.integers(0, size, len(first))
     shuffle = rng.permutation(len(first))
-    rank = local_rank([f"urn:{rng.integers(1 << 40)}" for _ in first], shuffle[first], shuffle[second])
+    rank = local_rank(
+        [f"urn:{rng.integers(1 << 40)}" for _ in first], shuffle[first], shuffle[second]
+    )
     ids = spread(rank)
     assert len(np.unique(ids)) == len(ids)
     distance = np.abs(ids[shuffle[first]] - ids[shuffle[second]])
@@ -257,7 +345,8 @@ def test_neighbours_get_near_ids_whatever_the_order() -> None:
     assert ids.max() < len(ids) + (len(ids) // BLOCK + 1) * GAP
 
 
-# --- the certificate -------------------------------------------------------------------------------
+# --- the certificate
+# -------------------------------------------------------------------------------
 
 
 def test_certify_replaces_the_certificate(tmp_path: Path) -> None:
@@ -270,7 +359,11 @@ def test_certify_replaces_the_certificate(tmp_path: Path) -> None:
     certify(path, Certificate.now(verdict="consistent", reasoner="own", allowed=["undeclared"]))
     certified = open_store(path).certificate
     assert certified is not None and certified.verdict is Verdict.CONSISTENT
-    assert (certified.tbox_hash, certified.snapshot, certified.allowed) == (tbox_hash(TEXT), 1, ("undeclared",))
+    assert (certified.tbox_hash, certified.snapshot, certified.allowed) == (
+        tbox_hash(TEXT),
+        1,
+        ("undeclared",),
+    )
     certify(path, None)
     assert open_store(path).certificate is None
 
@@ -290,16 +383,24 @@ def test_a_certificate_of_something_else_is_refused(tmp_path: Path) -> None:
 
 def test_tbox_hash_tells_order_and_vocabulary_apart() -> None:
     first, second = FunctionalObjectProperty(R), SubClassOf(Class("urn:A"), Class("urn:B"))
-    boxes = [TBox((first, second)), TBox((second, first)), TBox((first, second), Signature(classes=frozenset({"urn:A"}))), TBox()]
+    boxes = [
+        TBox((first, second)),
+        TBox((second, first)),
+        TBox((first, second), Signature(classes=frozenset({"urn:A"}))),
+        TBox(),
+    ]
     assert len({tbox_hash(box) for box in boxes}) == 4
     assert tbox_hash(TBox((first, second))) == tbox_hash(boxes[0])
 
 
-# --- what is no store ------------------------------------------------------------------------------
+# --- what is no store
+# ------------------------------------------------------------------------------
 
 
 def test_what_is_no_store_is_said_with_a_remedy(tmp_path: Path) -> None:
-    file, folder, damaged, newer, unfinished = (tmp_path / name for name in ("file", "folder", "damaged", "newer", "unfinished"))
+    file, folder, damaged, newer, unfinished = (
+        tmp_path / name for name in ("file", "folder", "damaged", "newer", "unfinished")
+    )
     file.write_text("x")
     folder.mkdir()
     (unfinished / "tables").mkdir(parents=True)
@@ -321,7 +422,9 @@ def test_what_is_no_store_is_said_with_a_remedy(tmp_path: Path) -> None:
         assert caught.value.remedy
 
 
-@pytest.mark.parametrize("change", ["drop", "truncate", "drop lookup", "truncate lookup", "document"])
+@pytest.mark.parametrize(
+    "change", ["drop", "truncate", "drop lookup", "truncate lookup", "document"]
+)
 def test_a_damaged_store_is_refused(tmp_path: Path, change: str) -> None:
     path = tmp_path / "kg"
     write_store(path, TEXT, chain(5))
@@ -345,7 +448,8 @@ def test_what_lives_in_the_directory_is_not_overwritten(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-# --- one writer, and crashes -------------------------------------------------------------------------
+# --- one writer, and crashes
+# -------------------------------------------------------------------------
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
@@ -367,7 +471,9 @@ def test_a_lock_dies_with_its_holder(tmp_path: Path) -> None:
         "import time; from pathlib import Path; from jobs.store.lock import writing\n"
         f"with writing(Path({str(path)!r})):\n    print('held', flush=True)\n    time.sleep(60)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    ) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
         with pytest.raises(StoreError, match=f"process {holder.pid}"):
             certify(path, certificate())
@@ -380,7 +486,9 @@ class Crash(BaseException):
 
 
 def steps(monkeypatch: pytest.MonkeyPatch, crash_at: int) -> list[str]:
-    """Crashes before the ``crash_at``-th step that changes something on disk, or comes after all of them; gives those taken."""
+    """Crashes before the ``crash_at``-th step that changes something on disk, or comes after all of
+    them; gives those taken.
+    """
     taken: list[str] = []
     for module, name in (
         (building, "write_table"),
@@ -425,7 +533,9 @@ def test_a_crash_at_any_step_leaves_old_or_new(tmp_path: Path, every: int) -> No
         seen.add(after[0])
         if crash_at % 7 in (0, 1):
             write_store(path, TBox(), new)
-            assert content(open_store(path))[1:] == (set(new), TBox(), False), "the next writer cleans up"
+            assert content(open_store(path))[1:] == (set(new), TBox(), False), (
+                "the next writer cleans up"
+            )
     assert seen == {1, 2}
 
 
@@ -441,7 +551,9 @@ def test_killed_in_mid_build(tmp_path: Path, kills: int) -> None:
     )
     rng = random.Random(5)
     for _ in range(kills):
-        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as writer:
+        with subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+        ) as writer:
             assert writer.stdout is not None and writer.stdout.readline() == "go\n"
             time.sleep(rng.uniform(0.0, 0.4))
             writer.send_signal(signal.SIGKILL)
@@ -458,5 +570,8 @@ def test_exit_code_of_a_process_that_writes_and_reads(tmp_path: Path, turns: int
         f"store = write_store(Path({str(tmp_path)!r}) / sys.argv[1], TEXT, chain(2000))\n"
         "assert sum(1 for _ in open_store(store.path).export()) == 6000\n"
     )
-    codes = [subprocess.run([sys.executable, "-c", code, f"kg{i}"], check=False).returncode for i in range(turns)]
+    codes = [
+        subprocess.run([sys.executable, "-c", code, f"kg{i}"], check=False).returncode
+        for i in range(turns)
+    ]
     assert codes == [0] * turns

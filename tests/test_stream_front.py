@@ -1,4 +1,6 @@
-"""What stream commands share: events, sources, sinks, lateness, rejects, checkpoints; each fault of an input is named."""
+"""What stream commands share: events, sources, sinks, lateness, rejects, checkpoints; each fault of
+an input is named.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,15 @@ from shiq.rml.tokens import RepeatedMemberError
 from shiq.verdict import KINDS
 from streams.enrichment.jsonld import record_of
 from streams.front.arrivals import Arrivals
-from streams.front.checkpoint import POINTS, Checkpoint, CheckpointContent, Pace, checkpointing, packed, unpacked
+from streams.front.checkpoint import (
+    POINTS,
+    Checkpoint,
+    CheckpointContent,
+    Pace,
+    checkpointing,
+    packed,
+    unpacked,
+)
 from streams.front.event import EventError, parse_event
 from streams.front.input import Input
 from streams.front.kafka import KafkaSource, _ends
@@ -86,7 +96,10 @@ def test_times_are_floored_to_the_unit() -> None:
         seconds // 60,
         seconds // 3600,
     ]
-    assert parse_event('{"t": "2014-08-01T10:00:00+02:00", "triples": []}', "hrs").t == 1406880000 // 3600
+    assert (
+        parse_event('{"t": "2014-08-01T10:00:00+02:00", "triples": []}', "hrs").t
+        == 1406880000 // 3600
+    )
 
 
 def test_late_and_far_ahead_are_judged_one_by_one() -> None:
@@ -106,7 +119,9 @@ def test_a_file_goes_on_behind_any_record(tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     _lines(file, range(5))
     whole = list(open_source(str(file)).read(False))
-    assert [(record.line, parse_event(record.data).t) for record in whole] == [(t + 1, t) for t in range(5)]
+    assert [(record.line, parse_event(record.data).t) for record in whole] == [
+        (t + 1, t) for t in range(5)
+    ]
     for stop in range(5):
         first = open_source(str(file))
         begun = first.read(False)
@@ -142,7 +157,12 @@ def test_a_folder_is_read_by_name_and_goes_on(tmp_path: Path) -> None:
 
 def test_tables_are_rows_of_one_event_each(tmp_path: Path) -> None:
     file = tmp_path / "events.parquet"
-    columns = {"s": ["<urn:s>"] * 3, "p": ["<urn:p>"] * 3, "o": ["<urn:o>", '"x"', "<urn:o>"], "t": [1, 2, -3]}
+    columns = {
+        "s": ["<urn:s>"] * 3,
+        "p": ["<urn:p>"] * 3,
+        "o": ["<urn:o>", '"x"', "<urn:o>"],
+        "t": [1, 2, -3],
+    }
     pq.write_table(pa.table(columns), file)
     records = list(open_source(str(file)).read(False))
     assert [record.event and record.event.t for record in records] == [1, 2, None]
@@ -188,7 +208,13 @@ def test_rejects_are_counted_shown_and_written(tmp_path: Path) -> None:
     sink.flush()
     rows = [json.loads(row) for row in (tmp_path / "rejects.jsonl").read_text().splitlines()]
     assert len(rows) == 51
-    assert rows[0] == {"kind": "late", "source": "s", "line": 0, "reason": "too late", "text": "text"}
+    assert rows[0] == {
+        "kind": "late",
+        "source": "s",
+        "line": 0,
+        "reason": "too late",
+        "text": "text",
+    }
     assert sum(leftover.count for leftover in rejects.leftovers()) == 51
     assert {LATE, MALFORMED, AHEAD} <= set(KINDS)
 
@@ -225,9 +251,15 @@ def test_tables_as_outputs(tmp_path: Path, name: str) -> None:
     again = open_sink(str(tmp_path / name), length)
     again.write(['{"t": 4, "atoms": []}'])
     again.close()
-    assert sorted(DeltaTable(str(tmp_path / name)).to_pyarrow_table().column("t").to_pylist()) == [1, 2, 4]
+    assert sorted(DeltaTable(str(tmp_path / name)).to_pyarrow_table().column("t").to_pylist()) == [
+        1,
+        2,
+        4,
+    ]
     open_sink(str(tmp_path / name)).close()
-    assert DeltaTable(str(tmp_path / name)).to_pyarrow_table().num_rows == 0, "a run without rows begins anew, too"
+    assert DeltaTable(str(tmp_path / name)).to_pyarrow_table().num_rows == 0, (
+        "a run without rows begins anew, too"
+    )
 
 
 def test_a_checkpoint_is_one_step_of_one_run(tmp_path: Path) -> None:
@@ -237,7 +269,10 @@ def test_a_checkpoint_is_one_step_of_one_run(tmp_path: Path) -> None:
         assert checkpoint.load() is None
         checkpoint.save(saved)
         checkpoint.save(saved)
-        with pytest.raises(OperationalError, match="another writer"), checkpointing(place, settings):
+        with (
+            pytest.raises(OperationalError, match="another writer"),
+            checkpointing(place, settings),
+        ):
             pass
     with checkpointing(place, settings) as checkpoint:
         assert checkpoint.load() == saved
@@ -264,7 +299,8 @@ def test_a_state_is_json_and_columns_and_never_a_pickle() -> None:
         packed({}, {"x": np.array([object()])})
 
 
-# --- runs ------------------------------------------------------------------------------------------
+# --- runs
+# ------------------------------------------------------------------------------------------
 
 
 class Summing:
@@ -312,19 +348,29 @@ def _dying(take: Callable[[Record], bool], after: int) -> Callable[[Record], boo
     return taken
 
 
-def _summed(folder: Path, names: list[str], after: int | None = None, by_time: bool = False, **settings: str) -> int:
+def _summed(
+    folder: Path, names: list[str], after: int | None = None, by_time: bool = False, **settings: str
+) -> int:
     """A run over sources with a checkpoint, which dies after some records."""
     sources = [open_source(str(folder / name)) for name in names]
-    targets = {"out": str(folder / "out.jsonl"), "rejects": str(folder / "rejects.jsonl"), "more": None}
+    targets = {
+        "out": str(folder / "out.jsonl"),
+        "rejects": str(folder / "rejects.jsonl"),
+        "more": None,
+    }
     with started(sources, targets, folder / "checkpoint", {"window": "1", **settings}) as run:
         system = Summing(run)
         if after is not None:
             system.take = _dying(system.take, after)  # type: ignore[method-assign]
-        return run.drive(system, time=(lambda record: parse_event(record.data).t) if by_time else None)
+        return run.drive(
+            system, time=(lambda record: parse_event(record.data).t) if by_time else None
+        )
 
 
 @pytest.mark.parametrize("by_time", [False, True])
-def test_a_run_that_dies_anywhere_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_time: bool) -> None:
+def test_a_run_that_dies_anywhere_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_time: bool
+) -> None:
     monkeypatch.setattr("streams.front.checkpoint.POINTS", 3)
     names = ["a.jsonl", "b.jsonl.gz", "c"]
     (tmp_path / "c").mkdir()
@@ -363,7 +409,9 @@ def test_runs_that_are_refused(tmp_path: Path) -> None:
     _summed(tmp_path, ["a.jsonl"])
     with pytest.raises(OperationalError, match="window 1, but this run has 2"):
         _summed(tmp_path, ["a.jsonl"], window="2")
-    with pytest.raises(OperationalError, match=r"a\.jsonl, but this run has .*a\.jsonl, .*b\.jsonl"):
+    with pytest.raises(
+        OperationalError, match=r"a\.jsonl, but this run has .*a\.jsonl, .*b\.jsonl"
+    ):
         _summed(tmp_path, ["a.jsonl", "b.jsonl"])
     with pytest.raises(UsageError, match="given twice"):
         Input([open_source(str(tmp_path / "b.jsonl"))] * 2)
@@ -376,13 +424,21 @@ def test_runs_that_are_refused(tmp_path: Path) -> None:
         ("b.jsonl", {"out": "c.jsonl", "rejects": "c.jsonl"}),
         ("b.jsonl", {"out": "-", "verdicts": "-"}),
     ):
-        places = {name: target if target == "-" else str(tmp_path / target) for name, target in targets.items()}
-        with pytest.raises(UsageError, match=r"would replace what --source reads|, which --source reads|are both"):
+        places = {
+            name: target if target == "-" else str(tmp_path / target)
+            for name, target in targets.items()
+        }
+        with pytest.raises(
+            UsageError, match=r"would replace what --source reads|, which --source reads|are both"
+        ):
             started([open_source(str(tmp_path / source))], places).__enter__()
     assert (tmp_path / "b.jsonl").read_bytes() == kept
     with started([], {"out": "-", "rejects": os.devnull, "accepted": os.devnull}):
         pass
-    with pytest.raises(UsageError, match="Parquet"), started([], {"out": "x.parquet"}, tmp_path / "other"):
+    with (
+        pytest.raises(UsageError, match="Parquet"),
+        started([], {"out": "x.parquet"}, tmp_path / "other"),
+    ):
         pass
 
 
@@ -395,7 +451,11 @@ def test_sources_merged_by_time(tmp_path: Path) -> None:
         return None if record.data == b"broken" else parse_event(record.data).t
 
     merged = Input([open_source(str(tmp_path / name)) for name in "abc"])
-    read = [(Path(record.source).name, time(record)) for record in merged.read(time=time) if record is not None]
+    read = [
+        (Path(record.source).name, time(record))
+        for record in merged.read(time=time)
+        if record is not None
+    ]
     assert read == [("b", None), *zip("abbaaccb", (1, 2, 3, 4, 4, 4, 5, 9))]
 
 
@@ -425,15 +485,27 @@ def test_ids_are_known_for_the_window_and_the_lateness(monkeypatch: pytest.Monke
     arrivals = Arrivals(EventClock(2), RejectLog(), window=3)
 
     def accepted(t: int, name: str) -> bool:
-        return arrivals.accept(Record("s", 1, json.dumps({"t": t, "triples": [], "id": name}).encode())) is not None
+        return (
+            arrivals.accept(
+                Record("s", 1, json.dumps({"t": t, "triples": [], "id": name}).encode())
+            )
+            is not None
+        )
 
-    assert [accepted(*event) for event in ((0, "a"), (5, "a"), (3, "a"), (6, "a"), (6, "a"))] == [True, False, False, True, False]
+    assert [accepted(*event) for event in ((0, "a"), (5, "a"), (3, "a"), (6, "a"), (6, "a"))] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
     assert arrivals.duplicates == 3
     assert all(accepted(t, str(t)) for t in range(7, 100))
     assert len(arrivals.state()["ids"]) < 20
 
 
-# --- status ----------------------------------------------------------------------------------------
+# --- status
+# ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("is_moving", "want"), [(False, "{}\n"), (True, "\r\x1b[2K{}")])
@@ -444,25 +516,33 @@ def test_a_run_says_how_it_goes(is_moving: bool, want: str) -> None:
     status.tell_rejects(rejects)
     seconds[0] = PLAIN / 2 if is_moving else PLAIN
     status.look(100)
-    assert told == [want.format("20 records/s, rejects 0" if is_moving else "10 records/s, rejects 0")]
+    assert told == [
+        want.format("20 records/s, rejects 0" if is_moving else "10 records/s, rejects 0")
+    ]
     status.look(5000)
     assert len(told) == 1, "it is not due again"
     clock.judge(1_800_000_000)
     rejects.add("late", "f", 1, "so", "text")
     seconds[0] += PLAIN
     status.look()
-    assert told[1] == want.format("500 records/s, newest 1800000000, lag in seconds 30, watermark 1799999995, rejects 1")
+    assert told[1] == want.format(
+        "500 records/s, newest 1800000000, lag in seconds 30, watermark 1799999995, rejects 1"
+    )
     clock.newest = 17
     seconds[0] += PLAIN
     status.look()
-    assert told[2] == want.format("0 records/s, newest 17, watermark 12, rejects 1"), "these are no times of the day"
+    assert told[2] == want.format("0 records/s, newest 17, watermark 12, rejects 1"), (
+        "these are no times of the day"
+    )
     status.end()
     status.end()
     assert told[3:] == (["\r\x1b[2K"] if is_moving else [])
     Status().look(1)
 
 
-def test_a_broker_that_is_not_there_is_told_once(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_broker_that_is_not_there_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
     monkeypatch.setattr("streams.front.kafka._PATIENCE", 0.5)
     with pytest.raises(OperationalError, match="kafka://localhost:1/events: "):
@@ -470,8 +550,12 @@ def test_a_broker_that_is_not_there_is_told_once(monkeypatch: pytest.MonkeyPatch
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize("name", ["LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "TOPIC_AUTHORIZATION_FAILED"])
-def test_a_partition_without_a_leader_is_asked_again_by_its_code(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name", ["LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "TOPIC_AUTHORIZATION_FAILED"]
+)
+def test_a_partition_without_a_leader_is_asked_again_by_its_code(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kafka = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
     monkeypatch.setattr("streams.front.kafka.time.sleep", lambda seconds: None)
     asked = []
@@ -480,7 +564,9 @@ def test_a_partition_without_a_leader_is_asked_again_by_its_code(name: str, monk
         def get_watermark_offsets(self, partition: object, timeout: float) -> tuple[int, int]:
             asked.append(partition)
             if len(asked) < 3:
-                raise kafka.KafkaException(kafka.KafkaError(getattr(kafka.KafkaError, name), "a LEADER" * (name[0] == "T")))
+                raise kafka.KafkaException(
+                    kafka.KafkaError(getattr(kafka.KafkaError, name), "a LEADER" * (name[0] == "T"))
+                )
             return 0, 7
 
     if name.startswith("TOPIC"):
@@ -498,14 +584,28 @@ def test_a_source_without_an_event_is_named_with_its_first_line(tmp_path: Path) 
         (tmp_path / name).write_text("Dear diary\n")
     sources = ["-s", str(tmp_path / "one.txt"), "-s", str(tmp_path / "two.txt")]
     both = f"{tmp_path / 'one.txt'}, {tmp_path / 'two.txt'}"
-    for command in (["consistency", "-w", "2", "-t"], ["enrich", "-t"], ["discover", "-w", "2", "-t"]):
-        done = shiq("stream", *command, str(tmp_path / "t.ofn"), *sources, "--out", str(tmp_path / "o"))
-        assert done.returncode == 4 and f"no line of {both} is an event (line 1: " in done.stderr, done.stderr
+    for command in (
+        ["consistency", "-w", "2", "-t"],
+        ["enrich", "-t"],
+        ["discover", "-w", "2", "-t"],
+    ):
+        done = shiq(
+            "stream", *command, str(tmp_path / "t.ofn"), *sources, "--out", str(tmp_path / "o")
+        )
+        assert done.returncode == 4 and f"no line of {both} is an event (line 1: " in done.stderr, (
+            done.stderr
+        )
     done = shiq("stream", "rules", str(tmp_path / "r.lp"), *sources[:2])
-    assert done.returncode == 4 and f"no line of {tmp_path / 'one.txt'} is an event or a line of atoms (line 1: " in done.stderr
+    assert (
+        done.returncode == 4
+        and f"no line of {tmp_path / 'one.txt'} is an event or a line of atoms (line 1: "
+        in done.stderr
+    )
 
 
-def test_records_that_were_deleted_before_they_were_read_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_that_were_deleted_before_they_were_read_end_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     kafka = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
     source = KafkaSource("h:1", "topic")
     source.position = {"0": 5}
@@ -517,5 +617,7 @@ def test_records_that_were_deleted_before_they_were_read_end_the_run(monkeypatch
         def get_watermark_offsets(self, partition: object, timeout: float) -> tuple[int, int]:
             return 9, 20
 
-    with pytest.raises(OperationalError, match="the records 5 to 8 were deleted before they were read"):
+    with pytest.raises(
+        OperationalError, match="the records 5 to 8 were deleted before they were read"
+    ):
         next(source._read(kafka, Consumer(), follow=False))

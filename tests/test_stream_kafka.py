@@ -23,7 +23,11 @@ from tests.conftest import ROOT
 from tests.tools.kafka_broker import absent, broker
 
 confluent_kafka = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed")
-pytestmark = [pytest.mark.slow, pytest.mark.kafka, pytest.mark.skipif(bool(absent()), reason=absent())]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.kafka,
+    pytest.mark.skipif(bool(absent()), reason=absent()),
+]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +83,11 @@ def test_rows_before_the_first_checkpoint_are_not_sent_again(address: str, tmp_p
     (tmp_path / "in").write_text("")
     rows = [{"t": t, "triples": []} for t in range(20)]
     for many in (12, 20):
-        with started([open_source(str(tmp_path / "in"))], {"out": target, "beside": str(out)}, tmp_path / "kept") as run:
+        with started(
+            [open_source(str(tmp_path / "in"))],
+            {"out": target, "beside": str(out)},
+            tmp_path / "kept",
+        ) as run:
             assert run.saved is None  # it is killed before it can save one
             for name in ("out", "beside"):
                 run.outputs.write(name, rows[:many])
@@ -101,12 +109,16 @@ def test_another_row_of_the_number_of_one_that_was_sent_is_sent(address: str) ->
 
 
 @pytest.mark.parametrize("ends", ["commit", "abort"])
-def test_a_partition_that_ends_with_a_marker_of_a_transaction_is_read_to_its_end(address: str, ends: str) -> None:
+def test_a_partition_that_ends_with_a_marker_of_a_transaction_is_read_to_its_end(
+    address: str, ends: str
+) -> None:
     target = _topic(address, f"marker-{ends}", 2)
     sink = open_sink(target)
     sink.write(['{"t": 0, "triples": []}'])
     sink.close()
-    producer = confluent_kafka.Producer({"bootstrap.servers": address, "transactional.id": f"it-{ends}"})
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": address, "transactional.id": f"it-{ends}"}
+    )
     producer.init_transactions(30)
     producer.begin_transaction()
     for partition in range(2):
@@ -198,7 +210,10 @@ def test_spark_reads_a_topic_and_writes_to_one(address: str, tmp_path: Path) -> 
             command += ["--master", "local[2]", "--checkpoint", str(tmp_path / "checkpoint")]
         for _ in range(2 if engine == "spark" else 1):
             done = subprocess.run(
-                [sys.executable, "-m", "shiq", "stream", "consistency", *command], cwd=ROOT, capture_output=True, check=False
+                [sys.executable, "-m", "shiq", "stream", "consistency", *command],
+                cwd=ROOT,
+                capture_output=True,
+                check=False,
             )
             assert done.returncode == 1, done.stderr.decode()[-3000:]
         found.append(sorted(record.text for record in open_source(out).read(False)))
@@ -225,14 +240,23 @@ def test_a_broker_that_asks_for_a_password_is_read_and_nothing_shows_it(tmp_path
     (tmp_path / "password").write_text(f"{secret}\n")
     (tmp_path / "o.ofn").write_text("Ontology(<urn:o> SubClassOf(<urn:A> <urn:B>))")
     (tmp_path / "kafka").mkdir()
-    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "me"}
+    login = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "me",
+    }
     with broker(tmp_path / "kafka", secret) as address:
-        producer = confluent_kafka.Producer({"bootstrap.servers": address, **login, "sasl.password": secret})
+        producer = confluent_kafka.Producer(
+            {"bootstrap.servers": address, **login, "sasl.password": secret}
+        )
         for event in events:
             producer.produce("events", event.encode())
         assert producer.flush(30) == 0
         options = [f"kafka.{key}={value}" for key, value in login.items()]
-        options += [f"kafka.sasl.password=file:{tmp_path}/password", 'startingOffsets={"events": {"0": 7}}']
+        options += [
+            f"kafka.sasl.password=file:{tmp_path}/password",
+            'startingOffsets={"events": {"0": 7}}',
+        ]
         counted = []
         for engine, more in (("local", []), ("spark", ["maxOffsetsPerTrigger=10"])):
             (tmp_path / engine / "log").mkdir(parents=True)
@@ -245,19 +269,44 @@ def test_a_broker_that_asks_for_a_password_is_read_and_nothing_shows_it(tmp_path
                 f"kafka://{address},127.0.0.1:1/events",
             ]
             asked += [word for option in (*options, *more) for word in ("--source-option", option)]
-            asked += ["--engine", engine, "--checkpoint", tmp_path / engine / "state", "--out", tmp_path / engine / "rows"]
-            asked += ["--rejects", tmp_path / engine / "rejects", "--json", tmp_path / engine / "result.json", "-v"]
+            asked += [
+                "--engine",
+                engine,
+                "--checkpoint",
+                tmp_path / engine / "state",
+                "--out",
+                tmp_path / engine / "rows",
+            ]
+            asked += [
+                "--rejects",
+                tmp_path / engine / "rejects",
+                "--json",
+                tmp_path / engine / "result.json",
+                "-v",
+            ]
             done = _consistency(asked, tmp_path / engine / "log")
             assert done.returncode == 0, done.stderr
             (tmp_path / engine / "said").write_text(done.stdout + done.stderr)
-            counted.append(json.loads((tmp_path / engine / "result.json").read_text())["statistics"]["events"])
-            wrong = [f"kafka.sasl.password={secret}x" if "password" in word else word for word in map(str, asked[:-2])]
+            counted.append(
+                json.loads((tmp_path / engine / "result.json").read_text())["statistics"]["events"]
+            )
+            wrong = [
+                f"kafka.sasl.password={secret}x" if "password" in word else word
+                for word in map(str, asked[:-2])
+            ]
             wrong[wrong.index("--checkpoint") + 1] = str(tmp_path / engine / "other")
             done = _consistency([*wrong, "-v"], tmp_path / engine / "log")
             assert done.returncode == 4, done.stderr
             assert "Authentication failed" in done.stderr
             (tmp_path / engine / "refused").write_text(done.stdout + done.stderr)
     assert counted == [33, 33]
-    files = [file for engine in ("local", "spark") for file in (tmp_path / engine).rglob("*") if file.is_file()]
-    assert any("log" in file.parts for file in files) and any("offsets" in file.parts for file in files)
+    files = [
+        file
+        for engine in ("local", "spark")
+        for file in (tmp_path / engine).rglob("*")
+        if file.is_file()
+    ]
+    assert any("log" in file.parts for file in files) and any(
+        "offsets" in file.parts for file in files
+    )
     assert [file for file in files if secret.encode() in file.read_bytes()] == []

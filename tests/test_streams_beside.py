@@ -1,4 +1,6 @@
-"""What is done beside deciding: events on two sides, windows checked against a store, drawn events."""
+"""What is done beside deciding: events on two sides, windows checked against a store, drawn
+events.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from tests.streams_random import drawn, events, shuffled
 from tests.test_streams_consistency import AXIOMS, BOB, STREAM, T, event, isa, lines, ran, read
 
 
-def sides(watched: Any, source: str, folder: Path, static: Any, end: int, lateness: int, batch: int) -> tuple[Any, list[Any]]:
+def sides(
+    watched: Any, source: str, folder: Path, static: Any, end: int, lateness: int, batch: int
+) -> tuple[Any, list[Any]]:
     """The result of a run, and the accepted events and those set aside."""
     files = {name: str(folder / f"{name}.jsonl") for name in ("accepted", "quarantine")}
     with started([open_source(source)], files) as run:
@@ -57,20 +61,31 @@ def rows_of(watched: Any, stream: list[Any], static: Any, end: int) -> set[str]:
 
 
 def disagreements(folder: Path, seeds: int) -> tuple[list[int], int]:
-    """The random streams whose sides are not the obvious ones; how many events are set aside in all."""
+    """The random streams whose sides are not the obvious ones; how many events are set aside in
+    all.
+    """
     wrong, set_aside = list[int](), 0
     for seed in range(seeds):
         draw, case = random.Random(seed), drawn(seed)
         static = abox_of(case.static) if case.static else None
         watched, lateness = plan(case.tbox, case.window), draw.choice((0, 3))
-        if watched.leftovers or (static and check_stream(watched, [event(0)], static, 0, case.end).spans):
+        if watched.leftovers or (
+            static and check_stream(watched, [event(0)], static, 0, case.end).spans
+        ):
             continue
-        given = [dict(item, id=str(n)) for n, item in enumerate(events(shuffled(case.stream, lateness, draw)))]
+        given = [
+            dict(item, id=str(n))
+            for n, item in enumerate(events(shuffled(case.stream, lateness, draw)))
+        ]
         source = lines(folder / "e.jsonl", *given)
-        _, (accepted, aside) = sides(watched, source, folder, static, case.end, lateness, draw.choice((1, 4, 100)))
+        _, (accepted, aside) = sides(
+            watched, source, folder, static, case.end, lateness, draw.choice((1, 4, 100))
+        )
         assert sorted(map(repr, [*accepted, *aside])) == sorted(map(repr, given))
         is_right = not rows_of(watched, accepted, static, case.end)
-        wrong += [] if is_right and accepted == obvious(watched, given, static, case.end) else [seed]
+        wrong += (
+            [] if is_right and accepted == obvious(watched, given, static, case.end) else [seed]
+        )
         set_aside += len(aside)
     return wrong, set_aside
 
@@ -81,26 +96,62 @@ def test_random_streams_on_two_sides(tmp_path: Path) -> None:
     assert set_aside > 20
 
 
-def test_sides_that_forget_too_early_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "live", lambda codes, times, window: spans.live(codes, times, max(window - 1, 0)))
+def test_sides_that_forget_too_early_are_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        module, "live", lambda codes, times, window: spans.live(codes, times, max(window - 1, 0))
+    )
     assert disagreements(tmp_path, 30)[0]
 
 
 def test_whatever_is_not_used_is_set_aside_as_it_stood(tmp_path: Path) -> None:
     late, broken, half = event(0), '{"t": 2, "trip', event(6, "no triple", isa("ann", "Student"))
     second = event(4, isa("bob", "Publication"), id="b")
-    stream = [STREAM[0], broken, second, second, STREAM[2], half, late, event(9, isa("x", "Student")), event(50)]
+    stream = [
+        STREAM[0],
+        broken,
+        second,
+        second,
+        STREAM[2],
+        half,
+        late,
+        event(9, isa("x", "Student")),
+        event(50),
+    ]
     source = lines(tmp_path / "e.jsonl", *stream)
-    found = ["--source", source, "--from", "0", "--to", "40", "-q", "--out", str(tmp_path / "rows.jsonl")]
+    found = [
+        "--source",
+        source,
+        "--from",
+        "0",
+        "--to",
+        "40",
+        "-q",
+        "--out",
+        str(tmp_path / "rows.jsonl"),
+    ]
     (tmp_path / "onto.ofn").write_text(_ontology())
     files = [str(tmp_path / "accepted.jsonl"), str(tmp_path / "quarantine.jsonl")]
     common = ["consistency", "--tbox", str(tmp_path / "onto.ofn"), "--window", "2", *found]
     assert ran(*common, "--accepted", files[0], "--quarantine", files[1]) == 1
-    accepted, aside = ((tmp_path / f"{name}.jsonl").read_text().splitlines() for name in ("accepted", "quarantine"))
+    accepted, aside = (
+        (tmp_path / f"{name}.jsonl").read_text().splitlines() for name in ("accepted", "quarantine")
+    )
     texts = [item if isinstance(item, str) else json.dumps(item) for item in stream]
     assert sorted([*accepted, *aside]) == sorted(texts)
     assert [json.loads(text)["t"] for text in accepted] == [1, 4, 9]
-    assert ran(*["--source" if word == source else word for word in common[:5]], "--source", files[0], "-q", "--to", "40") == 0
+    assert (
+        ran(
+            *["--source" if word == source else word for word in common[:5]],
+            "--source",
+            files[0],
+            "-q",
+            "--to",
+            "40",
+        )
+        == 0
+    )
 
 
 def _ontology(*more: owl.Axiom) -> str:
@@ -109,7 +160,8 @@ def _ontology(*more: owl.Axiom) -> str:
     return ontology_text((*AXIOMS, *more), ())
 
 
-# --- stores ----------------------------------------------------------------------------------------
+# --- stores
+# ----------------------------------------------------------------------------------------
 
 
 def test_windows_are_checked_against_a_store(tmp_path: Path) -> None:
@@ -120,7 +172,9 @@ def test_windows_are_checked_against_a_store(tmp_path: Path) -> None:
     limit = owl.SubClassOf(owl.Class(T + "Student"), owl.ObjectMaxCardinality(1, role))
     (tmp_path / "onto.ofn").write_text(_ontology(limit))
     (tmp_path / "base.nt").write_text(
-        f"<{T}bob> <{T}p> <{T}ann> .\n<{T}ann> <{owl.OWL}differentFrom> <{T}eve> .\n" + isa("tom", "Publication") + "\n"
+        f"<{T}bob> <{T}p> <{T}ann> .\n<{T}ann> <{owl.OWL}differentFrom> <{T}eve> .\n"
+        + isa("tom", "Publication")
+        + "\n"
     )
     index([str(tmp_path / "onto.ofn")], [str(tmp_path / "base.nt")], str(tmp_path / "kg"))
     stream = [
@@ -131,11 +185,32 @@ def test_windows_are_checked_against_a_store(tmp_path: Path) -> None:
         event(30),
     ]
     out, runs = tmp_path / "rows.jsonl", tmp_path / "runs.jsonl"
-    asked = ["--source", lines(tmp_path / "e.jsonl", *stream), "--from", "0", "--to", "20", "--window", "3", "-q"]
-    asked += ["--out", str(out), "--verdicts", str(runs), "--checkpoint", str(tmp_path / "state"), "--allow", "outside-dl-lite"]
+    asked = [
+        "--source",
+        lines(tmp_path / "e.jsonl", *stream),
+        "--from",
+        "0",
+        "--to",
+        "20",
+        "--window",
+        "3",
+        "-q",
+    ]
+    asked += [
+        "--out",
+        str(out),
+        "--verdicts",
+        str(runs),
+        "--checkpoint",
+        str(tmp_path / "state"),
+        "--allow",
+        "outside-dl-lite",
+    ]
     assert ran("consistency", "--store", str(tmp_path / "kg"), "--every", "2", *asked) == 1
     rows = sorted(read(out), key=lambda row: (row["from"], row["individual"], "store" in row))
-    assert [(row["individual"].removeprefix(T), row["from"], row["to"], "store" in row) for row in rows] == [
+    assert [
+        (row["individual"].removeprefix(T), row["from"], row["to"], "store" in row) for row in rows
+    ] == [
         ("bob", 4, 4, True),
         ("tom", 6, 6, True),
         ("tom", 8, 8, True),
@@ -155,17 +230,31 @@ def test_windows_are_checked_against_a_store(tmp_path: Path) -> None:
     assert ran("consistency", "--store", str(tmp_path / "kg"), "--every", "2", *asked) == 1
     assert out.read_text() == wanted
     with open_store(str(tmp_path / "kg")) as session:
-        verdict = session.check(abox_of([owl.ClassAssertion(owl.Class(T + "Student"), T + "tom")])).verdict
+        verdict = session.check(
+            abox_of([owl.ClassAssertion(owl.Class(T + "Student"), T + "tom")])
+        ).verdict
     assert verdict is Verdict.INCONSISTENT
     assert check_insertions(BOB, [], []).verdict is Verdict.CONSISTENT
 
 
-# --- rates -----------------------------------------------------------------------------------------
+# --- rates
+# -----------------------------------------------------------------------------------------
 
 
-def test_drawn_events_are_the_same_each_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_drawn_events_are_the_same_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "onto.ofn").write_text(_ontology())
-    common = ("consistency", "--tbox", str(tmp_path / "onto.ofn"), "--window", "5", "--source", "rate://5", "-q")
+    common = (
+        "consistency",
+        "--tbox",
+        str(tmp_path / "onto.ofn"),
+        "--window",
+        "5",
+        "--source",
+        "rate://5",
+        "-q",
+    )
     files = [str(tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
     assert [ran(*common, "--out", file) for file in files] == [1, 1]
     assert read(Path(files[0])) == read(Path(files[1]))

@@ -1,4 +1,6 @@
-"""Streams against the obvious check at every c; the planted bugs that it must see; the front's traps."""
+"""Streams against the obvious check at every c; the planted bugs that it must see; the front's
+traps.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,27 @@ import pytest
 from shiq import model as owl
 from shiq.abox import abox_of
 from shiq.verdict import Verdict
-from streams.consistency import check_stream, negative_inclusions, plan, spans, state, strategies, topology
+from streams.consistency import (
+    check_stream,
+    negative_inclusions,
+    plan,
+    spans,
+    state,
+    strategies,
+    topology,
+)
 from tests.streams_random import against_the_reasoner, disagreement
 
 T = "urn:t#"
 STUDENT, PUBLICATION = owl.Class(T + "Student"), owl.Class(T + "Publication")
 PERSON = owl.Class(T + "Person")
 AXIOMS = (owl.SubClassOf(STUDENT, PERSON), owl.DisjointClasses((PERSON, PUBLICATION)))
-BOB = owl.TBox(AXIOMS, owl.Signature(frozenset({T + "Student", T + "Publication", T + "Person"}), frozenset({T + "p"})))
+BOB = owl.TBox(
+    AXIOMS,
+    owl.Signature(
+        frozenset({T + "Student", T + "Publication", T + "Person"}), frozenset({T + "p"})
+    ),
+)
 
 
 def isa(who: str, what: str) -> str:
@@ -32,7 +47,11 @@ def event(t: int, *triples: str, **more: object) -> dict[str, Any]:
     return {"t": t, "triples": list(triples), **more}
 
 
-STREAM = [event(1, isa("bob", "Student")), event(4, isa("bob", "Publication")), event(5, isa("bob", "Student"))]
+STREAM = [
+    event(1, isa("bob", "Student")),
+    event(4, isa("bob", "Publication")),
+    event(5, isa("bob", "Student")),
+]
 
 
 @pytest.mark.parametrize("strategy", ["mask", "ntm", "ltm"])
@@ -42,7 +61,10 @@ def test_bob(strategy: str, batch: int) -> None:
     (row,) = result.spans
     assert (row["individual"], row["from"], row["to"], row["final"]) == (T + "bob", 5, 6, True)
     assert row["conflict"] == [T + "Publication", T + "Student"]
-    assert row["axioms"] == [f"SubClassOf(<{T}Student> <{T}Person>)", f"DisjointClasses(<{T}Person> <{T}Publication>)"]
+    assert row["axioms"] == [
+        f"SubClassOf(<{T}Student> <{T}Person>)",
+        f"DisjointClasses(<{T}Person> <{T}Publication>)",
+    ]
     assert [(r["from"], r["to"], r["verdict"], r["individuals"]) for r in result.verdicts] == [
         (0, 4, "consistent", 0),
         (5, 6, "inconsistent", 1),
@@ -110,18 +132,30 @@ PLAN = sys.modules[plan.__module__]
         (PLAN, "roots", _early_roots),
         (topology, "lifted", _direct),
     ],
-    ids=["window", "product", "copy in a bolt", "copy in the state", "early roots", "direct lifting"],
+    ids=[
+        "window",
+        "product",
+        "copy in a bolt",
+        "copy in the state",
+        "early roots",
+        "direct lifting",
+    ],
 )
-def test_planted_bugs_are_seen(monkeypatch: pytest.MonkeyPatch, where: Any, what: str, bug: Callable[..., Any]) -> None:
+def test_planted_bugs_are_seen(
+    monkeypatch: pytest.MonkeyPatch, where: Any, what: str, bug: Callable[..., Any]
+) -> None:
     monkeypatch.setattr(where, what, bug)
     assert any(disagreement(seed) for seed in range(400))
 
 
-# --- the front -------------------------------------------------------------------------------------
+# --- the front
+# -------------------------------------------------------------------------------------
 
 
 def lines(path: Path, *items: object) -> str:
-    path.write_text("".join((item if isinstance(item, str) else json.dumps(item)) + "\n" for item in items))
+    path.write_text(
+        "".join((item if isinstance(item, str) else json.dumps(item)) + "\n" for item in items)
+    )
     return str(path)
 
 
@@ -143,8 +177,14 @@ def test_late_events_are_told(tmp_path: Path) -> None:
 
 
 def test_broken_among_good(tmp_path: Path) -> None:
-    bad = ['{"t": 2, "trip', '{"triples": []}', *({"t": t, "triples": []} for t in ("soon", 1.5, -1, 1 << 63, True, 10**6))]
-    result = check_stream(plan(BOB, 2), lines(tmp_path / "e.jsonl", STREAM[0], *bad, *STREAM[1:]), start=0, end=9)
+    bad = [
+        '{"t": 2, "trip',
+        '{"triples": []}',
+        *({"t": t, "triples": []} for t in ("soon", 1.5, -1, 1 << 63, True, 10**6)),
+    ]
+    result = check_stream(
+        plan(BOB, 2), lines(tmp_path / "e.jsonl", STREAM[0], *bad, *STREAM[1:]), start=0, end=9
+    )
     assert kinds(result) == ["ahead"] + ["malformed"] * 7
     assert [(r["from"], r["to"]) for r in result.spans] == [(5, 6)]
     assert {r["verdict"] for r in result.verdicts} == {"undetermined", "inconsistent"}
@@ -167,15 +207,24 @@ def test_broken_among_good(tmp_path: Path) -> None:
     ],
 )
 def test_triples_that_say_nothing_to_us(triple: str, kind: str) -> None:
-    result = check_stream(plan(BOB, 2), [*STREAM, event(6, triple, isa("ann", "Student"))], start=0, end=12)
+    result = check_stream(
+        plan(BOB, 2), [*STREAM, event(6, triple, isa("ann", "Student"))], start=0, end=12
+    )
     assert kinds(result) == [kind]
     assert [(r["from"], r["to"]) for r in result.spans] == [(5, 6)]
-    assert [(r["from"], r["to"]) for r in result.verdicts if r["verdict"] == "undetermined"] == [(7, 8)]
-    allowed = check_stream(plan(BOB, 2), [*STREAM, event(6, triple)], start=0, end=12, allow=(kind,))
+    assert [(r["from"], r["to"]) for r in result.verdicts if r["verdict"] == "undetermined"] == [
+        (7, 8)
+    ]
+    allowed = check_stream(
+        plan(BOB, 2), [*STREAM, event(6, triple)], start=0, end=12, allow=(kind,)
+    )
     assert "undetermined" not in {r["verdict"] for r in allowed.verdicts}
 
 
-@pytest.mark.parametrize("triple", [f"{T}bob <{T}p> <{T}x> .", f"<{T}bob> {T}p <{T}x> .", f'<{T}bob> <{T}p> "a: b" {T}x .'])
+@pytest.mark.parametrize(
+    "triple",
+    [f"{T}bob <{T}p> <{T}x> .", f"<{T}bob> {T}p <{T}x> .", f'<{T}bob> <{T}p> "a: b" {T}x .'],
+)
 def test_a_name_without_brackets_is_named(triple: str, tmp_path: Path) -> None:
     import pyarrow as pa  # type: ignore[import-untyped]
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -183,15 +232,27 @@ def test_a_name_without_brackets_is_named(triple: str, tmp_path: Path) -> None:
     (leftover,) = check_stream(plan(BOB, 2), [event(1, triple)]).leftovers
     assert leftover.message.startswith(f"{T}") and "in angle brackets" in leftover.message
     row = triple.removesuffix(" .").split(" ", 2)
-    pq.write_table(pa.table({name: [term] for name, term in zip("spo", row)} | {"t": [1]}), tmp_path / "e.parquet")
+    pq.write_table(
+        pa.table({name: [term] for name, term in zip("spo", row)} | {"t": [1]}),
+        tmp_path / "e.parquet",
+    )
     (leftover,) = check_stream(plan(BOB, 2), tmp_path / "e.parquet").leftovers
     assert leftover.message.startswith(f"{T}") and "in angle brackets" in leftover.message
 
 
 def test_an_id_twice_and_an_event_twice() -> None:
-    stream = [event(1, isa("bob", "Student"), id="a"), event(1, isa("bob", "Publication"), id="a"), STREAM[0], STREAM[0]]
+    stream = [
+        event(1, isa("bob", "Student"), id="a"),
+        event(1, isa("bob", "Publication"), id="a"),
+        STREAM[0],
+        STREAM[0],
+    ]
     result = check_stream(plan(BOB, 2), stream)
-    assert (result.spans, result.verdict, result.statistics["duplicates"]) == ((), Verdict.CONSISTENT, 1)
+    assert (result.spans, result.verdict, result.statistics["duplicates"]) == (
+        (),
+        Verdict.CONSISTENT,
+        1,
+    )
 
 
 def test_an_empty_stream_is_consistent() -> None:
@@ -205,7 +266,9 @@ def test_outside_the_ends_is_no_leftover() -> None:
 
 
 def test_static_assertions_hold_always() -> None:
-    static = abox_of([owl.ClassAssertion(PUBLICATION, T + "robert"), owl.SameIndividual(T + "robert", T + "bob")])
+    static = abox_of(
+        [owl.ClassAssertion(PUBLICATION, T + "robert"), owl.SameIndividual(T + "robert", T + "bob")]
+    )
     result = check_stream(plan(BOB, 1), [event(0), STREAM[0], event(9)], static)
     assert [(r["individual"], r["from"], r["to"]) for r in result.spans] == [(T + "bob", 1, 2)]
 
@@ -216,9 +279,14 @@ def test_values_outside_their_range() -> None:
         owl.DataPropertyRange(age, owl.Datatype(owl.XSD + "integer")),
         owl.SubClassOf(PUBLICATION, owl.DataMaxCardinality(0, age)),
     )
-    tbox = owl.TBox(axioms, owl.Signature(frozenset({T + "Publication"}), data_properties=frozenset({T + "age"})))
+    tbox = owl.TBox(
+        axioms,
+        owl.Signature(frozenset({T + "Publication"}), data_properties=frozenset({T + "age"})),
+    )
     bad, good = f'<{T}bob> <{T}age> "old" .', f'<{T}ann> <{T}age> "7"^^<{owl.XSD}integer> .'
-    result = check_stream(plan(tbox, 1), [event(0, bad, good), event(1, isa("ann", "Publication")), event(5)])
+    result = check_stream(
+        plan(tbox, 1), [event(0, bad, good), event(1, isa("ann", "Publication")), event(5)]
+    )
     told = [(r["individual"], r["from"], r["to"], r["conflict"]) for r in result.spans]
     assert told == [
         (T + "bob", 0, 1, [f"∃{T}age"]),
@@ -229,18 +297,29 @@ def test_values_outside_their_range() -> None:
 
 def test_pairs_have_one_row() -> None:
     role = owl.ObjectProperty(T + "p")
-    tbox = owl.TBox((owl.AsymmetricObjectProperty(role), owl.IrreflexiveObjectProperty(role)), BOB.signature)
-    stream = [event(0, f"<{T}b> <{T}p> <{T}a> ."), event(1, f"<{T}a> <{T}p> <{T}b> ."), event(2, f"<{T}a> <{T}p> <{T}a> .")]
+    tbox = owl.TBox(
+        (owl.AsymmetricObjectProperty(role), owl.IrreflexiveObjectProperty(role)), BOB.signature
+    )
+    stream = [
+        event(0, f"<{T}b> <{T}p> <{T}a> ."),
+        event(1, f"<{T}a> <{T}p> <{T}b> ."),
+        event(2, f"<{T}a> <{T}p> <{T}a> ."),
+    ]
     rows = check_stream(plan(tbox, 1), stream).spans
     told = [(r["individual"], r["other"], r["from"], r["to"], r["conflict"]) for r in rows]
-    assert told == [(T + "a", T + "b", 1, 1, [T + "p", T + "p⁻"]), (T + "a", T + "a", 2, 2, [T + "p"])]
+    assert told == [
+        (T + "a", T + "b", 1, 1, [T + "p", T + "p⁻"]),
+        (T + "a", T + "a", 2, 2, [T + "p"]),
+    ]
 
 
 def test_names_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     from streams.consistency import watch as watching
 
     monkeypatch.setattr(watching, "_SPARE_NAMES", 5)
-    stream = [event(t, isa(f"x{t}", "Student"), isa(f"x{t - t % 2}", "Publication")) for t in range(200)]
+    stream = [
+        event(t, isa(f"x{t}", "Student"), isa(f"x{t - t % 2}", "Publication")) for t in range(200)
+    ]
     for strategy in ("mask", "ntm"):
         result = check_stream(plan(BOB, 3, strategy), stream, batch=10)
         assert [r["individual"] for r in result.spans] == [f"{T}x{t}" for t in range(0, 200, 2)]
@@ -249,7 +328,9 @@ def test_names_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_late_times_do_not_overflow() -> None:
     last = (1 << 63) - 1
-    result = check_stream(plan(BOB, 5), [event(last, isa("bob", "Student"), isa("bob", "Publication"))])
+    result = check_stream(
+        plan(BOB, 5), [event(last, isa("bob", "Student"), isa("bob", "Publication"))]
+    )
     assert [(r["from"], r["to"]) for r in result.spans] == [(last, last)]
 
 
@@ -260,7 +341,8 @@ def test_many_triples_in_one_event_and_a_hub() -> None:
     assert (result.exit_code, result.statistics["tuples"]) == (0, 200_001)
 
 
-# --- the command line ------------------------------------------------------------------------------
+# --- the command line
+# ------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -285,10 +367,27 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def test_command_plan(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ran("plan", "--tbox", onto, "--strategy", "ltm", "--cut", "0", "--json", str(tmp_path / "p.json")) == 0
+    assert (
+        ran(
+            "plan",
+            "--tbox",
+            onto,
+            "--strategy",
+            "ltm",
+            "--cut",
+            "0",
+            "--json",
+            str(tmp_path / "p.json"),
+        )
+        == 0
+    )
     assert "closure      2; 1 root" in capsys.readouterr().out
     told = json.loads((tmp_path / "p.json").read_text())
-    assert (told["closure"], told["lanes"], told["groups"]) == (2, 1, [[[T + "Person", T + "Publication"]]])
+    assert (told["closure"], told["lanes"], told["groups"]) == (
+        2,
+        1,
+        [[[T + "Person", T + "Publication"]]],
+    )
     assert [bolt["conjunctions"] for bolt in told["bolts"]] == [0, 1]
     assert ran("plan", "--tbox", onto, "--strategy", "ltm", "--cut", "0,7") == 2
     assert "0,7 is no cut of 1 group" in capsys.readouterr().err
@@ -296,17 +395,34 @@ def test_command_plan(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_command_consistency(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = lines(tmp_path / "e.jsonl", *STREAM)
-    out, runs, rejects = (str(tmp_path / name) for name in ("rows.jsonl", "runs.jsonl", "rejects.jsonl"))
+    out, runs, rejects = (
+        str(tmp_path / name) for name in ("rows.jsonl", "runs.jsonl", "rejects.jsonl")
+    )
     common = ("consistency", "--tbox", onto, "--window", "2", "--from", "0", "--to", "9")
     code = ran(*common, "--source", source, "--out", out, "--verdicts", runs, "--rejects", rejects)
     assert (code, len(read(Path(runs))), read(Path(rejects))) == (1, 3, [])
-    assert [(row["individual"], row["from"], row["to"]) for row in read(Path(out))] == [(T + "bob", 5, 6)]
+    assert [(row["individual"], row["from"], row["to"]) for row in read(Path(out))] == [
+        (T + "bob", 5, 6)
+    ]
     assert "5 to 6: 1 individual" in capsys.readouterr().out
     assert ran(*common, "--source", source, "-q") == 1
     assert json.loads(capsys.readouterr().out)["individual"] == T + "bob"
-    assert ran(*common, "--source", lines(tmp_path / "f.jsonl", STREAM[0], "{"), "--rejects", rejects, "--json", "-") == 3
+    assert (
+        ran(
+            *common,
+            "--source",
+            lines(tmp_path / "f.jsonl", STREAM[0], "{"),
+            "--rejects",
+            rejects,
+            "--json",
+            "-",
+        )
+        == 3
+    )
     assert json.loads(capsys.readouterr().out)["verdict"] == "undetermined"
-    assert [(row["kind"], row["line"], row["text"]) for row in read(Path(rejects))] == [("malformed", 2, "{")]
+    assert [(row["kind"], row["line"], row["text"]) for row in read(Path(rejects))] == [
+        ("malformed", 2, "{")
+    ]
     assert ran(*common, "--source", lines(tmp_path / "g.jsonl"), "-q") == 0
     assert ran(*common, "--source", lines(tmp_path / "h.jsonl", "no event"), "-q") == 4
     assert ran(*common, "--source", str(tmp_path / "missing"), "-q") == 4
@@ -318,7 +434,11 @@ def test_command_consistency(onto: str, tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_partition_goes_on_where_another_one_stopped(strategy: str) -> None:
     watched = plan(BOB, 20, strategy)
     draw = np.random.default_rng(0)
-    key, label, time = draw.integers(0, 40, 300), draw.integers(0, 3, 300), np.sort(draw.integers(0, 200, 300))
+    key, label, time = (
+        draw.integers(0, 40, 300),
+        draw.integers(0, 3, 300),
+        np.sort(draw.integers(0, 200, 300)),
+    )
 
     def rows(restarts: int) -> list[tuple[int, ...]]:
         partition, found = state.StreamPartition(watched), list[tuple[int, ...]]()
@@ -339,34 +459,86 @@ def test_the_python_interface(onto: str, tmp_path: Path) -> None:
 
     p = plan(onto, window=3, strategy="ltm", cut=(1,), grouping="depth")
     assert (p.closure, p.cut, [bolt.groups for bolt in p.bolts]) == (2, (1,), [1, 0])
-    r = shiq.check_stream(p, lines(tmp_path / "e.jsonl", *STREAM), static=None, start=0, end=20, lateness=2, batch=1000)
+    r = shiq.check_stream(
+        p,
+        lines(tmp_path / "e.jsonl", *STREAM),
+        static=None,
+        start=0,
+        end=20,
+        lateness=2,
+        batch=1000,
+    )
     assert [(row["from"], row["to"]) for row in r.spans] == [(4, 7)]
     assert (len(r.verdicts), r.verdict, r.leftovers) == (3, Verdict.INCONSISTENT, ())
     assert set(r.statistics["seconds"]) >= {"reading", "deciding", "writing"}
 
 
-def test_what_is_read_is_not_written_over(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_read_is_not_written_over(
+    onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     files = {name: tmp_path / name for name in ("e.jsonl", "static.nt", "rates.json")}
     for file in files.values():
         file.write_text("{}" if file.suffix == ".json" else "")
     (tmp_path / "link.ofn").symlink_to(onto)
     (tmp_path / "hard.nt").hardlink_to(files["static.nt"])
     (tmp_path / "folder").mkdir()
-    common = ["consistency", "--tbox", onto, "--window", "2", "--source", str(files["e.jsonl"]), "-q"]
-    common += ["--static", str(files["static.nt"]), "--source", str(tmp_path / "folder"), "--strategy", "ltm"]
+    common = [
+        "consistency",
+        "--tbox",
+        onto,
+        "--window",
+        "2",
+        "--source",
+        str(files["e.jsonl"]),
+        "-q",
+    ]
+    common += [
+        "--static",
+        str(files["static.nt"]),
+        "--source",
+        str(tmp_path / "folder"),
+        "--strategy",
+        "ltm",
+    ]
     common += ["--rates", str(files["rates.json"])]
     kept = {file: Path(file).read_bytes() for file in (onto, *files.values())}
-    for option in ("--out", "--verdicts", "--rejects", "--accepted", "--quarantine", "--json", "--checkpoint"):
-        for target in (*kept, tmp_path / "link.ofn", tmp_path / "hard.nt", tmp_path / "folder" / "deep" / "rows.jsonl"):
+    for option in (
+        "--out",
+        "--verdicts",
+        "--rejects",
+        "--accepted",
+        "--quarantine",
+        "--json",
+        "--checkpoint",
+    ):
+        for target in (
+            *kept,
+            tmp_path / "link.ofn",
+            tmp_path / "hard.nt",
+            tmp_path / "folder" / "deep" / "rows.jsonl",
+        ):
             assert ran(*common, option, str(target)) == 2
             assert f"{option} {target} " in capsys.readouterr().err
     assert ran("plan", "--tbox", onto, "--json", onto) == 2
     assert ran(*common, "--out", str(tmp_path / "x"), "--json", str(tmp_path / "x")) == 2
     assert {file: Path(file).read_bytes() for file in kept} == kept
-    assert ran(*common, "--out", str(tmp_path / "rows.jsonl"), "--rejects", "/dev/null", "--verdicts", "/dev/null") == 0
+    assert (
+        ran(
+            *common,
+            "--out",
+            str(tmp_path / "rows.jsonl"),
+            "--rejects",
+            "/dev/null",
+            "--verdicts",
+            "/dev/null",
+        )
+        == 0
+    )
 
 
-def test_what_an_ontology_imports_is_not_written_over(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_an_ontology_imports_is_not_written_over(
+    onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "below").mkdir()
     for name in ("upper.ofn", "below/top.ttl", "below/rows.jsonl"):
         (tmp_path / name).write_text("")
@@ -375,7 +547,18 @@ def test_what_an_ontology_imports_is_not_written_over(onto: str, tmp_path: Path,
         f'<catalog xmlns="{space}"><uri name="urn:upper" uri="upper.ofn"/><uri name="urn:gone" uri="gone.ofn"/>'
         '<rewriteURI uriStartString="http://a/" rewritePrefix="below/"/></catalog>'
     )
-    common = ["consistency", "--tbox", onto, "-w", "2", "-s", lines(tmp_path / "e", *STREAM), "-q", "--to", "9"]
+    common = [
+        "consistency",
+        "--tbox",
+        onto,
+        "-w",
+        "2",
+        "-s",
+        lines(tmp_path / "e", *STREAM),
+        "-q",
+        "--to",
+        "9",
+    ]
     common += ["--catalog", str(tmp_path / "catalog.xml")]
     for name in ("upper.ofn", "below/top.ttl"):
         assert ran(*common, "--out", str(tmp_path / name)) == 2
@@ -392,36 +575,72 @@ def test_what_an_ontology_imports_is_not_written_over(onto: str, tmp_path: Path,
         (("--grouping", "depth"), "--grouping does nothing"),
         (("--accepted", "{out}"), "--quarantine"),
         (("--verdicts", "-"), "--verdicts and --out are both stdout"),
-        (("--out", "{out}", "--json", "-", "--verdicts", "-"), "--verdicts and --json are both stdout"),
-        (("--out", "{out}", "--rejects", "-", "--verdicts", "-"), "--verdicts and --rejects are both stdout"),
+        (
+            ("--out", "{out}", "--json", "-", "--verdicts", "-"),
+            "--verdicts and --json are both stdout",
+        ),
+        (
+            ("--out", "{out}", "--rejects", "-", "--verdicts", "-"),
+            "--verdicts and --rejects are both stdout",
+        ),
     ],
 )
 def test_options_that_would_do_nothing_or_lose_something(
-    onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], said: str
+    onto: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    said: str,
 ) -> None:
     (tmp_path / "rates").write_text("{}")
-    common = ["consistency", "--tbox", onto, "--window", "2", "--source", lines(tmp_path / "e.jsonl", *STREAM), "-q"]
+    common = [
+        "consistency",
+        "--tbox",
+        onto,
+        "--window",
+        "2",
+        "--source",
+        lines(tmp_path / "e.jsonl", *STREAM),
+        "-q",
+    ]
     given = [option.format(rates=tmp_path / "rates", out=tmp_path / "out") for option in options]
     assert ran(*common, *given) == 2
     assert said in capsys.readouterr().err
 
 
-def test_an_empty_stream_may_be_a_fault(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    common = ["consistency", "--tbox", onto, "--window", "2", "-q", "--to", "9", "--out", str(tmp_path / "o")]
+def test_an_empty_stream_may_be_a_fault(
+    onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = [
+        "consistency",
+        "--tbox",
+        onto,
+        "--window",
+        "2",
+        "-q",
+        "--to",
+        "9",
+        "--out",
+        str(tmp_path / "o"),
+    ]
     assert ran(*common, "--source", lines(tmp_path / "e")) == 0
     assert ran(*common, "--source", lines(tmp_path / "e"), "--require-nonempty") == 4
     assert "no event" in capsys.readouterr().err
     assert ran(*common, "--source", lines(tmp_path / "e", *STREAM), "--require-nonempty") == 1
 
 
-# --- more faults -----------------------------------------------------------------------------------
+# --- more faults
+# -----------------------------------------------------------------------------------
 
 
 def test_no_axiom_fits(tmp_path: Path) -> None:
     role = owl.ObjectProperty(T + "p")
     tbox = owl.TBox((owl.SubClassOf(STUDENT, owl.ObjectMaxCardinality(1, role)),), BOB.signature)
     found = plan(tbox, 2)
-    assert (found.closure, [left.reason for left in found.left_out]) == (0, ["it bounds a number of successors"])
+    assert (found.closure, [left.reason for left in found.left_out]) == (
+        0,
+        ["it bounds a number of successors"],
+    )
     result = check_stream(found, STREAM)
     assert (result.spans, result.verdict, result.exit_code) == ((), Verdict.UNDETERMINED, 3)
     assert check_stream(plan(tbox, 2, allow=("outside-dl-lite",)), STREAM).exit_code == 0
@@ -429,17 +648,48 @@ def test_no_axiom_fits(tmp_path: Path) -> None:
 
 def test_a_source_cut_in_mid_line(onto: str, tmp_path: Path) -> None:
     source = tmp_path / "e.jsonl"
-    source.write_text("".join(json.dumps(item) + "\n" for item in STREAM[:2]) + json.dumps(STREAM[2])[:-20])
+    source.write_text(
+        "".join(json.dumps(item) + "\n" for item in STREAM[:2]) + json.dumps(STREAM[2])[:-20]
+    )
     rejects = tmp_path / "rejects.jsonl"
-    asked = ("consistency", "--tbox", onto, "--window", "2", "--source", str(source), "-q", "--rejects", str(rejects))
+    asked = (
+        "consistency",
+        "--tbox",
+        onto,
+        "--window",
+        "2",
+        "--source",
+        str(source),
+        "-q",
+        "--rejects",
+        str(rejects),
+    )
     assert ran(*asked) == 3
     assert [(row["kind"], row["line"]) for row in read(rejects)] == [("malformed", 3)]
 
 
-def test_outputs_that_cannot_be_written(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_outputs_that_cannot_be_written(
+    onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     source = lines(tmp_path / "e.jsonl", *STREAM)
     for out, code in (("/dev/full", 4), (str(tmp_path / "no" / "such" / "folder.jsonl"), 2)):
-        assert ran("consistency", "--tbox", onto, "--window", "2", "--source", source, "-q", "--to", "9", "--out", out) == code
+        assert (
+            ran(
+                "consistency",
+                "--tbox",
+                onto,
+                "--window",
+                "2",
+                "--source",
+                source,
+                "-q",
+                "--to",
+                "9",
+                "--out",
+                out,
+            )
+            == code
+        )
         assert out in capsys.readouterr().err
 
 
@@ -456,7 +706,22 @@ def test_packed_sources_folders_and_several_say_the_same(onto: str, tmp_path: Pa
     for names in ([whole], [str(tmp_path / "packed.jsonl.gz")], [str(tmp_path / "folder")], each):
         out = tmp_path / "rows.jsonl"
         sources = [word for name in names for word in ("--source", name)]
-        assert ran("consistency", "--tbox", onto, "--window", "2", "--to", "9", *sources, "-q", "--out", str(out)) == 1
+        assert (
+            ran(
+                "consistency",
+                "--tbox",
+                onto,
+                "--window",
+                "2",
+                "--to",
+                "9",
+                *sources,
+                "-q",
+                "--out",
+                str(out),
+            )
+            == 1
+        )
         told.append(read(out))
     assert [len(rows) for rows in told] == [1] * 4
     assert all(rows == told[0] for rows in told)

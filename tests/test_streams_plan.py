@@ -1,4 +1,6 @@
-"""How a TBox is to be watched: every count of the published example and of the two stand-ins, and what lies outside DL-Lite."""
+"""How a TBox is to be watched: every count of the published example and of the two stand-ins, and
+what lies outside DL-Lite.
+"""
 
 from __future__ import annotations
 
@@ -51,18 +53,27 @@ def sizes(groups: tuple[tuple[object, ...], ...]) -> list[int]:
     return [len(group) for group in groups]
 
 
-def ltm(source: object, cut: tuple[int, ...], grouping: str = "printed", **options: object) -> list[int]:
+def ltm(
+    source: object, cut: tuple[int, ...], grouping: str = "printed", **options: object
+) -> list[int]:
     found = plan(source, strategy="ltm", cut=cut, grouping=grouping, **options)  # type: ignore[arg-type]
     return [bolt.conjunctions for bolt in found.bolts]
 
 
 def test_example() -> None:
     found = plan(EXAMPLE, grouping="depth")
-    assert (len(found.positive), len(found.negative), found.closure, len(found.roots)) == (6, 10, 37, 9)
+    assert (len(found.positive), len(found.negative), found.closure, len(found.roots)) == (
+        6,
+        10,
+        37,
+        9,
+    )
     assert ("urn:Faculty", "urn:Student") not in found.roots
     assert found.groups[0] == (("urn:Admin", "urn:Faculty"),)
     assert set(found.groups[1]) == {("urn:Employee", "urn:Student"), ("urn:Article", "urn:Book")}
-    assert set(found.groups[2]) == set(combinations(("urn:Organization", "urn:Person", "urn:Publication", "urn:Work"), 2))
+    assert set(found.groups[2]) == set(
+        combinations(("urn:Organization", "urn:Person", "urn:Publication", "urn:Work"), 2)
+    )
     printed = plan(EXAMPLE).groups
     assert set(printed[0]) == {("urn:Admin", "urn:Faculty"), ("urn:Article", "urn:Book")}
     assert printed[1] == (("urn:Employee", "urn:Student"),)
@@ -116,7 +127,11 @@ def test_npd(data_path: Path) -> None:
 
 def evaluations(found: StreamPlan, cut: tuple[int, ...]) -> tuple[float, float]:
     """What a cut is expected to evaluate, and what it does where a tuple of each label comes."""
-    labels = [found.masks.numbers[label] for label in sorted(found.view.vocabulary) if label in found.masks.numbers]
+    labels = [
+        found.masks.numbers[label]
+        for label in sorted(found.view.vocabulary)
+        if label in found.masks.numbers
+    ]
     one, pipeline = np.ones(len(labels), np.int64), bolts(found.view, found.grouped, cut)
     strategy = Bolts(found.masks.labels, pipeline, 1)
     strategy.take(one, np.array(labels), one, one)
@@ -134,10 +149,16 @@ def test_auto_minimises_time_and_not_evaluations(data_path: Path) -> None:
     """On NPD five bolts evaluate least; two, which take in and cache fewer tuples, cost less."""
     found = plan(data_path / "npd" / "npd-v2-complete.fixed.owl", strategy="ltm")
     assert found.cut == (2,)
-    assert evaluations(found, (2,)) == (5828, 5828) and evaluations(found, (0, 1, 3, 4)) == (1562, 1562)
+    assert evaluations(found, (2,)) == (5828, 5828) and evaluations(found, (0, 1, 3, 4)) == (
+        1562,
+        1562,
+    )
     rates = label_rates(found.view, None)
     two, five = (cost(bolts(found.view, found.grouped, cut), rates) for cut in ((2,), (0, 1, 3, 4)))
-    assert (sum(two.arriving), sum(two.cached)) == (1336, 702) and (sum(five.arriving), sum(five.cached)) == (2880, 939)
+    assert (sum(two.arriving), sum(two.cached)) == (1336, 702) and (
+        sum(five.arriving),
+        sum(five.cached),
+    ) == (2880, 939)
     assert two.total < five.total / 2
 
 
@@ -164,8 +185,17 @@ def test_the_role_step() -> None:
 
 def test_an_empty_role_has_no_members() -> None:
     signature = owl.Signature(frozenset({"urn:A"}), frozenset({"urn:p", "urn:q"}))
-    axioms = (owl.SubObjectPropertyOf(P, Q), owl.DisjointObjectProperties((P, Q)), owl.SubClassOf(name("A"), some(Q)))
-    assert plan(owl.TBox(axioms, signature)).unsatisfiable == ("urn:p", "urn:p⁻", "∃urn:p", "∃urn:p⁻")
+    axioms = (
+        owl.SubObjectPropertyOf(P, Q),
+        owl.DisjointObjectProperties((P, Q)),
+        owl.SubClassOf(name("A"), some(Q)),
+    )
+    assert plan(owl.TBox(axioms, signature)).unsatisfiable == (
+        "urn:p",
+        "urn:p⁻",
+        "∃urn:p",
+        "∃urn:p⁻",
+    )
 
 
 def some(role: owl.ObjectProperty, filler: owl.ClassExpression = owl.THING) -> owl.ClassExpression:
@@ -189,7 +219,10 @@ def test_rules_unfold() -> None:
         (owl.SubClassOf(name("A"), owl.ObjectMinCardinality(2, P)), "several successors"),
         (owl.SubClassOf(owl.THING, name("A")), "every individual"),
         (owl.SubClassOf(some(P, name("B")), name("A")), "neighbours"),
-        (owl.DisjointDataProperties((owl.DataProperty("urn:u"), owl.DataProperty("urn:v"))), "two data properties"),
+        (
+            owl.DisjointDataProperties((owl.DataProperty("urn:u"), owl.DataProperty("urn:v"))),
+            "two data properties",
+        ),
         (owl.SubObjectPropertyChain((P, P), Q), "chain"),
     ],
 )
@@ -199,12 +232,20 @@ def test_left_out_aloud(axiom: owl.Axiom, reason: str) -> None:
 
 
 def test_qualified_existentials_are_inside() -> None:
-    found = plan(tbox(owl.SubClassOf(name("A"), some(P, name("B"))), owl.ObjectPropertyRange(P, name("C")), apart("B", "C")))
+    found = plan(
+        tbox(
+            owl.SubClassOf(name("A"), some(P, name("B"))),
+            owl.ObjectPropertyRange(P, name("C")),
+            apart("B", "C"),
+        )
+    )
     assert found.left_out == ()
     assert found.unsatisfiable == ("urn:A",)
 
 
-@pytest.mark.parametrize("options", [{"window": -1}, {"strategy": "best"}, {"grouping": "x"}, {"assume": ("y",)}])
+@pytest.mark.parametrize(
+    "options", [{"window": -1}, {"strategy": "best"}, {"grouping": "x"}, {"assume": ("y",)}]
+)
 def test_usage(options: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         plan(EXAMPLE, **options)  # type: ignore[arg-type]
@@ -219,4 +260,6 @@ def test_cuts() -> None:
     found = plan(EXAMPLE, strategy="ltm")
     every = [plan(EXAMPLE, strategy="ltm", cut=cut) for cut in cuts(3)]
     assert found.cut in cuts(3)
-    assert max(bolt.expected_evaluations for bolt in found.bolts) <= max(b.expected_evaluations for b in every[0].bolts)
+    assert max(bolt.expected_evaluations for bolt in found.bolts) <= max(
+        b.expected_evaluations for b in every[0].bolts
+    )

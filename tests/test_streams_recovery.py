@@ -1,4 +1,6 @@
-"""Stream consistency stopped and started again: the same rows, none twice and none lost; what is open is told once."""
+"""Stream consistency stopped and started again: the same rows, none twice and none lost; what is
+open is told once.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,19 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-def watched(found: StreamPlan, folder: Path, start: int, end: int | None, batch: int, dies_after: int | None = None) -> None:
+def watched(
+    found: StreamPlan,
+    folder: Path,
+    start: int,
+    end: int | None,
+    batch: int,
+    dies_after: int | None = None,
+) -> None:
     """One run over events.jsonl with a checkpoint."""
     targets = {name: str(folder / f"{name}.jsonl") for name in ("out", "rejects", "verdicts")}
-    with started([open_source(str(folder / "events.jsonl"))], targets, folder / "checkpoint", found.settings) as run:
+    with started(
+        [open_source(str(folder / "events.jsonl"))], targets, folder / "checkpoint", found.settings
+    ) as run:
         arrivals = Arrivals(EventClock(LATENESS), RejectLog(run.outputs.texts("rejects")))
         watch = Watch(found, arrivals, start, end, batch, heard=run.outputs.to("out"))
         watch.begin(None)
@@ -63,7 +74,10 @@ def undisturbed(found: StreamPlan, folder: Path, end: int | None, batch: int) ->
 
 
 def written(folder: Path) -> list[list[str]]:
-    return [sorted((folder / f"{name}.jsonl").read_text().splitlines()) for name in ("out", "rejects", "verdicts")]
+    return [
+        sorted((folder / f"{name}.jsonl").read_text().splitlines())
+        for name in ("out", "rejects", "verdicts")
+    ]
 
 
 def disagreement(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -80,7 +94,11 @@ def disagreement(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> st
         with suppress(Killed):
             watched(found, folder, 0, end, batch, draw.randrange(len(stream)))
     watched(found, folder, 0, end, batch)
-    return "" if written(folder) == want else f"seed {seed}: {found.strategy}, {want}, {written(folder)}"
+    return (
+        ""
+        if written(folder) == want
+        else f"seed {seed}: {found.strategy}, {want}, {written(folder)}"
+    )
 
 
 def test_random_streams_stopped_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,11 +117,21 @@ def test_a_state_that_forgets_is_seen(tmp_path: Path, monkeypatch: pytest.Monkey
     assert any(disagreement(seed, tmp_path, monkeypatch) for seed in range(100))
 
 
-def test_checkpoints_of_other_runs_are_refused(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_checkpoints_of_other_runs_are_refused(
+    onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     source, place = lines(tmp_path / "e.jsonl", *STREAM), str(tmp_path / "checkpoint")
 
     def code(*more: str, tbox: str = onto, window: str = "2") -> int:
-        common = ("--source", source, "--checkpoint", place, "--out", str(tmp_path / "rows.jsonl"), "-q")
+        common = (
+            "--source",
+            source,
+            "--checkpoint",
+            place,
+            "--out",
+            str(tmp_path / "rows.jsonl"),
+            "-q",
+        )
         return ran("consistency", "--tbox", tbox, "--window", window, *common, *more)
 
     assert code() == 1
@@ -115,7 +143,10 @@ def test_checkpoints_of_other_runs_are_refused(onto: str, tmp_path: Path, capsys
         ({"window": "3"}, "window 2, but this run has 3"),
         ({"more": ("--strategy", "ntm")}, "strategy mask, but this run has ntm"),
         ({"more": ("--lateness", "1")}, "lateness 0, but this run has 1"),
-        ({"more": ("--verdicts", str(tmp_path / "v.jsonl"))}, "outputs out, but this run has out, verdicts"),
+        (
+            {"more": ("--verdicts", str(tmp_path / "v.jsonl"))},
+            "outputs out, but this run has out, verdicts",
+        ),
     ):
         assert code(*more.get("more", ()), window=more.get("window", "2")) == 4  # type: ignore[arg-type]
         assert said in capsys.readouterr().err
@@ -152,7 +183,15 @@ def test_open_conflicts_are_told_when_they_open(tmp_path: Path) -> None:
 
     opened = follow
     with started([Followed()], {}) as run:
-        watch = Watch(plan(BOB, 3), Arrivals(EventClock(), RejectLog()), 0, None, 1, heard=rows.extend, follow=True)
+        watch = Watch(
+            plan(BOB, 3),
+            Arrivals(EventClock(), RejectLog()),
+            0,
+            None,
+            1,
+            heard=rows.extend,
+            follow=True,
+        )
         watch.begin(None)
 
         def more() -> None:
@@ -185,7 +224,11 @@ def _conflicts(number: int) -> list[dict[str, Any]]:
     for t in range(number):
         who = draw.randrange(40)
         found.append(
-            event(max(0, t // 4 - draw.randrange(2)), isa(f"x{who}", draw.choice(("Student", "Publication"))), id=str(t))
+            event(
+                max(0, t // 4 - draw.randrange(2)),
+                isa(f"x{who}", draw.choice(("Student", "Publication"))),
+                id=str(t),
+            )
         )
     return found
 
@@ -198,9 +241,30 @@ def test_killed_processes_lose_nothing_and_write_nothing_twice(onto: str, tmp_pa
     names = ("out", "verdicts", "rejects")
 
     def command(folder: Path) -> list[str]:
-        asked = ["--tbox", onto, "--window", "5", "--lateness", "1", "--batch", "50", "--source", str(tmp_path / "events.jsonl")]
+        asked = [
+            "--tbox",
+            onto,
+            "--window",
+            "5",
+            "--lateness",
+            "1",
+            "--batch",
+            "50",
+            "--source",
+            str(tmp_path / "events.jsonl"),
+        ]
         asked += [word for name in names for word in (f"--{name}", str(folder / f"{name}.jsonl"))]
-        return [sys.executable, "-m", "shiq", "stream", "consistency", "-q", "--checkpoint", str(folder / "checkpoint"), *asked]
+        return [
+            sys.executable,
+            "-m",
+            "shiq",
+            "stream",
+            "consistency",
+            "-q",
+            "--checkpoint",
+            str(folder / "checkpoint"),
+            *asked,
+        ]
 
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
     undisturbed.mkdir()
@@ -212,7 +276,12 @@ def test_killed_processes_lose_nothing_and_write_nothing_twice(onto: str, tmp_pa
         with subprocess.Popen(command(killed)) as child:
             with suppress(AssertionError):
                 out = killed / "out.jsonl"
-                _until(lambda: child.poll() is not None or (out.exists() and out.stat().st_mtime_ns > begun))  # noqa: B023
+                _until(
+                    lambda: (
+                        child.poll() is not None
+                        or (out.exists() and out.stat().st_mtime_ns > begun)  # noqa: B023
+                    )
+                )
             time.sleep(draw.random() / 4)
             if child.poll() is None:
                 os.kill(child.pid, signal.SIGKILL)
@@ -221,12 +290,17 @@ def test_killed_processes_lose_nothing_and_write_nothing_twice(onto: str, tmp_pa
     assert subprocess.run(command(killed), check=False).returncode == 1
     assert deaths >= 3
     for name in names:
-        rows = [sorted((folder / f"{name}.jsonl").read_text().splitlines()) for folder in (undisturbed, killed)]
+        rows = [
+            sorted((folder / f"{name}.jsonl").read_text().splitlines())
+            for folder in (undisturbed, killed)
+        ]
         assert rows[0] == rows[1]
     assert len(read(undisturbed / "out.jsonl")) > 400
 
 
-def test_a_full_disk_is_said_and_the_next_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_said_and_the_next_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from streams.front import checkpoint as module
 
     found = plan(BOB, 2)
@@ -250,18 +324,43 @@ def test_a_full_disk_is_said_and_the_next_run_goes_on(tmp_path: Path, monkeypatc
 
 def test_a_followed_run_ends_by_ctrl_c_and_goes_on(onto: str, tmp_path: Path) -> None:
     source, out = lines(tmp_path / "events.jsonl", *STREAM[:2]), tmp_path / "out.jsonl"
-    asked = ["--tbox", onto, "--window", "3", "--source", source, "--out", str(out), "--follow", "-q"]
-    command = [sys.executable, "-m", "shiq", "stream", "consistency", "--checkpoint", str(tmp_path / "state"), *asked]
+    asked = [
+        "--tbox",
+        onto,
+        "--window",
+        "3",
+        "--source",
+        source,
+        "--out",
+        str(out),
+        "--follow",
+        "-q",
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "shiq",
+        "stream",
+        "consistency",
+        "--checkpoint",
+        str(tmp_path / "state"),
+        *asked,
+    ]
     for number, more in enumerate((STREAM[2], event(20))):
         with subprocess.Popen(command, stderr=subprocess.PIPE) as child:
             _until(lambda: out.exists() and out.read_text().count("\n") >= 1)
             with open(source, "a") as file:
                 file.write(json.dumps(more) + "\n")
             want = 1 + number
-            _until(lambda: _read_events(tmp_path / "state") == 3 + number and len(read(out)) == want)  # noqa: B023
+            _until(
+                lambda: _read_events(tmp_path / "state") == 3 + number and len(read(out)) == want  # noqa: B023
+            )
             child.send_signal(signal.SIGINT)
             assert child.wait(30) == 1
-    assert [(row["from"], row["to"], row["final"]) for row in read(out)] == [(4, 4, False), (4, 7, True)]
+    assert [(row["from"], row["to"], row["final"]) for row in read(out)] == [
+        (4, 4, False),
+        (4, 7, True),
+    ]
 
 
 def _read_events(place: Path) -> int:

@@ -59,7 +59,9 @@ def ran(
     batch_bytes: int = 1 << 20,
     suffix: str = "jsonl",
 ) -> tuple[StreamResult, list[Any], list[Any]]:
-    """The result, rows and rejects of a run, by Spark where there is a session; events go to two sides beside."""
+    """The result, rows and rejects of a run, by Spark where there is a session; events go to two
+    sides beside.
+    """
     from jobs.streaming.consistency import BucketFindings
     from jobs.streaming.session import on_spark
 
@@ -79,20 +81,31 @@ def ran(
 
 def read(path: Path) -> list[Any]:
     if path.suffix != ".jsonl":
-        table = DeltaTable(str(path)).to_pyarrow_table() if path.suffix == ".delta" else pq.read_table(path)
-        return [{name: value for name, value in row.items() if value is not None} for row in table.to_pylist()]
+        table = (
+            DeltaTable(str(path)).to_pyarrow_table()
+            if path.suffix == ".delta"
+            else pq.read_table(path)
+        )
+        return [
+            {name: value for name, value in row.items() if value is not None}
+            for row in table.to_pylist()
+        ]
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def assert_sides(one: Path, other: Path) -> None:
     """The accepted events, in their order, and those set aside, of runs in two folders."""
     assert (one / "accepted.jsonl").read_bytes() == (other / "accepted.jsonl").read_bytes()
-    aside = [sorted((folder / "quarantine.jsonl").read_text().splitlines()) for folder in (one, other)]
+    aside = [
+        sorted((folder / "quarantine.jsonl").read_text().splitlines()) for folder in (one, other)
+    ]
     assert aside[0] == aside[1]
     assert aside[0] and (one / "accepted.jsonl").stat().st_size
 
 
-def assert_same(one: tuple[StreamResult, list[Any], list[Any]], other: tuple[StreamResult, list[Any], list[Any]]) -> None:
+def assert_same(
+    one: tuple[StreamResult, list[Any], list[Any]], other: tuple[StreamResult, list[Any], list[Any]]
+) -> None:
     for name in ("spans", "verdicts", "verdict"):
         assert getattr(one[0], name) == getattr(other[0], name)
     assert sorted(map(repr, one[0].leftovers)) == sorted(map(repr, other[0].leftovers))
@@ -102,28 +115,57 @@ def assert_same(one: tuple[StreamResult, list[Any], list[Any]], other: tuple[Str
 
 
 def many(seeds: range, folder: Path, lateness: int) -> tuple[str, list[str]]:
-    """An ontology file and lines of events of many random cases, each in a vocabulary of its own; with faults among them."""
+    """An ontology file and lines of events of many random cases, each in a vocabulary of its own;
+    with faults among them.
+    """
     axioms, lines = list[str](), list[tuple[int, str]]()
     for seed in seeds:
         case, draw = drawn(seed), random.Random(seed)
         own = f"urn:{seed}-"
         names = [f"Declaration(Class(<{name}>))" for name in sorted(case.tbox.signature.classes)]
-        names += [f"Declaration(ObjectProperty(<{name}>))" for name in sorted(case.tbox.signature.object_properties)]
-        axioms += [text.replace("urn:", own) for text in [*names, *map(axiom_text, case.tbox.axioms)]]
+        names += [
+            f"Declaration(ObjectProperty(<{name}>))"
+            for name in sorted(case.tbox.signature.object_properties)
+        ]
+        axioms += [
+            text.replace("urn:", own) for text in [*names, *map(axiom_text, case.tbox.axioms)]
+        ]
         found = [json.dumps(event).replace("urn:", own) for event in events(case.stream)]
         # Some come later than they may.
-        lines += [(t + draw.choice((*[0] * 9, lateness, lateness + 2)), text) for (t, _), text in zip(case.stream, found)]
-    lines += [(3, "{"), (5, ""), (6, '{"t": -1, "triples": []}'), (7, '{"t": 7000000, "triples": []}')]
-    lines += [(t, json.dumps({"t": t, "triples": [f"<urn:x{t}> <urn:unknown> <urn:y> ."], "id": f"e{t // 2}"})) for t in range(9)]
+        lines += [
+            (t + draw.choice((*[0] * 9, lateness, lateness + 2)), text)
+            for (t, _), text in zip(case.stream, found)
+        ]
+    lines += [
+        (3, "{"),
+        (5, ""),
+        (6, '{"t": -1, "triples": []}'),
+        (7, '{"t": 7000000, "triples": []}'),
+    ]
+    lines += [
+        (
+            t,
+            json.dumps(
+                {"t": t, "triples": [f"<urn:x{t}> <urn:unknown> <urn:y> ."], "id": f"e{t // 2}"}
+            ),
+        )
+        for t in range(9)
+    ]
     (folder / "onto.ofn").write_text("Ontology(<urn:many>\n" + "\n".join(axioms) + "\n)")
     return str(folder / "onto.ofn"), [text for _, text in sorted(lines, key=lambda line: line[0])]
 
 
 def _folder_of_events(tmp_path: Path) -> tuple[StreamPlan, list[Path], list[str]]:
-    """Twenty random streams at once: the plan, three files of a folder that are still to be written, the second packed; lines."""
+    """Twenty random streams at once: the plan, three files of a folder that are still to be
+    written, the second packed; lines.
+    """
     onto, lines = many(range(20), tmp_path, 1)
     (tmp_path / "events").mkdir()
-    return plan(onto, 3), [tmp_path / "events" / name for name in ("1.jsonl", "2.jsonl.gz", "3.jsonl")], lines
+    return (
+        plan(onto, 3),
+        [tmp_path / "events" / name for name in ("1.jsonl", "2.jsonl.gz", "3.jsonl")],
+        lines,
+    )
 
 
 def _write(file: Path, lines: Sequence[str]) -> None:
@@ -145,12 +187,25 @@ def test_random_streams(spark: SparkSession, tmp_path: Path) -> None:
     for n, file in enumerate(files):
         _write(file, lines[n * third : (n + 1) * third if n < 2 else None])
     one, other = (
-        ran(watched, [files[0].parent], on, tmp_path / name, static=STATIC, lateness=1, batch_bytes=8_000)
+        ran(
+            watched,
+            [files[0].parent],
+            on,
+            tmp_path / name,
+            static=STATIC,
+            lateness=1,
+            batch_bytes=8_000,
+        )
         for name, on in (("local", None), ("spark", session))
     )
     assert_same(one, other)
     assert_sides(tmp_path / "local", tmp_path / "spark")
-    assert {leftover.kind for leftover in one[0].leftovers} == {"late", "ahead", "malformed", "undeclared"}
+    assert {leftover.kind for leftover in one[0].leftovers} == {
+        "late",
+        "ahead",
+        "malformed",
+        "undeclared",
+    }
     assert one[0].spans and one[0].statistics["duplicates"]
 
 
@@ -158,7 +213,9 @@ def test_random_streams(spark: SparkSession, tmp_path: Path) -> None:
 def test_messages_are_read_and_those_that_are_rejected_again(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As by Kafka's connector: rows of two batches, of a topic with one partition; no broker is needed."""
+    """As by Kafka's connector: rows of two batches, of a topic with one partition; no broker is
+    needed.
+    """
     from jobs.streaming import batches
     from jobs.streaming.session import streaming_session
 
@@ -168,24 +225,38 @@ def test_messages_are_read_and_those_that_are_rejected_again(
     (tmp_path / "e.jsonl").write_text("\n".join(lines))
     (tmp_path / "messages").mkdir()
     for number, (low, high) in enumerate(((0, 60), (60, len(lines)))):
-        columns: dict[str, Any] = {"number": pa.array([0] * (high - low), pa.int32()), "name": [topic] * (high - low)}
-        columns |= {"partition": pa.array([0] * (high - low), pa.int32()), "offset": range(low + 1, high + 1)}
+        columns: dict[str, Any] = {
+            "number": pa.array([0] * (high - low), pa.int32()),
+            "name": [topic] * (high - low),
+        }
+        columns |= {
+            "partition": pa.array([0] * (high - low), pa.int32()),
+            "offset": range(low + 1, high + 1),
+        }
         columns["value"] = [line.encode() for line in lines[low:high]]
         pq.write_table(pa.table(columns), tmp_path / "messages" / f"{number}.parquet")
 
     def messages(session: SparkSession, *_: object) -> Any:
-        read = session.readStream.schema("number int, name string, partition int, offset long, value binary")
+        read = session.readStream.schema(
+            "number int, name string, partition int, offset long, value binary"
+        )
         return read.option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "messages"))
 
     monkeypatch.setattr(batches, "topics", messages)
-    monkeypatch.setattr("tests.test_streams_spark.open_source", lambda name: SimpleNamespace(name=name))
+    monkeypatch.setattr(
+        "tests.test_streams_spark.open_source", lambda name: SimpleNamespace(name=name)
+    )
     other = ran(plan(onto, 3), [topic], session, tmp_path / "spark", lateness=1)
     monkeypatch.undo()
     one = ran(plan(onto, 3), [tmp_path / "e.jsonl"], None, tmp_path / "local", lateness=1)
     for found in (one, other):
         for reject in found[2]:
             del reject["source"]
-    assert sorted(other[2], key=str) == sorted(one[2], key=str) and other[1] == one[1] and other[0].spans == one[0].spans
+    assert (
+        sorted(other[2], key=str) == sorted(one[2], key=str)
+        and other[1] == one[1]
+        and other[0].spans == one[0].spans
+    )
     assert {"late", "ahead", "malformed"} <= {reject["kind"] for reject in one[2]}
     assert_sides(tmp_path / "local", tmp_path / "spark")
 
@@ -200,15 +271,23 @@ def test_a_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     third, checkpoint = len(lines) // 3, tmp_path / "checkpoint"
 
     def both(number: int) -> StreamResult:
-        one = ran(watched, [files[0].parent], None, tmp_path / f"local{number}", static=STATIC, lateness=1)
-        how: dict[str, Any] = {"static": STATIC, "lateness": 1, "checkpoint": checkpoint, "batch_bytes": 20_000}
+        one = ran(
+            watched, [files[0].parent], None, tmp_path / f"local{number}", static=STATIC, lateness=1
+        )
+        how: dict[str, Any] = {
+            "static": STATIC,
+            "lateness": 1,
+            "checkpoint": checkpoint,
+            "batch_bytes": 20_000,
+        }
         assert_same(one, ran(watched, [files[0].parent], session, tmp_path / "spark", **how))
         return one[0]
 
     _write(files[0], lines[:third])
     _write(files[1], lines[third : 2 * third])
     both(1)
-    # As if Spark had been killed when we had the last batch, and it had not yet; it may have been stopped so.
+    # As if Spark had been killed when we had the last batch, and it had not yet; it may have been
+    # stopped so.
     last = json.loads((checkpoint / "checkpoint.json").read_bytes())["positions"]["batch"]
     for name in (f"{last}", f".{last}.crc"):
         (checkpoint / "spark" / "commits" / name).unlink(missing_ok=True)
@@ -218,7 +297,9 @@ def test_a_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     assert whole.spans and whole.statistics["duplicates"]
 
 
-def test_what_spark_cannot_do_is_refused_before_anything_is_touched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_spark_cannot_do_is_refused_before_anything_is_touched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from tests.test_streams_consistency import AXIOMS
     from tests.test_streams_consistency import ran as exit_code
 
@@ -254,13 +335,23 @@ def test_what_spark_cannot_do_is_refused_before_anything_is_touched(tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "kind"), [("ntm", "parquet"), ("ltm", "delta")])
 def test_tables_in_and_out(spark: SparkSession, tmp_path: Path, strategy: str, kind: str) -> None:
-    """From a table of events to tables of rows and rejects, by bolts that all stand in one stage."""
+    """From a table of events to tables of rows and rejects, by bolts that all stand in one
+    stage.
+    """
     from jobs.streaming.session import streaming_session
 
     session, _ = streaming_session()
     onto, lines = many(range(30, 50), tmp_path, 1)
-    found = [event for line in lines if line.endswith("}") and (event := json.loads(line))["triples"] and event["t"] < 100]
-    terms = [(*triple.removesuffix(" .").split(" ", 2), event["t"]) for event in found for triple in event["triples"]]
+    found = [
+        event
+        for line in lines
+        if line.endswith("}") and (event := json.loads(line))["triples"] and event["t"] < 100
+    ]
+    terms = [
+        (*triple.removesuffix(" .").split(" ", 2), event["t"])
+        for event in found
+        for triple in event["triples"]
+    ]
     terms += [("urn:bare", "<urn:p>", "<urn:o>", 4), (None, "<urn:p>", "<urn:o>", 5)]
     terms.sort(key=lambda row: row[3])
     table = pa.table({name: list(column) for name, column in zip("spot", zip(*terms))})
@@ -274,7 +365,9 @@ def test_tables_in_and_out(spark: SparkSession, tmp_path: Path, strategy: str, k
     watched = plan(onto, 3, strategy, (1,))
     assert len(watched.bolts) == (2 if strategy == "ltm" else 1)
     one = ran(watched, [source], None, tmp_path / "local", suffix=kind)
-    other = ran(watched, [source], session, tmp_path / "spark", suffix=kind, batch_bytes=len(terms) * 50)
+    other = ran(
+        watched, [source], session, tmp_path / "spark", suffix=kind, batch_bytes=len(terms) * 50
+    )
     assert_same(one, other)
     assert_sides(tmp_path / "local", tmp_path / "spark")
     assert one[1] and {row["kind"] for row in one[2]} == {"malformed", "undeclared"}
@@ -290,7 +383,9 @@ def test_a_command_against_a_store(spark: SparkSession, tmp_path: Path) -> None:
     role = owl.ObjectProperty(T + "p")
     limit = owl.SubClassOf(owl.Class(T + "Student"), owl.ObjectMaxCardinality(1, role))
     (tmp_path / "onto.ofn").write_text(ontology_text((*AXIOMS, limit), ()))
-    (tmp_path / "base.nt").write_text(f"<{T}bob> <{T}p> <{T}ann> .\n<{T}ann> <{owl.OWL}differentFrom> <{T}eve> .\n")
+    (tmp_path / "base.nt").write_text(
+        f"<{T}bob> <{T}p> <{T}ann> .\n<{T}ann> <{owl.OWL}differentFrom> <{T}eve> .\n"
+    )
     index([str(tmp_path / "onto.ofn")], [str(tmp_path / "base.nt")], str(tmp_path / "kg"))
     stream = [
         event(1, isa("bob", "Student")),
@@ -301,7 +396,18 @@ def test_a_command_against_a_store(spark: SparkSession, tmp_path: Path) -> None:
     ]
     lines = ["", *map(json.dumps, stream[:3]), "", "{", *map(json.dumps, stream[3:])]
     (tmp_path / "e.jsonl").write_text("\n".join(lines))
-    asked = ["consistency", "--window", "3", "-q", "--allow", "outside-dl-lite", "--store", str(tmp_path / "kg"), "--every", "2"]
+    asked = [
+        "consistency",
+        "--window",
+        "3",
+        "-q",
+        "--allow",
+        "outside-dl-lite",
+        "--store",
+        str(tmp_path / "kg"),
+        "--every",
+        "2",
+    ]
     asked += ["--to", "20", "--source", str(tmp_path / "e.jsonl")]
     outputs = ("out", "verdicts", "rejects", "accepted", "quarantine")
     files = dict[str, list[list[str]]]()
@@ -331,7 +437,12 @@ def test_spark_shows_which_system_its_query_and_jobs_are_of_and_what_came_of_a_b
 
     class Reports(StreamingQueryListener):
         def onQueryProgress(self, event: Any) -> None:
-            reports.append((event.progress.name, {name: row.asDict() for name, row in event.progress.observedMetrics.items()}))
+            reports.append(
+                (
+                    event.progress.name,
+                    {name: row.asDict() for name, row in event.progress.observedMetrics.items()},
+                )
+            )
 
         def onQueryStarted(self, event: Any) -> None:
             """Nothing."""
@@ -362,7 +473,11 @@ def test_spark_shows_which_system_its_query_and_jobs_are_of_and_what_came_of_a_b
     assert shown[0].splitlines()[0] == name and shown[1] == name
     assert shown[-1] == f"{name}: the end of the input"
     assert session.sparkContext.getLocalProperty("spark.job.description") is None
-    told = [{key: value for key, value in found[name].items() if value is not None} for _, found in reports if found]
+    told = [
+        {key: value for key, value in found[name].items() if value is not None}
+        for _, found in reports
+        if found
+    ]
     told = [found for found in told if found]  # a tick with nothing to read tells nothing
     assert {said for said, _ in reports} == {name} and len(metrics) > 1
     assert (
@@ -378,10 +493,14 @@ def test_each_system_has_its_name() -> None:
     from jobs.streaming.enrich import OrderedRows
     from jobs.streaming.rules import Models
 
-    assert {face.name for face in (BucketFindings, EntailedWindows, OrderedRows, Models)} == COMMANDS.keys() - {"plan"}
+    assert {
+        face.name for face in (BucketFindings, EntailedWindows, OrderedRows, Models)
+    } == COMMANDS.keys() - {"plan"}
 
 
-def test_no_start_asks_the_network_for_the_version_of_kafkas_connector(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_start_asks_the_network_for_the_version_of_kafkas_connector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import socket
 
     import pyspark
@@ -396,14 +515,19 @@ def test_no_start_asks_the_network_for_the_version_of_kafkas_connector(monkeypat
     monkeypatch.delenv("SHIQ_KAFKA_JARS", raising=False)
     for version, wanted in (("4.1.4", "4.1.1"), ("4.9.3", "4.9.3")):
         monkeypatch.setattr(pyspark, "__version__", version)
-        assert session._connector() == {"spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{wanted}"}
+        assert session._connector() == {
+            "spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{wanted}"
+        }
 
 
-# --- parts, without Spark --------------------------------------------------------------------------
+# --- parts, without Spark
+# --------------------------------------------------------------------------
 
 
 class _Numbers:
-    """A system that puts an event into the bucket of its time, and refuses those whose triples say so."""
+    """A system that puts an event into the bucket of its time, and refuses those whose triples say
+    so.
+    """
 
     limits = EventLimits(lateness=2, max_ahead=50, window=3, start=2, end=90)
     buckets, shows = 3, False
@@ -415,7 +539,11 @@ class _Numbers:
             own = [(n, event.t) for n, event in found if event.t % self.buckets == bucket]
             if own:
                 parts[bucket] = pa.table({"event": [n for n, _ in own], "t": [t for _, t in own]})
-        return Split(parts, [(n, "malformed", "so", "text") for n, event in found if event.triples], {"seen": len(found)})
+        return Split(
+            parts,
+            [(n, "malformed", "so", "text") for n, event in found if event.triples],
+            {"seen": len(found)},
+        )
 
     def step(self, bucket: int, state: bytes | None, parts: Any, moment: Any) -> Any:
         raise NotImplementedError
@@ -456,9 +584,14 @@ def test_order_and_lateness_are_judged_as_one_by_one() -> None:
         faults = draw.choice((0.0, 0.1, 0.4))
         for _ in range(draw.randint(0, 40)):
             t += draw.choice((0, 0, 1, 1, 2, 30 if faults else 0))
-            event: dict[str, Any] = {"t": max(t - draw.choice((0, 0, 1, 2, 5 if faults else 0)), 0), "triples": []}
+            event: dict[str, Any] = {
+                "t": max(t - draw.choice((0, 0, 1, 2, 5 if faults else 0)), 0),
+                "triples": [],
+            }
             if draw.random() < faults:
-                event |= draw.choice(({"id": draw.choice("ab")}, {"triples": ["x"]}, {"t": 1.5}, {"t": t + 60}))
+                event |= draw.choice(
+                    ({"id": draw.choice("ab")}, {"triples": ["x"]}, {"t": 1.5}, {"t": t + 60})
+                )
             lines.append(b"" if draw.random() < faults / 4 else json.dumps(event).encode())
         system, used, told = _Numbers(), list[int](), list[Any]()
         want, rejects, arrivals = _obvious(lines, system.limits)
@@ -470,7 +603,9 @@ def test_order_and_lateness_are_judged_as_one_by_one() -> None:
             half = draw.randint(0, len(batch))
             for n, piece in enumerate((batch[:half], batch[half:])):
                 found = [Record("f", i, line) for i, line in enumerate(piece, 1)]
-                rows += rows_of(found, system, partial(_place, done, n), source="f", position=("f", done + n))
+                rows += rows_of(
+                    found, system, partial(_place, done, n), source="f", position=("f", done + n)
+                )
                 texts[rows[-1][1] if rows else ""] = {record.line: record.text for record in found}
             done += len(batch)
             draw.shuffle(rows)
@@ -479,7 +614,10 @@ def test_order_and_lateness_are_judged_as_one_by_one() -> None:
                 order.restore(json.loads(state))
             last, parts, here = judged(order, rows, texts)
             by_batches, batches_seen = by_batches + here.asked, batches_seen + 1
-            told += [dict(zip(("kind", "source", "line", "reason", "text"), reject)) for reject in last.rejects]
+            told += [
+                dict(zip(("kind", "source", "line", "reason", "text"), reject))
+                for reject in last.rejects
+            ]
             counts = {name: counts[name] + last.counts[name] for name in counts}
             for bucket, tables in parts.items():
                 times = [time for table in tables for time in table["t"].to_pylist()]
@@ -487,8 +625,13 @@ def test_order_and_lateness_are_judged_as_one_by_one() -> None:
                 used += times
             state = json.dumps(order.state())
         asked += by_batches
-        assert "texts" not in by_batches or {row["kind"] for row in rejects} & {"late", "ahead"}, seed
-        assert (sorted(used), told) == (sorted(want), sorted(rejects, key=lambda row: row["line"])), seed
+        assert "texts" not in by_batches or {row["kind"] for row in rejects} & {"late", "ahead"}, (
+            seed
+        )
+        assert (sorted(used), told) == (
+            sorted(want),
+            sorted(rejects, key=lambda row: row["line"]),
+        ), seed
         assert last.moment == (arrivals.first, arrivals.clock.newest, arrivals.clock.watermark)
         assert counts == {"duplicates": arrivals.duplicates, "events": len(used)}
     # Mostly the heads say enough; each of both ways was gone.
@@ -496,14 +639,22 @@ def test_order_and_lateness_are_judged_as_one_by_one() -> None:
 
 
 def test_the_order_sees_nothing_of_events_without_ids_that_are_in_time() -> None:
-    """Neither times nor texts: only a head a chunk, whatever is in the chunk. An id, a late event and a broken line each ask."""
+    """Neither times nor texts: only a head a chunk, whatever is in the chunk. An id, a late event
+    and a broken line each ask.
+    """
     system, draw = _Numbers(), random.Random(1)
 
     def batch(*more: bytes) -> tuple[list[Any], dict[str, dict[int, str]]]:
-        lines = [json.dumps({"t": 10 + n // 9 - draw.randint(0, 1), "triples": []}).encode() for n in range(300)]
+        lines = [
+            json.dumps({"t": 10 + n // 9 - draw.randint(0, 1), "triples": []}).encode()
+            for n in range(300)
+        ]
         rows, texts = list[Any](), dict[str, dict[int, str]]()
         for low in range(0, 300, 50):
-            found = [Record("f", n, line) for n, line in enumerate([*lines[low : low + 50], *(more if low == 100 else ())], 1)]
+            found = [
+                Record("f", n, line)
+                for n, line in enumerate([*lines[low : low + 50], *(more if low == 100 else ())], 1)
+            ]
             made = list(rows_of(found, system, partial(_place, 0, low), source="f"))
             texts[made[0][1]] = {record.line: record.text for record in found}
             rows += made
@@ -517,20 +668,34 @@ def test_the_order_sees_nothing_of_events_without_ids_that_are_in_time() -> None
     ):
         rows, texts = batch(*more)
         heads = [data for bucket, _, data in rows if bucket == HEAD]
-        assert max(map(len, heads)) < 500 and not any(b"secret" in data for bucket, _, data in rows if bucket < 0)
+        assert max(map(len, heads)) < 500 and not any(
+            b"secret" in data for bucket, _, data in rows if bucket < 0
+        )
         told, _, here = judged(Order(system.limits), rows, texts)
-        assert (here.asked, told.counts["events"]) == (asked, 300 + (more != () and b'"id"' in more[0]))
-        assert [reject[4] for reject in told.rejects] == [line.decode() for line in more if b'"id"' not in line]
+        assert (here.asked, told.counts["events"]) == (
+            asked,
+            300 + (more != () and b'"id"' in more[0]),
+        )
+        assert [reject[4] for reject in told.rejects] == [
+            line.decode() for line in more if b'"id"' not in line
+        ]
 
 
 def test_partitions_of_a_topic_go_side_by_side() -> None:
     system, rows = _Numbers(), list[Any]()
     for partition in (1, 0):
-        found = [Record(f"k/{partition}", n, json.dumps({"t": 2 + n, "triples": []}).encode()) for n in range(30)]
+        found = [
+            Record(f"k/{partition}", n, json.dumps({"t": 2 + n, "triples": []}).encode())
+            for n in range(30)
+        ]
         for low in range(0, 30, 7 + partition):
             chunk = found[low : low + 7 + partition]
             rows += rows_of(
-                chunk, system, lambda first, _, p=partition: [0, first.line, p], source=f"k/{partition}", is_topic=True
+                chunk,
+                system,
+                lambda first, _, p=partition: [0, first.line, p],
+                source=f"k/{partition}",
+                is_topic=True,
             )
     told, _, here = judged(Order(system.limits), rows)
     assert (told.counts["events"], told.rejects, told.moment.newest) == (60, [], 31)
@@ -552,7 +717,11 @@ def test_pieces_have_all_lines_once(tmp_path: Path) -> None:
                 assert [record.line for record in lines] == list(range(1, len(lines) + 1))
                 found += [(record.source, record.data) for record in lines]
             at = then
-        whole = [(str(tmp_path / name), line) for name in ("a", "b") for line in (tmp_path / name).read_bytes().split(b"\n")]
+        whole = [
+            (str(tmp_path / name), line)
+            for name in ("a", "b")
+            for line in (tmp_path / name).read_bytes().split(b"\n")
+        ]
         assert found == (whole if whole[-1][1] else whole[:-1]), most
 
 
@@ -587,7 +756,9 @@ def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come
 
     monkeypatch.setattr(batches, "units", lambda *_, **__: [])
     run: Any = SimpleNamespace(saved=None, checkpoint=None)
-    session: Any = SimpleNamespace(sparkContext=SimpleNamespace(broadcast=lambda _: SimpleNamespace(destroy=lambda: None)))
+    session: Any = SimpleNamespace(
+        sparkContext=SimpleNamespace(broadcast=lambda _: SimpleNamespace(destroy=lambda: None))
+    )
     busy = Busy(session, None, None, run, ["events"])
     monkeypatch.setattr(busy, "_has_more", lambda follow: True)
     if moves:
@@ -598,7 +769,10 @@ def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come
         assert len(begun) == 5
 
 
-@pytest.mark.parametrize("positions", [{"batch": 3, "moment": [1, 5, 4], "read": {}}, {"layout": 1, "batch": 3, "read": {}}])
+@pytest.mark.parametrize(
+    "positions",
+    [{"batch": 3, "moment": [1, 5, 4], "read": {}}, {"layout": 1, "batch": 3, "read": {}}],
+)
 def test_a_checkpoint_of_another_layout_is_refused_before_spark_is_started(
     positions: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -619,7 +793,10 @@ def test_a_checkpoint_of_another_layout_is_refused_before_spark_is_started(
         pytest.raises(OperationalError, match="another version") as refused,
     ):
         session.on_spark(face, run, [str(tmp_path / "e.jsonl")])
-    assert "Remove the directory" in str(refused.value.remedy) and (tmp_path / "state" / "checkpoint.json").exists()
+    assert (
+        "Remove the directory" in str(refused.value.remedy)
+        and (tmp_path / "state" / "checkpoint.json").exists()
+    )
 
 
 def test_states_of_buckets_are_read_as_written_or_not_at_all(tmp_path: Path) -> None:
@@ -641,7 +818,8 @@ def test_states_of_buckets_are_read_as_written_or_not_at_all(tmp_path: Path) -> 
         states.write(1, 0, b"")
 
 
-# --- deaths ----------------------------------------------------------------------------------------
+# --- deaths
+# ----------------------------------------------------------------------------------------
 
 
 def program(onto: str, source: str, folder: str, master: str) -> None:
@@ -651,22 +829,37 @@ def program(onto: str, source: str, folder: str, master: str) -> None:
 
     session, _ = streaming_session(master)
     place = Path(folder)
-    ran(plan(onto, 3), [source], session, place, lateness=1, checkpoint=place / "checkpoint", batch_bytes=10_000)
+    ran(
+        plan(onto, 3),
+        [source],
+        session,
+        place,
+        lateness=1,
+        checkpoint=place / "checkpoint",
+        batch_bytes=10_000,
+    )
     stop(session)
 
 
 def _begin(onto: str, source: Path | str, folder: Path, master: str) -> subprocess.Popen[bytes]:
     code = f"from tests.test_streams_spark import program; program({onto!r}, {str(source)!r}, {str(folder)!r}, {master!r})"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+    }
     with (folder / "log").open("ab") as log:
-        return subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=log, stderr=log)
+        return subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=log, stderr=log
+        )
 
 
 def _wait_for_batch(process: subprocess.Popen[bytes], folder: Path, number: int) -> None:
     """Until the checkpoint has so many batches."""
     file, deadline = folder / "checkpoint" / "checkpoint.json", time.monotonic() + 600
     while not file.exists() or json.loads(file.read_bytes())["positions"]["batch"] < number:
-        assert process.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()[-3000:]
+        assert process.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()[
+            -3000:
+        ]
         time.sleep(0.1)
 
 
@@ -695,7 +888,9 @@ def test_a_driver_is_killed(tmp_path: Path) -> None:
         _wait_for_batch(killed, folder, batch)
         killed.kill()
         killed.wait()
-    assert _begin(onto, source, folder, "local[2]").wait() == 0, (folder / "log").read_text()[-3000:]
+    assert _begin(onto, source, folder, "local[2]").wait() == 0, (folder / "log").read_text()[
+        -3000:
+    ]
     _same_as_local(onto, source, folder)
 
 

@@ -1,4 +1,6 @@
-"""How far a patch goes at once where rounds repeat (THEORY, "Strides"): by counts, and equal on every engine."""
+"""How far a patch goes at once where rounds repeat (THEORY, "Strides"): by counts, and equal on
+every engine.
+"""
 
 from __future__ import annotations
 
@@ -39,16 +41,22 @@ def deep_from(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "DEEP", depth)
 
 
-def facts(base: ModelKnowledgeBase, batch: Iterable[Assertion], criterion: str, decider: Decider) -> tuple[Any, ...]:
+def facts(
+    base: ModelKnowledgeBase, batch: Iterable[Assertion], criterion: str, decider: Decider
+) -> tuple[Any, ...]:
     insertions, nothing = abox_of([*batch]), abox_of([])
     if criterion == "model":
-        found, _ = base.patched(insertions, nothing, Inquiry(decider.decide, attempt=decider.attempt))
+        found, _ = base.patched(
+            insertions, nothing, Inquiry(decider.decide, attempt=decider.attempt)
+        )
     else:
         found = base.add_set(insertions, nothing, criterion)
     return found.size, found.pulled_in, sorted(found.contradictory), frozenset(found.kept())
 
 
-@pytest.mark.parametrize(("length", "criterion"), [(50, "model"), (500, "model"), (5000, "model"), (500, "clausal")])
+@pytest.mark.parametrize(
+    ("length", "criterion"), [(50, "model"), (500, "model"), (5000, "model"), (500, "clausal")]
+)
 def test_twin_chains_take_rounds_by_the_logarithm_of_their_length(
     length: int, criterion: str, decider: Decider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,7 +67,9 @@ def test_twin_chains_take_rounds_by_the_logarithm_of_their_length(
         return crossings(patch)
 
     monkeypatch.setattr(Patch, "_crossings", counted)
-    links = " ".join(f"ObjectPropertyAssertion(:R :{x}{i} :{x}{i + 1})" for x in "xy" for i in range(length))
+    links = " ".join(
+        f"ObjectPropertyAssertion(:R :{x}{i} :{x}{i + 1})" for x in "xy" for i in range(length)
+    )
     reading = parse_functional(TWINS.format(links=links), "test", "t")
     *base, line = reading.abox
     knowledge_base = LocalKnowledgeBase.build(reading.tbox, abox_of(base))
@@ -71,11 +81,15 @@ def test_twin_chains_take_rounds_by_the_logarithm_of_their_length(
 
 def test_a_stride_meets_a_hub(decider: Decider) -> None:
     """Elements with many role assertions, which no walk fetches, at the end of the chains."""
-    chains = " ".join(f"ObjectPropertyAssertion(:R :{x}{i} :{x}{i + 1})" for x in "xy" for i in range(40))
+    chains = " ".join(
+        f"ObjectPropertyAssertion(:R :{x}{i} :{x}{i + 1})" for x in "xy" for i in range(40)
+    )
     spokes = " ".join(f"ObjectPropertyAssertion(:Q :s{i} :x30)" for i in range(600))
     reading = parse_functional(TWINS.format(links=f"{spokes} {chains}"), "test", "t")
     *base, line = reading.abox
-    _, pulled_in, _, _ = facts(LocalKnowledgeBase.build(reading.tbox, abox_of(base)), [line], "model", decider)
+    _, pulled_in, _, _ = facts(
+        LocalKnowledgeBase.build(reading.tbox, abox_of(base)), [line], "model", decider
+    )
     assert pulled_in == 82
 
 
@@ -85,13 +99,17 @@ def disagreements(seeds: Sequence[int], decider: Decider) -> Iterator[int]:
         local = LocalKnowledgeBase.build(world.tbox, abox_of(world.base))
         memory = MemoryKnowledgeBase.build(world.tbox, list(world.base))
         for criterion in ("model", "clausal"):
-            mine, theirs = (facts(kb, (*world.batch, world.line), criterion, decider) for kb in (local, memory))
+            mine, theirs = (
+                facts(kb, (*world.batch, world.line), criterion, decider) for kb in (local, memory)
+            )
             if mine != theirs:
                 yield seed
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4])
-def test_engines_agree_on_strides(depth: int, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_agree_on_strides(
+    depth: int, decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deep_from(depth, monkeypatch)
     made, stride_of = list[int](), stride_columns.stride
 
@@ -117,12 +135,18 @@ PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         lambda of: lambda walk, key, is_plain: of(walk, key, not is_plain),
     ),
     "depth is not handed on": (Effort, "deeper", lambda of: property(lambda self: self.beyond)),
-    "role assertions of touched elements are not read for a turn": (Patch, "_asked_for", lambda _: _asked_for_what_is_read),
+    "role assertions of touched elements are not read for a turn": (
+        Patch,
+        "_asked_for",
+        lambda _: _asked_for_what_is_read,
+    ),
 }
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_mistake_is_found(name: str, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_mistake_is_found(
+    name: str, decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deep_from(1, monkeypatch)
     holder, attribute, changed = PLANTED[name]
     monkeypatch.setattr(holder, attribute, changed(getattr(holder, attribute)))

@@ -27,7 +27,13 @@ def test_columns_and_values_agree(odd: str, large: bool) -> None:
     dice = random.Random(f"{odd} {large}")
     for size in (0, 1, 2, 30):
         literals = [dice.choice([*PLAIN, Literal(f"a{odd}")]) for _ in range(size)]
-        columns = [arrow_texts([getattr(v, name) for v in literals]) for name in ("lexical", "datatype", "language")]
+        columns = [
+            arrow_texts([getattr(v, name) for v in literals])
+            for name in ("lexical", "datatype", "language")
+        ]
         if large:
-            columns = [pa.concat_arrays([arrow_texts(["before"]), c])[1:].cast(pa.large_string()) for c in columns]
+            columns = [
+                pa.concat_arrays([arrow_texts(["before"]), c])[1:].cast(pa.large_string())
+                for c in columns
+            ]
         assert are_strings_in(*columns).tolist() == are_strings(literals).tolist()

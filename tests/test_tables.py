@@ -1,4 +1,6 @@
-"""Tables of triples as base, insertions and deletions, with every engine: broken rows one by one, keys into the conflicts."""
+"""Tables of triples as base, insertions and deletions, with every engine: broken rows one by one,
+keys into the conflicts.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CAT, DOG, KNOWS = Class("urn:Cat"), Class("urn:Dog"), ObjectProperty("urn:knows")
-KNOWN = Signature(frozenset(["urn:Cat", "urn:Dog"]), frozenset(["urn:knows"]), frozenset(["urn:age"]))
+KNOWN = Signature(
+    frozenset(["urn:Cat", "urn:Dog"]), frozenset(["urn:knows"]), frozenset(["urn:age"])
+)
 TBOX = TBox((DisjointClasses((CAT, DOG)),), KNOWN)
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
@@ -42,7 +46,9 @@ ROWS = [
     ("<urn:ann>", '"knows"', "<urn:tom>", None, "k7"),
     ("<urn:ann>", "<urn:age>", '"7"', None, None),
 ]
-COLUMNS: dict[str, list[Any]] = {name: [row[i] for row in ROWS] for i, name in enumerate(("s", "p", "o", "graph", "key"))}
+COLUMNS: dict[str, list[Any]] = {
+    name: [row[i] for row in ROWS] for i, name in enumerate(("s", "p", "o", "graph", "key"))
+}
 PROBLEMS = [
     "a row without s",
     "o is not one N-Triples term",
@@ -84,7 +90,9 @@ def test_broken_rows_are_told_by_number_and_key_and_the_others_are_read(tmp_path
         reading = read_assertions([source], KNOWN)
         assert len(reading.abox) == 3, name
         assert told(reading) == [(i + 1, f"row key k{i}") for i in range(3, 8)], name
-        assert [x.message.split(":")[0] for x in reading.leftovers if x.kind == "malformed"] == PROBLEMS
+        assert [
+            x.message.split(":")[0] for x in reading.leftovers if x.kind == "malformed"
+        ] == PROBLEMS
         assert sum(reading.ledger.values()) == len(ROWS)
         (places,) = reading.places([ClassAssertion(DOG, "urn:tom")]).values()
         assert [(p.line, p.graph, p.key) for p in places] == [(1, "<urn:g1>", "k0"), (2, "", "k1")]
@@ -109,9 +117,13 @@ def test_a_store_from_tables_and_deletions_from_tables(tmp_path: Path) -> None:
 
 
 def test_wrong_types_are_broken_rows(tmp_path: Path) -> None:
-    numbers = pa.table({"s": pa.array([1, 2]), "p": [TYPE] * 2, "o": ["<urn:Cat>"] * 2, "key": [10, 11]})
+    numbers = pa.table(
+        {"s": pa.array([1, 2]), "p": [TYPE] * 2, "o": ["<urn:Cat>"] * 2, "key": [10, 11]}
+    )
     assert told(read_assertions([numbers], KNOWN)) == [(1, "row key 10"), (2, "row key 11")]
-    mixed = pd.DataFrame({"s": ["<urn:a>", 5, None, float("nan"), ["x"]], "p": [TYPE] * 5, "o": ["<urn:Cat>"] * 5})
+    mixed = pd.DataFrame(
+        {"s": ["<urn:a>", 5, None, float("nan"), ["x"]], "p": [TYPE] * 5, "o": ["<urn:Cat>"] * 5}
+    )
     reading = read_assertions([mixed], KNOWN)
     assert ([line for line, _ in told(reading)], len(reading.abox)) == ([2, 3, 4, 5], 1)
     binary = pa.table({"s": [b"<urn:a>", b"<urn:\xff>"], "p": [TYPE] * 2, "o": ["<urn:Cat>"] * 2})
@@ -125,8 +137,16 @@ def test_a_schema_that_drifts_costs_the_rows_that_lack_something(tmp_path: Path)
     folder = tmp_path / "t"
     folder.mkdir()
     parquet(folder, "0.parquet", pa.table({"s": ["<urn:a>"], "p": [TYPE], "o": ["<urn:Cat>"]}))
-    parquet(folder, "1.parquet", pa.table({"s": ["<urn:b>"], "p": [TYPE], "object": ["<urn:Cat>"], "key": ["k"]}))
-    parquet(folder, "2.parquet", pa.table({"s": [7], "p": [TYPE], "o": ["<urn:Cat>"], "graph": ["<urn:g>"]}))
+    parquet(
+        folder,
+        "1.parquet",
+        pa.table({"s": ["<urn:b>"], "p": [TYPE], "object": ["<urn:Cat>"], "key": ["k"]}),
+    )
+    parquet(
+        folder,
+        "2.parquet",
+        pa.table({"s": [7], "p": [TYPE], "o": ["<urn:Cat>"], "graph": ["<urn:g>"]}),
+    )
     reading = read_assertions([folder], KNOWN)
     assert (told(reading), len(reading.abox)) == ([(2, "row key k"), (3, "")], 1)
 
@@ -135,7 +155,10 @@ def test_a_schema_that_drifts_costs_the_rows_that_lack_something(tmp_path: Path)
     ("table", "word"),
     [
         (pa.table({"s": ["<urn:a>"], "p": [TYPE], "object": ["<urn:C>"]}), "no column 'o'"),
-        (pa.Table.from_arrays([pa.array(["x"])] * 4, names=["s", "p", "o", "o"]), "'o' is there twice"),
+        (
+            pa.Table.from_arrays([pa.array(["x"])] * 4, names=["s", "p", "o", "o"]),
+            "'o' is there twice",
+        ),
         (pd.DataFrame({"a": [1]}), "no column 's'"),
     ],
 )
@@ -160,7 +183,13 @@ def test_a_broken_table_is_refused(tmp_path: Path) -> None:
 def test_tables_that_are_cut_into_folders_by_graph_or_predicate(tmp_path: Path) -> None:
     rows = {name: COLUMNS[name][:3] for name in ("s", "p", "o", "graph")}
     write_deltalake(str(tmp_path / "delta"), pa.table(rows), partition_by=["graph", "p"])
-    ds.write_dataset(pa.table(rows), tmp_path / "hive", format="parquet", partitioning=["graph", "p"], partitioning_flavor="hive")
+    ds.write_dataset(
+        pa.table(rows),
+        tmp_path / "hive",
+        format="parquet",
+        partitioning=["graph", "p"],
+        partitioning_flavor="hive",
+    )
     for source in (tmp_path / "delta", tmp_path / "hive"):
         reading = read_assertions([source], KNOWN)
         assert (len(reading.abox), reading.leftovers) == (2, ())
@@ -169,7 +198,9 @@ def test_tables_that_are_cut_into_folders_by_graph_or_predicate(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["p", "graph", "key"])
-def test_a_folder_and_a_column_that_say_different_things_are_refused(tmp_path: Path, name: str) -> None:
+def test_a_folder_and_a_column_that_say_different_things_are_refused(
+    tmp_path: Path, name: str
+) -> None:
     """Nothing of either is passed over; where they say the same, they are read."""
     values = {"p": ("<urn:knows>", "<urn:age>"), "graph": ("<urn:g>", None), "key": ("7", 8)}[name]
     for i, (value, fits) in enumerate(zip((*values, values[0]), (True, False, True))):
@@ -177,7 +208,11 @@ def test_a_folder_and_a_column_that_say_different_things_are_refused(tmp_path: P
         folder = tmp_path / str(i) / f"{name}={quote(str(values[0]), safe='')}"
         folder.mkdir(parents=True)
         rows = {column: [text, text] for column, text in told.items()}
-        parquet(folder, "a.parquet", pa.table({column: text for column, text in rows.items() if column != name}))
+        parquet(
+            folder,
+            "a.parquet",
+            pa.table({column: text for column, text in rows.items() if column != name}),
+        )
         parquet(folder, "b.parquet", pa.table(rows))
         if fits:
             assert len(read_assertions([tmp_path / str(i)], KNOWN).abox) == 1
@@ -186,14 +221,24 @@ def test_a_folder_and_a_column_that_say_different_things_are_refused(tmp_path: P
                 read_assertions([tmp_path / str(i)], KNOWN)
 
 
-@pytest.mark.parametrize(("first", "second"), [("<urn:age>", "<urn:knows>"), (None, "<urn:knows>"), ("<urn:knows>", None)])
-def test_folders_that_say_different_things_of_a_column_are_refused(tmp_path: Path, first: str | None, second: str | None) -> None:
-    """Neither is passed over, on the driver or in ranges; one that says the same again, or says it of no column, is read."""
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("<urn:age>", "<urn:knows>"), (None, "<urn:knows>"), ("<urn:knows>", None)],
+)
+def test_folders_that_say_different_things_of_a_column_are_refused(
+    tmp_path: Path, first: str | None, second: str | None
+) -> None:
+    """Neither is passed over, on the driver or in ranges; one that says the same again, or says it
+    of no column, is read.
+    """
     rows = pa.table({"s": ["<urn:ann>"], "o": ["<urn:tom>"]})
 
     def inside(*values: str | None) -> Path:
         root = tmp_path / str(len([*tmp_path.iterdir()]))
-        said = (f"p={'__HIVE_DEFAULT_PARTITION__' if value is None else quote(value, safe='')}" for value in values)
+        said = (
+            f"p={'__HIVE_DEFAULT_PARTITION__' if value is None else quote(value, safe='')}"
+            for value in values
+        )
         folder = root.joinpath(*said, "day=1", "day=2")
         folder.mkdir(parents=True)
         parquet(folder, "a.parquet", rows)
@@ -230,7 +275,12 @@ def test_the_engine_spark_reads_the_same(spark: SparkSession, tmp_path: Path) ->
     write_deltalake(str(tmp_path / "cut"), pa.table(rows), partition_by=["graph"])
     frame = spark.createDataFrame(ROWS, "s string, p string, o string, graph string, key string")
     with open_store(tmp_path / "kg") as session:
-        given = {**sources(tmp_path), "frame": frame, "quads": tmp_path / "d.nq", "cut": tmp_path / "cut"}
+        given = {
+            **sources(tmp_path),
+            "frame": frame,
+            "quads": tmp_path / "d.nq",
+            "cut": tmp_path / "cut",
+        }
         del given["dataset"]
         for name, source in given.items():
             (conflict,) = session.check(source, engine="spark", reasoner="own").conflicts

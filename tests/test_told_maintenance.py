@@ -1,4 +1,5 @@
-"""Told literals and equalities after insertions, outward from what changed: as from scratch, and nobody else met; and the merge
+"""Told literals and equalities after insertions, outward from what changed: as from scratch, and
+nobody else met; and the merge
 classes of a store with and without N."""
 
 from __future__ import annotations
@@ -47,14 +48,19 @@ _NEGATIVE = (NegativeObjectPropertyAssertion, NegativeDataPropertyAssertion)
 
 
 def as_maintained_and_anew(case: Case) -> tuple[object, object] | None:
-    """Label and equals of each individual that is there afterwards: as they are kept, and made anew."""
+    """Label and equals of each individual that is there afterwards: as they are kept, and made
+    anew.
+    """
     base = LocalKnowledgeBase.build(case.tbox, abox_of(case.abox))
     after = base.without(abox_of(case.deletions), abox_of(case.insertions))
     whole = after.whole(abox_of(case.insertions))
     told = None if base.index.contradictory else told_of(after, whole, counting=False)
     now = sorted({*case.abox} - {*case.deletions} | {*case.insertions}, key=repr)
     anew = LocalKnowledgeBase.build(case.tbox, abox_of(now))
-    if told is None or anew.index.simplified.clauses.clauses != base.index.simplified.clauses.clauses:
+    if (
+        told is None
+        or anew.index.simplified.clauses.clauses != base.index.simplified.clauses.clauses
+    ):
         return None
     graph, labels = told.graph, told.calculus.table.labels
     if told.calculus.table.clashes(graph.label).any():
@@ -68,10 +74,19 @@ def as_maintained_and_anew(case: Case) -> tuple[object, object] | None:
         return tuple(frozenset(a for i, a in enumerate(atoms) if mask >> i & 1) for mask in label)
 
     known = anew.index.calculus.table.labels
-    expected = {t: (k, read(known[i])) for t, k, i in zip(terms, keys.tolist(), anew.index.labels.of(keys).tolist())}
+    expected = {
+        t: (k, read(known[i]))
+        for t, k, i in zip(terms, keys.tolist(), anew.index.labels.of(keys).tolist())
+    }
     element = graph.elements_of(whole.nodes_of(terms))
-    found = {t: (e, read(labels[i])) for t, e, i in zip(terms, element.tolist(), graph.label[element].tolist())}
-    return tuple((_classes(values), {t: label for t, (_, label) in values.items()}) for values in (found, expected))
+    found = {
+        t: (e, read(labels[i]))
+        for t, e, i in zip(terms, element.tolist(), graph.label[element].tolist())
+    }
+    return tuple(
+        (_classes(values), {t: label for t, (_, label) in values.items()})
+        for values in (found, expected)
+    )
 
 
 def _classes(values: dict[str, tuple[int, object]]) -> set[frozenset[str]]:
@@ -87,22 +102,42 @@ def random_case(seed: int) -> Case:
 
 
 def joining_case(seed: int) -> Case:
-    """Functional roles that come into force, or find a filler, by what travels to them over hubs."""
+    """Functional roles that come into force, or find a filler, by what travels to them over
+    hubs.
+    """
     dice = random.Random(seed)
     names, properties, individuals, role = small_vocabulary(dice, 5, 12, 0.6)
-    axioms = [SubClassOf(dice.choice(names), ObjectMaxCardinality(1, role(), dice.choice([THING, *names]))) for _ in range(2)]
-    axioms += [SubClassOf(dice.choice(names), ObjectAllValuesFrom(role(), dice.choice(names))) for _ in range(3)]
-    axioms.append(SubClassOf(ObjectIntersectionOf((names[0], ObjectSomeValuesFrom(role(), names[1]))), names[2]))
+    axioms = [
+        SubClassOf(
+            dice.choice(names), ObjectMaxCardinality(1, role(), dice.choice([THING, *names]))
+        )
+        for _ in range(2)
+    ]
+    axioms += [
+        SubClassOf(dice.choice(names), ObjectAllValuesFrom(role(), dice.choice(names)))
+        for _ in range(3)
+    ]
+    axioms.append(
+        SubClassOf(
+            ObjectIntersectionOf((names[0], ObjectSomeValuesFrom(role(), names[1]))), names[2]
+        )
+    )
     hub = individuals[0]
 
     def edge() -> Assertion:
-        ends = [hub, dice.choice(individuals)] if dice.random() < 0.5 else dice.choices(individuals, k=2)
+        ends = (
+            [hub, dice.choice(individuals)]
+            if dice.random() < 0.5
+            else dice.choices(individuals, k=2)
+        )
         return ObjectPropertyAssertion(dice.choice(properties), *dice.sample(ends, 2))
 
     def told() -> Assertion:
         return ClassAssertion(dice.choice(names), dice.choice(individuals))
 
-    abox = [edge() for _ in range(2 * len(individuals))] + [told() for _ in range(len(individuals) // 2)]
+    abox = [edge() for _ in range(2 * len(individuals))] + [
+        told() for _ in range(len(individuals) // 2)
+    ]
     abox += [ClassAssertion(name, f"urn:of{i}") for i, name in enumerate(names)]
     insertions = [(edge if dice.random() < 0.4 else told)() for _ in range(dice.randint(1, 3))]
     return Case(TBox(tuple(dict.fromkeys(axioms))), tuple(abox), tuple(insertions), ())
@@ -155,7 +190,12 @@ def _unread(self: _Outward, elements: Any) -> None:
 _MATTERS = _Outward._matters
 PLANTED: dict[str, tuple[str, object, str, Callable[..., Any]]] = {
     "no role assertion of A takes part": ("deletions", _Outward, "_read", _unread),
-    "what a neighbour may be sent is not looked at": ("deletions", _Outward, "_matters", _equates_alone),
+    "what a neighbour may be sent is not looked at": (
+        "deletions",
+        _Outward,
+        "_matters",
+        _equates_alone,
+    ),
     "a filler that comes is not looked at": ("joining", _Outward, "_matters", _sends_alone),
     "only a literal that is the last one missing is sent": (
         "joining",
@@ -163,8 +203,18 @@ PLANTED: dict[str, tuple[str, object, str, Callable[..., Any]]] = {
         "_open",
         lambda literals, label: min(1, _OPEN(literals, label)),
     ),
-    "equalities of insertions bring no labels": ("counting", maintenance, "combine", lambda *arguments: None),
-    "nobody is made equal": ("joining", _Outward, "_forced_equal", lambda self, clause: (maintenance.NONE,) * 2),
+    "equalities of insertions bring no labels": (
+        "counting",
+        maintenance,
+        "combine",
+        lambda *arguments: None,
+    ),
+    "nobody is made equal": (
+        "joining",
+        _Outward,
+        "_forced_equal",
+        lambda self, clause: (maintenance.NONE,) * 2,
+    ),
 }
 _OPEN = maintenance._open
 
@@ -182,7 +232,9 @@ def test_a_hub_that_stays_as_it_is_brings_no_neighbours() -> None:
     tbox = TBox((SubClassOf(Class("urn:Seen"), ObjectAllValuesFrom(near, Class("urn:Close"))),))
     edges = [ObjectPropertyAssertion(knows, f"urn:i{i}", hub) for i in range(100)]
     edges += [ObjectPropertyAssertion(near, hub, f"urn:n{i}") for i in range(3)]
-    base = LocalKnowledgeBase.build(tbox, abox_of([*edges, ClassAssertion(Class("urn:Seen"), "urn:other")]))
+    base = LocalKnowledgeBase.build(
+        tbox, abox_of([*edges, ClassAssertion(Class("urn:Seen"), "urn:other")])
+    )
 
     def met(*insertions: Assertion) -> set[str]:
         whole = base.whole(abox_of(insertions))
@@ -194,11 +246,13 @@ def test_a_hub_that_stays_as_it_is_brings_no_neighbours() -> None:
     assert met(ClassAssertion(Class("urn:Seen"), hub)) == {hub, "urn:n0", "urn:n1", "urn:n2"}
 
 
-# --- in a store ------------------------------------------------------------------------------------
+# --- in a store
+# ------------------------------------------------------------------------------------
 
 
 def life(seed: int, path: Path, decider: Decider) -> list[str]:
-    """Commits on a certified store, the last one under `clausal`: what it says that one built anew does not; and verdicts under
+    """Commits on a certified store, the last one under `clausal`: what it says that one built anew
+    does not; and verdicts under
     `clausal`, which goes by the classes of N before that, that are not those from scratch."""
     tbox, base, batches = steps(seed)
     dice = random.Random(seed)
@@ -253,18 +307,26 @@ def test_lives_of_certified_stores(tmp_path: Path, decider: Decider) -> None:
 
 
 def test_a_model_that_only_the_session_has_keeps_no_classes(tmp_path: Path) -> None:
-    """A store without N, and a commit that was accepted by an N which an earlier check of the session has made."""
+    """A store without N, and a commit that was accepted by an N which an earlier check of the
+    session has made.
+    """
     renewed = 0
     for seed in range(1, 8):
         tbox, base, batches = steps(seed)
         path = tmp_path / str(seed)
-        if index(tbox, abox_of(base), path / "kg", criterion="clausal", **_SETTINGS).verdict is not Verdict.CONSISTENT:
+        if (
+            index(tbox, abox_of(base), path / "kg", criterion="clausal", **_SETTINGS).verdict
+            is not Verdict.CONSISTENT
+        ):
             continue
         now = dict.fromkeys(base)
         for insertions in batches:
             with open_store(path / "kg") as session:
                 session.check(abox_of(insertions), criterion="model", **_SETTINGS)
-                if session.check(abox_of(insertions), commit=True, **_SETTINGS).verdict is not Verdict.CONSISTENT:
+                if (
+                    session.check(abox_of(insertions), commit=True, **_SETTINGS).verdict
+                    is not Verdict.CONSISTENT
+                ):
                     break
             now |= dict.fromkeys(insertions)
             assert not _unlike(tbox, list(now), path), seed
@@ -273,13 +335,20 @@ def test_a_model_that_only_the_session_has_keeps_no_classes(tmp_path: Path) -> N
 
 
 def test_what_changes_nothing_leaves_the_model_where_it_is(tmp_path: Path) -> None:
-    """Also under `clausal`, whose classes nobody keeps beside N: a store that is sent the same again stays as it is."""
+    """Also under `clausal`, whose classes nobody keeps beside N: a store that is sent the same
+    again stays as it is.
+    """
     knows = ObjectProperty("urn:knows")
     tbox = TBox((SubClassOf(THING, ObjectMaxCardinality(2, knows, THING)),))
     base = [ObjectPropertyAssertion(knows, "urn:a", f"urn:{i}") for i in "bcd"]
     assert index(tbox, abox_of(base), tmp_path / "kg", **_SETTINGS).verdict is Verdict.CONSISTENT
     for criterion in ("clausal", "auto"):
         with open_store(tmp_path / "kg") as session:
-            assert session.check(abox_of(base[:1]), commit=True, criterion=criterion, **_SETTINGS).verdict is Verdict.CONSISTENT
+            assert (
+                session.check(
+                    abox_of(base[:1]), commit=True, criterion=criterion, **_SETTINGS
+                ).verdict
+                is Verdict.CONSISTENT
+            )
         with open_stored(tmp_path / "kg") as store:
             assert (store.snapshot, store.is_completed) == (1, True)

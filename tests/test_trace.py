@@ -1,4 +1,6 @@
-"""What a refutation rests on (`shiq.reasoner.hypertableau.trace`): a part of the module, inconsistent by itself, and small."""
+"""What a refutation rests on (`shiq.reasoner.hypertableau.trace`): a part of the module,
+inconsistent by itself, and small.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from tests.tools.random_ontologies.kb import random_kb
 
 SEEDS = range(250)
 STEPS = 100_000
-#: A part of a module may take more steps than the whole: less is said of it, so that more is tried (seed 2167: over 400,000).
+# : A part of a module may take more steps than the whole: less is said of it, so that more is tried
+# (seed 2167: over 400,000).
 STEPS_OF_A_PART = 20 * STEPS
 
 
@@ -36,7 +39,9 @@ def is_part(part: Module, module: Module) -> bool:
 
 
 def compare(profile: str, seeds: range) -> Counter[str]:
-    """Asserts that each core is an inconsistent part of its module; how often it is smaller, and how often there is none."""
+    """Asserts that each core is an inconsistent part of its module; how often it is smaller, and
+    how often there is none.
+    """
     seen: Counter[str] = Counter()
     for seed in seeds:
         tbox, module = random_case(seed, PROFILES[profile])
@@ -49,7 +54,9 @@ def compare(profile: str, seeds: range) -> Counter[str]:
             seen["none"] += 1
         else:
             assert is_part(part, module), (profile, seed)
-            assert decide(tables, part, STEPS_OF_A_PART, None).answer.verdict is Verdict.INCONSISTENT, (profile, seed)
+            assert (
+                decide(tables, part, STEPS_OF_A_PART, None).answer.verdict is Verdict.INCONSISTENT
+            ), (profile, seed)
             seen["smaller" if size(part) < size(module) else "whole"] += 1
     return seen
 
@@ -84,9 +91,13 @@ def test_a_core_of_assertions_is_inconsistent_by_itself() -> None:
         part = core(tbox, assertions, lambda module: own.core(tbox, module))  # noqa: B023
         if part is not None:
             assert set(part) <= set(assertions)
-            add_set = MemoryKnowledgeBase.build(kb.tbox, part).add_set(abox_of([]), abox_of([]), "none")
+            add_set = MemoryKnowledgeBase.build(kb.tbox, part).add_set(
+                abox_of([]), abox_of([]), "none"
+            )
             answers = own.decide(add_set.tbox, [m.module for m in add_set.modules])
-            assert add_set.contradictory or any(a.verdict is Verdict.INCONSISTENT for a in answers), seed
+            assert add_set.contradictory or any(
+                a.verdict is Verdict.INCONSISTENT for a in answers
+            ), seed
             found[len(part) < len(assertions)] += 1
     assert found[True] > 20
     own.close()

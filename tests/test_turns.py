@@ -59,7 +59,9 @@ def test_kinds_that_turn_out_to_have_one_cause_are_drawn_as_one() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_every_group_is_drawn_once(seed: int) -> None:
-    """However turns are taken and whatever is learnt; of known causes none is two ahead of another that still waits."""
+    """However turns are taken and whatever is learnt; of known causes none is two ahead of another
+    that still waits.
+    """
     r = random.Random(seed)
     groups = [(f"g{i}",) for i in range(r.randrange(60))]
     labels = {name: (r.randrange(8), r.randrange(2)) for (name,) in groups}
@@ -79,23 +81,36 @@ def test_every_group_is_drawn_once(seed: int) -> None:
 #: Four causes. Members of K0 to K9 have labels of their own, and one cause.
 AXIOMS = """DisjointClasses(:P :Q) SubClassOf(:K :P) FunctionalDataProperty(:id) ObjectPropertyRange(:r :P)
     SubClassOf(:S ObjectSomeValuesFrom(:f :P)) SubClassOf(:T ObjectSomeValuesFrom(:f :Q)) FunctionalObjectProperty(:f)
-    SubClassOf(:M :N) SubClassOf(:M ObjectComplementOf(:N)) """ + " ".join(f"SubClassOf(:K{i} :K)" for i in range(10))
+    SubClassOf(:M :N) SubClassOf(:M ObjectComplementOf(:N)) """ + " ".join(
+    f"SubClassOf(:K{i} :K)" for i in range(10)
+)
 
 
 def checked(most: int, common: int) -> Result:
-    """A batch with many conflicts of one cause, and a few of three others, of which ``most`` are explained."""
-    facts = [f"ClassAssertion(:K{i % 10} :k{i:04}) ClassAssertion(:Q :k{i:04})" for i in range(common)]
-    facts += [f'DataPropertyAssertion(:id :x{i} "1") DataPropertyAssertion(:id :x{i} "2")' for i in range(3)]
+    """A batch with many conflicts of one cause, and a few of three others, of which ``most`` are
+    explained.
+    """
+    facts = [
+        f"ClassAssertion(:K{i % 10} :k{i:04}) ClassAssertion(:Q :k{i:04})" for i in range(common)
+    ]
+    facts += [
+        f'DataPropertyAssertion(:id :x{i} "1") DataPropertyAssertion(:id :x{i} "2")'
+        for i in range(3)
+    ]
     facts += [f"ClassAssertion(:S :y{i}) ClassAssertion(:T :y{i})" for i in range(3)]
     facts += [f"ClassAssertion(:M :z{i})" for i in range(3)]
     tbox = parse_functional(f"Prefix(:=<urn:t#>) Ontology({AXIOMS})", "t", "").tbox
     batch = parse_functional(f"Prefix(:=<urn:t#>) Ontology({' '.join(facts)})", "i", "").abox
-    return check_insertions(tbox, ABox(), batch, max_conflicts=most, reasoner="own", explain_seconds=600)
+    return check_insertions(
+        tbox, ABox(), batch, max_conflicts=most, reasoner="own", explain_seconds=600
+    )
 
 
 @pytest.mark.parametrize("most", [8, 16, 40])
 def test_each_cause_gets_a_conflict_before_one_gets_many(most: int) -> None:
-    """Of 200 conflicts of one cause and three of each of three others, in ``most`` that are explained."""
+    """Of 200 conflicts of one cause and three of each of three others, in ``most`` that are
+    explained.
+    """
     found = checked(most, 200)
     groups = group(found.conflicts)
     assert len(groups) == 4
@@ -108,13 +123,17 @@ def test_each_cause_gets_a_conflict_before_one_gets_many(most: int) -> None:
 
 
 def test_a_cause_that_hides_behind_another_of_the_same_individual_is_found() -> None:
-    """Of 40 individuals that contradict by their classes three do so by a role too, which shares a class with that."""
+    """Of 40 individuals that contradict by their classes three do so by a role too, which shares a
+    class with that.
+    """
     axioms = "SubClassOf(:A :P) SubClassOf(:B :Q) DisjointClasses(:P :Q) ObjectPropertyDomain(:f :R) DisjointClasses(:R :Q)"
     facts = [f"ClassAssertion(:A :k{i}) ClassAssertion(:B :k{i})" for i in range(40)]
     facts += [f"ObjectPropertyAssertion(:f :k{i} :g{i})" for i in (7, 11, 12)]
     tbox = parse_functional(f"Prefix(:=<urn:t#>) Ontology({axioms})", "t", "").tbox
     batch = parse_functional(f"Prefix(:=<urn:t#>) Ontology({' '.join(facts)})", "i", "").abox
-    found = check_insertions(tbox, ABox(), batch, max_conflicts=8, reasoner="own", explain_seconds=600)
+    found = check_insertions(
+        tbox, ABox(), batch, max_conflicts=8, reasoner="own", explain_seconds=600
+    )
     groups = group(found.conflicts)
     assert [len(one.conflicts) for one in groups] == [7, 1]
     assert all(one.is_minimal for one in found.conflicts) and len(found.conflicts) == 8

@@ -37,7 +37,11 @@ def test_the_tutorial_leads_from_two_tables_to_a_conflict_with_its_row(tmp_path:
     assert install == ["pip", "install", "shiq[yarrrml]"] and len(rest) == 4
     for (program, *words), shown in rest:
         assert program == "shiq" and shown
-        called = shiq(*words, "-q", cwd=folder) if words[0] != "draft-mapping" else shiq(*words, cwd=folder)
+        called = (
+            shiq(*words, "-q", cwd=folder)
+            if words[0] != "draft-mapping"
+            else shiq(*words, cwd=folder)
+        )
         assert called.returncode == EXITS[words[0]], called
         printed = called.stdout.splitlines()
         assert [line for line in shown if line not in printed] == [], called.stdout
@@ -55,8 +59,14 @@ def test_a_draft_says_what_it_could_not_place(tmp_path: Path) -> None:
     (folder / "hall.jsonl").write_text('{"id": "h1", "serialNumber": "x"}\n')
     text = shiq("draft-mapping", "odd.csv", "hall.jsonl", "--tbox", "plant.ttl", cwd=folder).stdout
     assert "# file 'odd.csv': no class of the ontology has this name or label" in text
-    assert "# column 'limt': no property of the ontology has this name or label; the nearest is o:limit" in text
-    assert "- [o:mountedOn, 'd:mounted-on/$(mounted on)~iri']" in text or "'d:mounted-on/$(mounted on)~iri'" in text
+    assert (
+        "# column 'limt': no property of the ontology has this name or label; the nearest is o:limit"
+        in text
+    )
+    assert (
+        "- [o:mountedOn, 'd:mounted-on/$(mounted on)~iri']" in text
+        or "'d:mounted-on/$(mounted on)~iri'" in text
+    )
     assert "sources: [['hall.jsonl~jsonpath', '$']]" in text and "- [a, o:Hall]" in text
     (folder / "m.yml").write_text(text)
     called = shiq("certify", "plant.ttl", "hall.jsonl", "--mapping", "m.yml", "-q", cwd=folder)

@@ -1,4 +1,6 @@
-"""The UOBM generator: counts, repeatability, the TBox, links between universities, and that it can be contradicted."""
+"""The UOBM generator: counts, repeatability, the TBox, links between universities, and that it can
+be contradicted.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,8 @@ def role(name: str) -> str:
     return f"<{NAMESPACE}{name}>"
 
 
-# --- counts ----------------------------------------------------------------------------------------
+# --- counts
+# ----------------------------------------------------------------------------------------
 
 
 def compare_with_the_reference(data_path: Path, seeds: Iterable[int]) -> None:
@@ -68,7 +71,11 @@ def compare_with_the_reference(data_path: Path, seeds: Iterable[int]) -> None:
     for seed in seeds:
         made = counts(data(plan(1, seed), seed, misspelt=True))
         assert made.keys() == reference.keys()
-        off = {name: made[name] / n - 1 for name, n in reference.items() if abs(made[name] / n - 1) > 0.1}
+        off = {
+            name: made[name] / n - 1
+            for name, n in reference.items()
+            if abs(made[name] / n - 1) > 0.1
+        }
         assert not off, f"seed {seed}: {off}"
 
 
@@ -89,17 +96,26 @@ def test_the_original_s_misspelt_class_is_optional() -> None:
 
 def test_same_seed_same_bytes_no_triple_twice(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    report = generate(1, 11, tmp_path / "a", progress=lambda done, total: seen.append((done, total)))
+    report = generate(
+        1, 11, tmp_path / "a", progress=lambda done, total: seen.append((done, total))
+    )
     assert report.files == ("tbox.owl", "abox.nt.gz") and report.departments == 19
     assert seen == [(i, 20) for i in range(1, 21)]
     generate(1, 11, tmp_path / "b")
-    assert [(tmp_path / "a" / f).read_bytes() for f in report.files] == [(tmp_path / "b" / f).read_bytes() for f in report.files]
+    assert [(tmp_path / "a" / f).read_bytes() for f in report.files] == [
+        (tmp_path / "b" / f).read_bytes() for f in report.files
+    ]
     text = gzip.decompress((tmp_path / "a" / "abox.nt.gz").read_bytes())
     lines = text.decode().splitlines(keepends=True)
     assert len(lines) == len(set(lines)) == report.triples
-    assert report.class_assertions + report.role_assertions + report.data_assertions == report.triples
+    assert (
+        report.class_assertions + report.role_assertions + report.data_assertions == report.triples
+    )
     assert report.class_assertions == counts(lines)[f"<{RDF}type>"]
-    assert sum(1 for _ in pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.N_TRIPLES)) == report.triples
+    assert (
+        sum(1 for _ in pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.N_TRIPLES))
+        == report.triples
+    )
     assert set(lines) != set(data(plan(1, 12), 12))
 
 
@@ -117,7 +133,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert Counter(lines) == Counter(data(plan(1, 5), 5, misspelt=True))
 
 
-# --- many universities -----------------------------------------------------------------------------
+# --- many universities
+# -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -136,7 +153,10 @@ def test_sizes_of_many_universities(seed: int) -> None:
 
 
 def small(universities: int, departments: int, seed: int) -> list[UniversityPlan]:
-    return [replace(university, departments=university.departments[:departments]) for university in plan(universities, seed)]
+    return [
+        replace(university, departments=university.departments[:departments])
+        for university in plan(universities, seed)
+    ]
 
 
 def university_of(term: str) -> str:
@@ -152,11 +172,20 @@ def test_links_lead_to_individuals_of_every_university() -> None:
     for subject, predicate, object in triples(made):
         if predicate in map(role, ("isFriendOf", "hasSameHomeTownWith", "takesCourse")):
             assert object in typed and object != subject
-            across.setdefault(predicate, Counter())[university_of(subject) != university_of(object)] += 1
-        elif predicate in map(role, ("isAdvisedBy", "teacherOf", "publicationAuthor", "enrollIn", "worksFor", "isTaughtBy")):
+            across.setdefault(predicate, Counter())[
+                university_of(subject) != university_of(object)
+            ] += 1
+        elif predicate in map(
+            role,
+            ("isAdvisedBy", "teacherOf", "publicationAuthor", "enrollIn", "worksFor", "isTaughtBy"),
+        ):
             assert object in typed and university_of(subject) == university_of(object)
     # A half, all and a sixth of them go anywhere, and three of four universities are others.
-    for predicate, anywhere in (("isFriendOf", 1 / 2), ("hasSameHomeTownWith", 1), ("takesCourse", 1 / 6)):
+    for predicate, anywhere in (
+        ("isFriendOf", 1 / 2),
+        ("hasSameHomeTownWith", 1),
+        ("takesCourse", 1 / 6),
+    ):
         found = across[role(predicate)]
         assert found[True] / found.total() == pytest.approx(anywhere * 3 / 4, rel=0.1), predicate
     degrees = {o for _, p, o in triples(made) if p == role("hasMasterDegreeFrom")}
@@ -176,13 +205,18 @@ def test_friends_keep_to_their_circle_and_degrees_are_those_of_the_reference() -
     )
     faculty = ("FullProfessor", "AssociateProfessor", "AssistantProfessor", "Lecturer")
     inside = sum(pairs[a, b] for a in faculty for b in faculty)
-    assert inside / sum(n for (a, _), n in pairs.items() if a in faculty) == pytest.approx(0.81, abs=0.05)
+    assert inside / sum(n for (a, _), n in pairs.items() if a in faculty) == pytest.approx(
+        0.81, abs=0.05
+    )
     courses = Counter(s for s, p, _ in triples(made) if p == role("takesCourse"))
     assert set(courses.values()) == {2, 3, 4}
-    assert set(Counter(s for s, p, _ in triples(made) if p == role("publicationAuthor")).values()) == {2, 3, 4, 5}
+    assert set(
+        Counter(s for s, p, _ in triples(made) if p == role("publicationAuthor")).values()
+    ) == {2, 3, 4, 5}
 
 
-# --- the TBox --------------------------------------------------------------------------------------
+# --- the TBox
+# --------------------------------------------------------------------------------------
 
 
 def canonical(value: Any) -> Any:
@@ -191,7 +225,9 @@ def canonical(value: Any) -> Any:
         return tuple(map(canonical, value))
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    same = replace(value, **{field.name: canonical(getattr(value, field.name)) for field in fields(value)})
+    same = replace(
+        value, **{field.name: canonical(getattr(value, field.name)) for field in fields(value)}
+    )
     if isinstance(same, ObjectIntersectionOf):
         return ObjectIntersectionOf(tuple(sorted(same.operands, key=repr)))
     return same
@@ -215,7 +251,8 @@ def test_tbox_survives_its_file(tmp_path: Path) -> None:
     assert Counter(reading.abox) == Counter(uobm_individuals())
 
 
-# --- consistency -----------------------------------------------------------------------------------
+# --- consistency
+# -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -228,18 +265,25 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[s
     return folder / "tbox.owl", folder / "abox.nt.gz", [line for part in made for line in part]
 
 
-def test_a_department_and_a_women_s_college_are_consistent(little: tuple[Path, Path, list[str]]) -> None:
+def test_a_department_and_a_women_s_college_are_consistent(
+    little: tuple[Path, Path, list[str]],
+) -> None:
     tbox, abox, _ = little
     result = certify([tbox], [abox], reasoner="own")
     assert result.verdict is Verdict.CONSISTENT, result.reason
 
 
-def test_a_man_who_is_a_woman_contradicts(little: tuple[Path, Path, list[str]], tmp_path: Path) -> None:
-    """What a man teaches a woman does not teach too; a course's alias is its teacher; a women's college has no men."""
+def test_a_man_who_is_a_woman_contradicts(
+    little: tuple[Path, Path, list[str]], tmp_path: Path
+) -> None:
+    """What a man teaches a woman does not teach too; a course's alias is its teacher; a women's
+    college has no men.
+    """
     tbox, abox, lines = little
     men = {s for s, p, o in triples(lines) if o == role("Man")}
     women = sorted(
-        {s for s, p, o in triples(lines) if o == role("Woman")} & {s for s, p, _ in triples(lines) if "teacherOf" in p}
+        {s for s, p, o in triples(lines) if o == role("Woman")}
+        & {s for s, p, _ in triples(lines) if "teacherOf" in p}
     )
     teacher = {o: s for s, p, o in triples(lines) if p == role("teacherOf")}
     course = next(course for course, who in teacher.items() if who in men)
@@ -254,7 +298,9 @@ def test_a_man_who_is_a_woman_contradicts(little: tuple[Path, Path, list[str]], 
         (f"{student} <{RDF}type> {role('Woman')} .\n", Verdict.CONSISTENT),
     ):
         (tmp_path / "batch.nt").write_text(line, encoding="utf-8")
-        result = check_insertions([tbox], [abox], [tmp_path / "batch.nt"], reasoner="own", max_conflicts=0)
+        result = check_insertions(
+            [tbox], [abox], [tmp_path / "batch.nt"], reasoner="own", max_conflicts=0
+        )
         assert result.verdict is verdict, f"{line}{result.reason}"
 
 

@@ -1,4 +1,6 @@
-"""A check that ends where an inconsistency is certain: the verdict is the same, and what it had looked at shows it."""
+"""A check that ends where an inconsistency is certain: the verdict is the same, and what it had
+looked at shows it.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,15 @@ def decider() -> Iterator[Decider]:
     reasoner.close()
 
 
-def found(base: ModelKnowledgeBase, kb: RandomKB, decider: Decider, *, verdict_only: bool) -> dict[str, object]:
+def found(
+    base: ModelKnowledgeBase, kb: RandomKB, decider: Decider, *, verdict_only: bool
+) -> dict[str, object]:
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         return decider.decide(tbox, modules)
 
-    add_set, answers = base.patched(abox_of(kb.insertions), abox_of([]), Inquiry(decide, verdict_only=verdict_only))
+    add_set, answers = base.patched(
+        abox_of(kb.insertions), abox_of([]), Inquiry(decide, verdict_only=verdict_only)
+    )
     verdicts = {a.verdict for a in answers}
     refuted = bool(add_set.contradictory) or Verdict.INCONSISTENT in verdicts
     return {
@@ -47,12 +53,17 @@ def found(base: ModelKnowledgeBase, kb: RandomKB, decider: Decider, *, verdict_o
         "decided": refuted or Verdict.UNDETERMINED not in verdicts,
         "contradictory": sorted(add_set.contradictory),
         "kept": frozenset(add_set.kept()),
-        "modules": sorted(((m.elements, m.module, a.verdict.value) for m, a in zip(add_set.modules, answers)), key=repr),
+        "modules": sorted(
+            ((m.elements, m.module, a.verdict.value) for m, a in zip(add_set.modules, answers)),
+            key=repr,
+        ),
     }
 
 
 def check(seed: int, decider: Decider) -> str:
-    """Checks a random batch with both engines, to the end and to the verdict; where the verdict came from."""
+    """Checks a random batch with both engines, to the end and to the verdict; where the verdict
+    came from.
+    """
     kb = random_kb(seed)
     local = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
     memory = MemoryKnowledgeBase.build(kb.tbox, kb.abox)
@@ -67,7 +78,10 @@ def check(seed: int, decider: Decider) -> str:
         assert stopped["modules"] == [], seed
         # Elements may become one with others later.
         later = [set(element) for element in whole["contradictory"]]  # type: ignore[attr-defined]
-        assert all(any(known.issuperset(element) for known in later) for element in stopped["contradictory"]), seed  # type: ignore[attr-defined]
+        assert all(
+            any(known.issuperset(element) for known in later)
+            for element in stopped["contradictory"]
+        ), seed  # type: ignore[attr-defined]
         return "told"
     return "module"
 
@@ -85,7 +99,9 @@ def _guessed(self: Patch) -> Bools:
     return found
 
 
-def test_a_clash_with_what_is_assumed_is_no_contradiction(decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clash_with_what_is_assumed_is_no_contradiction(
+    decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Patch, "clashing", _guessed)
     with pytest.raises(AssertionError):
         for seed in SEEDS:
@@ -104,12 +120,16 @@ A = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 def test_what_is_said_of_it(criterion: str, engine: str, tmp_path: Path) -> None:
     (tmp_path / "t.ttl").write_text(TBOX)
     (tmp_path / "a.nt").write_text(f"<urn:t#tom> {A} <urn:t#Cat> .\n")
-    (tmp_path / "bad.nt").write_text(f"<urn:t#tom> {A} <urn:t#Dog> .\n<urn:t#tweety> {A} <urn:t#Bird> .\n")
+    (tmp_path / "bad.nt").write_text(
+        f"<urn:t#tom> {A} <urn:t#Dog> .\n<urn:t#tweety> {A} <urn:t#Bird> .\n"
+    )
     (tmp_path / "good.nt").write_text(f"<urn:t#tweety> {A} <urn:t#Bird> .\n")
 
     def said(batch: str, *, verdict_only: bool) -> dict[str, object]:
         files = [tmp_path / name for name in ("t.ttl", "a.nt", batch)]
-        result = check_insertions(*files, criterion=criterion, engine=engine, reasoner="own", verdict_only=verdict_only)
+        result = check_insertions(
+            *files, criterion=criterion, engine=engine, reasoner="own", verdict_only=verdict_only
+        )
         document = result.to_dict()
         assert not problems(document)
         document["statistics"]["seconds"] = {}
@@ -117,7 +137,11 @@ def test_what_is_said_of_it(criterion: str, engine: str, tmp_path: Path) -> None
 
     assert said("good.nt", verdict_only=True) == said("good.nt", verdict_only=False)
     stopped = said("bad.nt", verdict_only=True)
-    assert (stopped["verdict"], stopped["conflicts"], stopped["more_conflicts"]) == ("inconsistent", [], 1)
+    assert (stopped["verdict"], stopped["conflicts"], stopped["more_conflicts"]) == (
+        "inconsistent",
+        [],
+        1,
+    )
     assert not stopped["conflicts_complete"]
     assert any("verdict only" in note for note in stopped["evidence"]["notes"])  # type: ignore[index]
 
@@ -139,7 +163,9 @@ def test_nothing_is_decided_where_told_literals_contradict(decider: Decider) -> 
         asked.append(len(modules))
         return decider.decide(tbox, modules)
 
-    add_set, _ = base.patched(abox_of(kb.insertions), abox_of([]), Inquiry(decide, verdict_only=True))
+    add_set, _ = base.patched(
+        abox_of(kb.insertions), abox_of([]), Inquiry(decide, verdict_only=True)
+    )
     assert not asked
     patch = add_set.patch
     assert patch is not None
@@ -147,13 +173,18 @@ def test_nothing_is_decided_where_told_literals_contradict(decider: Decider) -> 
 
 
 def test_a_store_is_never_certified_by_what_ended_early(tmp_path: Path) -> None:
-    """A base that a clash or a module refutes is stored as inconsistent, and not with a model of a part of it."""
+    """A base that a clash or a module refutes is stored as inconsistent, and not with a model of a
+    part of it.
+    """
     verdicts = Counter[str]()
     for seed in range(40):
         kb = random_kb(seed)
         everything = abox_of([*kb.abox, *kb.insertions])
         stored = index(kb.tbox, everything, tmp_path / str(seed), reasoner="own", explain_seconds=0)
-        assert stored.verdict is certify(kb.tbox, everything, reasoner="own", explain_seconds=0).verdict, seed
+        assert (
+            stored.verdict
+            is certify(kb.tbox, everything, reasoner="own", explain_seconds=0).verdict
+        ), seed
         verdicts[stored.verdict.value] += 1
     assert verdicts["inconsistent"] > 4
     assert verdicts["consistent"] > 4

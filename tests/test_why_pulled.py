@@ -1,4 +1,6 @@
-"""What pulls individuals in: every element that was pulled in has one reason, and the clause that is named asks for it."""
+"""What pulls individuals in: every element that was pulled in has one reason, and the clause that
+is named asks for it.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def test_reasons_cover_what_was_pulled_in(criterion: str) -> None:
 
 
 @pytest.mark.parametrize("criterion", ["clausal", "model"])
-def test_a_reason_that_is_not_noted_is_missed(criterion: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reason_that_is_not_noted_is_missed(
+    criterion: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(PulledInReasons, "note", lambda *arguments: None)
     assert any(unexplained(add_set(seed, criterion)) for seed in range(120))
 
@@ -103,7 +107,9 @@ TBOX = """@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 def small(tmp_path: Path, **settings: object) -> Result:
     a = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
     (tmp_path / "t.ttl").write_text(TBOX)
-    (tmp_path / "a.nt").write_text("".join(f"<urn:t#tom> <urn:t#chases> <urn:t#x{i}> .\n" for i in range(4)))
+    (tmp_path / "a.nt").write_text(
+        "".join(f"<urn:t#tom> <urn:t#chases> <urn:t#x{i}> .\n" for i in range(4))
+    )
     (tmp_path / "i.nt").write_text(f"<urn:t#tom> {a} <urn:t#Cat> .\n")
     files = [tmp_path / name for name in ("t.ttl", "a.nt", "i.nt")]
     return check_insertions(*files, reasoner="own", **{"criterion": "clausal", **settings})  # type: ignore[arg-type]
@@ -111,7 +117,11 @@ def small(tmp_path: Path, **settings: object) -> Result:
 
 def test_text_and_json(tmp_path: Path) -> None:
     quiet = small(tmp_path)
-    assert quiet.why_pulled is None and "why_pulled" not in quiet.to_dict() and "pulled in, by" not in result_text(quiet)
+    assert (
+        quiet.why_pulled is None
+        and "why_pulled" not in quiet.to_dict()
+        and "pulled in, by" not in result_text(quiet)
+    )
     found = small(tmp_path, why_pulled=True)
     assert found.to_dict()["why_pulled"] == [
         {

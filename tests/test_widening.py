@@ -1,4 +1,6 @@
-"""What a patch asks where modules fail, and how far it grows (THEORY, "How much is asked, and how far I grows"): by counts."""
+"""What a patch asks where modules fail, and how far it grows (THEORY, "How much is asked, and how
+far I grows"): by counts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,14 @@ from shiq.abox import abox_of
 from shiq.check import check_insertions, index, open_store
 from shiq.clause import ClausalTBox
 from shiq.functional import parse_functional
-from shiq.model import Assertion, Class, ClassAssertion, ObjectProperty, ObjectPropertyAssertion, TBox
+from shiq.model import (
+    Assertion,
+    Class,
+    ClassAssertion,
+    ObjectProperty,
+    ObjectPropertyAssertion,
+    TBox,
+)
 from shiq.reasoner import create, own
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
@@ -65,7 +74,8 @@ def links(kind: str, count: int) -> list[Assertion]:
             (x * side + y, at)
             for x in range(side)
             for y in range(side)
-            for at in ([(x + 1) * side + y] if x + 1 < side else []) + ([x * side + y + 1] if y + 1 < side else [])
+            for at in ([(x + 1) * side + y] if x + 1 < side else [])
+            + ([x * side + y + 1] if y + 1 < side else [])
         ],
     }
     return [ObjectPropertyAssertion(R, name(a), name(b)) for a, b in pairs[kind]]
@@ -87,18 +97,25 @@ def facts(base: ModelKnowledgeBase, batch: Sequence[Assertion], decider: Decider
         return decider.decide(tbox, modules)
 
     base.patched(abox_of([]), abox_of([]), Inquiry(decider.decide))
-    found, answers = base.patched(abox_of(batch), abox_of([]), Inquiry(decide, attempt=decider.attempt))
+    found, answers = base.patched(
+        abox_of(batch), abox_of([]), Inquiry(decide, attempt=decider.attempt)
+    )
     return {
         "kept": frozenset(found.kept()),
         "pulled in": found.pulled_in,
-        "modules": sorted(((m.elements, m.module, a.verdict.value) for m, a in zip(found.modules, answers)), key=repr),
+        "modules": sorted(
+            ((m.elements, m.module, a.verdict.value) for m, a in zip(found.modules, answers)),
+            key=repr,
+        ),
         "widening": found.widening,  # type: ignore[attr-defined]
         "in full": full,
         "contradictory": sorted(found.contradictory),
     }
 
 
-def both(tbox: TBox, base: Sequence[Assertion], batch: Sequence[Assertion], decider: Decider) -> dict[str, Any]:
+def both(
+    tbox: TBox, base: Sequence[Assertion], batch: Sequence[Assertion], decider: Decider
+) -> dict[str, Any]:
     """The same of both engines; they are equal."""
     local = facts(LocalKnowledgeBase.build(tbox, abox_of(base)), batch, decider)
     assert local == facts(MemoryKnowledgeBase.build(tbox, base), batch, decider)
@@ -112,7 +129,8 @@ def verdict_of(found: dict[str, Any]) -> Verdict:
     return Verdict.UNDETERMINED if Verdict.UNDETERMINED in verdicts else Verdict.CONSISTENT
 
 
-# --- how much is asked -------------------------------------------------------------------------------
+# --- how much is asked
+# -------------------------------------------------------------------------------
 
 
 def test_a_chain_takes_rounds_by_the_logarithm_of_its_length(decider: Decider) -> None:
@@ -126,17 +144,24 @@ def test_a_chain_takes_rounds_by_the_logarithm_of_its_length(decider: Decider) -
 
 
 @pytest.mark.parametrize("kind", ["chain", "tree", "ring", "grid"])
-def test_engines_agree_on_how_far_it_goes(kind: str, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_agree_on_how_far_it_goes(
+    kind: str, decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for most in (effort.MOST_QUESTIONS, 6, 2):
         monkeypatch.setattr(effort, "MOST_QUESTIONS", most)
         for count in (9, 22):
             found = both(tbox_of(LONG), links(kind, count), [ClassAssertion(A, name(0))], decider)
             assert verdict_of(found) is Verdict.CONSISTENT
             contrary = [ClassAssertion(A, name(0)), ClassAssertion(B, name(0))]
-            assert verdict_of(both(tbox_of(LONG), links(kind, count), contrary, decider)) is Verdict.INCONSISTENT
+            assert (
+                verdict_of(both(tbox_of(LONG), links(kind, count), contrary, decider))
+                is Verdict.INCONSISTENT
+            )
 
 
-def test_past_the_bound_elements_are_closed(decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_past_the_bound_elements_are_closed(
+    decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(effort, "MOST_QUESTIONS", 6)
     found = both(tbox_of(LONG), links("chain", 40), [ClassAssertion(A, name(0))], decider)
     assert (found["widening"].questions, found["widening"].closed) == (8, 41)
@@ -151,9 +176,16 @@ def test_the_bound_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     given = tbox_of(LONG), abox_of(links("chain", 30)), abox_of([ClassAssertion(A, name(0))])
     result = check_insertions(*given, criterion="model", reasoner="own")
     assert result.verdict is Verdict.CONSISTENT and result.evidence.criterion == "model"
-    assert result.to_dict()["statistics"]["widening"] == {"rounds": 4, "questions": 6, "elements": 7, "closed": 31}
+    assert result.to_dict()["statistics"]["widening"] == {
+        "rounds": 4,
+        "questions": 6,
+        "elements": 7,
+        "closed": 31,
+    }
     assert any("everything that may matter was looked at" in note for note in result.evidence.notes)
-    short = check_insertions(given[0], given[1], abox_of(links("chain", 1)), criterion="model", reasoner="own")
+    short = check_insertions(
+        given[0], given[1], abox_of(links("chain", 1)), criterion="model", reasoner="own"
+    )
     assert "widening" not in short.to_dict()["statistics"] and not short.evidence.notes
 
 
@@ -164,8 +196,13 @@ def test_another_reasoner_is_asked_in_full_alone() -> None:
     assert any("go to the reasoner own" in note for note in result.evidence.notes)
 
 
-@pytest.mark.parametrize(("kind", "count", "rounds"), [("chain", 400, 8), ("tree", 400, 5), ("ring", 400, 8), ("grid", 400, 6)])
-def test_a_certificate_takes_rounds_by_the_logarithm(kind: str, count: int, rounds: int, decider: Decider) -> None:
+@pytest.mark.parametrize(
+    ("kind", "count", "rounds"),
+    [("chain", 400, 8), ("tree", 400, 5), ("ring", 400, 8), ("grid", 400, 6)],
+)
+def test_a_certificate_takes_rounds_by_the_logarithm(
+    kind: str, count: int, rounds: int, decider: Decider
+) -> None:
     """Where what fails goes from element to element of the base itself."""
     asked = list[int]()
 
@@ -183,12 +220,18 @@ def test_a_certificate_takes_rounds_by_the_logarithm(kind: str, count: int, roun
 def reach_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules reach beyond themselves from their first turn on."""
     for module in (effort, widening_columns):
-        monkeypatch.setattr(module, "next_effort", lambda turns, elements, size: Effort(turns + 1, elements + size, 3))
+        monkeypatch.setattr(
+            module,
+            "next_effort",
+            lambda turns, elements, size: Effort(turns + 1, elements + size, 3),
+        )
 
 
 @pytest.mark.parametrize("is_far", [False, True])
 @pytest.mark.parametrize("kind", ["chain", "tree", "ring", "grid"])
-def test_engines_agree_on_what_becomes_plain(kind: str, is_far: bool, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_agree_on_what_becomes_plain(
+    kind: str, is_far: bool, decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if is_far:
         reach_at_once(monkeypatch)
     for count in (5, 22):
@@ -197,7 +240,8 @@ def test_engines_agree_on_what_becomes_plain(kind: str, is_far: bool, decider: D
         both(tbox_of(LONG), [], base, decider)
 
 
-# --- how small the budget is makes no difference -----------------------------------------------------
+# --- how small the budget is makes no difference
+# -----------------------------------------------------
 
 
 def open_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,11 +256,17 @@ def disagreement(seed: int, decider: Decider) -> str:
         return ""
     found = verdict_of(both(kb.tbox, kb.abox, kb.insertions, decider))
     expected = scratch(kb.tbox, [*kb.abox, *kb.insertions], decider)
-    return "" if found is expected or expected is Verdict.UNDETERMINED else f"{seed}: {found.value}, not {expected.value}"
+    return (
+        ""
+        if found is expected or expected is Verdict.UNDETERMINED
+        else f"{seed}: {found.value}, not {expected.value}"
+    )
 
 
 @pytest.mark.parametrize("most", [0, 2, 16])
-@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 1500), marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize(
+    "seeds", [range(40), pytest.param(range(40, 1500), marks=pytest.mark.slow)], ids=["few", "many"]
+)
 def test_verdicts_and_engines_agree_within_any_bound(
     most: int, seeds: range, decider: Decider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,7 +275,9 @@ def test_verdicts_and_engines_agree_within_any_bound(
     assert [wrong for seed in seeds if (wrong := disagreement(seed, decider))] == []
 
 
-@pytest.mark.parametrize("seeds", [range(25), pytest.param(range(25, 1000), marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize(
+    "seeds", [range(25), pytest.param(range(25, 1000), marks=pytest.mark.slow)], ids=["few", "many"]
+)
 def test_verdicts_and_engines_agree_where_much_becomes_plain(
     seeds: range, decider: Decider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,12 +286,16 @@ def test_verdicts_and_engines_agree_where_much_becomes_plain(
     assert [wrong for seed in seeds if (wrong := disagreement(seed, decider))] == []
 
 
-def _remembering(self: Decider, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+def _remembering(
+    self: Decider, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
+) -> list[Answer]:
     """Takes the answers of a small budget for those in full."""
     shapes, _ = self._shapes(tbox)
     known = self.attempts.get(id(tbox), {})
     told = [known.get(shapes.shape(module)) for module in modules]
-    return [answer or _DECIDE(self, tbox, [module], timeout)[0] for answer, module in zip(told, modules)]
+    return [
+        answer or _DECIDE(self, tbox, [module], timeout)[0] for answer, module in zip(told, modules)
+    ]
 
 
 def _keeping(self: EffortColumns, source: Any, target: Any, *, deeper: bool) -> None:
@@ -249,15 +305,25 @@ def _keeping(self: EffortColumns, source: Any, target: Any, *, deeper: bool) -> 
 _DECIDE = Decider.decide
 PLANTED: dict[str, tuple[object, str, Any]] = {
     "answers of a small budget are remembered in full": (Decider, "decide", _remembering),
-    "what closed elements pull in is not closed (reference)": (Effort, "beyond", property(lambda self: replace(self, reach=0))),
+    "what closed elements pull in is not closed (reference)": (
+        Effort,
+        "beyond",
+        property(lambda self: replace(self, reach=0)),
+    ),
     "what closed elements pull in is not closed": (EffortColumns, "hand_on", _keeping),
-    "closed elements have residuals": (EffortColumns, "reaches", lambda self, elements: elements < 0),
+    "closed elements have residuals": (
+        EffortColumns,
+        "reaches",
+        lambda self, elements: elements < 0,
+    ),
     "what is closed is forgotten": (EffortColumns, "raise_to", lambda self, elements, effort: None),
 }
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-def test_a_planted_mistake_is_found(planted: str, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_mistake_is_found(
+    planted: str, decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By random knowledge bases, most within a few dozens."""
     open_all(monkeypatch)
     monkeypatch.setattr(effort, "MOST_QUESTIONS", 0)
@@ -267,7 +333,9 @@ def test_a_planted_mistake_is_found(planted: str, decider: Decider, monkeypatch:
             assert not disagreement(seed, decider)
 
 
-def test_what_a_small_budget_says_depends_on_the_shape_alone(decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_small_budget_says_depends_on_the_shape_alone(
+    decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base = LocalKnowledgeBase.build(tbox_of(LONG), abox_of(links("chain", 12)))
     (module,) = base.add_set(abox_of([ClassAssertion(A, name(0))]), abox_of([])).modules
     tbox, given = base.index.calculus.tbox, module.module
@@ -281,7 +349,11 @@ def test_what_a_small_budget_says_depends_on_the_shape_alone(decider: Decider, m
             dice.shuffle(order)
             at = {n: i for i, n in enumerate(order)}
             edges = tuple(sorted((at[a], role, at[b]) for a, role, b in given.edges))
-            renamed = Module(tuple(given.positive[n] for n in order), tuple(given.negative[n] for n in order), edges)
+            renamed = Module(
+                tuple(given.positive[n] for n in order),
+                tuple(given.negative[n] for n in order),
+                edges,
+            )
             verdicts.add(Decider(create("own")).attempt(tbox, [renamed])[0].verdict)
         assert len(verdicts) == 1, steps
 
@@ -293,7 +365,10 @@ def test_the_smallest_bare_module_left_open_is_asked_in_full(decider: Decider) -
     def decide(clauses: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         asked.extend(len(m.positive) for m in modules)
         told = decider.decide(clauses, modules)
-        return [Answer(Verdict.UNDETERMINED, "large") if len(m.positive) > 5 else a for m, a in zip(modules, told)]
+        return [
+            Answer(Verdict.UNDETERMINED, "large") if len(m.positive) > 5 else a
+            for m, a in zip(modules, told)
+        ]
 
     def attempt(clauses: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         return [Answer(Verdict.UNDETERMINED, "small")] * len(modules)
@@ -304,7 +379,9 @@ def test_the_smallest_bare_module_left_open_is_asked_in_full(decider: Decider) -
             base.patched(abox_of([]), abox_of([]), Inquiry(decider.decide))
             asked.clear()
             inquiry = Inquiry(decide, attempt=attempt)
-            _, answers = base.patched(abox_of(ClassAssertion(c, name(0)) for c in batch), abox_of([]), inquiry)
+            _, answers = base.patched(
+                abox_of(ClassAssertion(c, name(0)) for c in batch), abox_of([]), inquiry
+            )
             assert {answer.verdict for answer in answers} == verdicts
             assert asked[0] == 10 and asked[-1] <= 5 and len(asked) == 2
 
@@ -312,7 +389,9 @@ def test_the_smallest_bare_module_left_open_is_asked_in_full(decider: Decider) -
 # --- N -----------------------------------------------------------------------------------
 
 
-def test_a_commit_past_the_bound_keeps_the_model(tmp_path: Path, decider: Decider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_past_the_bound_keeps_the_model(
+    tmp_path: Path, decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(effort, "MOST_QUESTIONS", 2)
     more = [ObjectPropertyAssertion(R, f"urn:y{i}", f"urn:y{i + 1}") for i in range(5)]
     index(tbox_of(LONG), abox_of([*links("chain", 20), *more]), tmp_path / "kg", reasoner="own")
@@ -330,7 +409,8 @@ def test_a_commit_past_the_bound_keeps_the_model(tmp_path: Path, decider: Decide
         assert (result.verdict, result.evidence.criterion) == (verdict, "model")
 
 
-# --- efforts -----------------------------------------------------------------------------------------
+# --- efforts
+# -----------------------------------------------------------------------------------------
 
 
 def test_the_reach_grows_until_the_bound() -> None:
@@ -339,7 +419,10 @@ def test_the_reach_grows_until_the_bound() -> None:
         known = effort.turn([Effort(), known], 1)
         reaches.append(known.reach)
     assert reaches == [0, 0, *(4**i - 1 for i in range(1, 7)), CLOSED]
-    assert known.beyond == known and Effort(3, 9, 1).beyond == Effort(3, 9, 0) == Effort(3, 9, 0).beyond
+    assert (
+        known.beyond == known
+        and Effort(3, 9, 1).beyond == Effort(3, 9, 0) == Effort(3, 9, 0).beyond
+    )
 
 
 def test_efforts_in_columns_are_those_of_the_reference() -> None:
@@ -349,18 +432,28 @@ def test_efforts_in_columns_are_those_of_the_reference() -> None:
     def raise_() -> None:
         some, value = (
             dice.sample(range(9), 3),
-            Effort(dice.randrange(4), dice.randrange(9), dice.choice([0, 1, 5, CLOSED]), dice.randrange(9)),
+            Effort(
+                dice.randrange(4),
+                dice.randrange(9),
+                dice.choice([0, 1, 5, CLOSED]),
+                dice.randrange(9),
+            ),
         )
         columns.raise_to(np.array(some), value)
         reference.update((e, reference.get(e, Effort()).joined(value)) for e in some)
 
     def hand_on() -> None:
-        pairs, deeper = [(dice.randrange(5), 5 + dice.randrange(5)) for _ in range(4)], dice.random() < 0.5
+        pairs, deeper = (
+            [(dice.randrange(5), 5 + dice.randrange(5)) for _ in range(4)],
+            dice.random() < 0.5,
+        )
         columns.hand_on(*np.array(pairs).T, deeper=deeper)
         before = dict(reference)
         for a, b in pairs:
             known = before.get(a, Effort())
-            reference[b] = reference.get(b, Effort()).joined(known.deeper if deeper else known.beyond)
+            reference[b] = reference.get(b, Effort()).joined(
+                known.deeper if deeper else known.beyond
+            )
 
     steps += [raise_, hand_on]
     for _ in range(60):

@@ -1,4 +1,5 @@
-"""What runs along a chain is done by a work list: equal to the reference, and no round over arrays for each step (THEORY,
+"""What runs along a chain is done by a work list: equal to the reference, and no round over arrays
+for each step (THEORY,
 "Maintenance of the told sets" and "The loop")."""
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def decider() -> Iterator[Decider]:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Lists from the first round on, over as little as may be fetched at a time; the steps of each."""
+    """Lists from the first round on, over as little as may be fetched at a time; the steps of
+    each.
+    """
     taken: list[int] = []
     monkeypatch.setattr(RoundSizes, "is_slow", lambda self, changed, everything: changed > 0)
     monkeypatch.setattr(RoundSizes, "judge", lambda self, steps: taken.append(steps))
@@ -84,7 +87,9 @@ def compare_all(seeds: range, decider: Decider) -> None:
 
 
 def _runs_on(self: AskingList, elements: Ints) -> None:
-    """Brings in what the elements as they came in ask for, and goes on whether or not told⁺ is closed."""
+    """Brings in what the elements as they came in ask for, and goes on whether or not told⁺ is
+    closed.
+    """
     frontier = self.state.graph.key[elements].tolist()
     while frontier:
         self.walk.active.update(frontier)
@@ -106,7 +111,9 @@ PLANTED: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_mistake_is_found(name: str, decider: Decider, at_once: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_mistake_is_found(
+    name: str, decider: Decider, at_once: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     seed, *planted = PLANTED[name]
     compare_chain(seed, decider)
     monkeypatch.setattr(*planted)
@@ -114,12 +121,15 @@ def test_a_planted_mistake_is_found(name: str, decider: Decider, at_once: list[i
         compare_chain(seed, decider)
 
 
-# --- how much is done ------------------------------------------------------------------------------
+# --- how much is done
+# ------------------------------------------------------------------------------
 
 
 @dataclass
 class Work:
-    """What a check did: ``rounds`` over arrays, ``counts`` of all of I, ``fetches`` and ``steps`` of walks."""
+    """What a check did: ``rounds`` over arrays, ``counts`` of all of I, ``fetches`` and ``steps``
+    of walks.
+    """
 
     rounds: int = 0
     counts: int = 0
@@ -149,7 +159,10 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
 def chain(name: str, length: int, order: Callable[[int], int] = int) -> list[Assertion]:
     """R from each element to the next; ``order``: how they are named."""
-    return [ObjectPropertyAssertion(R, f"urn:{name}{order(i):05}", f"urn:{name}{order(i + 1):05}") for i in range(length)]
+    return [
+        ObjectPropertyAssertion(R, f"urn:{name}{order(i):05}", f"urn:{name}{order(i + 1):05}")
+        for i in range(length)
+    ]
 
 
 def scattered(i: int) -> int:
@@ -158,7 +171,12 @@ def scattered(i: int) -> int:
 
 
 EVERYWHERE = TBox((SubClassOf(A, ObjectAllValuesFrom(R, A)),))
-EITHER = TBox((SubClassOf(A, ObjectAllValuesFrom(R, ObjectUnionOf((A, B)))), SubClassOf(B, ObjectAllValuesFrom(R, A))))
+EITHER = TBox(
+    (
+        SubClassOf(A, ObjectAllValuesFrom(R, ObjectUnionOf((A, B)))),
+        SubClassOf(B, ObjectAllValuesFrom(R, A)),
+    )
+)
 FUNCTIONAL = TBox((FunctionalObjectProperty(R),))
 
 
@@ -167,19 +185,38 @@ def two_lists(length: int) -> list[Assertion]:
 
 
 CHAINS: dict[str, tuple[TBox, Callable[[int], list[Assertion]], Assertion]] = {
-    "a class that runs along": (EVERYWHERE, lambda n: chain("a", n), ClassAssertion(A, "urn:a00000")),
-    "far apart in the base": (EVERYWHERE, lambda n: chain("a", n, scattered), ClassAssertion(A, "urn:a00000")),
-    "a clause that asks for the next": (EITHER, lambda n: chain("a", n), ClassAssertion(A, "urn:a00000")),
+    "a class that runs along": (
+        EVERYWHERE,
+        lambda n: chain("a", n),
+        ClassAssertion(A, "urn:a00000"),
+    ),
+    "far apart in the base": (
+        EVERYWHERE,
+        lambda n: chain("a", n, scattered),
+        ClassAssertion(A, "urn:a00000"),
+    ),
+    "a clause that asks for the next": (
+        EITHER,
+        lambda n: chain("a", n),
+        ClassAssertion(A, "urn:a00000"),
+    ),
     "two lists": (FUNCTIONAL, two_lists, SameIndividual("urn:a00000", "urn:b00000")),
 }
 
 
 #: Under `model`, a disjunction is left to a residual.
-BOTH = [(name, c) for name in CHAINS for c in ("model", "clausal") if (CHAINS[name][0], c) != (EITHER, "model")]
+BOTH = [
+    (name, c)
+    for name in CHAINS
+    for c in ("model", "clausal")
+    if (CHAINS[name][0], c) != (EITHER, "model")
+]
 
 
 @pytest.mark.parametrize(("name", "criterion"), BOTH)
-def test_a_chain_takes_a_step_an_element_and_no_round(name: str, criterion: str, decider: Decider, work: Work) -> None:
+def test_a_chain_takes_a_step_an_element_and_no_round(
+    name: str, criterion: str, decider: Decider, work: Work
+) -> None:
     tbox, base_of, inserted = CHAINS[name]
     found = {}
     for length in (200, 800):
@@ -198,8 +235,12 @@ def test_a_chain_takes_a_step_an_element_and_no_round(name: str, criterion: str,
     assert more.steps <= 5 * max(less.steps, 200)
 
 
-@pytest.mark.parametrize("head", [ClassAssertion(A, "urn:a00000"), SameIndividual("urn:a00000", "urn:b00000")])
-def test_an_index_of_a_chain_takes_a_step_an_element_and_no_round(head: Assertion, work: Work) -> None:
+@pytest.mark.parametrize(
+    "head", [ClassAssertion(A, "urn:a00000"), SameIndividual("urn:a00000", "urn:b00000")]
+)
+def test_an_index_of_a_chain_takes_a_step_an_element_and_no_round(
+    head: Assertion, work: Work
+) -> None:
     tbox = EVERYWHERE if isinstance(head, ClassAssertion) else FUNCTIONAL
     found = []
     for length in (200, 800):
@@ -210,7 +251,8 @@ def test_an_index_of_a_chain_takes_a_step_an_element_and_no_round(head: Assertio
     assert found[1].steps <= 5 * found[0].steps
 
 
-# --- commits and deletions --------------------------------------------------------------------------
+# --- commits and deletions
+# --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -229,7 +271,9 @@ def test_commits_by_lists_keep_what_is_made_anew(kind: str, at_once: list[int]) 
         ("a class that runs along", deletion, "_may_have_sent"),
     ],
 )
-def test_a_commit_along_a_chain_takes_few_rounds(name: str, owner: Any, function: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_along_a_chain_takes_few_rounds(
+    name: str, owner: Any, function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of what is inserted at its head, or deleted there."""
     tbox, base_of, line = CHAINS[name]
     rounds, before = list[int](), getattr(owner, function)
@@ -249,7 +293,8 @@ def test_a_commit_along_a_chain_takes_few_rounds(name: str, owner: Any, function
 
 
 def test_a_list_looks_up_far_ends_that_were_met_late() -> None:
-    """Several individuals that are one may come apart, so what they are is asked of each that is met, not of those gone on from
+    """Several individuals that are one may come apart, so what they are is asked of each that is
+    met, not of those gone on from
     alone."""
     line = SameIndividual("urn:a00000", "urn:b00000")
     base = LocalKnowledgeBase.build(FUNCTIONAL, abox_of([*two_lists(1500), line]))

@@ -1,7 +1,9 @@
 """Minimal conflicts by asking about subsets: for questions that no clause and no module belongs to.
 
-Asked first is about what lies near the insertions, in growing circles of individuals, since most contradictions are small; then
-what is left is halved (`shrink`). Every answer that counts is of the reasoner's; an undetermined one keeps what it is about.
+Asked first is about what lies near the insertions, in growing circles of individuals, since most
+contradictions are small; then
+what is left is halved (`shrink`). Every answer that counts is of the reasoner's; an undetermined
+one keeps what it is about.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ Ask = Callable[[Sequence[Axiom], Sequence[Assertion]], Answer]
 
 
 class Blame:
-    """Conflicts of insertions that with ``base`` are known to contradict ``axioms``. ``found`` is filled in as they are found."""
+    """Conflicts of insertions that with ``base`` are known to contradict ``axioms``. ``found`` is
+    filled in as they are found.
+    """
 
     def __init__(
         self,
@@ -45,7 +49,8 @@ class Blame:
                 self._about[individual].append(assertion)
 
     def run(self, inserted: Sequence[Assertion], limit: int) -> bool:
-        """Looks for conflicts one after the other, the next without an insertion of each of those found; whether every minimal
+        """Looks for conflicts one after the other, the next without an insertion of each of those
+        found; whether every minimal
         one is there."""
         removed: set[Assertion] = set()
         while len(self.found) < limit:
@@ -53,7 +58,11 @@ class Blame:
                 self.progress("explaining conflicts", len(self.found), 0)
             rest = [a for a in inserted if a not in removed]
             if self.found:
-                verdict = Verdict.UNDETERMINED if self.is_over() else self.ask(self.axioms, [*self.base, *rest]).verdict
+                verdict = (
+                    Verdict.UNDETERMINED
+                    if self.is_over()
+                    else self.ask(self.axioms, [*self.base, *rest]).verdict
+                )
                 if verdict is not Verdict.INCONSISTENT:
                     # Others may share an insertion with one of several.
                     singles = all(len(c.insertions) == 1 and c.is_minimal for c in self.found)
@@ -68,10 +77,14 @@ class Blame:
         return False
 
     def conflict(self, inserted: Sequence[Assertion]) -> RawConflict | None:
-        """A conflict of ``inserted``; None where the time is over before the insertions are minimal."""
+        """A conflict of ``inserted``; None where the time is over before the insertions are
+        minimal.
+        """
         self.unsure = False
         near = self._near(inserted)
-        blamed = shrink(self._half(inserted, near), lambda part: self.refutes(self.axioms, [*near, *part]))
+        blamed = shrink(
+            self._half(inserted, near), lambda part: self.refutes(self.axioms, [*near, *part])
+        )
         if self.is_over():
             return None
         if len(near) < len(self.base) and len(blamed) > 1:
@@ -82,14 +95,20 @@ class Blame:
         needed = shrink(near, lambda part: self.refutes(self.axioms, [*blamed, *part]))
         candidates = relevant(self.axioms, [*blamed, *needed])
         reasons = shrink(candidates, lambda part: self.refutes(part, [*blamed, *needed]))
-        return RawConflict(tuple(blamed), tuple(needed), tuple(reasons), not self.unsure and not self.is_over())
+        return RawConflict(
+            tuple(blamed), tuple(needed), tuple(reasons), not self.unsure and not self.is_over()
+        )
 
     def _half(self, inserted: Sequence[Assertion], near: Sequence[Assertion]) -> list[Assertion]:
-        """A small part of ``inserted`` that contradicts by itself, where halves of what is about like individuals do."""
+        """A small part of ``inserted`` that contradicts by itself, where halves of what is about
+        like individuals do.
+        """
         part = sorted(inserted, key=lambda a: (individuals_of(a), repr(a)))
         while len(part) > SMALL:
             halves = (part[: len(part) // 2], part[len(part) // 2 :])
-            found = next((half for half in halves if self.refutes(self.axioms, [*near, *half])), None)
+            found = next(
+                (half for half in halves if self.refutes(self.axioms, [*near, *half])), None
+            )
             if found is None:
                 break
             part = found
@@ -105,7 +124,9 @@ class Blame:
         return verdict is Verdict.INCONSISTENT
 
     def _near(self, inserted: Sequence[Assertion]) -> list[Assertion]:
-        """Assertions of the base around ``inserted`` that contradict it already; all of the base, if no small circle does."""
+        """Assertions of the base around ``inserted`` that contradict it already; all of the base,
+        if no small circle does.
+        """
         for circle in self._circles(inserted):
             if self.refutes(self.axioms, [*circle, *inserted]):
                 return circle
@@ -115,7 +136,9 @@ class Blame:
         met: dict[Assertion, None] = {}
         individuals = {i for assertion in inserted for i in individuals_of(assertion)}
         for _ in range(CIRCLES):
-            new = {assertion: None for i in sorted(individuals) for assertion in self._about.get(i, ())}
+            new = {
+                assertion: None for i in sorted(individuals) for assertion in self._about.get(i, ())
+            }
             met.update(new)
             if len(met) == len(self.base):
                 return

@@ -1,17 +1,21 @@
-"""How much is asked while what stands behind conflicts is made minimal: counts, so that nothing hangs on the machine's speed."""
+"""How much is asked while what stands behind conflicts is made minimal: counts, so that nothing
+hangs on the machine's speed.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-#: Assertions that questions about one conflict hold together, for the base and for the axioms, and those about all conflicts.
+# : Assertions that questions about one conflict hold together, for the base and for the axioms, and
+# those about all conflicts.
 MOST = 15_000
 MOST_OF_ALL = 40_000
 #: So many, of one conflict, are asked about in any case.
 LEAST = 400
 #: What a question that a small budget leaves open counts for, in assertions.
 OPEN = 300
-#: Questions about one conflict that go beyond a small budget of the own reasoner, and those about all; and the seconds of each.
+# : Questions about one conflict that go beyond a small budget of the own reasoner, and those about
+# all; and the seconds of each.
 HARD = 8
 HARD_OF_ALL = 100
 HARD_SECONDS = 5.0
@@ -21,8 +25,10 @@ HARD_SECONDS = 5.0
 class QuestionBudget:
     """What may still be asked about a conflict; nothing is counted between conflicts.
 
-    left: assertions in questions; hard: questions that go beyond a small budget; of_all, hard_of_all: those for all further ones.
-    is_told_first: whether told literals are looked at before a reasoner is asked, since they show what it leaves open.
+    left: assertions in questions; hard: questions that go beyond a small budget; of_all,
+    hard_of_all: those for all further ones.
+    is_told_first: whether told literals are looked at before a reasoner is asked, since they show
+    what it leaves open.
     """
 
     left: int = 0
@@ -33,7 +39,9 @@ class QuestionBudget:
     is_counted: bool = False
 
     def begin(self, *, is_told: bool) -> None:
-        """Allow what one conflict has for its base, or for its axioms; nothing hard where told literals alone show it."""
+        """Allow what one conflict has for its base, or for its axioms; nothing hard where told
+        literals alone show it.
+        """
         self.left = max(LEAST, min(MOST, self.of_all))
         self.hard = 0 if is_told else HARD
         self.is_told_first, self.is_counted = False, True

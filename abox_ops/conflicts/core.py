@@ -1,4 +1,6 @@
-"""Which assertions a contradiction rests on: what the reasoner's refutation used, back from facts of a module to assertions."""
+"""Which assertions a contradiction rests on: what the reasoner's refutation used, back from facts
+of a module to assertions.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,14 @@ Fact: TypeAlias = tuple[object, ...]
 
 
 def core(
-    tbox: ClausalTBox, assertions: Sequence[owl.Assertion], refuted_part: Callable[[Module], Module | None]
+    tbox: ClausalTBox,
+    assertions: Sequence[owl.Assertion],
+    refuted_part: Callable[[Module], Module | None],
 ) -> list[owl.Assertion] | None:
-    """The ``assertions``, in their order, that one refutation of them rests on: inconsistent by themselves, not always
-    minimal. None where none was found. ``refuted_part`` is `shiq.reasoner.protocol.Tracing.core`."""
+    """The ``assertions``, in their order, that one refutation of them rests on: inconsistent by
+    themselves, not always
+    minimal. None where none was found. ``refuted_part`` is `shiq.reasoner.protocol.Tracing.core`.
+    """
     graph = ElementGraph(tbox)
     plains = [(plain, a) for a in assertions for plain in normalise(a, tbox.roles).assertions]
     for plain, _ in plains:
@@ -73,7 +79,9 @@ def _fact(tbox: ClausalTBox, graph: ElementGraph, plain: owl.Assertion) -> Fact 
             return "+", (find(x),), tbox.atom_ids[iri]
         case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), x):
             return "-", (find(x),), tbox.atom_ids[iri]
-        case owl.ObjectPropertyAssertion(property, x, y) | owl.NegativeObjectPropertyAssertion(property, x, y):
+        case owl.ObjectPropertyAssertion(property, x, y) | owl.NegativeObjectPropertyAssertion(
+            property, x, y
+        ):
             role, ends = role_of(property), (find(x), find(y))
             kind = "r" if isinstance(plain, owl.ObjectPropertyAssertion) else "!r"
             return kind, (ends[::-1] if role.inverted else ends), role.iri

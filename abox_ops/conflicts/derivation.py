@@ -1,6 +1,8 @@
-"""Unit propagation with reasons: which assertions a clash rests on (THEORY, "Which assertions a told clash rests on").
+"""Unit propagation with reasons: which assertions a clash rests on (THEORY, "Which assertions a
+told clash rests on").
 
-Labels grow one after the other. Back from a clash, each growth asks for a smallest part of what it was made of, so that the
+Labels grow one after the other. Back from a clash, each growth asks for a smallest part of what it
+was made of, so that the
 whole costs as much as the propagation and the derivation that is looked for.
 """
 
@@ -14,7 +16,16 @@ from typing import TypeAlias
 
 from abox_ops.conflicts.shrink import shrink
 from abox_ops.elements.normal import normalise
-from abox_ops.labels.calculus import EMPTY, NOTHING_SENT, Label, LabelSpace, SentLiterals, clashes, contradiction, join
+from abox_ops.labels.calculus import (
+    EMPTY,
+    NOTHING_SENT,
+    Label,
+    LabelSpace,
+    SentLiterals,
+    clashes,
+    contradiction,
+    join,
+)
 from abox_ops.labels.data import DataView
 from shiq import model as owl
 from shiq.bits import bits
@@ -37,7 +48,8 @@ class Link:
 class LabelGrowth:
     """Growth of one label from ``before`` to ``after``, the closure with what was ``received``.
 
-    ``assertion``: what was received is asserted, or came along it. ``link``: role, ends and their labels then, of what came along
+    ``assertion``: what was received is asserted, or came along it. ``link``: role, ends and their
+    labels then, of what came along
     one; ``side``: the end that received.
     """
 
@@ -54,7 +66,8 @@ class LabelGrowth:
 class ToldDerivation:
     """The told literals of individuals by some assertions, each with its reason.
 
-    Equalities that restrictions entail are left out, so fewer literals may be told here than by all of the calculus.
+    Equalities that restrictions entail are left out, so fewer literals may be told here than by all
+    of the calculus.
     """
 
     space: LabelSpace
@@ -65,10 +78,13 @@ class ToldDerivation:
     _growths_of: dict[str, list[int]] = field(default_factory=dict)
     _clashes: dict[str, int] = field(default_factory=dict)
     _sources: dict[tuple[Label, Label, Label | None], Label] = field(default_factory=dict)
-    _premises: dict[tuple[Role, Label, Label, Label, int], tuple[Label, Label]] = field(default_factory=dict)
+    _premises: dict[tuple[Role, Label, Label, Label, int], tuple[Label, Label]] = field(
+        default_factory=dict
+    )
 
     def add(self, assertions: Iterable[owl.Assertion]) -> None:
-        """Add ``assertions``, and what follows. Those added first are reasons rather than those added later.
+        """Add ``assertions``, and what follows. Those added first are reasons rather than those
+        added later.
 
         Stops because labels grow within finitely many literals.
         """
@@ -105,7 +121,9 @@ class ToldDerivation:
         return bool(self._clashes)
 
     def core(self, individual: str) -> dict[owl.Assertion, None]:
-        """The assertions that a clash at ``individual`` rests on: with the TBox, inconsistent by themselves."""
+        """The assertions that a clash at ``individual`` rests on: with the TBox, inconsistent by
+        themselves.
+        """
         found: dict[owl.Assertion, None] = {}
         wanted: dict[int, Label | None] = {self._clashes[individual]: None}
         heap = [-self._clashes[individual]]
@@ -124,7 +142,8 @@ class ToldDerivation:
                     self._want(end, label, number, wanted, heap)
         return found
 
-    # --- forward -----------------------------------------------------------------------------------
+    # --- forward
+    # -----------------------------------------------------------------------------------
 
     def _label(self, x: str) -> Label:
         found = self._labels.get(x)
@@ -137,7 +156,11 @@ class ToldDerivation:
             case owl.DataPropertyAssertion(property, _, value):
                 return self.data.refuted([(property.iri, value)])
             case owl.ClassAssertion(owl.Class(iri), _):
-                return contradiction(self.space.tbox) if iri == owl.NOTHING.iri else (1 << self.space.tbox.atom_ids[iri], 0)
+                return (
+                    contradiction(self.space.tbox)
+                    if iri == owl.NOTHING.iri
+                    else (1 << self.space.tbox.atom_ids[iri], 0)
+                )
             case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), _):
                 return 0, 1 << self.space.tbox.atom_ids[iri]
         raise TypeError(plain)
@@ -183,10 +206,15 @@ class ToldDerivation:
         self._growths.append(LabelGrowth(x, before, received, after, assertion, link, side))
         return True
 
-    # --- backward ----------------------------------------------------------------------------------
+    # --- backward
+    # ----------------------------------------------------------------------------------
 
-    def _want(self, x: str, literals: Label, before: int, wanted: dict[int, Label | None], heap: list[int]) -> None:
-        """Ask for ``literals`` of ``x``, each of the growth that brought it, all of these earlier than ``before``."""
+    def _want(
+        self, x: str, literals: Label, before: int, wanted: dict[int, Label | None], heap: list[int]
+    ) -> None:
+        """Ask for ``literals`` of ``x``, each of the growth that brought it, all of these earlier
+        than ``before``.
+        """
         literals = _less(literals, self.space.close(EMPTY))
         for number in self._growths_of.get(x, ()):
             if literals == EMPTY or number >= before:
@@ -201,7 +229,9 @@ class ToldDerivation:
             wanted[number] = join(wanted[number] or EMPTY, here)
 
     def _source(self, growth: LabelGrowth, wanted: Label | None) -> Label:
-        """A smallest part of what ``growth`` closed that has the ``wanted`` literals in its closure; None: a clash."""
+        """A smallest part of what ``growth`` closed that has the ``wanted`` literals in its
+        closure; None: a clash.
+        """
         key = growth.before, growth.received, wanted
         found = self._sources.get(key)
         if found is None:
@@ -215,8 +245,12 @@ class ToldDerivation:
             found = self._sources[key] = _side(_few(literals, holds), 0)
         return found
 
-    def _premise(self, role: Role | None, labels: tuple[Label, Label], received: Label, side: int) -> tuple[Label, Label]:
-        """Smallest parts of the ``labels`` of both ends that send what the end ``side`` ``received``."""
+    def _premise(
+        self, role: Role | None, labels: tuple[Label, Label], received: Label, side: int
+    ) -> tuple[Label, Label]:
+        """Smallest parts of the ``labels`` of both ends that send what the end ``side``
+        ``received``.
+        """
         if role is None:
             return (EMPTY, received) if side == 0 else (received, EMPTY)
         key = role, *labels, received, side
@@ -244,7 +278,11 @@ def _few(literals: list[Literal], holds: Callable[[list[Literal]], bool]) -> lis
 
 
 def _literals(end: int, label: Label) -> Iterable[Literal]:
-    return ((end, is_positive, atom) for is_positive, mask in zip((True, False), label) for atom in bits(mask))
+    return (
+        (end, is_positive, atom)
+        for is_positive, mask in zip((True, False), label)
+        for atom in bits(mask)
+    )
 
 
 def _side(literals: Sequence[Literal], end: int) -> Label:

@@ -1,9 +1,13 @@
 """Conflicts: minimal sets of insertions that contradict (T, A), each with one justification.
 
-A conflict's *insertions* are a minimal X ⊆ A⁺ with (T, A ∪ X) inconsistent; its *base* and *axioms* make with X one minimal
-justification. Contradictory elements and inconsistent modules of an add set lead to one conflict each; further ones are
-found by checking the batch again without a hitting set of those found, as in Reiter's hitting set tree, all groups of
-conflicts that share no insertion at once. Where many hitting sets are to be tried, what is blamed by none is checked once, and
+A conflict's *insertions* are a minimal X ⊆ A⁺ with (T, A ∪ X) inconsistent; its *base* and *axioms*
+make with X one minimal
+justification. Contradictory elements and inconsistent modules of an add set lead to one conflict
+each; further ones are
+found by checking the batch again without a hitting set of those found, as in Reiter's hitting set
+tree, all groups of
+conflicts that share no insertion at once. Where many hitting sets are to be tried, what is blamed
+by none is checked once, and
 the rest of what they leave on top of that.
 """
 
@@ -30,7 +34,8 @@ from shiq.deadline import is_past, seconds_left
 from shiq.explanation.patterns import cause_of
 from shiq.explanation.proof import prove
 
-#: More conflicts than this are not looked at one by one when something was undetermined in a check of them all together.
+# : More conflicts than this are not looked at one by one when something was undetermined in a check
+# of them all together.
 LOOKED_AT = 50
 
 
@@ -44,8 +49,12 @@ TURN = 64
 class Explainer(Justifier):
     """Minimal conflicts of one batch; the fields say how many, by when, and what was left."""
 
-    def run(self, insertions: ABox, add_set: AddSet, groups: list[tuple[str, ...]]) -> list[RawConflict]:
-        """The conflicts of the batch ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``."""
+    def run(
+        self, insertions: ABox, add_set: AddSet, groups: list[tuple[str, ...]]
+    ) -> list[RawConflict]:
+        """The conflicts of the batch ``insertions``, whose check gave ``add_set`` with the
+        inconsistent ``groups``.
+        """
         self._explain_groups(add_set, groups)
         self._search(insertions)
         return self.conflicts
@@ -60,9 +69,12 @@ class Explainer(Justifier):
         """Whether the time for all of them is over."""
         return is_past(self.deadline)
 
-    # --- one group ---------------------------------------------------------------------------------
+    # --- one group
+    # ---------------------------------------------------------------------------------
 
-    def _explain_groups(self, add_set: AddSet, groups: Iterable[tuple[str, ...]]) -> set[frozenset[owl.Assertion]]:
+    def _explain_groups(
+        self, add_set: AddSet, groups: Iterable[tuple[str, ...]]
+    ) -> set[frozenset[owl.Assertion]]:
         """One conflict for each group, cause by cause in turn; gives those that are new."""
         new: set[frozenset[owl.Assertion]] = set()
         todo = list(groups)
@@ -75,19 +87,25 @@ class Explainer(Justifier):
                 break
             if self.progress:
                 self.progress("explaining conflicts", len(todo) - len(turns), len(todo))
-            new |= self._explain_turn(add_set, supports, turns, turns.draw(min(size, self.limit - len(self.found))))
+            new |= self._explain_turn(
+                add_set, supports, turns, turns.draw(min(size, self.limit - len(self.found)))
+            )
             size = min(2 * size, TURN)
         return new
 
     def _explain_turn(
         self, add_set: AddSet, supports: Supports, turns: Turns, todo: list[tuple[str, ...]]
     ) -> set[frozenset[owl.Assertion]]:
-        """One conflict for each group of ``todo``, with their causes for ``turns``; gives those that are new."""
+        """One conflict for each group of ``todo``, with their causes for ``turns``; gives those
+        that are new.
+        """
         new: set[frozenset[owl.Assertion]] = set()
         candidates: dict[frozenset[owl.Assertion], list[owl.Assertion]] = {}
         group_of: dict[frozenset[owl.Assertion], tuple[str, ...]] = {}
         supports.fetch(individual for near in todo for individual in near)
-        cores = ToldCores(supports, self._data(add_set.tbox), todo, known_alone(self.found), self._is_enough)
+        cores = ToldCores(
+            supports, self._data(add_set.tbox), todo, known_alone(self.found), self._is_enough
+        )
         told = cores.run()
         for i, group in enumerate(todo):
             if self._is_enough(len(candidates)):
@@ -126,25 +144,35 @@ class Explainer(Justifier):
         """Whether no conflicts are looked for but those found and ``more``."""
         return self._is_over() or len(self.found) + more >= self.limit
 
-    def _blamed(self, tbox: ClausalTBox, base: list[owl.Assertion], inserted: list[owl.Assertion]) -> list[owl.Assertion]:
-        """A minimal part of ``inserted`` that contradicts with ``base``, as all of it does. What is left of a single one is
+    def _blamed(
+        self, tbox: ClausalTBox, base: list[owl.Assertion], inserted: list[owl.Assertion]
+    ) -> list[owl.Assertion]:
+        """A minimal part of ``inserted`` that contradicts with ``base``, as all of it does. What is
+        left of a single one is
         it: A by itself is consistent."""
         if len(inserted) == 1 and self.is_base_consistent:
             return inserted
         return self._shrunk(inserted, lambda part: self._refutes(tbox, [*part, *base]))
 
-    def _areas(self, cores: ToldCores, add_set: AddSet, group: tuple[str, ...]) -> list[list[owl.Assertion]] | None:
-        """Small sets of assertions around ``group`` that are inconsistent by themselves and share no insertion: what refutations
-        rest on, where the reasoner tells. Empty where a conflict that is known explains ``group``, None if time runs out.
+    def _areas(
+        self, cores: ToldCores, add_set: AddSet, group: tuple[str, ...]
+    ) -> list[list[owl.Assertion]] | None:
+        """Small sets of assertions around ``group`` that are inconsistent by themselves and share
+        no insertion: what refutations
+        rest on, where the reasoner tells. Empty where a conflict that is known explains ``group``,
+        None if time runs out.
 
-        The own reasoner is asked further and further around with a small budget, before anything is asked in full.
+        The own reasoner is asked further and further around with a small budget, before anything is
+        asked in full.
         """
         tbox, known, supports = add_set.tbox, cores.known, cores.supports
         for asked in (self._attempted, self._refutes):
             for part in supports.sets(group):
                 open_ = [a for a in part if a not in known]
                 is_first = len(open_) > SMALL and asked == self._attempted
-                found = (cores.around(open_, group) or self._cores(add_set, open_)) if is_first else []
+                found = (
+                    (cores.around(open_, group) or self._cores(add_set, open_)) if is_first else []
+                )
                 if found:
                     return found
                 if asked(tbox, open_):
@@ -156,11 +184,17 @@ class Explainer(Justifier):
         return None
 
     def _cores(self, add_set: AddSet, part: list[owl.Assertion]) -> list[list[owl.Assertion]]:
-        """What one refutation of ``part`` rests on, then one of the rest without its insertions, and so on."""
+        """What one refutation of ``part`` rests on, then one of the rest without its insertions,
+        and so on.
+        """
         tbox = add_set.tbox
         found: list[list[owl.Assertion]] = []
         while not self._is_over() and len(self.found) + len(found) < self.limit:
-            used = core(tbox, part, lambda module: self.decider.core(tbox, module, seconds_left(self.deadline)))
+            used = core(
+                tbox,
+                part,
+                lambda module: self.decider.core(tbox, module, seconds_left(self.deadline)),
+            )
             if used is None:
                 break
             found.append(used)
@@ -175,7 +209,8 @@ class Explainer(Justifier):
     ) -> dict[frozenset[owl.Assertion], list[owl.Assertion]]:
         """Candidates made minimal with respect to all of A, not just to what was near.
 
-        X less any one insertion must be consistent with A. Since that is antitone, many such sets are tried as one batch; only
+        X less any one insertion must be consistent with A. Since that is antitone, many such sets
+        are tried as one batch; only
         where that is inconsistent they are tried one by one.
         """
         done: dict[frozenset[owl.Assertion], list[owl.Assertion]] = {}
@@ -194,8 +229,13 @@ class Explainer(Justifier):
             for key in open_:
                 if turn < len(key):
                     rest = key - {sorted(key, key=repr)[turn]}
-                    # None is inside the pool so far: one that would be now shares something with what is added.
-                    if any(all(a in pool or a in rest for a in other) for added in rest for other in holding[added]):
+                    # None is inside the pool so far: one that would be now shares something with
+                    # what is added.
+                    if any(
+                        all(a in pool or a in rest for a in other)
+                        for added in rest
+                        for other in holding[added]
+                    ):
                         suspects.add(key)
                     else:
                         pool |= rest
@@ -204,7 +244,11 @@ class Explainer(Justifier):
             if pool and (self._is_over() or self.check(abox_of(sorted(pool, key=repr)))[1]):
                 suspects.update(pooled)
             if self.unsure:
-                self._doubtful.update(key for i, key in enumerate(pooled) if i >= LOOKED_AT or not self._is_decided(key, turn))
+                self._doubtful.update(
+                    key
+                    for i, key in enumerate(pooled)
+                    if i >= LOOKED_AT or not self._is_decided(key, turn)
+                )
         done.update((k, b) for k, b in open_.items() if k not in suspects)
         for key in sorted(suspects, key=repr):
             if self._is_over():
@@ -224,24 +268,40 @@ class Explainer(Justifier):
     def _smaller(
         self, key: frozenset[owl.Assertion], base: list[owl.Assertion], add_set: AddSet
     ) -> Iterable[tuple[frozenset[owl.Assertion], list[owl.Assertion]]]:
-        """``key`` itself if it is minimal, else a conflict inside it, found with more of A in view."""
+        """``key`` itself if it is minimal, else a conflict inside it, found with more of A in
+        view.
+        """
         for out in sorted(key, key=repr):
             rest = sorted(key - {out}, key=repr)
             smaller_set, groups = self.check(abox_of(rest))
             if groups:
                 supports = Supports(self.decider.space(smaller_set.tbox), smaller_set)
-                local = next((part for part in supports.sets(groups[0]) if self._refutes(smaller_set.tbox, part)), None)
+                local = next(
+                    (
+                        part
+                        for part in supports.sets(groups[0])
+                        if self._refutes(smaller_set.tbox, part)
+                    ),
+                    None,
+                )
                 if local is None:
                     continue
                 wider, inserted = supports.split(local)
-                kept = frozenset(self._shrunk(inserted, lambda part: self._refutes(smaller_set.tbox, [*part, *wider])))  # noqa: B023
+                kept = frozenset(
+                    self._shrunk(
+                        inserted,
+                        lambda part: self._refutes(smaller_set.tbox, [*part, *wider]),  # noqa: B023
+                    )
+                )
                 return self._smaller(kept, wider, smaller_set)
         return [(key, base)]
 
-    # --- all conflicts -----------------------------------------------------------------------------
+    # --- all conflicts
+    # -----------------------------------------------------------------------------
 
     def _search(self, insertions: ABox) -> None:
-        """Looks for conflicts that those found hide, until hitting sets of every group leave a consistent batch.
+        """Looks for conflicts that those found hide, until hitting sets of every group leave a
+        consistent batch.
 
         Stops because each round finds a new conflict or takes a hitting set off the finite lists.
         """
@@ -297,7 +357,9 @@ def _is_worth_a_layer(
     blamed: frozenset[owl.Assertion],
     tried: set[frozenset[owl.Assertion]],
 ) -> bool:
-    """Whether so many hitting sets are left to be tried that it pays to check what is not ``blamed`` by itself."""
+    """Whether so many hitting sets are left to be tried that it pays to check what is not
+    ``blamed`` by itself.
+    """
     if len(insertions) < LARGE + len(blamed):
         return False
     return max(sum(h not in tried for h in hitting_sets(group)) for group in groups_of(found)) > 2
@@ -310,12 +372,16 @@ def known_alone(found: Iterable[frozenset[owl.Assertion]]) -> frozenset[owl.Asse
 
 def _labels(add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> dict[str, Label]:
     """The told labels that `Turns` tells groups apart by."""
-    individuals = list(dict.fromkeys(individual for group in groups for individual in group[:SAMPLE]))
+    individuals = list(
+        dict.fromkeys(individual for group in groups for individual in group[:SAMPLE])
+    )
     return dict(zip(individuals, add_set.labels(individuals), strict=True))
 
 
 def _cause(conflict: RawConflict, tbox: ClausalTBox) -> tuple[Hashable, Label]:
-    """What tells the cause of ``conflict`` from others, and the label that brings it about, if classes of one individual do."""
+    """What tells the cause of ``conflict`` from others, and the label that brings it about, if
+    classes of one individual do.
+    """
     proof = prove((*conflict.insertions, *conflict.base), conflict.axioms)
     if proof is None:
         return frozenset(conflict.axioms), EMPTY

@@ -24,7 +24,9 @@ HITTING_SETS = 200
 
 
 def hitting_sets(conflicts: list[frozenset[owl.Assertion]]) -> list[frozenset[owl.Assertion]]:
-    """The minimal sets that meet every conflict (at most `HITTING_SETS`), smallest first, in a fixed order."""
+    """The minimal sets that meet every conflict (at most `HITTING_SETS`), smallest first, in a
+    fixed order.
+    """
     partial: set[frozenset[owl.Assertion]] = {frozenset()}
     for conflict in sorted(conflicts, key=lambda c: (len(c), sorted(map(repr, c)))):
         grown = {h for h in partial if h & conflict}
@@ -32,14 +34,18 @@ def hitting_sets(conflicts: list[frozenset[owl.Assertion]]) -> list[frozenset[ow
             grown |= {h | {a} for a in conflict}
         partial = {h for h in grown if not any(o < h for o in grown)}
         if len(partial) > HITTING_SETS:
-            partial = set(sorted(partial, key=lambda h: (len(h), sorted(map(repr, h))))[:HITTING_SETS])
+            partial = set(
+                sorted(partial, key=lambda h: (len(h), sorted(map(repr, h))))[:HITTING_SETS]
+            )
     return sorted(partial, key=lambda h: (len(h), sorted(map(repr, h))))
 
 
 def next_removal(
     conflicts: list[frozenset[owl.Assertion]], tried: set[frozenset[owl.Assertion]]
 ) -> tuple[set[owl.Assertion], set[frozenset[owl.Assertion]]]:
-    """One untried minimal hitting set of each group, all together; nothing if every one has been tried."""
+    """One untried minimal hitting set of each group, all together; nothing if every one has been
+    tried.
+    """
     removed: set[owl.Assertion] = set()
     fresh: set[frozenset[owl.Assertion]] = set()
     for group in groups_of(conflicts):

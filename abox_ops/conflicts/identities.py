@@ -1,7 +1,9 @@
 """Individuals that a batch makes equal for certain, with the reasons.
 
-Only what unit propagation entails is listed (THEORY, "Beyond SHIQ(D), at no loss"): asserted equality, and the told neighbours of
-an element at which a ≤1 S.C is in force. Equalities that need a case distinction, such as most of ≤n for n > 1, are not.
+Only what unit propagation entails is listed (THEORY, "Beyond SHIQ(D), at no loss"): asserted
+equality, and the told neighbours of
+an element at which a ≤1 S.C is in force. Equalities that need a case distinction, such as most of
+≤n for n > 1, are not.
 """
 
 from __future__ import annotations
@@ -16,13 +18,16 @@ from shiq.clause import ClausalTBox
 from shiq.model import Assertion, Axiom, ObjectPropertyAssertion, SameIndividual
 from shiq.roles import Role, role_of
 
-#: The individuals of one element of A ∪ A⁺, by the elements of A (and fresh individuals) that it was made of.
+# : The individuals of one element of A ∪ A⁺, by the elements of A (and fresh individuals) that it
+# was made of.
 Merged = Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Reason why individuals are equal: ``assertions`` (those in ``inserted`` are the batch's) and ``axioms``."""
+    """Reason why individuals are equal: ``assertions`` (those in ``inserted`` are the batch's) and
+    ``axioms``.
+    """
 
     assertions: tuple[Assertion, ...]
     inserted: frozenset[Assertion]
@@ -31,7 +36,8 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Individuals that are equal now: ``parts``: what was told apart before and is equal now, two at least; ``reasons``: direct
+    """Individuals that are equal now: ``parts``: what was told apart before and is equal now, two
+    at least; ``reasons``: direct
     ones, a spanning tree of the parts where all are direct."""
 
     parts: tuple[tuple[str, ...], ...]
@@ -60,13 +66,17 @@ def identities(add_set: Merging) -> list[Identity]:
     return [Identity(parts, tuple(_reasons(space, add_set, parts, about))) for parts in clusters]
 
 
-def _reasons(space: LabelSpace, add_set: Merging, parts: Merged, about: Mapping[str, Sequence[Assertion]]) -> Iterator[Reason]:
+def _reasons(
+    space: LabelSpace, add_set: Merging, parts: Merged, about: Mapping[str, Sequence[Assertion]]
+) -> Iterator[Reason]:
     """Reasons that join parts that no reason before has joined."""
     part_of = {i: n for n, part in enumerate(parts) for i in part}
     joined: Partition[int] = Partition()
     for individual in part_of:
         for assertion in about[individual]:
-            if isinstance(assertion, SameIndividual) and _joins(joined, part_of, assertion.first, assertion.second):
+            if isinstance(assertion, SameIndividual) and _joins(
+                joined, part_of, assertion.first, assertion.second
+            ):
                 yield _reason(add_set, (assertion,))
     centres = sorted({centre for _, centre, _, _ in _half_edges(part_of, about)})
     named = sorted({*centres, *part_of})
@@ -77,11 +87,18 @@ def _reasons(space: LabelSpace, add_set: Merging, parts: Merged, about: Mapping[
         first: dict[str, tuple[str, Assertion]] = {}
         in_force = {centre for centre in centres if _in_force(clause, label[centre])}
         for role, centre, individual, assertion in _half_edges(part_of, about):
-            if centre not in in_force or role not in below or clause.branch_body & ~label[individual][0]:
+            if (
+                centre not in in_force
+                or role not in below
+                or clause.branch_body & ~label[individual][0]
+            ):
                 continue
             other, beside = first.setdefault(cluster.get(centre, centre), (individual, assertion))
             if _joins(joined, part_of, other, individual):
-                axioms = tuple(add_set.tbox.axioms[i] for i in sorted(add_set.tbox.clauses[clause.index].origins))
+                axioms = tuple(
+                    add_set.tbox.axioms[i]
+                    for i in sorted(add_set.tbox.clauses[clause.index].origins)
+                )
                 yield _reason(add_set, (beside, assertion), axioms)
 
 
@@ -109,5 +126,7 @@ def _joins(joined: Partition[int], part_of: Mapping[str, int], first: str, secon
     return joined.union_all((part_of[first], part_of[second]))
 
 
-def _reason(add_set: Merging, assertions: tuple[Assertion, ...], axioms: tuple[Axiom, ...] = ()) -> Reason:
+def _reason(
+    add_set: Merging, assertions: tuple[Assertion, ...], axioms: tuple[Axiom, ...] = ()
+) -> Reason:
     return Reason(assertions, frozenset(a for a in assertions if add_set.is_inserted(a)), axioms)

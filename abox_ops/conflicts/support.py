@@ -1,7 +1,10 @@
-"""From a contradiction back to assertions: a set of assertions around some elements that is inconsistent by itself.
+"""From a contradiction back to assertions: a set of assertions around some elements that is
+inconsistent by itself.
 
-An add set holds told literals that came from afar, along role assertions that were then dropped. `supports` gives growing sets
-of assertions of A ∪ A⁺: first what the elements say themselves, then what gave them their literals, then whatever is near.
+An add set holds told literals that came from afar, along role assertions that were then dropped.
+`supports` gives growing sets
+of assertions of A ∪ A⁺: first what the elements say themselves, then what gave them their literals,
+then whatever is near.
 """
 
 from __future__ import annotations
@@ -39,9 +42,13 @@ class Supports:
             found = self._about[individual] = tuple(self.add_set.about(individual))
         return found
 
-    def sets(self, individuals: Iterable[str], *, told_only: bool = False) -> Iterator[list[Assertion]]:
-        """Growing lists of assertions around ``individuals`` (members of one or more elements), the last one everything that
-        is connected with them by role assertions; ``told_only``: everything that gives them their told literals. Once there are
+    def sets(
+        self, individuals: Iterable[str], *, told_only: bool = False
+    ) -> Iterator[list[Assertion]]:
+        """Growing lists of assertions around ``individuals`` (members of one or more elements), the
+        last one everything that
+        is connected with them by role assertions; ``told_only``: everything that gives them their
+        told literals. Once there are
         many individuals, a list has twice as many as the one before it, or nothing comes after it.
 
         Stops because the individuals in play grow within a finite set.
@@ -51,12 +58,21 @@ class Supports:
         self._count_links(inside)
         shown = len(inside)
         yield self._among(inside)
-        reaches = (partial(self._suppliers, every=False), partial(self._suppliers, every=True), self._mentioned)
+        reaches = (
+            partial(self._suppliers, every=False),
+            partial(self._suppliers, every=True),
+            self._mentioned,
+        )
         for reach in reaches[:1] if told_only else reaches:
             fresh = inside
             while fresh:
                 self.fetch(fresh)
-                fresh = {o: None for individual in fresh for o in reach(individual, inside) if o not in inside}
+                fresh = {
+                    o: None
+                    for individual in fresh
+                    for o in reach(individual, inside)
+                    if o not in inside
+                }
                 self._count_links(fresh)
                 inside.update(fresh)
                 if fresh and (len(inside) <= SMALL or len(inside) >= 2 * shown):
@@ -67,9 +83,13 @@ class Supports:
                 yield self._among(inside)
 
     def _count_links(self, fresh: Iterable[str]) -> None:
-        """Count for each individual how many of those inside have role assertions to it, now that ``fresh`` are inside too."""
+        """Count for each individual how many of those inside have role assertions to it, now that
+        ``fresh`` are inside too.
+        """
         self.fetch(fresh)
-        self._linked.update(other for i in fresh for other in {other for _, other in self._half_edges(i)})
+        self._linked.update(
+            other for i in fresh for other in {other for _, other in self._half_edges(i)}
+        )
 
     def split(self, assertions: Iterable[Assertion]) -> tuple[list[Assertion], list[Assertion]]:
         """``assertions``, those of the base and those that are inserted."""
@@ -86,7 +106,9 @@ class Supports:
         """Looks up, together, what is said about ``individuals``."""
         new = [i for i in individuals if i not in self._about]
         if new:
-            self._about.update((i, tuple(found)) for i, found in self.add_set.about_all(new).items())
+            self._about.update(
+                (i, tuple(found)) for i, found in self.add_set.about_all(new).items()
+            )
 
     def _fetch_labels(self, individuals: Iterable[str]) -> None:
         new = list(dict.fromkeys(i for i in individuals if i not in self._told))
@@ -95,10 +117,14 @@ class Supports:
 
     def _mentioned(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
         """All that an assertion about ``individual`` mentions."""
-        return (other for assertion in self.about(individual) for other in individuals_of(assertion))
+        return (
+            other for assertion in self.about(individual) for other in individuals_of(assertion)
+        )
 
     def _among(self, inside: Iterable[str]) -> list[Assertion]:
-        """The assertions that mention individuals of ``inside`` only, those of near individuals near each other."""
+        """The assertions that mention individuals of ``inside`` only, those of near individuals
+        near each other.
+        """
         chosen = set(inside)
         self.fetch(chosen)
         place: dict[str, int] = {}
@@ -113,11 +139,18 @@ class Supports:
                         if other in chosen and other not in place:
                             place[other] = len(place)
                             queue.append(other)
-        found = {a: None for i in chosen for a in self.about(i) if all(other in chosen for other in individuals_of(a))}
+        found = {
+            a: None
+            for i in chosen
+            for a in self.about(i)
+            if all(other in chosen for other in individuals_of(a))
+        }
         return sorted(found, key=lambda a: (max(place[i] for i in individuals_of(a)), repr(a)))
 
     def _suppliers(self, individual: str, inside: dict[str, None], *, every: bool) -> Iterator[str]:
-        """Neighbours outside that give ``individual`` literals which ``inside`` does not yield, or make it equal to another."""
+        """Neighbours outside that give ``individual`` literals which ``inside`` does not yield, or
+        make it equal to another.
+        """
         self._fetch_labels([individual, *(other for _, other in self._half_edges(individual))])
         label = self._told[individual]
         own = self._own_label(individual)
@@ -147,15 +180,22 @@ class Supports:
         yield from self._joining(individual, inside)
 
     def _joining(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
-        """Centres outside with role assertions to ``individual`` and to another of ``inside``: they may make the two equal;
-        and the individuals that are asserted the same. What is different from many contradicts where it is one of them: that is
+        """Centres outside with role assertions to ``individual`` and to another of ``inside``: they
+        may make the two equal;
+        and the individuals that are asserted the same. What is different from many contradicts
+        where it is one of them: that is
         inside then."""
         for assertion in self.about(individual):
             if not isinstance(assertion, ObjectPropertyAssertion | DifferentIndividuals):
                 yield from (other for other in individuals_of(assertion) if other not in inside)
         if self._merges:
-            # A half edge to another is one of the other too, so that nothing has to be looked up about those outside.
-            yield from (other for _, other in self._half_edges(individual) if other not in inside and self._linked[other] > 1)
+            # A half edge to another is one of the other too, so that nothing has to be looked up
+            # about those outside.
+            yield from (
+                other
+                for _, other in self._half_edges(individual)
+                if other not in inside and self._linked[other] > 1
+            )
 
     def _half_edges(self, individual: str) -> tuple[tuple[Role, str], ...]:
         found = self._half.get(individual)

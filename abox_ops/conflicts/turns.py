@@ -1,7 +1,9 @@
 """In which order contradictory groups are explained: cause by cause in turn.
 
-What a group's cause is shows when one of its conflicts is known. Until then, groups with the same told labels count as of one
-cause. Of these kinds of groups the largest comes first, then always the one that is least like those before it: so causes that
+What a group's cause is shows when one of its conflicts is known. Until then, groups with the same
+told labels count as of one
+cause. Of these kinds of groups the largest comes first, then always the one that is least like
+those before it: so causes that
 have nothing in common are met early, however many groups the first of them has.
 """
 
@@ -26,10 +28,15 @@ ORDERED = 300
 
 
 class Turns:
-    """The groups that are not drawn yet, in lines: one for each cause that is known, and for each kind whose cause is not."""
+    """The groups that are not drawn yet, in lines: one for each cause that is known, and for each
+    kind whose cause is not.
+    """
 
     def __init__(self, groups: Sequence[Group], labels: Mapping[str, Label]) -> None:
-        self._kinds = {group: frozenset(labels[individual] for individual in group[:SAMPLE]) for group in groups}
+        self._kinds = {
+            group: frozenset(labels[individual] for individual in group[:SAMPLE])
+            for group in groups
+        }
         waiting: dict[Kind, deque[Group]] = {}
         for group in groups:
             waiting.setdefault(self._kinds[group], deque()).append(group)
@@ -45,7 +52,9 @@ class Turns:
         return self._left
 
     def draw(self, most: int) -> list[Group]:
-        """At most ``most`` groups, always one of a line from which fewest were drawn; they are waiting no more."""
+        """At most ``most`` groups, always one of a line from which fewest were drawn; they are
+        waiting no more.
+        """
         found: list[Group] = []
         while self._heap and len(found) < most:
             drawn, number = heapq.heappop(self._heap)
@@ -66,9 +75,12 @@ class Turns:
         return self._kinds[group] not in self._unknown
 
     def learn(self, group: Group, cause: Hashable, core: Label) -> None:
-        """Note that ``cause`` is that of all groups like ``group``, and, unless ``core`` is empty, of those of one label that has
+        """Note that ``cause`` is that of all groups like ``group``, and, unless ``core`` is empty,
+        of those of one label that has
         all of it. What is known already stays."""
-        kinds = [kind for kind in self._unknown if core != EMPTY and len(kind) == 1 and _has(kind, core)]
+        kinds = [
+            kind for kind in self._unknown if core != EMPTY and len(kind) == 1 and _has(kind, core)
+        ]
         for kind in dict.fromkeys([self._kinds[group], *kinds]):
             own = self._unknown.pop(kind, None)
             number = self._causes.setdefault(cause, own) if own is not None else None
@@ -85,13 +97,17 @@ def _has(kind: Kind, core: Label) -> bool:
 
 
 def _unlike_first(waiting: Mapping[Kind, Sequence[Group]]) -> list[Kind]:
-    """The kinds, the one with most groups first, then always the one that is least like all before it."""
+    """The kinds, the one with most groups first, then always the one that is least like all before
+    it.
+    """
     by_size = sorted(waiting, key=lambda kind: -len(waiting[kind]))
     joined = {kind: _joined(kind) for kind in by_size[:ORDERED]}
     found, left = by_size[:1], dict.fromkeys(by_size[1:ORDERED], 1 << 62)
     while left:
         last = joined[found[-1]]
-        left = {kind: min(distance, _distance(joined[kind], last)) for kind, distance in left.items()}
+        left = {
+            kind: min(distance, _distance(joined[kind], last)) for kind, distance in left.items()
+        }
         found.append(max(left, key=left.__getitem__))
         del left[found[-1]]
     return found + by_size[ORDERED:]

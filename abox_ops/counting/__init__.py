@@ -1,1 +1,3 @@
-"""Counting: when ≤n S.C cannot be broken, however the rest turns out (THEORY, "Irrelevant role assertions")."""
+"""Counting: when ≤n S.C cannot be broken, however the rest turns out (THEORY, "Irrelevant role
+assertions").
+"""

@@ -1,7 +1,10 @@
-"""E, G and merge classes in columns: `abox_ops.counting.reference` (THEORY, "Irrelevant role assertions").
+"""E, G and merge classes in columns: `abox_ops.counting.reference` (THEORY, "Irrelevant role
+assertions").
 
-The merge classes of A are part of its index. For a batch they are recomputed where a centre's labels, role assertions or
-neighbours' labels changed: classes that such a centre may have made are dissolved, and all centres around them asked again.
+The merge classes of A are part of its index. For a batch they are recomputed where a centre's
+labels, role assertions or
+neighbours' labels changed: classes that such a centre may have made are dissolved, and all centres
+around them asked again.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from shiq.roles import Role
 
 @dataclass(frozen=True)
 class ClassCounts:
-    """Counts of each of ``classes``: |∪E| + max G; the (class, element) pairs of ∪E; whether G > 0."""
+    """Counts of each of ``classes``: |∪E| + max G; the (class, element) pairs of ∪E; whether G >
+    0.
+    """
 
     classes: Ints
     total: Ints
@@ -32,9 +37,11 @@ class ClassCounts:
 
 
 class Counts:
-    """Merge classes of ``graph`` under its present labels. ``class_of`` gives the class of each number, by one of its numbers.
+    """Merge classes of ``graph`` under its present labels. ``class_of`` gives the class of each
+    number, by one of its numbers.
 
-    Only what a clause with a ≤n or a ≥-atom speaks of matters here, so labels are cut down to that: few distinct ones are left.
+    Only what a clause with a ≤n or a ≥-atom speaks of matters here, so labels are cut down to that:
+    few distinct ones are left.
     """
 
     def __init__(self, calculus: Calculus, graph: Graph) -> None:
@@ -44,10 +51,13 @@ class Counts:
         self._within: dict[int, dict[int, bool]] = {}
         self._sync()
 
-    # --- classes -----------------------------------------------------------------------------------
+    # --- classes
+    # -----------------------------------------------------------------------------------
 
     def _sync(self) -> None:
-        """Takes in elements that the graph has met meanwhile, in the merge classes that they have in A."""
+        """Takes in elements that the graph has met meanwhile, in the merge classes that they have
+        in A.
+        """
         known = len(self.class_of)
         if known == len(self.graph):
             return
@@ -56,7 +66,9 @@ class Counts:
         self.class_of = np.concatenate([self.class_of, number[example][inverse]])
         if self.calculus.space.m_type:
             label = self.graph.label[known:]
-            self._label = np.concatenate([self._label, self.calculus.table.cut(label, self.calculus.counting_bits)])
+            self._label = np.concatenate(
+                [self._label, self.calculus.table.cut(label, self.calculus.counting_bits)]
+            )
 
     def classes(self, elements: Ints) -> Ints:
         """The class of each element."""
@@ -86,12 +98,16 @@ class Counts:
         before = self.class_of
         apart = before[first] != before[second]
         everyone = np.arange(len(before))
-        self.class_of = components(len(before), np.concatenate([everyone, first]), np.concatenate([before, second]))
+        self.class_of = components(
+            len(before), np.concatenate([everyone, first]), np.concatenate([before, second])
+        )
         return unique(self.class_of[first[apart]])
 
     def of_batch(self, changed: Ints, detached: Ints, *, everywhere: bool = False) -> None:
-        """The merge classes of A ∪ A⁺, where the labels of ``changed`` elements, or what they consist of, or their role
-        assertions are not those of A; ``detached`` are those that deletions have changed. ``everywhere``: at every element of the
+        """The merge classes of A ∪ A⁺, where the labels of ``changed`` elements, or what they
+        consist of, or their role
+        assertions are not those of A; ``detached`` are those that deletions have changed.
+        ``everywhere``: at every element of the
         graph, which is all of A ∪ A⁺."""
         if not self.calculus.space.m_type:
             return
@@ -106,7 +122,9 @@ class Counts:
         number = np.arange(len(self.graph))
         self._union(number, self.graph.rep)
         changed = unique(np.concatenate([changed, detached]))
-        asked = self._dissolve(unique(np.concatenate([changed, self._neighbours(changed)])), detached)
+        asked = self._dissolve(
+            unique(np.concatenate([changed, self._neighbours(changed)])), detached
+        )
         self._merge(self.class_of[asked])
 
     def _neighbours(self, elements: Ints) -> Ints:
@@ -114,7 +132,8 @@ class Counts:
         return unique(target)
 
     def _dissolve(self, dirty: Ints, detached: Ints) -> Ints:
-        """Takes apart every class that the class of a ``dirty`` element may have made, and so on, and those of the ``detached``
+        """Takes apart every class that the class of a ``dirty`` element may have made, and so on,
+        and those of the ``detached``
         elements; gives the elements whose classes have to be asked again.
 
         Stops because a class is taken apart once.
@@ -137,7 +156,9 @@ class Counts:
             around = unique(np.concatenate([around, self._neighbours(loose)]))
 
     def _merge(self, classes: Ints) -> None:
-        """Unites from ``classes`` on until nothing grows. Stops because classes only grow together."""
+        """Unites from ``classes`` on until nothing grows. Stops because classes only grow
+        together.
+        """
         queue = unique(classes)
         while len(queue):
             self.graph.expand(self.members(queue))
@@ -169,10 +190,13 @@ class Counts:
         hub[class_] = element
         return hub[class_], element
 
-    # --- counts ------------------------------------------------------------------------------------
+    # --- counts
+    # ------------------------------------------------------------------------------------
 
     def is_within(self, elements: Ints, clause: CompiledClause) -> Bools:
-        """Whether |∪E| + max G ≤ n over the merge class of each element: ``clause`` cannot be broken there."""
+        """Whether |∪E| + max G ≤ n over the merge class of each element: ``clause`` cannot be
+        broken there.
+        """
         self._sync()
         known = self._within.setdefault(clause.index, {})
         classes, inverse, _ = distinct(self.class_of[elements])
@@ -198,15 +222,21 @@ class Counts:
         source, role, target = graph.half_edges(flags(len(graph), members))
         active = flags(len(graph), members[is_active])
         counted = active[source] & self.calculus.among(role, self.calculus.below(clause))
-        counted[counted] = ~table.where(self._label[target[counted]], lambda x: bool(clause.branch_body & x[1]))
+        counted[counted] = ~table.where(
+            self._label[target[counted]], lambda x: bool(clause.branch_body & x[1])
+        )
         pair_class, pair_element = distinct_pairs(self.class_of[source[counted]], target[counted])
         total = np.bincount(classes.searchsorted(pair_class), minlength=len(classes))
         generated = self._generated(clause, classes, members, (source, role, target))
         generated[~some_active] = 0
         return ClassCounts(classes, total + generated, generated > 0, pair_class, pair_element)
 
-    def _generated(self, clause: CompiledClause, classes: Ints, members: Ints, edges: tuple[Ints, Ints, Ints]) -> Ints:
-        """max G by class: needs below S at one member, and what may take the class as its witness."""
+    def _generated(
+        self, clause: CompiledClause, classes: Ints, members: Ints, edges: tuple[Ints, Ints, Ints]
+    ) -> Ints:
+        """max G by class: needs below S at one member, and what may take the class as its
+        witness.
+        """
         below = self.calculus.below(clause)
         position = classes.searchsorted(self.class_of[members])
         found = np.zeros(len(classes), np.int64)
@@ -217,7 +247,9 @@ class Counts:
         return found
 
     def _own(self, below: frozenset[Role], members: Ints, edges: tuple[Ints, Ints, Ints]) -> Ints:
-        """Σ k over the needed ≥k R.D of each member with R among ``below``; a k of 1 counts 0 where a told neighbour meets it."""
+        """Σ k over the needed ≥k R.D of each member with R among ``below``; a k of 1 counts 0 where
+        a told neighbour meets it.
+        """
         calculus, labels = self.calculus, self.calculus.table.labels
         found, inverse, _ = distinct(self._label[members])
         needs = [calculus.needs_below(labels[i], below) for i in found.tolist()]
@@ -233,11 +265,22 @@ class Counts:
         met = self.calculus.among(role, self.calculus.tbox.roles.subroles(need.role))
         if need.filler is not None:
             bit = 1 << self.calculus.tbox.atom_ids[need.filler]
-            met[met] = self.calculus.table.where(self._label[target[met]], lambda x: bool(x[0] & bit))
+            met[met] = self.calculus.table.where(
+                self._label[target[met]], lambda x: bool(x[0] & bit)
+            )
         return flags(len(self.graph), source[met])
 
-    def _taken(self, takers: list[AtLeast], classes: Ints, members: Ints, edges: tuple[Ints, Ints, Ints], found: Ints) -> None:
-        """Adds to ``found`` what may take a class as its witness: asserted neighbours that need it, and members' children."""
+    def _taken(
+        self,
+        takers: list[AtLeast],
+        classes: Ints,
+        members: Ints,
+        edges: tuple[Ints, Ints, Ints],
+        found: Ints,
+    ) -> None:
+        """Adds to ``found`` what may take a class as its witness: asserted neighbours that need it,
+        and members' children.
+        """
         table, needed = self.calculus.table, self.calculus.needs.needed
         source, _, target = edges
         apart = source != target
@@ -250,13 +293,18 @@ class Counts:
             may_be = self._may_be(taker, members)
             here = flags(len(classes), position[may_be])
             taken |= here
-            asking |= here[where] & table.where(self._label[target], lambda x, t=taker: t in needed(x))  # type: ignore[misc]
+            asking |= here[where] & table.where(
+                self._label[target],
+                lambda x, t=taker: t in needed(x),  # type: ignore[misc]
+            )
         asked_class, _ = distinct_pairs(where[asking], target[asking])
         labels, inverse, _ = distinct(self._label[members])
         sums = [sum(need.n for need in needed(table.labels[i])) for i in labels.tolist()]
         children = np.array(sums, np.int64)[inverse]
         found += np.where(taken, np.bincount(asked_class, minlength=len(classes)), 0)
-        found += np.where(taken, np.bincount(position, children, minlength=len(classes)).astype(np.int64), 0)
+        found += np.where(
+            taken, np.bincount(position, children, minlength=len(classes)).astype(np.int64), 0
+        )
 
     def _may_be(self, taker: AtLeast, members: Ints) -> Bools:
         if taker.filler is None:

@@ -1,7 +1,10 @@
-"""The finer G of the criterion `model` in columns: `abox_ops.counting.reference` with ``fine`` (THEORY, "Border rules").
+"""The finer G of the criterion `model` in columns: `abox_ops.counting.reference` with ``fine``
+(THEORY, "Border rules").
 
-Merge classes exist twice: those of I, made here from the labels that a patch gives its elements, and those that the certified
-model knows outside, which are stored. A class is named by a *code*: twice a number, and one more inside I.
+Merge classes exist twice: those of I, made here from the labels that a patch gives its elements,
+and those that the certified
+model knows outside, which are stored. A class is named by a *code*: twice a number, and one more
+inside I.
 """
 
 from __future__ import annotations
@@ -19,13 +22,16 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from shiq.columns.arrays import NONE, Ints, distinct, row_codes, unique
 
-#: Why neighbours are made one class: they are counted; there are witnesses of their own; and a bit for each kind of taker.
+# : Why neighbours are made one class: they are counted; there are witnesses of their own; and a bit
+# for each kind of taker.
 _TIED, _OWN = 1, 2
 
 
 class _Overfull:
-    """What is known of one clause while classes grow, by element. ``elements``: those of a class over which it may be broken, as
-    it then may for good; ``tied``: by what reasons its neighbours were made one class already, a bit for each; ``hub``: one of
+    """What is known of one clause while classes grow, by element. ``elements``: those of a class
+    over which it may be broken, as
+    it then may for good; ``tied``: by what reasons its neighbours were made one class already, a
+    bit for each; ``hub``: one of
     those, or -1."""
 
     def __init__(self, elements: Bools) -> None:
@@ -35,8 +41,10 @@ class _Overfull:
 
 
 class FineCounts(GroupCounts):
-    """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now); classes of the ``inside`` elements.
-    ``remembered``: what earlier counts of the graph have left. ``contradictory``: elements of I that are in no merge class, of I
+    """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now); classes
+    of the ``inside`` elements.
+    ``remembered``: what earlier counts of the graph have left. ``contradictory``: elements of I
+    that are in no merge class, of I
     or of the outside (THEORY, "Contradictory elements")."""
 
     def __init__(
@@ -50,7 +58,9 @@ class FineCounts(GroupCounts):
     ) -> None:
         super().__init__(calculus, graph, labels, remembered or ElementAnswers())
         self._inside = inside
-        self._contradictory = np.zeros(len(graph), np.bool_) if contradictory is None else contradictory
+        self._contradictory = (
+            np.zeros(len(graph), np.bool_) if contradictory is None else contradictory
+        )
         self._class = np.arange(len(graph), dtype=np.int64)
         self._outside = NONE
         self._within: dict[int, dict[int, bool]] = {}
@@ -64,7 +74,8 @@ class FineCounts(GroupCounts):
         return flag_of(self._inside, elements)
 
     def outside_classes(self) -> Ints:
-        """For each number of the graph one of its merge class: that of the certified model where it knows the number, else
+        """For each number of the graph one of its merge class: that of the certified model where it
+        knows the number, else
         that of the element's own group."""
         known = len(self._outside)
         if known < len(self.graph):
@@ -81,14 +92,16 @@ class FineCounts(GroupCounts):
         return found
 
     def pairs(self, classes: Ints) -> tuple[Ints, Ints]:
-        """(code, element) for every element of the classes; of those outside, elements that are in I now are among them, unless
+        """(code, element) for every element of the classes; of those outside, elements that are in
+        I now are among them, unless
         they are contradictory."""
         rep, out = self.graph.rep, self.outside_classes()
         is_in = classes % 2 == 1
         own, others = (flags(len(rep), classes[chosen] // 2) for chosen in (is_in, ~is_in))
         inner = np.flatnonzero(own[: len(self._class)][self._class] & self._inside)
         inner = inner[rep[inner] == inner]
-        # By every number: an element of a class may be part of a larger one by now, which another of its parts stands for.
+        # By every number: an element of a class may be part of a larger one by now, which another
+        # of its parts stands for.
         outer = np.flatnonzero(others[out])
         outer = outer[~flag_of(self._contradictory, rep[outer])]
         element, code = rep[outer], out[outer] * 2
@@ -98,16 +111,22 @@ class FineCounts(GroupCounts):
         return np.concatenate([self._class[inner] * 2 + 1, code]), np.concatenate([inner, element])
 
     def with_mates(self, chosen: Bools) -> Bools:
-        """The elements in ``chosen`` (a flag by number), and all of a merge class with one of them: inside, outside, or both."""
+        """The elements in ``chosen`` (a flag by number), and all of a merge class with one of them:
+        inside, outside, or both.
+        """
         rep, out = self.graph.rep, self.outside_classes()
         parts = longer(chosen, len(rep))[rep]
         found = flags(len(rep), rep[flags(len(rep), out[parts])[out]]) | parts
         known = len(self._class)
-        found[:known] |= flags(known, self._class[parts[:known] & self._inside])[self._class] & self._inside
+        found[:known] |= (
+            flags(known, self._class[parts[:known] & self._inside])[self._class] & self._inside
+        )
         return found
 
     def class_numbers(self) -> Ints:
-        """The merge class of each number: one of the elements that its class in I has; itself for those outside."""
+        """The merge class of each number: one of the elements that its class in I has; itself for
+        those outside.
+        """
         return np.concatenate([self._class, np.arange(len(self._class), len(self.graph))])
 
     def sizes(self, elements: Ints) -> Ints:
@@ -118,7 +137,8 @@ class FineCounts(GroupCounts):
         return sizes
 
     def is_within(self, elements: Ints, clause: CompiledClause) -> Bools:
-        """Whether ``clause`` cannot be broken at each element of I: over its merge class, or outside over that of the certified
+        """Whether ``clause`` cannot be broken at each element of I: over its merge class, or
+        outside over that of the certified
         model less what is in I."""
         known = self._within.setdefault(clause.index, {})
         codes, inverse, _ = distinct(self.classes(elements))
@@ -134,10 +154,12 @@ class FineCounts(GroupCounts):
             known.update(zip(new.tolist(), (~full).tolist()))
         return np.fromiter((known[c] for c in codes.tolist()), np.bool_, len(codes))[inverse]
 
-    # --- merging -----------------------------------------------------------------------------------
+    # --- merging
+    # -----------------------------------------------------------------------------------
 
     def _merge(self) -> None:
-        """The least equivalence on I such that an overfull class makes its E, and what may be generated there, one class.
+        """The least equivalence on I such that an overfull class makes its E, and what may be
+        generated there, one class.
 
         Stops because classes only grow together.
         """
@@ -167,11 +189,16 @@ class FineCounts(GroupCounts):
     def _overfull(self, clause: CompiledClause, members: Ints) -> _Overfull:
         return _Overfull(flags(len(self._class), members[~self.is_within_alone(members, clause)]))
 
-    def _ties(self, clause: CompiledClause, members: Ints, group: Ints, count: int, state: _Overfull) -> tuple[Ints, Ints]:
-        """Pairs of elements of I that have to be of one class, since ``clause`` may be broken over all of these groups: ∪E, and
-        what may take a member for its witness, or, if a member has witnesses of its own there, every neighbour.
+    def _ties(
+        self, clause: CompiledClause, members: Ints, group: Ints, count: int, state: _Overfull
+    ) -> tuple[Ints, Ints]:
+        """Pairs of elements of I that have to be of one class, since ``clause`` may be broken over
+        all of these groups: ∪E, and
+        what may take a member for its witness, or, if a member has witnesses of its own there,
+        every neighbour.
 
-        A member whose neighbours were tied for all these reasons before stands for them by its hub."""
+        A member whose neighbours were tied for all these reasons before stands for them by its hub.
+        """
         state.elements[members] = True
         own = flags(count, group[self._owns(clause, members)])
         reasons = np.where(own, _TIED | _OWN, _TIED)
@@ -190,7 +217,9 @@ class FineCounts(GroupCounts):
         looping = own[group] & ~done & self.calculus.may_loop(clause)
         themselves = np.flatnonzero(looping & flags(len(self.graph), active)[members])
         groups = np.concatenate([edges.group[chosen], group[before], group[themselves]])
-        elements = np.concatenate([edges.target[chosen], state.hub[members[before]], members[themselves]])
+        elements = np.concatenate(
+            [edges.target[chosen], state.hub[members[before]], members[themselves]]
+        )
         hub = np.full(count, -1, np.int64)
         hub[groups] = elements
         state.tied[members], state.hub[members] = reasons[group], hub[group]
@@ -209,5 +238,7 @@ class FineCounts(GroupCounts):
         if not len(first):
             return NONE
         everyone = np.arange(len(before))
-        self._class = components(len(before), np.concatenate([everyone, first]), np.concatenate([before, second]))
+        self._class = components(
+            len(before), np.concatenate([everyone, first]), np.concatenate([before, second])
+        )
         return unique(self._class[first])

@@ -1,4 +1,6 @@
-"""E and G over groups of elements, in columns: `abox_ops.counting.reference` with ``fine`` (THEORY, "Border rules")."""
+"""E and G over groups of elements, in columns: `abox_ops.counting.reference` with ``fine`` (THEORY,
+"Border rules").
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,17 @@ class Edges:
 
 
 class GroupCounts:
-    """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now). ``remembered``: what earlier counts of
+    """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now).
+    ``remembered``: what earlier counts of
     the graph have left."""
 
-    def __init__(self, calculus: Calculus, graph: Graph, labels: Callable[[], Ints], remembered: ElementAnswers) -> None:
+    def __init__(
+        self,
+        calculus: Calculus,
+        graph: Graph,
+        labels: Callable[[], Ints],
+        remembered: ElementAnswers,
+    ) -> None:
         self.calculus, self.graph, self._labels = calculus, graph, labels
         self._row = NONE
         self._was_read = CountedLabels(NONE, NONE)
@@ -49,8 +58,13 @@ class GroupCounts:
         known = len(self._was_read.label)
         if known < len(self.graph):
             calculus, label = self.calculus, self._labels()[known:]
-            more = [calculus.table.cut(label, mask) for mask in (calculus.counting_bits, calculus.filler_bits)]
-            self._was_read = CountedLabels(*(np.concatenate(columns) for columns in zip(self._was_read, more)))
+            more = [
+                calculus.table.cut(label, mask)
+                for mask in (calculus.counting_bits, calculus.filler_bits)
+            ]
+            self._was_read = CountedLabels(
+                *(np.concatenate(columns) for columns in zip(self._was_read, more))
+            )
         return self._was_read
 
     def _seen(self, elements: Ints, asked: Callable[[], Bools]) -> Bools:
@@ -76,7 +90,9 @@ class GroupCounts:
         return found
 
     def _full(self, clause: CompiledClause, members: Ints, group: Ints, count: int) -> Bools:
-        """Over which of ``count`` groups ``clause`` may be broken, ``group[i]`` being that of ``members[i]``."""
+        """Over which of ``count`` groups ``clause`` may be broken, ``group[i]`` being that of
+        ``members[i]``.
+        """
         active = self._active(clause, members)
         if not active.any():
             return np.zeros(count, np.bool_)
@@ -88,11 +104,15 @@ class GroupCounts:
         pair_group, pair_element = distinct_pairs(edges.group[counted], edges.target[counted])
         known = np.bincount(pair_group, minlength=count) + self._own(clause, members, group, count)
         full: Bools = is_active & (known > clause.n)
-        taken = {atom: self._taken(atom, members, group, count) for atom in self._view.takers(clause)}
+        taken = {
+            atom: self._taken(atom, members, group, count) for atom in self._view.takers(clause)
+        }
         takers = np.logical_or.reduce([*taken.values()]) if taken else np.zeros(count, np.bool_)
         if taken and takers.any():
             asked = self._asked(taken, edges)
-            children = np.bincount(group, self._needed(members, self._view.at_least), minlength=count).astype(np.int64)
+            children = np.bincount(
+                group, self._needed(members, self._view.at_least), minlength=count
+            ).astype(np.int64)
             asked_group, asked_element = distinct_pairs(edges.group[asked], edges.target[asked])
             more = ~_contained(asked_group, asked_element, pair_group, pair_element)
             extra = np.bincount(asked_group[more], minlength=count)
@@ -115,11 +135,15 @@ class GroupCounts:
         """Which ``edges`` make E of the ``active`` members."""
         found = self.calculus.among(edges.role, self.calculus.below(clause))
         found = found & flags(len(self.graph), active)[edges.source]
-        found[found] = ~self._seen(edges.target[found], lambda: self._view.denied(clause.branch_body))
+        found[found] = ~self._seen(
+            edges.target[found], lambda: self._view.denied(clause.branch_body)
+        )
         return found
 
     def _own(self, clause: CompiledClause, members: Ints, group: Ints, count: int) -> Ints:
-        """How many witnesses of its own a member of each group may have below the role of ``clause``, at most."""
+        """How many witnesses of its own a member of each group may have below the role of
+        ``clause``, at most.
+        """
         own = np.zeros(count, np.int64)
         needs = self._view.givers(clause)
         if needs:
@@ -127,7 +151,9 @@ class GroupCounts:
         return own
 
     def _owns(self, clause: CompiledClause, elements: Ints) -> Bools:
-        """Which elements may by themselves have a witness of their own below the role of ``clause``."""
+        """Which elements may by themselves have a witness of their own below the role of
+        ``clause``.
+        """
         question = ("owns", clause.index)
         new = elements[self._remembered.of(question, self.graph)[elements] < 0]
         if len(new):
@@ -140,14 +166,18 @@ class GroupCounts:
         return self._seen(elements, lambda: self._view.needs(need))
 
     def _needed(self, members: Ints, needs: Sequence[AtLeast]) -> Ints:
-        """Σ k over those ``needs`` ≥k R.D of each member that may take a witness beyond its told ones."""
+        """Σ k over those ``needs`` ≥k R.D of each member that may take a witness beyond its told
+        ones.
+        """
         found = np.zeros(len(members), np.int64)
         for need in needs:
             found += need.n * self._unmet(need, members)
         return found
 
     def _unmet(self, need: AtLeast, elements: Ints) -> Bools:
-        """Which elements have ``need``, and, if it is for one witness, no told neighbour that meets it."""
+        """Which elements have ``need``, and, if it is for one witness, no told neighbour that meets
+        it.
+        """
         found = self._has(need, elements)
         if need.n > 1 or need.is_loop or not found.any():
             return found
@@ -175,7 +205,8 @@ class GroupCounts:
         return flags(count, group[~self._seen(members, lambda: self._view.denied(bit))])
 
     def _asked(self, taken: dict[AtLeast, Bools], edges: Edges) -> Bools:
-        """Which ``edges`` lead to those that may take a member for their witness and so become its S-neighbours; ``taken``: which
+        """Which ``edges`` lead to those that may take a member for their witness and so become its
+        S-neighbours; ``taken``: which
         groups may be taken at all."""
         asked = np.zeros(len(edges.source), np.bool_)
         if not taken:

@@ -1,6 +1,8 @@
-"""Counting: when ≤n S.C cannot be broken, however the rest turns out (THEORY, "Irrelevant role assertions").
+"""Counting: when ≤n S.C cannot be broken, however the rest turns out (THEORY, "Irrelevant role
+assertions").
 
-*E*: the asserted S-neighbours of an element that may be C. *G*: how many more it can be made to have. A *merge class* is what
+*E*: the asserted S-neighbours of an element that may be C. *G*: how many more it can be made to
+have. A *merge class* is what
 may have to be equal; counts are taken over a class, of elements.
 """
 
@@ -19,11 +21,15 @@ from shiq.roles import Role
 
 @dataclass
 class _Count:
-    """What one m-type clause sees of one merge class: E, and the parts of G. All of it only grows when classes merge.
+    """What one m-type clause sees of one merge class: E, and the parts of G. All of it only grows
+    when classes merge.
 
-    ``own``: the most needs below S at one member. ``asking``: by ≥-atom that could make a member an S-neighbour of another
-    element, the neighbours that may need it. ``takers``: those of these atoms whose filler some member may be. ``children``:
-    all needs of the members. ``near``: all neighbours of active members, and these where they may be their own. ``is_full``: the
+    ``own``: the most needs below S at one member. ``asking``: by ≥-atom that could make a member an
+    S-neighbour of another
+    element, the neighbours that may need it. ``takers``: those of these atoms whose filler some
+    member may be. ``children``:
+    all needs of the members. ``near``: all neighbours of active members, and these where they may
+    be their own. ``is_full``: the
     bound can be broken.
     """
 
@@ -53,17 +59,23 @@ class _Count:
     @property
     def generates(self) -> bool:
         """Whether max G > 0."""
-        return bool(self.own or (self.takers and (self.children or any(self.asking.get(a) for a in self.takers))))
+        return bool(
+            self.own
+            or (self.takers and (self.children or any(self.asking.get(a) for a in self.takers)))
+        )
 
     @property
     def joined(self) -> set[str]:
-        """What else has to be of the class with E, where the bound can be broken: who may be a generated S-neighbour."""
+        """What else has to be of the class with E, where the bound can be broken: who may be a
+        generated S-neighbour.
+        """
         if self.fine and not self.own:
             return set().union(*(self.asking.get(atom, set()) for atom in self.takers))
         return self.near if self.generates else set()
 
     def keep_representatives(self, among: frozenset[str]) -> None:
-        """Drops all but one element of each set that `joined` is the union of: they were put into one merge class, since the
+        """Drops all but one element of each set that `joined` is the union of: they were put into
+        one merge class, since the
         bound is broken, so that one stands for all when the class is counted again."""
         if self.fine:
             for atom in self.takers & self.asking.keys() if not self.own else ():
@@ -84,24 +96,34 @@ class _Count:
 
 
 class Counting:
-    """E and G of single elements, or of given groups, of one element graph under one assignment of labels.
+    """E and G of single elements, or of given groups, of one element graph under one assignment of
+    labels.
 
-    ``fine``: G as in THEORY, "Border rules": a met need of one witness makes no further S-neighbour, and E is not counted again.
+    ``fine``: G as in THEORY, "Border rules": a met need of one witness makes no further
+    S-neighbour, and E is not counted again.
     """
 
     def __init__(
-        self, space: LabelSpace, graph: ElementGraph, label: Callable[[str], Label], needs: Needs, fine: bool = False
+        self,
+        space: LabelSpace,
+        graph: ElementGraph,
+        label: Callable[[str], Label],
+        needs: Needs,
+        fine: bool = False,
     ) -> None:
         self.space, self.graph, self.label, self.needs, self.fine = space, graph, label, needs, fine
         self._unmet: dict[str, tuple[AtLeast, ...]] = {}
         self._below = {c.index: space.below(c) for c in space.m_type}
         self._looped = {c.index for c in space.m_type if space.may_loop(c)}
         self._could_take = {
-            c.index: [a for a in space.at_least.values() if a.role.inverse in self._below[c.index]] for c in space.m_type
+            c.index: [a for a in space.at_least.values() if a.role.inverse in self._below[c.index]]
+            for c in space.m_type
         }
 
     def may_take(self, clause: CompiledClause, label: Label) -> bool:
-        """Whether another element could take one with ``label`` as a witness and so become its S-neighbour."""
+        """Whether another element could take one with ``label`` as a witness and so become its
+        S-neighbour.
+        """
         return any(self._may_be(label, a.filler) for a in self._could_take[clause.index])
 
     def is_within_together(self, members: Iterable[str], clause: CompiledClause) -> bool:
@@ -111,7 +133,9 @@ class Counting:
             counts[0].absorb(other)
         return not counts or not counts[0].breaks(clause.n)
 
-    def _count(self, element: str, clause: CompiledClause, neighbours: set[tuple[Role, str]]) -> _Count:
+    def _count(
+        self, element: str, clause: CompiledClause, neighbours: set[tuple[Role, str]]
+    ) -> _Count:
         """What ``clause`` sees of ``element`` alone."""
         label = self.label(element)
         below = self._below[clause.index]
@@ -128,10 +152,16 @@ class Counting:
         near = {y for _, y in neighbours} | ({element} if clause.index in self._looped else set())
         everyone: set[str] = set()
         if is_active:
-            everyone = {y for r, y in neighbours if r in below and not clause.branch_body & self.label(y)[1]}
+            everyone = {
+                y for r, y in neighbours if r in below and not clause.branch_body & self.label(y)[1]
+            }
         return _Count(
             everyone=everyone,
-            own=sum(need.n for need in needed if need.role in below and not (need.n == 1 and self._is_met(need, neighbours))),
+            own=sum(
+                need.n
+                for need in needed
+                if need.role in below and not (need.n == 1 and self._is_met(need, neighbours))
+            ),
             asking=asking,
             takers=takers,
             children=sum(need.n for need in needed),
@@ -149,7 +179,9 @@ class Counting:
         found = self._unmet.get(element)
         if found is None:
             neighbours = self.graph.neighbours(element)
-            found = tuple(need for need in needed if need.n > 1 or not self._is_met(need, neighbours))
+            found = tuple(
+                need for need in needed if need.n > 1 or not self._is_met(need, neighbours)
+            )
             self._unmet[element] = found
         return found
 
@@ -161,11 +193,14 @@ class Counting:
             return False
         below = self.space.tbox.roles.subroles(need.role)
         bit = None if need.filler is None else self.space.tbox.atom_ids[need.filler]
-        return any(r in below and (bit is None or self.label(y)[0] >> bit & 1) for r, y in neighbours)
+        return any(
+            r in below and (bit is None or self.label(y)[0] >> bit & 1) for r, y in neighbours
+        )
 
 
 class Counts(Counting):
-    """E, G and merge classes of one element graph under one assignment of labels; centres ``among`` the elements, if given: only
+    """E, G and merge classes of one element graph under one assignment of labels; centres ``among``
+    the elements, if given: only
     these are put into classes."""
 
     def __init__(
@@ -185,14 +220,18 @@ class Counts(Counting):
             self._merge()
 
     def is_within(self, element: str, clause: CompiledClause) -> bool:
-        """Whether |∪E| + max G ≤ n over the merge class of ``element``: the clause cannot be broken there."""
+        """Whether |∪E| + max G ≤ n over the merge class of ``element``: the clause cannot be broken
+        there.
+        """
         counts = self._counts[self.classes.find(element)]
         return not counts[self.space.m_type.index(clause)].is_full
 
     def _merge(self) -> None:
-        """The least equivalence such that an overfull class makes its E, and where G > 0 all its neighbours, one class.
+        """The least equivalence such that an overfull class makes its E, and where G > 0 all its
+        neighbours, one class.
 
-        Stops because classes only grow together; counts only grow with them, so a class once overfull stays so.
+        Stops because classes only grow together; counts only grow with them, so a class once
+        overfull stays so.
         """
         names = sorted(self._among)
         for x in names:

@@ -15,7 +15,8 @@ from shiq.columns.arrays import NONE, Ints
 
 
 class CountedLabels(NamedTuple):
-    """What counting reads of the label of each element, by number: all of it, of the element itself and of its neighbours; the
+    """What counting reads of the label of each element, by number: all of it, of the element itself
+    and of its neighbours; the
     fillers of ≥-atoms, of their neighbours too, who may be witnesses."""
 
     label: Ints
@@ -42,13 +43,17 @@ class ElementAnswers:
             self._known[question] = known
         return known
 
-    def learn(self, question: Hashable, graph: Graph, elements: Ints, answers: Bools, read: CountedLabels) -> None:
+    def learn(
+        self, question: Hashable, graph: Graph, elements: Ints, answers: Bools, read: CountedLabels
+    ) -> None:
         """Takes in the answers of ``elements``, which rest on what was ``read``."""
         self.of(question, graph)[elements] = answers
         self._read, self._rep = read, graph.rep
 
     def forget(self, graph: Graph, read: CountedLabels) -> None:
-        """Forgets what a change of what is ``read``, or elements that were joined, may have changed."""
+        """Forgets what a change of what is ``read``, or elements that were joined, may have
+        changed.
+        """
         before, now = self._read, read.before(len(self._read.label))
         count = len(before.label)
         if not np.array_equal(self._rep, graph.rep[:count]):

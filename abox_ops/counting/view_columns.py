@@ -18,7 +18,8 @@ _NO_ROWS = np.zeros(0, np.bool_)
 
 
 class CountingView:
-    """Labels as rows of bits, of the atoms that counting depends on: what `abox_ops.counting.reference` asks of one label, asked
+    """Labels as rows of bits, of the atoms that counting depends on: what
+    `abox_ops.counting.reference` asks of one label, asked
     of all, and remembered: there is one for a calculus."""
 
     def __init__(self, calculus: Calculus) -> None:
@@ -48,14 +49,22 @@ class CountingView:
         found = self._of.of(labels, row)
         if new:
             known = self.calculus.table.labels
-            self._positive = np.concatenate([self._positive, self._matrix([known[i][0] for i in new])])
-            self._negative = np.concatenate([self._negative, self._matrix([known[i][1] for i in new])])
+            self._positive = np.concatenate(
+                [self._positive, self._matrix([known[i][0] for i in new])]
+            )
+            self._negative = np.concatenate(
+                [self._negative, self._matrix([known[i][1] for i in new])]
+            )
         return found
 
     def _matrix(self, masks: list[int]) -> Bools:
         size = (max(len(self.calculus.tbox.atoms), *(mask.bit_length() for mask in masks)) + 8) // 8
-        data = np.frombuffer(b"".join([mask.to_bytes(size, "little") for mask in masks]), np.uint8).reshape(len(masks), size)
-        found: Bools = np.unpackbits(data, axis=1, bitorder="little")[:, list(self._column)].astype(np.bool_)
+        data = np.frombuffer(
+            b"".join([mask.to_bytes(size, "little") for mask in masks]), np.uint8
+        ).reshape(len(masks), size)
+        found: Bools = np.unpackbits(data, axis=1, bitorder="little")[:, list(self._column)].astype(
+            np.bool_
+        )
         return found
 
     def told(self, mask: int) -> Bools:
@@ -81,7 +90,11 @@ class CountingView:
 
     def decided_at_centre(self, clause: CompiledClause) -> Bools:
         """What `CompiledClause.decided_at_centre` says, by row."""
-        return self._by_row("decided", clause.index, lambda rows: self.told(clause.head)[rows] | self.denied(clause.body)[rows])
+        return self._by_row(
+            "decided",
+            clause.index,
+            lambda rows: self.told(clause.head)[rows] | self.denied(clause.body)[rows],
+        )
 
     def needs(self, need: AtLeast) -> Bools:
         """Whether `abox_ops.counting.reference.Needs.needed` has ``need``, by row."""
@@ -94,7 +107,8 @@ class CountingView:
 
         return self._by_row("needs", need, needed)
 
-    # --- what does not depend on labels ------------------------------------------------------------
+    # --- what does not depend on labels
+    # ------------------------------------------------------------
 
     @cached_property
     def at_least(self) -> tuple[AtLeast, ...]:
@@ -102,7 +116,9 @@ class CountingView:
         return tuple(self._atoms)
 
     def takers(self, clause: CompiledClause) -> tuple[AtLeast, ...]:
-        """The ≥k R.D of which a witness is an S-neighbour of whoever ``clause`` is about, by R⁻ ⊑* S."""
+        """The ≥k R.D of which a witness is an S-neighbour of whoever ``clause`` is about, by R⁻ ⊑*
+        S.
+        """
         return self._among(clause)[0]
 
     def givers(self, clause: CompiledClause) -> tuple[AtLeast, ...]:

@@ -1,6 +1,8 @@
-"""What an engine over columns holds of A: sorted tables with dictionaries, in memory, in a store, or either less deletions.
+"""What an engine over columns holds of A: sorted tables with dictionaries, in memory, in a store,
+or either less deletions.
 
-Individuals are *nodes* (integers). A batch numbers its fresh individuals and its own literals and complex assertions from
+Individuals are *nodes* (integers). A batch numbers its fresh individuals and its own literals and
+complex assertions from
 `FRESH` on, so that both kinds go through the same columns.
 """
 
@@ -16,7 +18,19 @@ import numpy as np
 
 from abox_ops.labels.numbered import Bools
 from shiq.abox import ABox, Interner
-from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, array_table, contained, distinct, is_in, take, unique, without
+from shiq.columns.arrays import (
+    ArrayTable,
+    Columns,
+    Ints,
+    Table,
+    array_table,
+    contained,
+    distinct,
+    is_in,
+    take,
+    unique,
+    without,
+)
 from shiq.columns.rows import ROW_COLUMNS, Names, abox_rows, complex_rows, mentioned, positions_of
 from shiq.columns.strings import are_strings, are_strings_in
 from shiq.model import Assertion, Literal, TBox
@@ -55,7 +69,8 @@ class Base(Protocol):
         """How many assertions each class name has."""
 
 
-# --- in memory -------------------------------------------------------------------------------------
+# --- in memory
+# -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +85,12 @@ class ArrayBase:
 
     def __len__(self) -> int:
         halves = sum(len(self.tables[name]) for name in ("half_edges", "pairs"))
-        return len(self.tables["class_assertions"]) + len(self.tables["data_assertions"]) + halves // 2 + len(self.complex)
+        return (
+            len(self.tables["class_assertions"])
+            + len(self.tables["data_assertions"])
+            + halves // 2
+            + len(self.complex)
+        )
 
     def table(self, name: str) -> Table:
         return self.tables[name]
@@ -101,18 +121,29 @@ class ArrayBase:
         return [self.complex[i] for i in rows["ordinal"].tolist()]
 
     def class_counts(self) -> Ints:
-        return np.bincount(self.tables["class_assertions"].columns["class"], minlength=len(self.names.classes))
+        return np.bincount(
+            self.tables["class_assertions"].columns["class"], minlength=len(self.names.classes)
+        )
 
 
 def array_base(abox: ABox, order: Ints | None = None) -> ArrayBase:
-    """``abox`` by node. ``order``: the positions of the mentioned individuals, as they are to be numbered."""
+    """``abox`` by node. ``order``: the positions of the mentioned individuals, as they are to be
+    numbered.
+    """
     order = mentioned(abox) if order is None else order
-    node, literal = _rank(len(abox.individuals), order), np.arange(len(abox.literals), dtype=np.int64)
+    node, literal = (
+        _rank(len(abox.individuals), order),
+        np.arange(len(abox.literals), dtype=np.int64),
+    )
     complex_ = tuple(dict.fromkeys(abox.complex))
     rows = abox_rows(abox, node, literal)
-    rows["complex"] = complex_rows(complex_, {term: int(node[i]) for term, i in positions_of(abox).items()})
+    rows["complex"] = complex_rows(
+        complex_, {term: int(node[i]) for term, i in positions_of(abox).items()}
+    )
     return ArrayBase(
-        Names(Interner(abox.classes), Interner(abox.object_properties), Interner(abox.data_properties)),
+        Names(
+            Interner(abox.classes), Interner(abox.object_properties), Interner(abox.data_properties)
+        ),
         [abox.individuals[i] for i in order.tolist()],
         list(abox.literals),
         complex_,
@@ -127,7 +158,8 @@ def _rank(count: int, order: Ints) -> Ints:
     return rank
 
 
-# --- in a store ------------------------------------------------------------------------------------
+# --- in a store
+# ------------------------------------------------------------------------------------
 
 
 class StoredTable(Table, Protocol):
@@ -138,7 +170,9 @@ class StoredTable(Table, Protocol):
 
 
 class StoredSnapshot(Protocol):
-    """A snapshot of a store: its TBox, its tables by name, its dictionaries, and what its index says beside its tables."""
+    """A snapshot of a store: its TBox, its tables by name, its dictionaries, and what its index
+    says beside its tables.
+    """
 
     @property
     def tbox(self) -> TBox: ...
@@ -178,7 +212,11 @@ class StoreBase:
     @cached_property
     def names(self) -> Names:
         store = self.store
-        return Names(Interner(store.classes), Interner(store.object_properties), Interner(store.data_properties))
+        return Names(
+            Interner(store.classes),
+            Interner(store.object_properties),
+            Interner(store.data_properties),
+        )
 
     def __len__(self) -> int:
         return len(self.store)
@@ -213,7 +251,8 @@ class StoreBase:
         return self.store.class_counts
 
 
-# --- less deletions --------------------------------------------------------------------------------
+# --- less deletions
+# --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,13 +277,21 @@ class LessTable:
         return map(self._left, self.table.scan())
 
     def _left(self, rows: Columns) -> Columns:
-        gone = contained([rows[name] for name in self.columns], [self.removed[name] for name in self.columns])
-        return {name: take(column, (~gone).nonzero()[0]) for name, column in rows.items()} if gone.any() else rows
+        gone = contained(
+            [rows[name] for name in self.columns], [self.removed[name] for name in self.columns]
+        )
+        return (
+            {name: take(column, (~gone).nonzero()[0]) for name, column in rows.items()}
+            if gone.any()
+            else rows
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class OverBase:
-    """A base laid over another one: every question is passed on to ``base``, but for those that a subclass answers itself."""
+    """A base laid over another one: every question is passed on to ``base``, but for those that a
+    subclass answers itself.
+    """
 
     base: Base
 
@@ -282,7 +329,9 @@ class OverBase:
 
 @dataclass(frozen=True, eq=False)
 class LessBase(OverBase):
-    """A base after deletions: ``base`` less the ``removed`` rows of each table, all of which it has."""
+    """A base after deletions: ``base`` less the ``removed`` rows of each table, all of which it
+    has.
+    """
 
     removed: dict[str, Columns]
 
@@ -290,11 +339,20 @@ class LessBase(OverBase):
         removed = {name: len(rows["node"]) for name, rows in self.removed.items()}
         halves = removed["half_edges"] + removed["pairs"]
         complex_ = len(unique(self.removed["complex"]["ordinal"]))
-        return len(self.base) - removed["class_assertions"] - removed["data_assertions"] - halves // 2 - complex_
+        return (
+            len(self.base)
+            - removed["class_assertions"]
+            - removed["data_assertions"]
+            - halves // 2
+            - complex_
+        )
 
     @cached_property
     def _tables(self) -> dict[str, LessTable]:
-        return {name: LessTable(self.base.table(name), ROW_COLUMNS[name], rows) for name, rows in self.removed.items()}
+        return {
+            name: LessTable(self.base.table(name), ROW_COLUMNS[name], rows)
+            for name, rows in self.removed.items()
+        }
 
     def table(self, name: str) -> Table:
         found = self._tables[name]

@@ -1,8 +1,11 @@
 """The part of A ∪ A⁺ that a check has looked at, by element, as arrays.
 
-An *element* is a class of individuals of A that are equal for certain, or a fresh individual; it is numbered when it is met.
-Elements that the batch makes equal are joined: `rep` gives the element that stands for each. What an element consists of is
-fetched when it is *gathered*, its role assertions when it is *expanded*; of the others only the label in A is known.
+An *element* is a class of individuals of A that are equal for certain, or a fresh individual; it is
+numbered when it is met.
+Elements that the batch makes equal are joined: `rep` gives the element that stands for each. What
+an element consists of is
+fetched when it is *gathered*, its role assertions when it is *expanded*; of the others only the
+label in A is known.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ from shiq.columns.arrays import NONE, Columns, Ints, grown, positions, ranges, u
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.roles import Role, RoleBox, role_of
 
-#: A literal that a complex assertion comes to: (class name, whether positive); ⊥ as (owl:Nothing, True).
+# : A literal that a complex assertion comes to: (class name, whether positive); ⊥ as (owl:Nothing,
+# True).
 NameLiteral = tuple[str, bool]
 
 _NO_FLAGS = np.zeros(0, np.bool_)
@@ -32,18 +36,29 @@ _EDGE, _ENDS = ("source", "role", "target", "inserted"), ("source_node", "target
 
 @dataclass
 class Rare:
-    """What complex assertions of expanded elements come to: literals, negative role and data assertions, by element met."""
+    """What complex assertions of expanded elements come to: literals, negative role and data
+    assertions, by element met.
+    """
 
     literals: list[tuple[int, NameLiteral, bool]]
     negative_edges: list[tuple[int, Role, int]]
     negative_data: list[tuple[int, str, owl.Literal]]
 
-    def add(self, plain: owl.Assertion, element: int, term: str, inserted: bool, number: Callable[[str], int]) -> None:
+    def add(
+        self,
+        plain: owl.Assertion,
+        element: int,
+        term: str,
+        inserted: bool,
+        number: Callable[[str], int],
+    ) -> None:
         """Takes in a ``plain`` assertion of the ``element`` that ``term`` is a member of."""
         match plain:
             case owl.ClassAssertion(owl.Class(iri), individual) if individual == term:
                 self.literals.append((element, (iri, True), inserted))
-            case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), individual) if individual == term:
+            case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), individual) if (
+                individual == term
+            ):
                 self.literals.append((element, (iri, False), inserted))
             case owl.NegativeObjectPropertyAssertion(property, subject, object):
                 role = role_of(property)
@@ -51,15 +66,19 @@ class Rare:
                     self.negative_edges.append((element, role, number(object)))
                 if object == term:
                     self.negative_edges.append((element, role.inverse, number(subject)))
-            case owl.NegativeDataPropertyAssertion(property, individual, literal) if individual == term:
+            case owl.NegativeDataPropertyAssertion(property, individual, literal) if (
+                individual == term
+            ):
                 self.negative_data.append((element, property.iri, literal))
 
 
 class Graph:
-    """Element graph in columns, grown as elements are looked at: ``label`` is told⁺ (or whatever the criterion reads) of each
+    """Element graph in columns, grown as elements are looked at: ``label`` is told⁺ (or whatever
+    the criterion reads) of each
     element, ``old`` told in A less the deletions.
 
-    ``group``: the merge class in A of an element, by the base's number. All columns are by element number; use `rep`. ``edges``
+    ``group``: the merge class in A of an element, by the base's number. All columns are by element
+    number; use `rep`. ``edges``
     are by `rep` already; ``by_node``: they have the nodes of their ends too.
     """
 
@@ -73,7 +92,13 @@ class Graph:
         *,
         by_node: bool = False,
     ) -> None:
-        self.whole, self.roles, self.equal, self.old_labels, self.merged = whole, roles, equal, old_labels, merged
+        self.whole, self.roles, self.equal, self.old_labels, self.merged = (
+            whole,
+            roles,
+            equal,
+            old_labels,
+            merged,
+        )
         self._keys = self._numbers = self.key = self.old = self.label = self.rep = self.group = NONE
         self.member_node = self.member_element = NONE
         self.gathered = self.expanded = _NO_FLAGS
@@ -89,7 +114,8 @@ class Graph:
     def __len__(self) -> int:
         return len(self.key)
 
-    # --- elements ----------------------------------------------------------------------------------
+    # --- elements
+    # ----------------------------------------------------------------------------------
 
     def locate_nodes(self, nodes: Ints) -> Ints:
         """The element of each node (as it is numbered, not its `rep`)."""
@@ -106,7 +132,9 @@ class Graph:
         return keys
 
     def locate(self, keys: Ints) -> Ints:
-        """The numbers of elements given by the base's number of them; those not met before are met now."""
+        """The numbers of elements given by the base's number of them; those not met before are met
+        now.
+        """
         if not len(keys):
             return NONE
         at, is_known = self._places(keys)
@@ -139,7 +167,10 @@ class Graph:
         self.gathered, self.expanded = grown(self.gathered, nothing), grown(self.expanded, nothing)
         order = np.argsort(keys)
         at = np.searchsorted(self._keys, keys[order])
-        self._keys, self._numbers = np.insert(self._keys, at, keys[order]), np.insert(self._numbers, at, number[order])
+        self._keys, self._numbers = (
+            np.insert(self._keys, at, keys[order]),
+            np.insert(self._numbers, at, number[order]),
+        )
 
     def reps(self) -> Ints:
         """The elements, each by the number that stands for it."""
@@ -150,12 +181,18 @@ class Graph:
         return np.flatnonzero(flags(len(self), reps)[self.rep]) if self._is_joined else unique(reps)
 
     def join(self, first: Ints, second: Ints) -> Ints:
-        """Makes first[i] and second[i] one element; gives the elements that grew by that. Labels are for the caller to join."""
+        """Makes first[i] and second[i] one element; gives the elements that grew by that. Labels
+        are for the caller to join.
+        """
         self._by_source = _BySource()
         self._is_joined = True
         before = self.rep
         apart = before[first] != before[second]
-        self.rep = components(len(self), np.concatenate([np.arange(len(self)), first]), np.concatenate([before, second]))
+        self.rep = components(
+            len(self),
+            np.concatenate([np.arange(len(self)), first]),
+            np.concatenate([before, second]),
+        )
         self.edges |= {end: self.rep[self.edges[end]] for end in ("source", "target")}
         return unique(self.rep[first[apart]])
 
@@ -167,10 +204,13 @@ class Graph:
         """Whether A⁺ made an element of several."""
         return np.asarray(np.bincount(self.rep, minlength=len(self)) > 1)
 
-    # --- rows --------------------------------------------------------------------------------------
+    # --- rows
+    # --------------------------------------------------------------------------------------
 
     def gather(self, reps: Ints) -> None:
-        """Fetches the members of ``reps``, their pairs and complex assertions (where that was not done before)."""
+        """Fetches the members of ``reps``, their pairs and complex assertions (where that was not
+        done before).
+        """
         if not self._is_joined and self.gathered[reps].all():
             return
         todo = self.peers(reps)
@@ -213,35 +253,62 @@ class Graph:
         return node[order], element[order]
 
     def meet_insertions(self) -> None:
-        """Meets the inserted role assertions, from both ends; what A asserts there is fetched as it is asked for (`follow`)."""
+        """Meets the inserted role assertions, from both ends; what A asserts there is fetched as it
+        is asked for (`follow`).
+        """
         rows = dict(self.whole.inserted["half_edges"].columns)
-        self._add_edges({**rows, "inserted": np.ones(len(rows["node"]), np.bool_)}, self.locate_nodes(rows["node"]))
+        self._add_edges(
+            {**rows, "inserted": np.ones(len(rows["node"]), np.bool_)},
+            self.locate_nodes(rows["node"]),
+        )
         self._has_insertions = True
 
     def follow(self, elements: Bools) -> None:
-        """Expands those of ``elements`` (a flag by number) that are not as in A, where `meet_insertions` has put that off. Others
+        """Expands those of ``elements`` (a flag by number) that are not as in A, where
+        `meet_insertions` has put that off. Others
         send nothing along the role assertions of A that has not arrived."""
         if self._has_insertions:
-            self.expand((elements & ((self.label != self.old) | self.is_new())[: len(elements)]).nonzero()[0])
+            self.expand(
+                (elements & ((self.label != self.old) | self.is_new())[: len(elements)]).nonzero()[
+                    0
+                ]
+            )
 
     def expand_put_off(self, elements: Bools, among: Callable[[Ints], Bools]) -> None:
-        """Expands those of ``elements`` (a flag by number), where that was put off, with a role assertion ``among`` some."""
+        """Expands those of ``elements`` (a flag by number), where that was put off, with a role
+        assertion ``among`` some.
+        """
         todo = elements & ~self.expanded
         if self._has_insertions and todo.any():
             source, role, target = self.half_edges()
-            self.expand((todo & flags(len(self), np.concatenate([source[among(role)], target[among(role ^ 1)]]))).nonzero()[0])
+            self.expand(
+                (
+                    todo
+                    & flags(
+                        len(self), np.concatenate([source[among(role)], target[among(role ^ 1)]])
+                    )
+                ).nonzero()[0]
+            )
 
     def _add_edges(self, rows: Columns, source: Ints) -> None:
         target = self.locate_nodes(rows["neighbour"])
         if self._is_joined:
             source, target = self.rep[source], self.rep[target]
-        ends = {"source": source, "target": target, "source_node": rows["node"], "target_node": rows["neighbour"]}
+        ends = {
+            "source": source,
+            "target": target,
+            "source_node": rows["node"],
+            "target_node": rows["neighbour"],
+        }
         found = {**ends, "role": rows["role"], "inserted": rows["inserted"]}
         self.edges = {name: grown(column, found[name]) for name, column in self.edges.items()}
 
     def forget_edges(self) -> None:
         """Lets go of the role assertions, of a graph that nobody looks further in."""
-        self.edges, self._by_source = {name: column[:0].copy() for name, column in self.edges.items()}, _BySource()
+        self.edges, self._by_source = (
+            {name: column[:0].copy() for name, column in self.edges.items()},
+            _BySource(),
+        )
 
     def _members(self, elements: Ints) -> tuple[Ints, Ints]:
         """(node, element) for every member of ``elements``."""
@@ -259,12 +326,19 @@ class Graph:
                 "target": self.locate_nodes(rows["neighbour"][unequal]),
                 "inserted": rows["inserted"][unequal],
             }
-            self.different = {name: np.concatenate([column, found[name]]) for name, column in self.different.items()}
+            self.different = {
+                name: np.concatenate([column, found[name]])
+                for name, column in self.different.items()
+            }
         same = (rows["kind"] == SAME) & rows["inserted"]
         if same.any():
-            self.join(self.locate_nodes(rows["node"][same]), self.locate_nodes(rows["neighbour"][same]))
+            self.join(
+                self.locate_nodes(rows["node"][same]), self.locate_nodes(rows["neighbour"][same])
+            )
 
-    def _gather_complex(self, rows: list[tuple[int, owl.Assertion, bool]], element_of: Callable[[Ints], Ints]) -> None:
+    def _gather_complex(
+        self, rows: list[tuple[int, owl.Assertion, bool]], element_of: Callable[[Ints], Ints]
+    ) -> None:
         for node, assertion, inserted in rows:
             element = int(element_of(np.array([node]))[0])
             term = self.whole.terms_of(np.array([node]))[0]
@@ -275,10 +349,13 @@ class Graph:
     def _element(self, term: str) -> int:
         return int(self.locate_nodes(self.whole.nodes_of([term]))[0])
 
-    # --- as seen by element ------------------------------------------------------------------------
+    # --- as seen by element
+    # ------------------------------------------------------------------------
 
     def half_edges(self, chosen: Bools | None = None) -> tuple[Ints, Ints, Ints]:
-        """(element, role, neighbour) by `rep`, of the expanded elements in ``chosen`` (a flag by number)."""
+        """(element, role, neighbour) by `rep`, of the expanded elements in ``chosen`` (a flag by
+        number).
+        """
         source, role, target = self.edges["source"], self.edges["role"], self.edges["target"]
         if chosen is None:
             return source, role, target
@@ -286,7 +363,9 @@ class Graph:
         return source[rows], role[rows], target[rows]
 
     def with_readers(self, chosen: Bools) -> Bools:
-        """The elements in ``chosen`` (a flag by number), and those of which known role assertions lead to one of them."""
+        """The elements in ``chosen`` (a flag by number), and those of which known role assertions
+        lead to one of them.
+        """
         found = longer(chosen, len(self))
         if chosen.any():
             source, _, target = self.half_edges()
@@ -308,14 +387,18 @@ class Graph:
 
 
 class _BySource:
-    """The rows of a column that only grows, by what stands in them, without a look at all rows where few are asked for."""
+    """The rows of a column that only grows, by what stands in them, without a look at all rows
+    where few are asked for.
+    """
 
     def __init__(self) -> None:
         self._order = np.zeros(0, np.int32)
         self._sorted = np.zeros(0, np.int32)
 
     def rows(self, column: Ints, chosen: Bools) -> Ints | Bools:
-        """The rows of ``column`` with a number that is ``chosen``, ascending, or a flag for each."""
+        """The rows of ``column`` with a number that is ``chosen``, ascending, or a flag for
+        each.
+        """
         if len(column) < _MANY or np.count_nonzero(chosen) * _SPARSE > len(column):
             found: Bools = chosen[column]
             return found
@@ -323,17 +406,22 @@ class _BySource:
             self._order = np.argsort(column, kind="stable").astype(np.int32)
             self._sorted = column[self._order].astype(np.int32)
         wanted = np.flatnonzero(chosen).astype(np.int32)
-        known = ranges(self._sorted.searchsorted(wanted), self._sorted.searchsorted(wanted, "right"))
+        known = ranges(
+            self._sorted.searchsorted(wanted), self._sorted.searchsorted(wanted, "right")
+        )
         later = np.flatnonzero(chosen[column[len(self._order) :]]) + len(self._order)
         return np.concatenate([np.sort(self._order[known].astype(np.int64)), later])
 
 
-#: Rows from which on an order by source is kept; how much fewer must be asked for that it is looked up.
+# : Rows from which on an order by source is kept; how much fewer must be asked for that it is
+# looked up.
 _MANY, _SPARSE = 1 << 14, 32
 
 
 class ElementFlags:
-    """A flag by element number, as a field of what has a ``graph``; elements that are met later are not meant."""
+    """A flag by element number, as a field of what has a ``graph``; elements that are met later are
+    not meant.
+    """
 
     def __set_name__(self, _: type, name: str) -> None:
         self._name = f"_flags_of_{name}"
@@ -351,7 +439,9 @@ class ElementFlags:
 
 
 def numbers_of(graph: Graph, keys: Ints) -> Ints:
-    """The element of ``graph`` for each of the base's numbers, by its `rep`; -1 for one that it has not met."""
+    """The element of ``graph`` for each of the base's numbers, by its `rep`; -1 for one that it has
+    not met.
+    """
     at, is_known = graph._places(keys)
     found = np.full(len(keys), -1, np.int64)
     found[is_known] = graph.rep[graph._numbers[at[is_known]]]

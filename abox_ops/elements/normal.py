@@ -1,8 +1,12 @@
-"""Assertions in normal form: literals, role and data assertions on names, (in)equalities; complex ones by definition.
+"""Assertions in normal form: literals, role and data assertions on names, (in)equalities; complex
+ones by definition.
 
-A complex class assertion a:C becomes a:Q with Q ⊑ C; ¬R(a, b) with R not simple, or above one that may have loops without an
-assertion that says so, becomes a:∀R.¬N, b:N with N for b alone (THEORY, "DL-clauses"). The names are a function of C and of b,
-so that A and A⁺ agree on them. `vocabulary`: what a batch brings that a TBox does not speak of (THEORY, "Beyond SHIQ(D), at no
+A complex class assertion a:C becomes a:Q with Q ⊑ C; ¬R(a, b) with R not simple, or above one that
+may have loops without an
+assertion that says so, becomes a:∀R.¬N, b:N with N for b alone (THEORY, "DL-clauses"). The names
+are a function of C and of b,
+so that A and A⁺ agree on them. `vocabulary`: what a batch brings that a TBox does not speak of
+(THEORY, "Beyond SHIQ(D), at no
 loss").
 """
 
@@ -21,8 +25,10 @@ NAMED = "urn:shiq:fresh:individual:"
 
 @dataclass(frozen=True, slots=True)
 class NormalAssertions:
-    """Assertions in normal form: ``assertions``: class assertions on a (negated) name, and every other kind but non-simple
-    negative role assertions; a:⊤ is gone, a:¬⊤ is a:⊥. ``definitions``: the Q ⊑ C that they need."""
+    """Assertions in normal form: ``assertions``: class assertions on a (negated) name, and every
+    other kind but non-simple
+    negative role assertions; a:⊤ is gone, a:¬⊤ is a:⊥. ``definitions``: the Q ⊑ C that they need.
+    """
 
     assertions: tuple[owl.Assertion, ...]
     definitions: tuple[owl.SubClassOf, ...] = field(default=())
@@ -39,15 +45,23 @@ def normalise(assertion: owl.Assertion, roles: RoleBox) -> NormalAssertions:
             return NormalAssertions(() if name == owl.NOTHING else (assertion,))
         case owl.ClassAssertion(expression, individual):
             return _defined(expression, individual)
-        case owl.NegativeObjectPropertyAssertion(property, subject, object) if _is_beyond_pairs(role_of(property), roles):
+        case owl.NegativeObjectPropertyAssertion(property, subject, object) if _is_beyond_pairs(
+            role_of(property), roles
+        ):
             target = owl.Class(NAMED + object)
-            rest = _defined(owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(target)), subject)
-            return NormalAssertions((*rest.assertions, owl.ClassAssertion(target, object)), rest.definitions)
+            rest = _defined(
+                owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(target)), subject
+            )
+            return NormalAssertions(
+                (*rest.assertions, owl.ClassAssertion(target, object)), rest.definitions
+            )
     return NormalAssertions((assertion,))
 
 
 def _is_beyond_pairs(role: Role, roles: RoleBox) -> bool:
-    """Whether a pair may be in ``role`` though no role below it was asserted or needed of that pair."""
+    """Whether a pair may be in ``role`` though no role below it was asserted or needed of that
+    pair.
+    """
     return not roles.is_simple(role) or role in roles.roles_with_loops
 
 
@@ -56,7 +70,9 @@ def _defined(expression: owl.ClassExpression, individual: str) -> NormalAssertio
     from shiq.functional.writer import axiom_text
 
     name = owl.Class(DEFINED + hashlib.sha256(axiom_text(expression).encode()).hexdigest()[:24])
-    return NormalAssertions((owl.ClassAssertion(name, individual),), (owl.SubClassOf(name, expression),))
+    return NormalAssertions(
+        (owl.ClassAssertion(name, individual),), (owl.SubClassOf(name, expression),)
+    )
 
 
 def definitions(assertions: Iterable[owl.Assertion], roles: RoleBox) -> tuple[owl.SubClassOf, ...]:
@@ -64,15 +80,20 @@ def definitions(assertions: Iterable[owl.Assertion], roles: RoleBox) -> tuple[ow
     return tuple(dict.fromkeys(d for a in assertions for d in normalise(a, roles).definitions))
 
 
-def vocabulary(assertions: Iterable[owl.Assertion], roles: RoleBox) -> tuple[owl.SubClassOf | owl.Class, ...]:
-    """What a TBox has to be extended by so that normalised ``assertions`` speak its atoms: definitions, then class names.
+def vocabulary(
+    assertions: Iterable[owl.Assertion], roles: RoleBox
+) -> tuple[owl.SubClassOf | owl.Class, ...]:
+    """What a TBox has to be extended by so that normalised ``assertions`` speak its atoms:
+    definitions, then class names.
 
     In an order that depends on the set of assertions alone.
     """
     complex_: list[owl.Assertion] = []
     names: set[str] = set()
     for assertion in assertions:
-        for plain in (assertion,) if type(assertion) in _PLAIN else normalise(assertion, roles).assertions:
+        for plain in (
+            (assertion,) if type(assertion) in _PLAIN else normalise(assertion, roles).assertions
+        ):
             names.update(atom_names((plain,)))
             if plain is not assertion:
                 complex_.append(assertion)
@@ -81,7 +102,12 @@ def vocabulary(assertions: Iterable[owl.Assertion], roles: RoleBox) -> tuple[owl
 
 
 #: What normal form leaves alone, and no class name stands in.
-_PLAIN = (owl.ObjectPropertyAssertion, owl.DataPropertyAssertion, owl.SameIndividual, owl.DifferentIndividuals)
+_PLAIN = (
+    owl.ObjectPropertyAssertion,
+    owl.DataPropertyAssertion,
+    owl.SameIndividual,
+    owl.DifferentIndividuals,
+)
 
 
 def name_of(defined: owl.ClassExpression) -> str:
@@ -96,8 +122,8 @@ def atom_names(assertions: Iterable[owl.Assertion]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for assertion in assertions:
         match assertion:
-            case owl.ClassAssertion(owl.Class(iri), _) | owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), _) if (
-                iri != owl.NOTHING.iri
-            ):
+            case owl.ClassAssertion(owl.Class(iri), _) | owl.ClassAssertion(
+                owl.ObjectComplementOf(owl.Class(iri)), _
+            ) if iri != owl.NOTHING.iri:
                 found[iri] = None
     return tuple(found)

@@ -6,12 +6,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiq.columns.arrays import NONE, Ints, Table, array_table, distinct, is_in, least_by, positions, unique, without
+from shiq.columns.arrays import (
+    NONE,
+    Ints,
+    Table,
+    array_table,
+    distinct,
+    is_in,
+    least_by,
+    positions,
+    unique,
+    without,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class StoredPartition:
-    """Partition as a store keeps it: ``by_member``: (member, group) and ``by_group``: (group, member), of the classes that have
+    """Partition as a store keeps it: ``by_member``: (member, group) and ``by_group``: (group,
+    member), of the classes that have
     more than one member. A group is named by one of its members."""
 
     by_member: Table
@@ -33,21 +45,31 @@ class StoredPartition:
 
     def members(self, groups: Ints) -> tuple[Ints, Ints]:
         """(group, member) for every member of the (distinct) ``groups``, sorted by group."""
-        rows = self.by_group.rows_of(groups) if len(self) else {"group": groups[:0], "member": groups[:0]}
+        rows = (
+            self.by_group.rows_of(groups)
+            if len(self)
+            else {"group": groups[:0], "member": groups[:0]}
+        )
         alone = without(groups, rows["group"])
-        group, member = np.concatenate([rows["group"], alone]), np.concatenate([rows["member"], alone])
+        group, member = (
+            np.concatenate([rows["group"], alone]),
+            np.concatenate([rows["member"], alone]),
+        )
         order = np.lexsort((member, group))
         return group[order], member[order]
 
     @property
     def overrides(self) -> tuple[Ints, Ints]:
-        """(member, group) of those whose group is not that of the tables, or may not be; members ascending."""
+        """(member, group) of those whose group is not that of the tables, or may not be; members
+        ascending.
+        """
         return NONE, NONE
 
 
 @dataclass(frozen=True, eq=False)
 class OverlaidPartition(StoredPartition):
-    """Partition patched in a few places: another grouping but for ``patched`` ids (ascending), whole groups of it, which are in
+    """Partition patched in a few places: another grouping but for ``patched`` ids (ascending),
+    whole groups of it, which are in
     the groups ``into`` now."""
 
     patched: Ints
@@ -63,7 +85,10 @@ class OverlaidPartition(StoredPartition):
         is_patched = is_in(groups, self.into)
         group, member = super().members(groups[~is_patched])
         here = is_in(self.into, groups)
-        group, member = np.concatenate([group, self.into[here]]), np.concatenate([member, self.patched[here]])
+        group, member = (
+            np.concatenate([group, self.into[here]]),
+            np.concatenate([member, self.patched[here]]),
+        )
         order = np.lexsort((member, group))
         return group[order], member[order]
 
@@ -87,7 +112,9 @@ def grouping(member: Ints, group: Ints) -> StoredPartition:
 
 
 def of_several(member: Ints, group: Ints) -> tuple[Ints, Ints]:
-    """(member, group) of the groups that have more than one of the (distinct) members, each named by its least one."""
+    """(member, group) of the groups that have more than one of the (distinct) members, each named
+    by its least one.
+    """
     if not len(member):
         return member, group
     _, which, _ = distinct(group)
@@ -97,7 +124,8 @@ def of_several(member: Ints, group: Ints) -> tuple[Ints, Ints]:
 
 
 def components(count: int, first: Ints, second: Ints) -> Ints:
-    """The least number of its component for each of 0 … count-1, where first[i] and second[i] are connected.
+    """The least number of its component for each of 0 … count-1, where first[i] and second[i] are
+    connected.
 
     Stops because every round with an open pair makes two components one.
     """
@@ -117,11 +145,15 @@ def components(count: int, first: Ints, second: Ints) -> Ints:
 
 
 def lifted(grouping: StoredPartition, lost: Ints, left: Ints, origin: Ints) -> OverlaidPartition:
-    """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them: left[i] of origin[i]."""
+    """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them: left[i]
+    of origin[i].
+    """
     group, member = grouping.members(unique(grouping.of(lost)))
     stays = ~is_in(member, lost)
     members = np.concatenate([member[stays], left])
     _, which, _ = distinct(np.concatenate([group[stays], grouping.of(origin)]))
     least = least_by(which, members, len(members))
     order = np.argsort(members)
-    return OverlaidPartition(grouping.by_member, grouping.by_group, members[order], least[which[order]])
+    return OverlaidPartition(
+        grouping.by_member, grouping.by_group, members[order], least[which[order]]
+    )

@@ -1,4 +1,5 @@
-"""Equal individuals as one element: union-find over individuals, and over whatever else may have to be one.
+"""Equal individuals as one element: union-find over individuals, and over whatever else may have to
+be one.
 
 >>> classes = Partition()
 >>> classes.union("b", "a"), classes.find("b"), classes.find("c")
@@ -14,7 +15,8 @@ V = TypeVar("V", bound=Hashable)
 
 
 class Partition(Generic[V]):
-    """A partition, grown by `union`. Every value is in it, alone at first; a class is named by its least member, so that
+    """A partition, grown by `union`. Every value is in it, alone at first; a class is named by its
+    least member, so that
     the names do not depend on the order of the unions."""
 
     __slots__ = ("_least", "_members", "_root")
@@ -22,7 +24,9 @@ class Partition(Generic[V]):
     def __init__(self, copied: Partition[V] | None = None) -> None:
         self._root: dict[V, V] = dict(copied._root) if copied else {}
         self._least: dict[V, V] = dict(copied._least) if copied else {}
-        self._members: dict[V, list[V]] = {k: list(m) for k, m in copied._members.items()} if copied else {}
+        self._members: dict[V, list[V]] = (
+            {k: list(m) for k, m in copied._members.items()} if copied else {}
+        )
 
     def find(self, value: V) -> V:
         """The name of the class of ``value``."""
@@ -35,7 +39,9 @@ class Partition(Generic[V]):
         return (value,) if root is None else tuple(sorted(self._members[root], key=_key))
 
     def union(self, first: V, second: V) -> V:
-        """Makes one class of two; gives its name. The smaller class is relabelled: O(log n) times per value in all."""
+        """Makes one class of two; gives its name. The smaller class is relabelled: O(log n) times
+        per value in all.
+        """
         a, b = self._own_root(first), self._own_root(second)
         if a != b:
             if len(self._members[a]) < len(self._members[b]):

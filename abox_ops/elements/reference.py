@@ -1,7 +1,9 @@
 """Assertions seen by element: the graph that the criteria walk.
 
-An *element* is a class of individuals that are equal for certain (THEORY, "Beyond SHIQ(D), at no loss"), named by its least
-member. `ElementGraph` maps each element to its asserted literals, its role assertions from either end, and its data.
+An *element* is a class of individuals that are equal for certain (THEORY, "Beyond SHIQ(D), at no
+loss"), named by its least
+member. `ElementGraph` maps each element to its asserted literals, its role assertions from either
+end, and its data.
 """
 
 from __future__ import annotations
@@ -25,9 +27,12 @@ V = TypeVar("V")
 class ElementGraph:
     """Normalised assertions by individual, with a partition into elements.
 
-    ``literals``: asserted label by individual; ``half_edges``: (role, neighbour) by individual, each role assertion from both
-    ends (roles signed: R from the subject, R⁻ from the object); ``data``/``negative_data``: (property, literal) by individual;
-    ``different``/``negative_edges``: by individual likewise from both ends. Neighbours are individuals: look them up through
+    ``literals``: asserted label by individual; ``half_edges``: (role, neighbour) by individual,
+    each role assertion from both
+    ends (roles signed: R from the subject, R⁻ from the object); ``data``/``negative_data``:
+    (property, literal) by individual;
+    ``different``/``negative_edges``: by individual likewise from both ends. Neighbours are
+    individuals: look them up through
     ``elements``.
     """
 
@@ -36,9 +41,13 @@ class ElementGraph:
     individuals: set[str] = field(default_factory=set)
     literals: dict[str, Label] = field(default_factory=dict)
     half_edges: dict[str, set[tuple[Role, str]]] = field(default_factory=lambda: defaultdict(set))
-    negative_edges: dict[str, set[tuple[Role, str]]] = field(default_factory=lambda: defaultdict(set))
+    negative_edges: dict[str, set[tuple[Role, str]]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
     data: dict[str, set[tuple[str, owl.Literal]]] = field(default_factory=lambda: defaultdict(set))
-    negative_data: dict[str, set[tuple[str, owl.Literal]]] = field(default_factory=lambda: defaultdict(set))
+    negative_data: dict[str, set[tuple[str, owl.Literal]]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
     different: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def add(self, assertion: owl.Assertion) -> None:
@@ -51,7 +60,9 @@ class ElementGraph:
                 self.literals[individual] = join(self.literals.get(individual, EMPTY), label)
             case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), individual):
                 self.individuals.add(individual)
-                self.literals[individual] = join(self.literals.get(individual, EMPTY), (0, 1 << ids[iri]))
+                self.literals[individual] = join(
+                    self.literals.get(individual, EMPTY), (0, 1 << ids[iri])
+                )
             case owl.ObjectPropertyAssertion(property, subject, object):
                 self._add_pair(self.half_edges, role_of(property), subject, object)
             case owl.NegativeObjectPropertyAssertion(property, subject, object):
@@ -73,7 +84,9 @@ class ElementGraph:
                 raise TypeError(assertion)
 
     def extended(self, tbox: ClausalTBox, assertions: Iterable[owl.Assertion]) -> ElementGraph:
-        """This graph with normalised ``assertions`` added; ``tbox`` has this graph's atoms as a prefix. This graph stays."""
+        """This graph with normalised ``assertions`` added; ``tbox`` has this graph's atoms as a
+        prefix. This graph stays.
+        """
         added = list(assertions)
         mentioned = {i for a in added for i in individuals_of(a)}
         grown = ElementGraph(
@@ -91,7 +104,9 @@ class ElementGraph:
             grown.add(assertion)
         return grown
 
-    def _add_pair(self, table: dict[str, set[tuple[Role, str]]], role: Role, subject: str, object: str) -> None:
+    def _add_pair(
+        self, table: dict[str, set[tuple[Role, str]]], role: Role, subject: str, object: str
+    ) -> None:
         self.individuals |= {subject, object}
         table[subject].add((role, object))
         table[object].add((role.inverse, subject))
@@ -104,26 +119,42 @@ class ElementGraph:
         return {find(i) for i in self.individuals}
 
     def asserted(self, element: str) -> Label:
-        """The literals asserted at the members of ``element``; a clash where two members are asserted different."""
+        """The literals asserted at the members of ``element``; a clash where two members are
+        asserted different.
+        """
         label = EMPTY
         for member in self.elements.members(element):
             label = join(label, self.literals.get(member, EMPTY))
-            if any(self.elements.find(other) == element for other in self.different.get(member, ())):
+            if any(
+                self.elements.find(other) == element for other in self.different.get(member, ())
+            ):
                 label = join(label, contradiction(self.tbox))
         return label
 
     def neighbours(self, element: str) -> set[tuple[Role, str]]:
         """(role, element) for every role assertion at ``element``, from its point of view."""
         find = self.elements.find
-        return {(role, find(other)) for m in self.elements.members(element) for role, other in self.half_edges.get(m, ())}
+        return {
+            (role, find(other))
+            for m in self.elements.members(element)
+            for role, other in self.half_edges.get(m, ())
+        }
 
     def negatives(self, element: str) -> set[tuple[Role, str]]:
         find = self.elements.find
-        return {(role, find(other)) for m in self.elements.members(element) for role, other in self.negative_edges.get(m, ())}
+        return {
+            (role, find(other))
+            for m in self.elements.members(element)
+            for role, other in self.negative_edges.get(m, ())
+        }
 
     def unequal(self, element: str) -> set[str]:
         find = self.elements.find
-        return {find(other) for m in self.elements.members(element) for other in self.different.get(m, ())}
+        return {
+            find(other)
+            for m in self.elements.members(element)
+            for other in self.different.get(m, ())
+        }
 
     def values(self, element: str) -> set[tuple[str, owl.Literal]]:
         return {v for m in self.elements.members(element) for v in self.data.get(m, ())}
@@ -133,7 +164,9 @@ class ElementGraph:
 
 
 class SettledGraph(ElementGraph):
-    """An element graph that is only read from here on: it remembers the neighbours of each element."""
+    """An element graph that is only read from here on: it remembers the neighbours of each
+    element.
+    """
 
     def __init__(self, graph: ElementGraph) -> None:
         super().__init__(**{f.name: getattr(graph, f.name) for f in fields(graph)})

@@ -1,4 +1,6 @@
-"""A batch beside the base that it goes into: A ∪ A⁺ (deletions already taken) as one set of tables."""
+"""A batch beside the base that it goes into: A ∪ A⁺ (deletions already taken) as one set of
+tables.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,26 @@ from abox_ops.elements.base import FRESH, Base
 from abox_ops.labels.numbered import Bools
 from shiq import model as owl
 from shiq.abox import ABox
-from shiq.columns.arrays import NONE, ArrayTable, Columns, Ints, array_table, contained, positions, unique
-from shiq.columns.rows import ROW_COLUMNS, SAME, Names, abox_rows, complex_rows, literal_key, mentioned, positions_of
+from shiq.columns.arrays import (
+    NONE,
+    ArrayTable,
+    Columns,
+    Ints,
+    array_table,
+    contained,
+    positions,
+    unique,
+)
+from shiq.columns.rows import (
+    ROW_COLUMNS,
+    SAME,
+    Names,
+    abox_rows,
+    complex_rows,
+    literal_key,
+    mentioned,
+    positions_of,
+)
 from shiq.columns.strings import are_strings
 
 V = TypeVar("V")
@@ -22,7 +42,9 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Assertions in the numbers of a base. Its own individuals, literals and complex assertions are numbered from `FRESH` on."""
+    """Assertions in the numbers of a base. Its own individuals, literals and complex assertions are
+    numbered from `FRESH` on.
+    """
 
     names: Names
     terms: list[str]
@@ -37,7 +59,12 @@ class Batch:
 
     def __len__(self) -> int:
         halves = len(self.tables["half_edges"]) + len(self.tables["pairs"])
-        return len(self.tables["class_assertions"]) + len(self.tables["data_assertions"]) + halves // 2 + len(self.complex)
+        return (
+            len(self.tables["class_assertions"])
+            + len(self.tables["data_assertions"])
+            + halves // 2
+            + len(self.complex)
+        )
 
 
 def batch_of(base: Base, abox: ABox, names: Names) -> Batch:
@@ -53,15 +80,27 @@ def batch_of(base: Base, abox: ABox, names: Names) -> Batch:
     rows = abox_rows(abox, node, literal)
     _renumber(rows, abox, names)
     complex_ = tuple(dict.fromkeys(abox.complex))
-    rows["complex"] = complex_rows(complex_, {term: int(node[i]) for term, i in positions_of(abox).items()}, FRESH)
+    rows["complex"] = complex_rows(
+        complex_, {term: int(node[i]) for term, i in positions_of(abox).items()}, FRESH
+    )
     fresh = [terms[i] for i in is_fresh.nonzero()[0].tolist()]
-    return Batch(names, fresh, abox.literals, complex_, {name: array_table("node", columns) for name, columns in rows.items()})
+    return Batch(
+        names,
+        fresh,
+        abox.literals,
+        complex_,
+        {name: array_table("node", columns) for name, columns in rows.items()},
+    )
 
 
 def _renumber(rows: dict[str, Columns], abox: ABox, names: Names) -> None:
     classes = np.array([names.classes.id(name) for name in abox.classes], np.int64)
-    roles = np.array([names.object_properties.id(name) for name in abox.object_properties], np.int64)
-    properties = np.array([names.data_properties.id(name) for name in abox.data_properties], np.int64)
+    roles = np.array(
+        [names.object_properties.id(name) for name in abox.object_properties], np.int64
+    )
+    properties = np.array(
+        [names.data_properties.id(name) for name in abox.data_properties], np.int64
+    )
     rows["class_assertions"]["class"] = classes[rows["class_assertions"]["class"]]
     role = rows["half_edges"]["role"]
     rows["half_edges"]["role"] = roles[role // 2] * 2 + role % 2
@@ -69,7 +108,9 @@ def _renumber(rows: dict[str, Columns], abox: ABox, names: Names) -> None:
 
 
 def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Columns]]:
-    """The rows of ``batch`` that ``base`` has (in its numbers, each once), and those that it has not."""
+    """The rows of ``batch`` that ``base`` has (in its numbers, each once), and those that it has
+    not.
+    """
     has: dict[str, Columns] = {}
     lacks: dict[str, Columns] = {}
     for name, table in batch.tables.items():
@@ -79,7 +120,9 @@ def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Colum
             continue
         if name == "half_edges":
             held = _held_edges(base, rows)
-            has[name], lacks[name] = ({c: column[chosen] for c, column in rows.items()} for chosen in (held, ~held))
+            has[name], lacks[name] = (
+                {c: column[chosen] for c, column in rows.items()} for chosen in (held, ~held)
+            )
             continue
         theirs = base.table(name).rows_of(rows["node"])
         if name == "data_assertions":
@@ -94,7 +137,8 @@ def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Colum
 
 
 def _held_edges(base: Base, rows: Columns) -> Bools:
-    """Which half-edges ``base`` has. Each role assertion is looked for from that of its ends which has fewer: a hub's are not
+    """Which half-edges ``base`` has. Each role assertion is looked for from that of its ends which
+    has fewer: a hub's are not
     read."""
     node, role, neighbour = (rows[c] for c in ROW_COLUMNS["half_edges"])
     table = base.table("half_edges")
@@ -118,10 +162,15 @@ def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
     candidates = contained([theirs[k] for k in keys], [rows[k] for k in keys]).nonzero()[0]
     if len(candidates) and "hash" in theirs:
         position = rows["literal"] - FRESH
-        used = unique(position[contained([rows[k] for k in keys], [theirs[k][candidates] for k in keys])])
+        used = unique(
+            position[contained([rows[k] for k in keys], [theirs[k][candidates] for k in keys])]
+        )
         hashes = np.zeros(len(batch.literals), np.int64)
         hashes[used] = literal_key(batch.literals[i] for i in used.tolist())
-        near = contained([theirs[k][candidates] for k in (*keys, "hash")], [rows["node"], rows["property"], hashes[position]])
+        near = contained(
+            [theirs[k][candidates] for k in (*keys, "hash")],
+            [rows["node"], rows["property"], hashes[position]],
+        )
         candidates = candidates[near]
     ours: Ints = rows["literal"]
     if not len(candidates):
@@ -129,7 +178,9 @@ def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
     values = base.literals_of(theirs["literal"][candidates])
     known = {
         (node, property_, value): literal
-        for node, property_, literal, value in zip(*(theirs[c][candidates].tolist() for c in (*keys, "literal")), values)
+        for node, property_, literal, value in zip(
+            *(theirs[c][candidates].tolist() for c in (*keys, "literal")), values
+        )
     }
     literals = batch.literals
     return np.fromiter(
@@ -144,7 +195,9 @@ def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
 
 def _complex_in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
     known = dict(zip(base.complex_of(theirs), theirs["ordinal"].tolist()))
-    ours = (known.get(batch.complex[ordinal - FRESH], ordinal) for ordinal in rows["ordinal"].tolist())
+    ours = (
+        known.get(batch.complex[ordinal - FRESH], ordinal) for ordinal in rows["ordinal"].tolist()
+    )
     return np.fromiter(ours, np.int64, len(rows["ordinal"]))
 
 
@@ -172,15 +225,28 @@ class UnionView:
         """Whether a table has any row at all."""
         return bool(len(self.inserted[table]) or len(self.base.table(table)))
 
-    def rows_of(self, table: str, nodes: Ints, *, with_old: bool = True, with_inserted: bool = True) -> Columns:
-        """The rows of ``nodes``, with a column ``inserted``; without ``complex``, which has `complex_of`."""
+    def rows_of(
+        self, table: str, nodes: Ints, *, with_old: bool = True, with_inserted: bool = True
+    ) -> Columns:
+        """The rows of ``nodes``, with a column ``inserted``; without ``complex``, which has
+        `complex_of`.
+        """
         columns = ROW_COLUMNS[table]
         theirs = self.base.table(table)
         old = theirs.rows_of(nodes[nodes < FRESH]) if with_old and len(theirs) else {}
-        new = self.inserted[table].rows_of(nodes) if with_inserted and len(self.inserted[table]) else {}
+        new = (
+            self.inserted[table].rows_of(nodes)
+            if with_inserted and len(self.inserted[table])
+            else {}
+        )
         return {
-            **{c: np.concatenate([part[c] for part in (old, new) if part] or [nodes[:0]]) for c in columns},
-            "inserted": np.repeat([False, True], [len(part["node"]) if part else 0 for part in (old, new)]),
+            **{
+                c: np.concatenate([part[c] for part in (old, new) if part] or [nodes[:0]])
+                for c in columns
+            },
+            "inserted": np.repeat(
+                [False, True], [len(part["node"]) if part else 0 for part in (old, new)]
+            ),
         }
 
     def complex_of(self, nodes: Ints) -> list[tuple[int, owl.Assertion, bool]]:
@@ -189,7 +255,10 @@ class UnionView:
         theirs = self.base.table("complex")
         if len(theirs):
             rows = theirs.rows_of(nodes[nodes < FRESH])
-            found += ((node, a, False) for node, a in zip(rows["node"].tolist(), self.base.complex_of(rows)))
+            found += (
+                (node, a, False)
+                for node, a in zip(rows["node"].tolist(), self.base.complex_of(rows))
+            )
         if len(self.inserted["complex"]):
             rows = self.inserted["complex"].rows_of(nodes)
             for node, ordinal in zip(rows["node"].tolist(), rows["ordinal"].tolist()):
@@ -202,7 +271,10 @@ class UnionView:
 
     def some_inserted(self, most: int) -> Iterator[owl.Assertion]:
         """At most ``most`` of each kind of assertion that the batch has and the base has not."""
-        rows = {name: {c: column[:most] for c, column in table.columns.items()} for name, table in self.inserted.items()}
+        rows = {
+            name: {c: column[:most] for c, column in table.columns.items()}
+            for name, table in self.inserted.items()
+        }
         names, text = self.names, self.terms_of
         types = rows["class_assertions"]
         for individual, cls in zip(text(types["node"]), types["class"].tolist()):
@@ -211,12 +283,20 @@ class UnionView:
         for individual, property_, literal in zip(
             text(data["node"]), data["property"].tolist(), self.literals_of(data["literal"])
         ):
-            yield owl.DataPropertyAssertion(owl.DataProperty(names.data_properties.values[property_]), individual, literal)
+            yield owl.DataPropertyAssertion(
+                owl.DataProperty(names.data_properties.values[property_]), individual, literal
+            )
         edges = self._from_the_front("half_edges", "role", most)
-        for subject, role, value in zip(text(edges["node"]), edges["role"].tolist(), text(edges["neighbour"])):
-            yield owl.ObjectPropertyAssertion(owl.ObjectProperty(names.object_properties.values[role // 2]), subject, value)
+        for subject, role, value in zip(
+            text(edges["node"]), edges["role"].tolist(), text(edges["neighbour"])
+        ):
+            yield owl.ObjectPropertyAssertion(
+                owl.ObjectProperty(names.object_properties.values[role // 2]), subject, value
+            )
         pairs = self._from_the_front("pairs", "kind", most)
-        for subject, kind, value in zip(text(pairs["node"]), pairs["kind"].tolist(), text(pairs["neighbour"])):
+        for subject, kind, value in zip(
+            text(pairs["node"]), pairs["kind"].tolist(), text(pairs["neighbour"])
+        ):
             yield (owl.SameIndividual if kind == SAME else owl.DifferentIndividuals)(subject, value)
         yield from self.inserted_complex()[:most]
 
@@ -248,7 +328,9 @@ class UnionView:
         """Which literals are legal strings; see `shiq.columns.strings`."""
         is_new = literals >= FRESH
         found = np.zeros(len(literals), np.bool_)
-        found[is_new] = are_strings([self.batch.literals[i] for i in (literals[is_new] - FRESH).tolist()])
+        found[is_new] = are_strings(
+            [self.batch.literals[i] for i in (literals[is_new] - FRESH).tolist()]
+        )
         if not is_new.all():
             found[~is_new] = self.base.are_strings(literals[~is_new])
         return found

@@ -1,4 +1,5 @@
-"""What (T, B ∪ E) entails of named individuals, exactly: the classes of those of an event E, and pairs of roles.
+"""What (T, B ∪ E) entails of named individuals, exactly: the classes of those of an event E, and
+pairs of roles.
 
 >>> from shiq import model as owl
 >>> cat, animal = owl.Class("urn:Cat"), owl.Class("urn:Animal")
@@ -29,10 +30,13 @@ def entailed(
     *,
     static: bool = False,
 ) -> Entailment:
-    """What ``base`` with the event ``assertions`` entails of the event's individuals, blank nodes too.
+    """What ``base`` with the event ``assertions`` entails of the event's individuals, blank nodes
+    too.
 
-    Which of ``classes`` (None: those that T, B and E name) each belongs to, which pairs of them stand in ``roles``; with
-    ``static``, what the event makes of others besides. ⊤ and fresh names are no answers. For many events, open an `Entailer`.
+    Which of ``classes`` (None: those that T, B and E name) each belongs to, which pairs of them
+    stand in ``roles``; with
+    ``static``, what the event makes of others besides. ⊤ and fresh names are no answers. For many
+    events, open an `Entailer`.
     """
     with Entailer(base, classes, roles, static=static) as entailer:
         return entailer.entailed(assertions)

@@ -1,4 +1,6 @@
-"""What follows in a module: by our own tableau, and question by question where that does not end (THEORY, "Entailment")."""
+"""What follows in a module: by our own tableau, and question by question where that does not end
+(THEORY, "Entailment").
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class Contradiction(Exception):
 
 @dataclass(frozen=True)
 class AskedRole:
-    """A role that is asked about; ``ends``: the atoms D_R and N_R, which contradict where it leads (`AskedVocabulary`). If it is
+    """A role that is asked about; ``ends``: the atoms D_R and N_R, which contradict where it leads
+    (`AskedVocabulary`). If it is
     not ``is_seen``, the edges of a model do not say where it may lead."""
 
     role: Role
@@ -43,7 +46,9 @@ NodePair: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class ModuleAnswer:
-    """``types``: by node, the atoms that follow; ``pairs``: which roles lead where; ``held``: by node, the atoms of one model."""
+    """``types``: by node, the atoms that follow; ``pairs``: which roles lead where; ``held``: by
+    node, the atoms of one model.
+    """
 
     types: Atoms
     pairs: frozenset[NodePair]
@@ -51,9 +56,13 @@ class ModuleAnswer:
 
 
 class ModuleQuestions:
-    """Asks about modules over one TBox at a time. ``steps``, and ``steps_per_node`` for each individual, are for one question."""
+    """Asks about modules over one TBox at a time. ``steps``, and ``steps_per_node`` for each
+    individual, are for one question.
+    """
 
-    def __init__(self, reasoners: Reasoners, steps: int = 20_000, steps_per_node: int = 200) -> None:
+    def __init__(
+        self, reasoners: Reasoners, steps: int = 20_000, steps_per_node: int = 200
+    ) -> None:
         self._reasoners = reasoners
         self._steps, self._steps_per_node = steps, steps_per_node
         self._tables: Tables | None = None
@@ -66,7 +75,8 @@ class ModuleQuestions:
         roles: Sequence[AskedRole] = (),
         deadline: float | None = None,
     ) -> ModuleAnswer:
-        """Which of the ``wanted`` names follow at each node, and which ``roles`` lead from one of these nodes to another. Raises:
+        """Which of the ``wanted`` names follow at each node, and which ``roles`` lead from one of
+        these nodes to another. Raises:
         Contradiction, OpenQuestion."""
         if self._tables is None or self._tables.tbox is not tbox:
             self._tables = Tables(tbox)
@@ -76,20 +86,31 @@ class ModuleQuestions:
             types = questions.entailed(wanted)
             if types is None:
                 raise Contradiction
-            return ModuleAnswer(types, frozenset(filter(questions.leads, questions.candidates)), questions.held)
+            return ModuleAnswer(
+                types, frozenset(filter(questions.leads, questions.candidates)), questions.held
+            )
         except (OutOfBudget, UndecidedDataError):
             return self._one_by_one(tbox, module, wanted, roles, deadline)
         finally:
             self._reasoners.asked += max(1, questions.number)
 
     def _one_by_one(
-        self, tbox: ClausalTBox, module: Module, wanted: Mapping[int, int], roles: Sequence[AskedRole], deadline: float | None
+        self,
+        tbox: ClausalTBox,
+        module: Module,
+        wanted: Mapping[int, int],
+        roles: Sequence[AskedRole],
+        deadline: float | None,
     ) -> ModuleAnswer:
         """The same, each denial a module of its own, for whoever can decide it."""
         if self._is_refuted(tbox, module, deadline):
             raise Contradiction
         types = {
-            x: sum(1 << a for a in bits(atoms) if self._is_refuted(tbox, with_literals(module, (x, a, False)), deadline))
+            x: sum(
+                1 << a
+                for a in bits(atoms)
+                if self._is_refuted(tbox, with_literals(module, (x, a, False)), deadline)
+            )
             for x, atoms in wanted.items()
         }
         pairs = {
@@ -107,10 +128,18 @@ class ModuleQuestions:
 
 
 class PairQuestions(Questions):
-    """Questions about ``roles`` between ``nodes`` too: after `entailed`, ``candidates`` are the pairs that one model has."""
+    """Questions about ``roles`` between ``nodes`` too: after `entailed`, ``candidates`` are the
+    pairs that one model has.
+    """
 
     def __init__(
-        self, tables: Tables, module: Module, steps: int, deadline: float | None, roles: Sequence[AskedRole], nodes: Sequence[int]
+        self,
+        tables: Tables,
+        module: Module,
+        steps: int,
+        deadline: float | None,
+        roles: Sequence[AskedRole],
+        nodes: Sequence[int],
     ) -> None:
         super().__init__(tables, module, steps, deadline)
         self._asked_roles, self._nodes = roles, nodes
@@ -130,11 +159,17 @@ class PairQuestions(Questions):
         for i, asked in enumerate(self._asked_roles):
             bit = 1 << self.tables.role(asked.role)
             for node, starts in at.items():
-                reached = self._led_to(node, bit, is_simple=asked.is_simple) if asked.is_seen else {*at}
-                self.candidates += [(i, a, b) for other in reached for a in starts for b in at.get(other, ())]
+                reached = (
+                    self._led_to(node, bit, is_simple=asked.is_simple) if asked.is_seen else {*at}
+                )
+                self.candidates += [
+                    (i, a, b) for other in reached for a in starts for b in at.get(other, ())
+                ]
 
     def _led_to(self, node: int, bit: int, *, is_simple: bool) -> set[int]:
-        """The nodes that a role of a model may lead to: a role that is not simple, by any number of edges."""
+        """The nodes that a role of a model may lead to: a role that is not simple, by any number of
+        edges.
+        """
         found = {y for y, roles in self.near[node].items() if roles & bit}
         waiting = [] if is_simple else list(found)
         while waiting:
@@ -148,10 +183,14 @@ class PairQuestions(Questions):
         i, first, second = pair
         asked = self._asked_roles[i]
         roles = self.near[self.place(first)[0]].get(self.place(second)[0], 0)
-        return bool(roles & 1 << self.tables.role(asked.role)) or not self.asked(both_ends(asked, first, second))
+        return bool(roles & 1 << self.tables.role(asked.role)) or not self.asked(
+            both_ends(asked, first, second)
+        )
 
 
-def both_ends(asked: AskedRole, first: int, second: int) -> tuple[tuple[int, int, bool], tuple[int, int, bool]]:
+def both_ends(
+    asked: AskedRole, first: int, second: int
+) -> tuple[tuple[int, int, bool], tuple[int, int, bool]]:
     """What contradicts iff the role leads from ``first`` to ``second``."""
     return (first, asked.ends[0], True), (second, asked.ends[1], True)
 

@@ -20,9 +20,11 @@ from shiq.reasoner.protocol import Answer
 
 
 class Entailer:
-    """``premises`` opened for questions about ``classes`` (None: those that T, B and the event name) and ``roles`` (IRIs).
+    """``premises`` opened for questions about ``classes`` (None: those that T, B and the event
+    name) and ``roles`` (IRIs).
 
-    With ``static`` results tell what an event makes of individuals that it does not mention. Each event is taken with B alone;
+    With ``static`` results tell what an event makes of individuals that it does not mention. Each
+    event is taken with B alone;
     nothing is kept of it.
     """
 
@@ -37,7 +39,9 @@ class Entailer:
     ) -> None:
         self.premises = premises
         self.asked = AskedVocabulary(
-            None if classes is None else tuple(dict.fromkeys(classes)), tuple(dict.fromkeys(roles)), static
+            None if classes is None else tuple(dict.fromkeys(classes)),
+            tuple(dict.fromkeys(roles)),
+            static,
         )
         self.reasoners = reasoners or Reasoners()
         self._horn: HornEntailer | None = None
@@ -53,11 +57,20 @@ class Entailer:
     def __enter__(self) -> Entailer:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
-    def entailed(self, assertions: Iterable[owl.Assertion], deadline: float | None = None) -> Entailment:
-        """What (T, B ∪ ``assertions``) entails; undetermined after ``deadline`` (`time.monotonic`)."""
+    def entailed(
+        self, assertions: Iterable[owl.Assertion], deadline: float | None = None
+    ) -> Entailment:
+        """What (T, B ∪ ``assertions``) entails; undetermined after ``deadline``
+        (`time.monotonic`).
+        """
         if self._horn is not None:
             given = list(assertions)
             found = self._horn.entailed(given, static=self.asked.static)
@@ -74,7 +87,8 @@ class Entailer:
         return self._outside.entailed(event, deadline)
 
     def changed(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
-        """Which individuals of B may be something else, or be linked otherwise, with ``assertions`` than without: what follows
+        """Which individuals of B may be something else, or be linked otherwise, with ``assertions``
+        than without: what follows
         of an event rests on them, or is the same. None: there is no telling."""
         if self._inside is None:
             return None
@@ -82,12 +96,14 @@ class Entailer:
         return union_of(ways if self._horn is None else [*ways, self._horn.changed(assertions)])
 
     def of_base(self, deadline: float | None = None) -> Entailment:
-        """What (T, B) by itself entails of every individual of B: its verdict says whether anything can be asked at all."""
+        """What (T, B) by itself entails of every individual of B: its verdict says whether anything
+        can be asked at all.
+        """
         premises = self.premises
         alone = Premises(premises.tbox, ABox(), premises.axioms, (), premises.unread)
-        return Entailer(alone, self.asked.classes, self.asked.roles, reasoners=self.reasoners).entailed(
-            premises.all_assertions, deadline
-        )
+        return Entailer(
+            alone, self.asked.classes, self.asked.roles, reasoners=self.reasoners
+        ).entailed(premises.all_assertions, deadline)
 
     def is_consistent(self, deadline: float | None = None) -> Answer:
         """Whether (T, B) is."""

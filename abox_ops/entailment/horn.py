@@ -1,7 +1,10 @@
-"""Horn clauses without counting: the labels of named individuals are closed one by one (THEORY, "Entailment").
+"""Horn clauses without counting: the labels of named individuals are closed one by one (THEORY,
+"Entailment").
 
-A label is a set of names. What it entails at its own individual, by way of witnesses too, is one run of the tableau on a single
-node, remembered; what a role assertion sends from end to end depends on the labels of its ends, and is remembered.
+A label is a set of names. What it entails at its own individual, by way of witnesses too, is one
+run of the tableau on a single
+node, remembered; what a role assertion sends from end to end depends on the labels of its ends, and
+is remembered.
 """
 
 from __future__ import annotations
@@ -29,15 +32,22 @@ class LabelOpen(Exception):
 
 
 def is_horn(tbox: ClausalTBox) -> bool:
-    """Whether ``tbox`` has at most one atom in each head, no bound, no data, and nothing to say of role assertions alone."""
+    """Whether ``tbox`` has at most one atom in each head, no bound, no data, and nothing to say of
+    role assertions alone.
+    """
     box = tbox.roles
     plain = all(isinstance(a, str) or hasattr(a, "role") for a in tbox.atoms)
     one = all(not c.at_most and len(c.head) + len(c.branch_head) < 2 for c in tbox.clauses)
-    return plain and one and not (box.disjoint or box.asymmetric or box.irreflexive or box.disjoint_data)
+    return (
+        plain
+        and one
+        and not (box.disjoint or box.asymmetric or box.irreflexive or box.disjoint_data)
+    )
 
 
 class HornLabels:
-    """Labels of ``tbox``, which must be Horn, by number; 0 is what holds everywhere. A label is closed: ``names[i]`` is its set.
+    """Labels of ``tbox``, which must be Horn, by number; 0 is what holds everywhere. A label is
+    closed: ``names[i]`` is its set.
 
     Raises: LabelClash, where nothing can hold at all.
     """
@@ -95,7 +105,10 @@ class HornLabels:
             first, second = self.names[subject], self.names[object]
             at_subject, at_object = _one_way(forward, first, second)
             back_object, back_subject = _one_way(backward, second, first)
-            ends = self.joined(subject, at_subject | back_subject), self.joined(object, at_object | back_object)
+            ends = (
+                self.joined(subject, at_subject | back_subject),
+                self.joined(object, at_object | back_object),
+            )
             known = self._sent[key] = ends
         return known
 
@@ -112,9 +125,11 @@ def _one_way(clauses: Sequence[CompiledClause], centre: int, branch: int) -> tup
 
 
 class LabelledGraph:
-    """Individuals (numbers) with labels, and role assertions between them, kept from both ends; closed by `saturate`.
+    """Individuals (numbers) with labels, and role assertions between them, kept from both ends;
+    closed by `saturate`.
 
-    ``below``: a saturated graph that this one only adds to; numbers below its size are its individuals.
+    ``below``: a saturated graph that this one only adds to; numbers below its size are its
+    individuals.
     """
 
     def __init__(self, labels: HornLabels, below: LabelledGraph | None = None) -> None:

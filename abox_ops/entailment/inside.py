@@ -1,4 +1,6 @@
-"""Entailment for (T, B) in SHIQ(D): the module of the event's individuals, and what follows there (THEORY, "Entailment")."""
+"""Entailment for (T, B) in SHIQ(D): the module of the event's individuals, and what follows there
+(THEORY, "Entailment").
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def union_of(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
 
 @dataclass(frozen=True)
 class Conclusions:
-    """What follows of individuals: ``types`` and ``pairs``; ``held``: the classes that they have in one model; ``touches`` and
+    """What follows of individuals: ``types`` and ``pairs``; ``held``: the classes that they have in
+    one model; ``touches`` and
     ``changes``: see `EventModules`."""
 
     types: dict[str, frozenset[str]]
@@ -38,13 +41,28 @@ class Conclusions:
 
 
 class InsideEntailer:
-    """See `abox_ops.entailment.Entailer`, which this is for premises inside SHIQ(D), or with a ``reading`` as such."""
+    """See `abox_ops.entailment.Entailer`, which this is for premises inside SHIQ(D), or with a
+    ``reading`` as such.
+    """
 
     def __init__(
-        self, premises: Premises, asked: AskedVocabulary, reasoners: Reasoners, reading: PlainReading | None = None
+        self,
+        premises: Premises,
+        asked: AskedVocabulary,
+        reasoners: Reasoners,
+        reading: PlainReading | None = None,
     ) -> None:
-        self._premises, self._asked, self._reasoners, self._reading = premises, asked, reasoners, reading
-        self._finder = ModuleFinder(premises, asked) if reading is None else ModuleFinder(reading.premises, AskedVocabulary())
+        self._premises, self._asked, self._reasoners, self._reading = (
+            premises,
+            asked,
+            reasoners,
+            reading,
+        )
+        self._finder = (
+            ModuleFinder(premises, asked)
+            if reading is None
+            else ModuleFinder(reading.premises, AskedVocabulary())
+        )
         self._questions = ModuleQuestions(reasoners)
         self._base: Answer | None = None
         self._clauses: ClausalTBox | None = None
@@ -57,14 +75,20 @@ class InsideEntailer:
         """What (T, B ∪ ``event``) entails of the individuals of ``event``."""
         base = self.is_consistent(deadline)
         if base.verdict is not Verdict.CONSISTENT:
-            return INCONSISTENT if base.verdict is Verdict.INCONSISTENT else undetermined(base.reason)
+            return (
+                INCONSISTENT if base.verdict is Verdict.INCONSISTENT else undetermined(base.reason)
+            )
         try:
             names = self.asked_names(event)
             mentioned = frozenset(event.individuals)
-            found = self.found(event, event.individuals, names, deadline, alone=not self._asked.static)
+            found = self.found(
+                event, event.individuals, names, deadline, alone=not self._asked.static
+            )
             types, pairs, changes = found.types, found.pairs, found.changes
             if not self._asked.static:
-                return Entailment(Verdict.CONSISTENT, types, pairs, touches=found.touches, changes=changes)
+                return Entailment(
+                    Verdict.CONSISTENT, types, pairs, touches=found.touches, changes=changes
+                )
             others = sorted(types.keys() - mentioned)
             known, pairs_before = self._of_base(others, names, mentioned, deadline)
         except Contradiction:
@@ -76,10 +100,14 @@ class InsideEntailer:
         within = frozenset(pair for pair in pairs if mentioned.issuperset(pair[1:]))
         touched = union_of([found.touches, *(self._touched[i] for i in others)])
         beyond = pairs - within - pairs_before
-        return Entailment(Verdict.CONSISTENT, own, within, more, beyond, touches=touched, changes=changes)
+        return Entailment(
+            Verdict.CONSISTENT, own, within, more, beyond, touches=touched, changes=changes
+        )
 
     def changed(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
-        """The individuals that may be something else, or be linked otherwise, with ``assertions`` than without; None: any."""
+        """The individuals that may be something else, or be linked otherwise, with ``assertions``
+        than without; None: any.
+        """
         event = self._premises.event(assertions)
         said = self._said(event)
         if event.outside or event.unread or said is None:
@@ -104,23 +132,38 @@ class InsideEntailer:
         return self._base
 
     def _of_base(
-        self, individuals: Sequence[str], names: frozenset[str], mentioned: frozenset[str], deadline: float | None
+        self,
+        individuals: Sequence[str],
+        names: frozenset[str],
+        mentioned: frozenset[str],
+        deadline: float | None,
     ) -> tuple[Types, frozenset[RolePair]]:
-        """What (T, B) entails of ``individuals`` of B; the pairs are between them and those ``mentioned`` too."""
+        """What (T, B) entails of ``individuals`` of B; the pairs are between them and those
+        ``mentioned`` too.
+        """
         new = [i for i in individuals if i not in self._before]
         asked = sorted({*individuals, *mentioned}) if self._asked.roles else new
         pairs: frozenset[RolePair] = frozenset()
         if asked:
-            found = self.found(EventAssertions(), asked, names | self._premises.names, deadline, alone=True)
+            found = self.found(
+                EventAssertions(), asked, names | self._premises.names, deadline, alone=True
+            )
             pairs = found.pairs
             self._before.update((i, found.types[i]) for i in new)
             self._touched.update((i, found.touches) for i in new)
         return self._before, pairs
 
     def found(
-        self, event: EventAssertions, individuals: Sequence[str], names: frozenset[str], deadline: float | None, *, alone: bool
+        self,
+        event: EventAssertions,
+        individuals: Sequence[str],
+        names: frozenset[str],
+        deadline: float | None,
+        *,
+        alone: bool,
     ) -> Conclusions:
-        """What follows of ``individuals``, of which ``event`` mentions some; unless they are ``alone``, of all in I. Raises:
+        """What follows of ``individuals``, of which ``event`` mentions some; unless they are
+        ``alone``, of all in I. Raises:
         Contradiction, OpenQuestion."""
         said = self._said(event)
         if said is None:
@@ -150,7 +193,11 @@ class InsideEntailer:
                 model = self._called(found.clauses, answer.held[node])
                 held.update((i, model) for i in at[number, node])
             for role, first, second in answer.pairs:
-                pairs.update((self._asked.roles[role], a, b) for a in at[number, first] for b in at[number, second])
+                pairs.update(
+                    (self._asked.roles[role], a, b)
+                    for a in at[number, first]
+                    for b in at[number, second]
+                )
         return Conclusions(types, frozenset(pairs), held, found.touches, found.changes)
 
     def asked_names(self, event: EventAssertions) -> frozenset[str]:
@@ -167,5 +214,7 @@ class InsideEntailer:
         if atoms not in self._texts:
             texts = {name: class_text(c) for c, name in self._asked.names.items()}
             found = (clauses.atoms[a] for a in bits(atoms))
-            self._texts[atoms] = frozenset(texts.get(name, name) for name in found if isinstance(name, str))
+            self._texts[atoms] = frozenset(
+                texts.get(name, name) for name in found if isinstance(name, str)
+            )
         return self._texts[atoms]

@@ -1,6 +1,8 @@
-"""The part of (T, B ∪ E) that answers questions about the individuals of E, for T and B in SHIQ(D) (THEORY, "Entailment").
+"""The part of (T, B ∪ E) that answers questions about the individuals of E, for T and B in SHIQ(D)
+(THEORY, "Entailment").
 
-All individuals of E are started in I: each is asserted to be of a class of its own that no clause mentions.
+All individuals of E are started in I: each is asserted to be of a class of its own that no clause
+mentions.
 """
 
 from __future__ import annotations
@@ -38,8 +40,11 @@ MOST_TOUCHED = 1_000
 
 @dataclass(frozen=True)
 class AskedVocabulary:
-    """What T is extended by, for literals on names to say all that is asked: C ⊑ F for a class that is not named, with R(a,b)
-    entailed iff D_R(a) and N_R(b) contradict, D_R ⊑ ∀R.¬N_R. ``static``: of individuals that E does not mention, too."""
+    """What T is extended by, for literals on names to say all that is asked: C ⊑ F for a class that
+    is not named, with R(a,b)
+    entailed iff D_R(a) and N_R(b) contradict, D_R ⊑ ∀R.¬N_R. ``static``: of individuals that E does
+    not mention, too.
+    """
 
     classes: tuple[owl.ClassExpression, ...] | None = ()
     roles: tuple[str, ...] = ()
@@ -49,7 +54,10 @@ class AskedVocabulary:
     def names(self) -> dict[owl.ClassExpression, str]:
         """The name that stands for each class that is asked about."""
         fresh = (f"{PREFIX}entailment:class:{i}" for i in range(len(self.classes or ())))
-        return {c: c.iri if isinstance(c, owl.Class) else name for c, name in zip(self.classes or (), fresh)}
+        return {
+            c: c.iri if isinstance(c, owl.Class) else name
+            for c, name in zip(self.classes or (), fresh)
+        }
 
     def ends(self, role: str) -> tuple[str, str]:
         """The names D_R and N_R."""
@@ -60,7 +68,9 @@ class AskedVocabulary:
     def axioms(self) -> tuple[owl.Axiom, ...]:
         """The inclusions that T is extended by."""
         found: list[owl.Axiom] = [
-            owl.SubClassOf(c, owl.Class(name)) for c, name in self.names.items() if not isinstance(c, owl.Class)
+            owl.SubClassOf(c, owl.Class(name))
+            for c, name in self.names.items()
+            if not isinstance(c, owl.Class)
         ]
         for role in self.roles:
             start, end = map(owl.Class, self.ends(role))
@@ -71,8 +81,10 @@ class AskedVocabulary:
 
 @dataclass(frozen=True)
 class EventModules:
-    """``clauses``, over which ``modules`` are asked; None where told literals alone contradict. ``nodes``: where individuals are,
-    those of E among them: (module, node). ``touches``: all whom the closure looked at, where it looks at nobody else in effect;
+    """``clauses``, over which ``modules`` are asked; None where told literals alone contradict.
+    ``nodes``: where individuals are,
+    those of E among them: (module, node). ``touches``: all whom the closure looked at, where it
+    looks at nobody else in effect;
     ``changes``: those of them who are in I, or are told more, and whom E mentions."""
 
     clauses: ClausalTBox
@@ -83,9 +95,12 @@ class EventModules:
 
 
 class ModuleFinder:
-    """(``premises``, extended by ``asked``) as columns. The classes that events bring are taken in as they come up."""
+    """(``premises``, extended by ``asked``) as columns. The classes that events bring are taken in
+    as they come up.
+    """
 
-    #: How often all of B is indexed again for new names; further ones cost time at each event that has them.
+    # : How often all of B is indexed again for new names; further ones cost time at each event that
+    # has them.
     MOST_TIMES = 8
 
     def __init__(self, premises: Premises, asked: AskedVocabulary) -> None:
@@ -104,7 +119,9 @@ class ModuleFinder:
         used = {entity.iri for axiom in self._axioms for entity in entities(axiom)}
         names_of_b = self.knowledge_base.base.names
         used.update(entity.iri for a in self._premises.abox.complex for entity in entities(a))
-        self._roles = used.union(names_of_b.object_properties.values, names_of_b.data_properties.values)
+        self._roles = used.union(
+            names_of_b.object_properties.values, names_of_b.data_properties.values
+        )
         self._classes = used.union(names_of_b.classes.values)
 
     def is_consistent(self, reasoners: Reasoners, deadline: float | None) -> Answer:
@@ -122,7 +139,11 @@ class ModuleFinder:
     def of(self, event: EventAssertions, individuals: Sequence[str]) -> EventModules:
         """What answers about ``individuals``, of whom those of ``event`` are some."""
         inside = self._seen(event.inside)
-        new = {a.expression.iri for a in inside if isinstance(a, owl.ClassAssertion) and isinstance(a.expression, owl.Class)}
+        new = {
+            a.expression.iri
+            for a in inside
+            if isinstance(a, owl.ClassAssertion) and isinstance(a.expression, owl.Class)
+        }
         new -= self._classes
         if new and self._times < self.MOST_TIMES:
             self._build(new)
@@ -138,23 +159,41 @@ class ModuleFinder:
             for individual in members
         }
         touches, changes = self._reach(found, inside)
-        return EventModules(found.tbox, modules, nodes, touches, None if changes is None else changes.union(individuals))
+        return EventModules(
+            found.tbox,
+            modules,
+            nodes,
+            touches,
+            None if changes is None else changes.union(individuals),
+        )
 
-    def _reach(self, found: LocalAddSet, inside: Sequence[owl.Assertion]) -> tuple[frozenset[str] | None, frozenset[str] | None]:
+    def _reach(
+        self, found: LocalAddSet, inside: Sequence[owl.Assertion]
+    ) -> tuple[frozenset[str] | None, frozenset[str] | None]:
         """Counting and equality look at groups that E is far from, so that there is no telling."""
         graph = found.found.graph
-        if not self._is_local or len(graph) > MOST_TOUCHED or any(isinstance(a, _OF_PAIRS) for a in inside):
+        if (
+            not self._is_local
+            or len(graph) > MOST_TOUCHED
+            or any(isinstance(a, _OF_PAIRS) for a in inside)
+        ):
             return None, None
         terms = found.whole.terms_of(graph.key)
-        return frozenset(terms), frozenset(term for term, is_active in zip(terms, found.found.labelled[graph.rep]) if is_active)
+        return frozenset(terms), frozenset(
+            term for term, is_active in zip(terms, found.found.labelled[graph.rep]) if is_active
+        )
 
     @cached_property
     def _is_local(self) -> bool:
         clauses = self.knowledge_base.index.simplified.clauses.clauses
-        return not (any(clause.at_most for clause in clauses) or any(isinstance(a, _OF_PAIRS) for a in self._premises.abox))
+        return not (
+            any(clause.at_most for clause in clauses)
+            or any(isinstance(a, _OF_PAIRS) for a in self._premises.abox)
+        )
 
     def _seen(self, assertions: Sequence[owl.Assertion]) -> Sequence[owl.Assertion]:
-        """``assertions`` without those on properties that T and B do not have, unless negative ones or class expressions
+        """``assertions`` without those on properties that T and B do not have, unless negative ones
+        or class expressions
         may speak of them."""
         if abox_of(assertions).complex:
             return assertions
@@ -165,5 +204,7 @@ class ModuleFinder:
             case owl.ObjectPropertyAssertion(property, _, _):
                 return role_of(property).iri in self._roles
             case owl.DataPropertyAssertion(property, _, literal):
-                return property.iri in self._roles or isinstance(self._theory.value(literal), IllTyped)
+                return property.iri in self._roles or isinstance(
+                    self._theory.value(literal), IllTyped
+                )
         return True

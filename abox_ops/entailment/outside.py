@@ -1,7 +1,10 @@
-"""Entailment for all of OWL 2 DL: bounds by the part in SHIQ(D), grouped denials for a full reasoner (THEORY, "Entailment").
+"""Entailment for all of OWL 2 DL: bounds by the part in SHIQ(D), grouped denials for a full
+reasoner (THEORY, "Entailment").
 
-Nominals are read as names, N_o for {o} with N_o(o); what else SHIQ(D) cannot say is left out. So what follows below follows; what
-a model below denies is denied to the full reasoner, all at once, and what it refuses is halved until each is settled.
+Nominals are read as names, N_o for {o} with N_o(o); what else SHIQ(D) cannot say is left out. So
+what follows below follows; what
+a model below denies is denied to the full reasoner, all at once, and what it refuses is halved
+until each is settled.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ class OutsideEntailer:
 
     def __init__(self, premises: Premises, asked: AskedVocabulary, reasoners: Reasoners) -> None:
         self._premises, self._asked, self._reasoners = premises, asked, reasoners
-        #: Classes that followed of somebody by the full reasoner alone, with what follows of them below.
+        # : Classes that followed of somebody by the full reasoner alone, with what follows of them
+        # below.
         self._expected: set[tuple[str, frozenset[str]]] = set()
 
     def entailed(self, event: EventAssertions, deadline: float | None = None) -> Entailment:
@@ -54,21 +58,33 @@ class OutsideEntailer:
             return undetermined(str(question))
         inner = frozenset(within)
         pairs = frozenset(pair for pair in found.pairs if inner.issuperset(pair[1:]))
-        more = {i: found.types[i] - before.types[i] for i in everyone if i not in inner and found.types[i] - before.types[i]}
+        more = {
+            i: found.types[i] - before.types[i]
+            for i in everyone
+            if i not in inner and found.types[i] - before.types[i]
+        }
         return Entailment(
-            Verdict.CONSISTENT, {i: found.types[i] for i in within}, pairs, more, found.pairs - pairs - before.pairs
+            Verdict.CONSISTENT,
+            {i: found.types[i] for i in within},
+            pairs,
+            more,
+            found.pairs - pairs - before.pairs,
         )
 
     def is_consistent(self, deadline: float | None = None) -> Answer:
         """Whether (T, B) is."""
         if self._premises.unread:
             return Answer(Verdict.UNDETERMINED, self._premises.unread[0])
-        return self._whole(EventAssertions(), asked_classes(self._premises, EventAssertions(), self._asked.classes)).asked(
-            (), deadline
-        )
+        return self._whole(
+            EventAssertions(), asked_classes(self._premises, EventAssertions(), self._asked.classes)
+        ).asked((), deadline)
 
     def _found(
-        self, event: EventAssertions, individuals: Sequence[str], naming: EventAssertions, deadline: float | None
+        self,
+        event: EventAssertions,
+        individuals: Sequence[str],
+        naming: EventAssertions,
+        deadline: float | None,
     ) -> Conclusions:
         """What follows of ``individuals``; ``naming``: the event whose classes are asked about."""
         classes = asked_classes(self._premises, naming, self._asked.classes)
@@ -83,7 +99,8 @@ class OutsideEntailer:
                 name = owl.Class(self._asked.names.get(c, text))
                 rank = 2 if (text, below[i]) in self._expected else text in low.held.get(i, ())
                 denied[rank][(denial(name, i),)] = i, text
-        # What one model denies is asked first, and together; what is expected to follow by itself, lest halving looks for it.
+        # What one model denies is asked first, and together; what is expected to follow by itself,
+        # lest halving looks for it.
         for group in (*map(tuple, denied[:2]), *((each,) for each in denied[2])):
             for found in whole.entailed(group):
                 i, text = next(asked[found] for asked in denied if found in asked)
@@ -91,9 +108,15 @@ class OutsideEntailer:
                 self._expected.add((text, below[i]))
         if not any(denied):
             whole.require_consistent()
-        return Conclusions({i: frozenset(found) for i, found in types.items()}, self._pairs(low, individuals, whole), low.held)
+        return Conclusions(
+            {i: frozenset(found) for i, found in types.items()},
+            self._pairs(low, individuals, whole),
+            low.held,
+        )
 
-    def _pairs(self, low: Conclusions, individuals: Sequence[str], whole: _Settling) -> frozenset[RolePair]:
+    def _pairs(
+        self, low: Conclusions, individuals: Sequence[str], whole: _Settling
+    ) -> frozenset[RolePair]:
         found = set(low.pairs)
         for role in self._asked.roles:
             start, end = map(owl.Class, self._asked.ends(role))
@@ -103,16 +126,24 @@ class OutsideEntailer:
                     found.add((role, a, b))
         return frozenset(found)
 
-    def _whole(self, event: EventAssertions, classes: Iterable[owl.ClassExpression]) -> WholeQuestion:
+    def _whole(
+        self, event: EventAssertions, classes: Iterable[owl.ClassExpression]
+    ) -> WholeQuestion:
         # So that assertions on these names are not taken for what nothing can contradict.
         heard = (owl.SubClassOf(c, owl.THING) for c in classes if isinstance(c, owl.Class))
         axioms = dict.fromkeys([*self._premises.all_axioms, *self._asked.axioms, *heard])
-        return self._reasoners.beside(tuple(axioms), (*self._premises.all_assertions, *event.inside, *event.outside))
+        return self._reasoners.beside(
+            tuple(axioms), (*self._premises.all_assertions, *event.inside, *event.outside)
+        )
 
     # --- below ------------------------------------------------------------------------------------
 
-    def _below(self, event: EventAssertions, individuals: Sequence[str], deadline: float | None) -> Conclusions:
-        """What follows from the part in SHIQ(D). Raises: Contradiction, which is one of the whole then."""
+    def _below(
+        self, event: EventAssertions, individuals: Sequence[str], deadline: float | None
+    ) -> Conclusions:
+        """What follows from the part in SHIQ(D). Raises: Contradiction, which is one of the whole
+        then.
+        """
         said = _named_nominals((*event.inside, *event.outside))
         for premises, entailer in self._lower:
             inside = premises.event((*said, *_nominal_facts((*event.inside, *event.outside))))
@@ -124,30 +155,40 @@ class OutsideEntailer:
                 raise Contradiction
             try:
                 if base.verdict is Verdict.CONSISTENT:
-                    return entailer.found(below, individuals, entailer.asked_names(below), deadline, alone=True)
+                    return entailer.found(
+                        below, individuals, entailer.asked_names(below), deadline, alone=True
+                    )
             except OpenQuestion:
                 continue
         return Conclusions({}, frozenset(), {})
 
     @cached_property
     def _lower(self) -> list[tuple[Premises, InsideEntailer]]:
-        """What is below: with chains and loops as clauses, where these can be read so; and without."""
+        """What is below: with chains and loops as clauses, where these can be read so; and
+        without.
+        """
         whole = (*self._premises.all_axioms, *self._premises.all_assertions)
         axioms = [rewritten(axiom, _name_of) for axiom in self._premises.all_axioms]
         said = [*_named_nominals(self._premises.all_assertions), *_nominal_facts(whole)]
         split = Premises.of(axioms, said)
         without = Premises(split.tbox, split.abox)
         complex = frozenset(without.abox.complex)
-        readable = Premises.of(filter(is_readable, axioms), (a for a in without.abox if a not in complex))
+        readable = Premises.of(
+            filter(is_readable, axioms), (a for a in without.abox if a not in complex)
+        )
         reading = PlainReading.of(readable, self._asked, is_below=True) if readable.axioms else None
         found = [] if reading is None else [self._entailer(readable, reading)]
         return [*found, self._entailer(without)]
 
-    def _entailer(self, premises: Premises, reading: PlainReading | None = None) -> tuple[Premises, InsideEntailer]:
+    def _entailer(
+        self, premises: Premises, reading: PlainReading | None = None
+    ) -> tuple[Premises, InsideEntailer]:
         # A class that the part cannot say is for the full reasoner alone.
         classes = self._asked.classes
         said = None if classes is None else tuple(c for c in classes if premises.says(c))
-        return premises, InsideEntailer(premises, AskedVocabulary(said, self._asked.roles), self._reasoners, reading)
+        return premises, InsideEntailer(
+            premises, AskedVocabulary(said, self._asked.roles), self._reasoners, reading
+        )
 
 
 class _Settling:
@@ -158,7 +199,9 @@ class _Settling:
         self._is_consistent = False
 
     def entailed(self, denied: Sequence[Denied]) -> list[Denied]:
-        """The ``denied`` that cannot be, and so are entailed. Raises: Contradiction, OpenQuestion."""
+        """The ``denied`` that cannot be, and so are entailed. Raises: Contradiction,
+        OpenQuestion.
+        """
         if not denied or self._is_possible([a for each in denied for a in each]):
             return []
         self.require_consistent()

@@ -1,6 +1,8 @@
-"""Pairs of named individuals in roles, where no role has a bound and no two individuals are one (THEORY, "Entailment").
+"""Pairs of named individuals in roles, where no role has a bound and no two individuals are one
+(THEORY, "Entailment").
 
-Then R(a, b) follows iff an assertion of a role below R says it, or a path of assertions of roles below a transitive role below R.
+Then R(a, b) follows iff an assertion of a role below R says it, or a path of assertions of roles
+below a transitive role below R.
 """
 
 from __future__ import annotations
@@ -14,13 +16,21 @@ NumberPair = tuple[str, int, int]
 
 
 class RoleGraph:
-    """Role assertions between numbers, for the roles ``asked``; ``below``: what this one adds to."""
+    """Role assertions between numbers, for the roles ``asked``; ``below``: what this one adds
+    to.
+    """
 
-    def __init__(self, box: RoleBox, asked: tuple[str, ...], below: RoleGraph | None = None) -> None:
+    def __init__(
+        self, box: RoleBox, asked: tuple[str, ...], below: RoleGraph | None = None
+    ) -> None:
         self._below = below
         if below is None:
             steps = [(iri, Role(iri), False) for iri in asked]
-            steps += [(iri, role, True) for iri in asked for role in sorted(box.subroles(Role(iri)) & box.transitive)]
+            steps += [
+                (iri, role, True)
+                for iri in asked
+                for role in sorted(box.subroles(Role(iri)) & box.transitive)
+            ]
             self.steps: list[tuple[str, Role, bool]] = steps
             self.along: dict[str, list[tuple[int, bool]]] = {}
             self._box = box
@@ -36,7 +46,10 @@ class RoleGraph:
         if along is None:
             above = self._box.superroles(Role(iri)), self._box.superroles(Role(iri, True))
             turned = (
-                (i, inverted) for i, step in enumerate(self.steps) for inverted in (False, True) if step[1] in above[inverted]
+                (i, inverted)
+                for i, step in enumerate(self.steps)
+                for inverted in (False, True)
+                if step[1] in above[inverted]
             )
             along = self.along[iri] = list(turned)
         for step, inverted in along:
@@ -45,7 +58,9 @@ class RoleGraph:
             self.backward[step].setdefault(b, set()).add(a)
 
     def pairs(self, among: set[int], *, static: bool) -> tuple[set[NumberPair], set[NumberPair]]:
-        """All pairs ``among`` these; and where ``static`` asks for it, those with another end that what is below lacks."""
+        """All pairs ``among`` these; and where ``static`` asks for it, those with another end that
+        what is below lacks.
+        """
         within: set[NumberPair] = set()
         beyond: set[NumberPair] = set()
         for step, (iri, _, is_closed) in enumerate(self.steps):
@@ -53,7 +68,9 @@ class RoleGraph:
                 reached = self._reached(step, x, is_closed=is_closed) & among
                 within.update((iri, x, y) for y in reached)
             if static and is_closed and self._below is not None:
-                beyond.update((iri, x, y) for x, y in self._new(step) if not (x in among and y in among))
+                beyond.update(
+                    (iri, x, y) for x, y in self._new(step) if not (x in among and y in among)
+                )
         if self._below is None:
             return within, beyond
         return within, {pair for pair in beyond if not self._below.leads(pair)}

@@ -1,4 +1,6 @@
-"""(T, B) with chains, Self and reflexive roles, read as one of SHIQ(D) (THEORY, "Chains and loops as clauses")."""
+"""(T, B) with chains, Self and reflexive roles, read as one of SHIQ(D) (THEORY, "Chains and loops
+as clauses").
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from simplify.loops import loop_class
 
 @dataclass(frozen=True, eq=False)
 class PlainReading:
-    """``premises`` in SHIQ(D), with what is asked in their T; ``tbox`` tells what was read how. ``is_below``: what follows of it
+    """``premises`` in SHIQ(D), with what is asked in their T; ``tbox`` tells what was read how.
+    ``is_below``: what follows of it
     follows, and there may be more."""
 
     premises: Premises
@@ -28,10 +31,19 @@ class PlainReading:
     is_below: bool = False
 
     @classmethod
-    def of(cls, premises: Premises, asked: AskedVocabulary, *, is_below: bool = False) -> PlainReading | None:
-        """None where something else is beyond SHIQ(D), or chains and loops cannot be read as clauses."""
+    def of(
+        cls, premises: Premises, asked: AskedVocabulary, *, is_below: bool = False
+    ) -> PlainReading | None:
+        """None where something else is beyond SHIQ(D), or chains and loops cannot be read as
+        clauses.
+        """
         axioms = (*premises.all_axioms, *asked.axioms)
-        if premises.unread or premises.assertions or premises.abox.complex or not all(map(is_readable, axioms)):
+        if (
+            premises.unread
+            or premises.assertions
+            or premises.abox.complex
+            or not all(map(is_readable, axioms))
+        ):
             return None
         try:
             tbox = plain_tbox(axioms)
@@ -40,15 +52,25 @@ class PlainReading:
         said = tuple(premises.abox)
         loops, has_pairs = _loops(tbox, said)
         found = cls(
-            Premises(owl.TBox(tbox.axioms), abox_of([*said, *loops])), tbox, has_pairs, bool(premises.abox.same), is_below
+            Premises(owl.TBox(tbox.axioms), abox_of([*said, *loops])),
+            tbox,
+            has_pairs,
+            bool(premises.abox.same),
+            is_below,
         )
         return found if found._are_loops_told(has_pairs, found.has_same) else None
 
     def event(self, assertions: Sequence[owl.Assertion]) -> tuple[owl.Assertion, ...] | None:
-        """``assertions`` of SHIQ(D) beside this; None where they are not all plain, or loops may arise that nobody tells."""
+        """``assertions`` of SHIQ(D) beside this; None where they are not all plain, or loops may
+        arise that nobody tells.
+        """
         for assertion in assertions:
             match assertion:
-                case owl.ClassAssertion(owl.Class()) | owl.ObjectPropertyAssertion() | owl.DataPropertyAssertion():
+                case (
+                    owl.ClassAssertion(owl.Class())
+                    | owl.ObjectPropertyAssertion()
+                    | owl.DataPropertyAssertion()
+                ):
                     pass
                 case owl.SameIndividual() | owl.DifferentIndividuals():
                     pass
@@ -65,16 +87,25 @@ class PlainReading:
         return self.is_below or not (has_pairs and (has_same or self.tbox.has_bounds))
 
 
-def _loops(tbox: PlainTBox, assertions: Iterable[owl.Assertion]) -> tuple[list[owl.Assertion], bool]:
-    """What asserted loops tell; and whether there are pairs that equality would make loops that matter."""
+def _loops(
+    tbox: PlainTBox, assertions: Iterable[owl.Assertion]
+) -> tuple[list[owl.Assertion], bool]:
+    """What asserted loops tell; and whether there are pairs that equality would make loops that
+    matter.
+    """
     told: dict[owl.Assertion, None] = {}
     has_pairs = False
     if tbox.asked_loops:
         for assertion in assertions:
             if isinstance(assertion, owl.ObjectPropertyAssertion):
-                above = {role.iri for role in tbox.loops.above(role_of(assertion.property).iri)} & tbox.asked_loops
+                above = {
+                    role.iri for role in tbox.loops.above(role_of(assertion.property).iri)
+                } & tbox.asked_loops
                 if assertion.subject == assertion.object:
-                    told.update((owl.ClassAssertion(loop_class(iri), assertion.subject), None) for iri in sorted(above))
+                    told.update(
+                        (owl.ClassAssertion(loop_class(iri), assertion.subject), None)
+                        for iri in sorted(above)
+                    )
                 else:
                     has_pairs = has_pairs or bool(above)
     return list(told), has_pairs

@@ -1,4 +1,6 @@
-"""What is entailed from: (T, B), split into what SHIQ(D) can say and the rest; and the questions that are put to it."""
+"""What is entailed from: (T, B), split into what SHIQ(D) can say and the rest; and the questions
+that are put to it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class EventAssertions:
 
 @dataclass(frozen=True, eq=False)
 class Premises:
-    """(T, B). ``tbox`` and ``abox`` lie in SHIQ(D), ``axioms`` and ``assertions`` are the rest of OWL 2 DL; ``unread``: what is
+    """(T, B). ``tbox`` and ``abox`` lie in SHIQ(D), ``axioms`` and ``assertions`` are the rest of
+    OWL 2 DL; ``unread``: what is
     wrong with what is neither, and rests on no answer then."""
 
     tbox: owl.TBox
@@ -48,7 +51,9 @@ class Premises:
         unread = [message for _, kind, message in reported if kind not in _READ]
         tbox = owl.TBox(tuple(dict.fromkeys(inside)))
         event = _split(assertions, tbox.axioms)
-        return cls(tbox, abox_of(event.inside), tuple(outside), event.outside, (*unread, *event.unread))
+        return cls(
+            tbox, abox_of(event.inside), tuple(outside), event.outside, (*unread, *event.unread)
+        )
 
     def event(self, assertions: Iterable[owl.Assertion]) -> EventAssertions:
         """``assertions`` as E beside this."""
@@ -59,7 +64,9 @@ class Premises:
         name = owl.Class(PREFIX + "entailment:said")
         return isinstance(expression, owl.Class) or not any(
             axiom.sub == expression and kind not in _INSIDE
-            for axiom, kind, _ in split_axioms((*self.tbox.axioms, owl.SubClassOf(expression, name)), chains=False)[1]
+            for axiom, kind, _ in split_axioms(
+                (*self.tbox.axioms, owl.SubClassOf(expression, name)), chains=False
+            )[1]
             if isinstance(axiom, owl.SubClassOf)
         )
 
@@ -81,7 +88,9 @@ class Premises:
     @cached_property
     def names(self) -> frozenset[str]:
         """The classes that (T, B) names, but ⊤, ⊥ and fresh ones."""
-        return named_classes((*self.all_axioms, *self.abox.complex, *self.assertions)) | _own(self.abox.classes)
+        return named_classes((*self.all_axioms, *self.abox.complex, *self.assertions)) | _own(
+            self.abox.classes
+        )
 
 
 _INSIDE = frozenset({"unknown-datatype"})
@@ -96,7 +105,9 @@ def _split(assertions: Iterable[owl.Assertion], axioms: Sequence[owl.Axiom]) -> 
     inside, reported = split_assertions(rest, axioms)
     outside = dict.fromkeys(a for a, kind, _ in reported if kind == "outside-shiq")
     unread = tuple(message for _, kind, message in reported if kind not in _READ)
-    return EventAssertions(tuple(dict.fromkeys([*filter(_is_plain, given), *inside])), tuple(outside), unread)
+    return EventAssertions(
+        tuple(dict.fromkeys([*filter(_is_plain, given), *inside])), tuple(outside), unread
+    )
 
 
 def _is_plain(assertion: owl.Assertion) -> bool:
@@ -104,7 +115,9 @@ def _is_plain(assertion: owl.Assertion) -> bool:
     match assertion:
         case owl.ClassAssertion(owl.Class()):
             return True
-        case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri)) | owl.DataPropertyAssertion(owl.DataProperty(iri)):
+        case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri)) | owl.DataPropertyAssertion(
+            owl.DataProperty(iri)
+        ):
             return not is_reserved(iri)
     return False
 
@@ -114,14 +127,18 @@ def mentioned(assertions: Iterable[owl.Assertion]) -> frozenset[str]:
     found: set[str] = set()
     for assertion in assertions:
         found.update(individuals_of(assertion))
-        if isinstance(assertion, owl.ClassAssertion) and not isinstance(assertion.expression, owl.Class):
+        if isinstance(assertion, owl.ClassAssertion) and not isinstance(
+            assertion.expression, owl.Class
+        ):
             found.update(part for part in parts(assertion.expression) if isinstance(part, str))
     return frozenset(found)
 
 
 def named_classes(values: Iterable[object]) -> frozenset[str]:
     """The classes that ``values`` name, but ⊤, ⊥ and fresh ones."""
-    return _own(part.iri for value in values for part in parts(value) if isinstance(part, owl.Class))
+    return _own(
+        part.iri for value in values for part in parts(value) if isinstance(part, owl.Class)
+    )
 
 
 def _own(names: Iterable[str]) -> frozenset[str]:

@@ -1,4 +1,6 @@
-"""Who is asked: a reasoner for modules of clauses, and HermiT for whole questions of OWL 2 DL; both are kept warm."""
+"""Who is asked: a reasoner for modules of clauses, and HermiT for whole questions of OWL 2 DL; both
+are kept warm.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ _CONSISTENT = Answer(Verdict.CONSISTENT)
 
 @dataclass
 class Reasoners:
-    """``name``: who decides modules (`shiq.reasoner.BACKENDS`); whole questions go to HermiT, unless that is `own`.
+    """``name``: who decides modules (`shiq.reasoner.BACKENDS`); whole questions go to HermiT,
+    unless that is `own`.
     ``timeout``: seconds for one question; ``asked``: how many there were."""
 
     name: str = "auto"
@@ -40,7 +43,9 @@ class Reasoners:
     #: Of all whole questions: (T, B), as far as no event changes how it is written.
     common: CommonOntology = field(default_factory=CommonOntology, repr=False)
 
-    def decide(self, tbox: ClausalTBox, modules: Sequence[Module], deadline: float | None = None) -> list[Answer]:
+    def decide(
+        self, tbox: ClausalTBox, modules: Sequence[Module], deadline: float | None = None
+    ) -> list[Answer]:
         """One answer for each module; ``deadline``: see `left`."""
         left = self.left(deadline)
         if left is not None and left <= 0:
@@ -50,26 +55,41 @@ class Reasoners:
         self.asked += len(modules)
         return self._modules.decide(tbox, modules, left)
 
-    def whole(self, axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion], deadline: float | None = None) -> Answer:
+    def whole(
+        self,
+        axioms: Sequence[owl.Axiom],
+        assertions: Iterable[owl.Assertion],
+        deadline: float | None = None,
+    ) -> Answer:
         """Whether an ontology of OWL 2 DL is consistent."""
         left = self.left(deadline)
         if left is not None and left <= 0:
             return _OVER
         if self.name == "own":
-            return Answer(Verdict.UNDETERMINED, "it lies outside SHIQ(D), and only `own` is to be asked; `auto` asks HermiT")
+            return Answer(
+                Verdict.UNDETERMINED,
+                "it lies outside SHIQ(D), and only `own` is to be asked; `auto` asks HermiT",
+            )
         try:
             put = question(axioms, assertions)
             answer = self._ask(put.axioms, put.assertions, left)
             if put.weaker is not None and answer.verdict is Verdict.INCONSISTENT:
                 answer = self._ask(put.weaker, put.assertions, self.left(deadline))
                 if answer.verdict is Verdict.CONSISTENT:
-                    return Answer(Verdict.UNDETERMINED, "a contradiction rests on a key with a blank node for its value")
+                    return Answer(
+                        Verdict.UNDETERMINED,
+                        "a contradiction rests on a key with a blank node for its value",
+                    )
             return answer
         except (Irregular, UsageError, ReasonerError) as obstacle:
             return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
 
-    def beside(self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]) -> WholeQuestion:
-        """(``axioms``, ``assertions``) to be asked about with class assertions on names beside them."""
+    def beside(
+        self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]
+    ) -> WholeQuestion:
+        """(``axioms``, ``assertions``) to be asked about with class assertions on names beside
+        them.
+        """
         return WholeQuestion(self, axioms, assertions)
 
     def hermit(self) -> HermitReasoner:
@@ -79,32 +99,44 @@ class Reasoners:
         return self._hermit
 
     def left(self, deadline: float | None) -> float | None:
-        """Seconds for the next question: until ``deadline`` (`time.monotonic`), and ``timeout`` at most."""
+        """Seconds for the next question: until ``deadline`` (`time.monotonic`), and ``timeout`` at
+        most.
+        """
         if deadline is None:
             return self.timeout
         left = deadline - time.monotonic()
         return left if self.timeout is None else min(left, self.timeout)
 
     def close(self) -> None:
-        """Lets the reasoners go; it may be called twice, and whoever asks again starts them again."""
+        """Lets the reasoners go; it may be called twice, and whoever asks again starts them
+        again.
+        """
         for reasoner in (self._modules, self._hermit):
             if reasoner is not None:
                 reasoner.close()
         self._modules = self._hermit = None
 
-    def _ask(self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion], left: float | None) -> Answer:
+    def _ask(
+        self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion], left: float | None
+    ) -> Answer:
         self.asked += 1
-        return self.hermit().consistent(axioms, assertions, left and max(0.01, left), is_normal=True)
+        return self.hermit().consistent(
+            axioms, assertions, left and max(0.01, left), is_normal=True
+        )
 
 
 class WholeQuestion:
     """An ontology of OWL 2 DL that is sent once, and asked about with more beside it."""
 
-    def __init__(self, reasoners: Reasoners, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]) -> None:
+    def __init__(
+        self, reasoners: Reasoners, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]
+    ) -> None:
         self._reasoners, self._axioms, self._assertions = reasoners, axioms, assertions
 
     def asked(self, more: Sequence[owl.ClassAssertion], deadline: float | None = None) -> Answer:
-        """Whether the ontology is consistent together with ``more``: assertions A(x) or ¬A(x), A a class name."""
+        """Whether the ontology is consistent together with ``more``: assertions A(x) or ¬A(x), A a
+        class name.
+        """
         left = self._reasoners.left(deadline)
         if left is not None and left <= 0:
             return _OVER
@@ -128,7 +160,11 @@ class WholeQuestion:
         """What is sent once; None where each question takes more than one."""
         try:
             put = question(self._axioms, self._assertions)
-            return None if put.weaker is not None else self._reasoners.common.texts(put.axioms, put.assertions)
+            return (
+                None
+                if put.weaker is not None
+                else self._reasoners.common.texts(put.axioms, put.assertions)
+            )
         except (Irregular, UsageError, OpaqueData, Unsendable):
             return None
 
@@ -137,9 +173,14 @@ _OVER = Answer(Verdict.UNDETERMINED, "no answer within the time limit")
 
 
 def consistent(
-    tbox: owl.TBox, assertions: Iterable[owl.Assertion], reasoners: Reasoners, deadline: float | None = None
+    tbox: owl.TBox,
+    assertions: Iterable[owl.Assertion],
+    reasoners: Reasoners,
+    deadline: float | None = None,
 ) -> Answer:
-    """Whether (``tbox``, ``assertions``), both in SHIQ(D), is consistent: by all of it, in as many modules as it falls into."""
+    """Whether (``tbox``, ``assertions``), both in SHIQ(D), is consistent: by all of it, in as many
+    modules as it falls into.
+    """
     base = MemoryKnowledgeBase.build(tbox, ())
     whole = base.add_set(abox_of(assertions), ABox(), "none")
     if whole.contradictory:
@@ -147,4 +188,6 @@ def consistent(
     answers = reasoners.decide(whole.tbox, [named.module for named in whole.modules], deadline)
     if any(answer.verdict is Verdict.INCONSISTENT for answer in answers):
         return _INCONSISTENT
-    return next((answer for answer in answers if answer.verdict is Verdict.UNDETERMINED), _CONSISTENT)
+    return next(
+        (answer for answer in answers if answer.verdict is Verdict.UNDETERMINED), _CONSISTENT
+    )

@@ -1,4 +1,6 @@
-"""Entailment event by event where T is Horn and counts nothing: (T, B) saturated once, an event widens from what it touches."""
+"""Entailment event by event where T is Horn and counts nothing: (T, B) saturated once, an event
+widens from what it touches.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ class NotPlain(Exception):
 
 
 class HornEntailer:
-    """See `abox_ops.entailment.Entailer`, which this is for Horn T without counting and B of plain assertions; `of` says whether
+    """See `abox_ops.entailment.Entailer`, which this is for Horn T without counting and B of plain
+    assertions; `of` says whether
     it is one."""
 
     def __init__(self, premises: Premises, asked: AskedVocabulary, labels: HornLabels) -> None:
@@ -34,7 +37,9 @@ class HornEntailer:
         self._plain: set[str] = set()
         texts = {name: class_text(c) for c, name in asked.names.items()}
         wanted = premises.names if asked.classes is None else texts
-        self._wanted = {self._atoms[name]: texts.get(name, name) for name in wanted if name in self._atoms}
+        self._wanted = {
+            self._atoms[name]: texts.get(name, name) for name in wanted if name in self._atoms
+        }
         self._individuals = Individuals()
         self._graph = LabelledGraph(labels)
         self._roles = RoleGraph(labels.tbox.roles, asked.roles)
@@ -51,7 +56,13 @@ class HornEntailer:
     @classmethod
     def of(cls, premises: Premises, asked: AskedVocabulary) -> HornEntailer | None:
         """The same for ``premises``; None where T is not of this kind, or B not plain."""
-        if not premises.is_inside or premises.unread or premises.abox.complex or premises.abox.same or premises.abox.different:
+        if (
+            not premises.is_inside
+            or premises.unread
+            or premises.abox.complex
+            or premises.abox.same
+            or premises.abox.different
+        ):
             return None
         plain = [axiom for axiom in asked.axioms if not _is_about_role(axiom)]
         clauses = simplify(owl.TBox((*premises.tbox.axioms, *plain))).clauses
@@ -83,7 +94,11 @@ class HornEntailer:
         if not static:
             return Entailment(Verdict.CONSISTENT, types, pairs, touches=touches, changes=changes)
         grown = [x for x in graph.label if x < individuals.first and named(x) not in mentioned]
-        more = {named(x): self._types(graph.label_of(x), x, {}) - self._types(self._graph.label_of(x), x, {}) for x in grown}
+        more = {
+            named(x): self._types(graph.label_of(x), x, {})
+            - self._types(self._graph.label_of(x), x, {})
+            for x in grown
+        }
         return Entailment(
             Verdict.CONSISTENT,
             types,
@@ -95,7 +110,9 @@ class HornEntailer:
         )
 
     def changed(self, assertions: Iterable[owl.Assertion]) -> frozenset[str] | None:
-        """The individuals that are something else, or linked otherwise, with ``assertions`` than without; None: any."""
+        """The individuals that are something else, or linked otherwise, with ``assertions`` than
+        without; None: any.
+        """
         try:
             individuals, graph, _, _ = self._saturated(assertions)
         except (NotPlain, LabelClash, LabelOpen):
@@ -103,7 +120,11 @@ class HornEntailer:
         return self._changes(graph, individuals)
 
     def _changes(self, graph: LabelledGraph, individuals: Individuals) -> frozenset[str]:
-        grown = (x for x, label in graph.label.items() if x < individuals.first and label != self._graph.label_of(x))
+        grown = (
+            x
+            for x, label in graph.label.items()
+            if x < individuals.first and label != self._graph.label_of(x)
+        )
         return frozenset(individuals.met).union(map(individuals.name, grown))
 
     def _saturated(
@@ -119,7 +140,9 @@ class HornEntailer:
         return individuals, graph, roles, loose
 
     def _around(self, graph: LabelledGraph, individuals: Individuals) -> frozenset[str] | None:
-        """The individuals that labels were read of: of ``graph``, and neighbours; None where too many, or where pairs count."""
+        """The individuals that labels were read of: of ``graph``, and neighbours; None where too
+        many, or where pairs count.
+        """
         mine = {*graph.label, *individuals.met.values()}
         edges = [edge for x in mine for edge in self._graph.edges.get(x, ())]
         if len(edges) > MOST_TOUCHED or self._asked.roles:
@@ -132,7 +155,11 @@ class HornEntailer:
             wanted = self._wanted
             found = frozenset(wanted[a] for a in bits(self._labels.names[label]) if a in wanted)
             self._texts[label] = found
-        more = loose.get(x, frozenset()) | self._loose.get(x, frozenset()) if loose or self._loose else None
+        more = (
+            loose.get(x, frozenset()) | self._loose.get(x, frozenset())
+            if loose or self._loose
+            else None
+        )
         return found | more if more else found
 
     def _read(
@@ -184,7 +211,9 @@ class HornEntailer:
 
 
 class Individuals:
-    """Numbers of individuals: those of ``below``, and further ones; ``met``: who was asked for here."""
+    """Numbers of individuals: those of ``below``, and further ones; ``met``: who was asked for
+    here.
+    """
 
     def __init__(self, below: Individuals | None = None) -> None:
         self._known = {} if below is None else below.met

@@ -1,6 +1,8 @@
-"""The obvious way: each class and each role of each individual is denied by itself, beside all of T, B and E.
+"""The obvious way: each class and each role of each individual is denied by itself, beside all of
+T, B and E.
 
-C(a) is entailed by (T, B ∪ E) iff (T, B ∪ E ∪ {¬C(a)}) is inconsistent, R(a,b) iff (T, B ∪ E ∪ {¬R(a,b)}) is. Slow and plain:
+C(a) is entailed by (T, B ∪ E) iff (T, B ∪ E ∪ {¬C(a)}) is inconsistent, R(a,b) iff (T, B ∪ E ∪
+{¬R(a,b)}) is. Slow and plain:
 the other ways are compared with this one.
 """
 
@@ -10,7 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from abox_ops.entailment.premises import EventAssertions, Premises, class_text, denial, mentioned, named_classes
+from abox_ops.entailment.premises import (
+    EventAssertions,
+    Premises,
+    class_text,
+    denial,
+    mentioned,
+    named_classes,
+)
 from abox_ops.entailment.reasoners import Reasoners, consistent
 from abox_ops.entailment.result import INCONSISTENT, Entailment, RolePair, undetermined
 from shiq import model as owl
@@ -93,15 +102,26 @@ class _Denials:
         """The entailment of the individuals of E."""
         answer = is_consistent(self.premises, self.event, self.reasoners, self.deadline)
         if answer.verdict is not Verdict.CONSISTENT:
-            return INCONSISTENT if answer.verdict is Verdict.INCONSISTENT else undetermined(answer.reason)
+            return (
+                INCONSISTENT
+                if answer.verdict is Verdict.INCONSISTENT
+                else undetermined(answer.reason)
+            )
         individuals = self.event.individuals
         try:
-            return Entailment(answer.verdict, self.types(individuals, classes), self.pairs(individuals, roles))
+            return Entailment(
+                answer.verdict, self.types(individuals, classes), self.pairs(individuals, roles)
+            )
         except _Open as undecided:
             return undetermined(str(undecided))
 
-    def types(self, individuals: Sequence[str], classes: Sequence[owl.ClassExpression]) -> dict[str, frozenset[str]]:
-        return {a: frozenset(class_text(c) for c in classes if self._follows(denial(c, a))) for a in individuals}
+    def types(
+        self, individuals: Sequence[str], classes: Sequence[owl.ClassExpression]
+    ) -> dict[str, frozenset[str]]:
+        return {
+            a: frozenset(class_text(c) for c in classes if self._follows(denial(c, a)))
+            for a in individuals
+        }
 
     def pairs(self, individuals: Sequence[str], roles: Sequence[str]) -> frozenset[RolePair]:
         return frozenset(

@@ -21,7 +21,9 @@ _REMEMBERED = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Calculi:
-    """The calculi of one (T, A), remembered from batch to batch. ``source``: T as it is given; ``names``: those of A."""
+    """The calculi of one (T, A), remembered from batch to batch. ``source``: T as it is given;
+    ``names``: those of A.
+    """
 
     source: TBox
     roles: RoleBox
@@ -35,7 +37,9 @@ class Calculi:
 
     def simplified(self, added: Sequence[SubClassOf | Class]) -> SimplifiedTBox:
         """The same with the vocabulary ``added``."""
-        return simplify(self.source, (*self.index.extra, *added)) if added else self.index.simplified
+        return (
+            simplify(self.source, (*self.index.extra, *added)) if added else self.index.simplified
+        )
 
     def brought(self, whole: UnionView) -> list[SubClassOf | Class]:
         """The vocabulary that the insertions bring, beyond that of T and A."""
@@ -45,25 +49,40 @@ class Calculi:
 
     @cached_property
     def _vocabulary(self) -> frozenset[SubClassOf | Class]:
-        """The vocabulary of T and A, and every name that is an atom: one changes neither clauses nor atoms."""
+        """The vocabulary of T and A, and every name that is an atom: one changes neither clauses
+        nor atoms.
+        """
         index = self.index
         atoms = {*index.simplified.clauses.atoms} & {*index.simplified.definition4_clauses.atoms}
         return frozenset((*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))))
 
     def of(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> Calculus:
-        """The calculus of ``criterion``; where the batch brings no name and no axiom, one that remembers earlier batches."""
+        """The calculus of ``criterion``; where the batch brings no name and no axiom, one that
+        remembers earlier batches.
+        """
         index = self.index
-        as_before = simplified is index.simplified and (names is index.calculus.names or names.sizes() == self.names.sizes())
+        as_before = simplified is index.simplified and (
+            names is index.calculus.names or names.sizes() == self.names.sizes()
+        )
         if criterion != "definition7":
             crowded = len(index.calculus.table.labels) > _REMEMBERED
             if as_before and not crowded:
                 return index.calculus
             for known in self._latest:
-                same = known.tbox is simplified.clauses and (known.names is names or known.names.values() == names.values())
+                same = known.tbox is simplified.clauses and (
+                    known.names is names or known.names.values() == names.values()
+                )
                 if same and len(known.table.labels) <= _REMEMBERED:
                     return known
             # Parts of one batch bring the same names again and again while it is explained.
-            like = next((c for c in (*self._latest, index.calculus) if c.tbox is simplified.clauses and not crowded), None)
+            like = next(
+                (
+                    c
+                    for c in (*self._latest, index.calculus)
+                    if c.tbox is simplified.clauses and not crowded
+                ),
+                None,
+            )
             labels = index.calculus.table.labels[: index.stored_labels]
             self._latest[:] = [Calculus(simplified.clauses, names, labels, like)]
             return self._latest[0]

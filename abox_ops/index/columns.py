@@ -1,4 +1,6 @@
-"""What is worked out of (T, A) once, and kept: quotient, told literals, merge classes, by element."""
+"""What is worked out of (T, A) once, and kept: quotient, told literals, merge classes, by
+element.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,17 @@ from abox_ops.labels.documents import clauses_hash, read_labels
 from abox_ops.labels.numbered import EMPTY_ID
 from abox_ops.told.columns import asserted_labels, refuted_labels, saturate
 from shiq import model as owl
-from shiq.columns.arrays import NONE, ArrayTable, Ints, Table, array_table, concatenate, least_by, positions, unique
+from shiq.columns.arrays import (
+    NONE,
+    ArrayTable,
+    Ints,
+    Table,
+    array_table,
+    concatenate,
+    least_by,
+    positions,
+    unique,
+)
 from shiq.columns.rows import ROW_COLUMNS, SAME, Names
 from shiq.model_json import decode
 from shiq.roles import Role, RoleBox, role_of
@@ -25,7 +37,8 @@ from shiq.stages import enter_stage
 from simplify import SimplifiedTBox, simplify
 
 Extra = tuple[owl.SubClassOf | owl.Class, ...]
-#: The tables of the merge classes that a store goes by with N, which serve N = told too, and without.
+# : The tables of the merge classes that a store goes by with N, which serve N = told too, and
+# without.
 CLASSES_OF_N, CLASSES_OF_TOLD = ("outside", "outside_members"), ("merged", "merged_members")
 
 
@@ -42,7 +55,9 @@ class ElementLabels:
 
     @property
     def overrides(self) -> tuple[Ints, Ints]:
-        """(element, label) of those whose label is not that of the table, or may not be; elements ascending."""
+        """(element, label) of those whose label is not that of the table, or may not be; elements
+        ascending.
+        """
         return NONE, NONE
 
 
@@ -70,11 +85,15 @@ class PatchedLabels(ElementLabels):
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """``same``: individuals by asserted equality; ``equal``: by all equality known for certain; ``merged``: elements by merge
-    class. An element is named by its least node. ``labels``: the numbers of told labels in ``calculus``.
+    """``same``: individuals by asserted equality; ``equal``: by all equality known for certain;
+    ``merged``: elements by merge
+    class. An element is named by its least node. ``labels``: the numbers of told labels in
+    ``calculus``.
 
-    ``contradictory``: whether some told label clashes, so that A is inconsistent. ``stored_labels``: how many labels the
-    columns speak of; those beyond were met by checks. ``detached``: nodes of elements that deletions have changed; what is left
+    ``contradictory``: whether some told label clashes, so that A is inconsistent.
+    ``stored_labels``: how many labels the
+    columns speak of; those beyond were met by checks. ``detached``: nodes of elements that
+    deletions have changed; what is left
     of them has the merge class that it had, though counting might give a smaller one.
     """
 
@@ -93,7 +112,9 @@ class Index:
 
 
 def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
-    """The index that the store of ``base`` holds; built anew if this version of the program reads ``tbox`` in other clauses."""
+    """The index that the store of ``base`` holds; built anew if this version of the program reads
+    ``tbox`` in other clauses.
+    """
     store = base.store
     document = store.index_document
     extra: Extra = tuple(map(decode, document["extra"]))
@@ -117,7 +138,9 @@ def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
 
 
 def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
-    """The index of (``tbox``, ``base``), from scratch: one pass over everything, then the fixpoints."""
+    """The index of (``tbox``, ``base``), from scratch: one pass over everything, then the
+    fixpoints.
+    """
     complex_ = all_complex(base)
     extra = vocabulary_of(base.names, base.class_counts().nonzero()[0], complex_, roles)
     simplified = simplify(tbox, extra)
@@ -128,7 +151,9 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
     everyone = graph.locate(unique(graph.keys_of(nodes)))
     everyone.sort()
     graph.expand(everyone)
-    graph.label = calculus.table.join(asserted_labels(calculus, graph, everyone), refuted_labels(calculus, graph, everyone))
+    graph.label = calculus.table.join(
+        asserted_labels(calculus, graph, everyone), refuted_labels(calculus, graph, everyone)
+    )
     enter_stage("indexing: inferring classes of individuals")
     saturate(calculus, graph, np.ones(len(graph), np.bool_))
     negated_roles, negated_properties = negated(complex_, roles)
@@ -151,7 +176,9 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
 
 
 def merge_classes(calculus: Calculus, graph: Graph) -> StoredPartition:
-    """The merge classes of A under its labels; ``graph`` is all of A, expanded. Elements are named by their least nodes."""
+    """The merge classes of A under its labels; ``graph`` is all of A, expanded. Elements are named
+    by their least nodes.
+    """
     # Loaded where a base is indexed.
     from abox_ops.counting.columns import Counts
 
@@ -168,7 +195,9 @@ def least_nodes(graph: Graph) -> Ints:
 
 def same_grouping(base: Base, nodes: Ints) -> StoredPartition:
     """Individuals by asserted equality."""
-    pairs = concatenate(list(base.table("pairs").scan()), dict.fromkeys(ROW_COLUMNS["pairs"], nodes[:0]))
+    pairs = concatenate(
+        list(base.table("pairs").scan()), dict.fromkeys(ROW_COLUMNS["pairs"], nodes[:0])
+    )
     told = pairs["kind"] == SAME
     first, second = (nodes.searchsorted(pairs[name][told]) for name in ("node", "neighbour"))
     return grouping(nodes, nodes[components(len(nodes), first, second)])
@@ -177,7 +206,8 @@ def same_grouping(base: Base, nodes: Ints) -> StoredPartition:
 def alone(base: Base) -> UnionView:
     """``base`` with an empty batch."""
     tables: dict[str, ArrayTable] = {
-        name: array_table("node", dict.fromkeys(columns, NONE)) for name, columns in ROW_COLUMNS.items()
+        name: array_table("node", dict.fromkeys(columns, NONE))
+        for name, columns in ROW_COLUMNS.items()
     }
     return UnionView(base, Batch(base.names, [], [], (), tables), tables)
 
@@ -190,18 +220,31 @@ def all_complex(base: Base) -> list[owl.Assertion]:
     return list(found)
 
 
-def vocabulary_of(names: Names, classes: Ints, complex: Sequence[owl.Assertion], roles: RoleBox) -> Extra:
-    """What the TBox has to be extended by for assertions on ``classes`` and the ``complex`` ones: what `vocabulary` gives
+def vocabulary_of(
+    names: Names, classes: Ints, complex: Sequence[owl.Assertion], roles: RoleBox
+) -> Extra:
+    """What the TBox has to be extended by for assertions on ``classes`` and the ``complex`` ones:
+    what `vocabulary` gives
     for all of them."""
-    stand_ins = (owl.ClassAssertion(owl.Class(names.classes.values[i]), "") for i in classes.tolist())
+    stand_ins = (
+        owl.ClassAssertion(owl.Class(names.classes.values[i]), "") for i in classes.tolist()
+    )
     return vocabulary([*stand_ins, *complex], roles)
 
 
-def negated(complex: Sequence[owl.Assertion], roles: RoleBox) -> tuple[frozenset[Role], frozenset[str]]:
-    """The roles and data properties of the negative assertions among normalised ``complex`` ones."""
+def negated(
+    complex: Sequence[owl.Assertion], roles: RoleBox
+) -> tuple[frozenset[Role], frozenset[str]]:
+    """The roles and data properties of the negative assertions among normalised ``complex``
+    ones.
+    """
     plain = [p for a in complex for p in normalise(a, roles).assertions]
-    negative = [role_of(p.property) for p in plain if isinstance(p, owl.NegativeObjectPropertyAssertion)]
+    negative = [
+        role_of(p.property) for p in plain if isinstance(p, owl.NegativeObjectPropertyAssertion)
+    ]
     return (
         frozenset(r for role in negative for r in (role, role.inverse)),
-        frozenset(p.property.iri for p in plain if isinstance(p, owl.NegativeDataPropertyAssertion)),
+        frozenset(
+            p.property.iri for p in plain if isinstance(p, owl.NegativeDataPropertyAssertion)
+        ),
     )

@@ -1,7 +1,9 @@
 """Deletions: delete and rederive (THEORY, "Maintenance of the told sets").
 
-Told literals may support each other in circles, so everything that propagation could have derived from what is deleted is taken
-away first, by a forward walk over role assertions; then it is derived again from what is left. An element that loses something
+Told literals may support each other in circles, so everything that propagation could have derived
+from what is deleted is taken
+away first, by a forward walk over role assertions; then it is derived again from what is left. An
+element that loses something
 is taken apart into its asserted equals first. The work is bounded by that walk, not by A.
 """
 
@@ -26,17 +28,22 @@ from shiq.roles import Role, RoleBox
 
 
 def index_without(index: Index, base: Base, less: LessBase, roles: RoleBox) -> Index:
-    """The index of ``less`` = ``base`` less role, class, data assertions and pairs, from the ``index`` of ``base``."""
+    """The index of ``less`` = ``base`` less role, class, data assertions and pairs, from the
+    ``index`` of ``base``.
+    """
     touched = unique(np.concatenate([rows["node"] for rows in less.removed.values()]))
     lost = _reach(index, base, less, roles, touched)
     return _rederived(index, less, roles, lost)
 
 
-# --- what may be lost ------------------------------------------------------------------------------
+# --- what may be lost
+# ------------------------------------------------------------------------------
 
 
 def _reach(index: Index, base: Base, less: LessBase, roles: RoleBox, touched: Ints) -> Ints:
-    """The nodes of the elements of ``base`` whose label or members may rest on what was deleted at ``touched`` nodes."""
+    """The nodes of the elements of ``base`` whose label or members may rest on what was deleted at
+    ``touched`` nodes.
+    """
     calculus = index.calculus
     old = Graph(alone(base), roles, index.equal, index.labels.of)
     left = Graph(alone(less), roles, index.equal, index.labels.of)
@@ -68,8 +75,11 @@ def _reach(index: Index, base: Base, less: LessBase, roles: RoleBox, touched: In
 
 
 class _Reach:
-    """What may be lost, one element after another, where each round finds few. ``lost``: what is known to be, by number;
-    ``found``: what is lost beyond; ``todo``: what is to be gone on from, in the end by arrays. Elements are keys."""
+    """What may be lost, one element after another, where each round finds few. ``lost``: what is
+    known to be, by number;
+    ``found``: what is lost beyond; ``todo``: what is to be gone on from, in the end by arrays.
+    Elements are keys.
+    """
 
     def __init__(self, calculus: Calculus, old: Graph, left: Graph, lost: Bools) -> None:
         self.calculus, self.old, self.left = calculus, old, left
@@ -82,7 +92,9 @@ class _Reach:
         self._known: dict[tuple[int, int, int, int], bool] = {}
 
     def run(self, begun: list[int]) -> None:
-        """Goes on from the elements ``begun``, which are lost, until nothing is left, or one is for arrays."""
+        """Goes on from the elements ``begun``, which are lost, until nothing is left, or one is for
+        arrays.
+        """
         region, lost, self.todo = self.region, self._lost, begun
         while self.todo:
             key = self.todo.pop()
@@ -94,7 +106,9 @@ class _Reach:
                 self._read()
             label, certain = region.label[key], self._certain[key]
             for role, b, _ in edges:
-                if b not in lost and (b in self._several or self._may_have_sent(role, label, certain, region.label[b])):
+                if b not in lost and (
+                    b in self._several or self._may_have_sent(role, label, certain, region.label[b])
+                ):
                     lost.add(b)
                     self.found[b] = None
                     self.todo.append(b)
@@ -109,16 +123,22 @@ class _Reach:
         asked = role, label, certain, other
         if asked not in self._known:
             space, labels = self.calculus.space, self.calculus.table.labels
-            self._known[asked] = may_have_sent(space, self.calculus.roles[role], labels[label], labels[certain], labels[other])
+            self._known[asked] = may_have_sent(
+                space, self.calculus.roles[role], labels[label], labels[certain], labels[other]
+            )
         return self._known[asked]
 
 
 def _certain(calculus: Calculus, left: Graph, keys: Ints) -> Ints:
-    """The literals that follow at each element from what is still asserted there; none where several individuals are one."""
+    """The literals that follow at each element from what is still asserted there; none where
+    several individuals are one.
+    """
     numbers = left.locate(keys)
     left.gather(numbers)
     ordered = np.sort(numbers)
-    label = calculus.table.join(asserted_labels(calculus, left, ordered), refuted_labels(calculus, left, ordered))
+    label = calculus.table.join(
+        asserted_labels(calculus, left, ordered), refuted_labels(calculus, left, ordered)
+    )
     label = calculus.table.close(label)
     found: Ints = label[np.searchsorted(ordered, numbers)]
     found[_are_several(left, numbers)] = EMPTY_ID
@@ -140,17 +160,29 @@ def _have_several(graph: Graph, keys: Ints) -> Bools:
     return is_in(keys, several)
 
 
-def _may_have_sent(calculus: Calculus, role: Ints, source: Ints, certain: Ints, target: Ints) -> Bools:
-    """Whether a role assertion may have given its object a literal, by one of its subject's that is not ``certain``."""
+def _may_have_sent(
+    calculus: Calculus, role: Ints, source: Ints, certain: Ints, target: Ints
+) -> Bools:
+    """Whether a role assertion may have given its object a literal, by one of its subject's that is
+    not ``certain``.
+    """
     reduced = calculus.role_calculus.reduced
-    found, which = combinations(role, reduced(role, source), reduced(role, certain), reduced(role ^ 1, target))
+    found, which = combinations(
+        role, reduced(role, source), reduced(role, certain), reduced(role ^ 1, target)
+    )
     labels, space = calculus.table.labels, calculus.space
-    answers = [may_have_sent(space, calculus.roles[r], labels[a], labels[k], labels[b]) for r, a, k, b in found]
+    answers = [
+        may_have_sent(space, calculus.roles[r], labels[a], labels[k], labels[b])
+        for r, a, k, b in found
+    ]
     return np.array(answers, np.bool_)[which]
 
 
-def may_have_sent(space: LabelSpace, role: Role, source: Label, certain: Label, target: Label) -> bool:
-    """Whether some u-type clause on ``role`` has all its literals at the subject refuted there, one of them by a literal that is
+def may_have_sent(
+    space: LabelSpace, role: Role, source: Label, certain: Label, target: Label
+) -> bool:
+    """Whether some u-type clause on ``role`` has all its literals at the subject refuted there, one
+    of them by a literal that is
     not ``certain``, and a literal at the object that holds there."""
 
     def sends(here: tuple[int, int], there: tuple[int, int]) -> bool:
@@ -170,15 +202,20 @@ def may_have_sent(space: LabelSpace, role: Role, source: Label, certain: Label, 
     )
 
 
-# --- what is derived again -------------------------------------------------------------------------
+# --- what is derived again
+# -------------------------------------------------------------------------
 
 
 def _rederived(index: Index, less: LessBase, roles: RoleBox, lost: Ints) -> Index:
-    """``index`` with the elements of the ``lost`` nodes (ascending) worked out from ``less`` alone."""
+    """``index`` with the elements of the ``lost`` nodes (ascending) worked out from ``less``
+    alone.
+    """
     calculus = index.calculus
     parts = _asserted_equals(less, lost)
     equal = OverlaidPartition(index.equal.by_member, index.equal.by_group, lost, parts)
-    labels = PatchedLabels(index.labels.table, unique(parts), np.full(len(unique(parts)), EMPTY_ID, np.int64))
+    labels = PatchedLabels(
+        index.labels.table, unique(parts), np.full(len(unique(parts)), EMPTY_ID, np.int64)
+    )
     graph = Graph(alone(less), roles, equal, labels.of)
     elements = np.sort(graph.locate(unique(parts)))
     graph.expand(elements)
@@ -191,7 +228,9 @@ def _rederived(index: Index, less: LessBase, roles: RoleBox, lost: Ints) -> Inde
     element, node = graph.nodes_of(reps)
     order = np.argsort(node)
     by_name = np.argsort(name[reps])
-    found = OverlaidPartition(index.equal.by_member, index.equal.by_group, node[order], name[element[order]])
+    found = OverlaidPartition(
+        index.equal.by_member, index.equal.by_group, node[order], name[element[order]]
+    )
     left = unique(found.of(without(lost, less.vanished)))
     return replace(
         index,
@@ -205,7 +244,9 @@ def _rederived(index: Index, less: LessBase, roles: RoleBox, lost: Ints) -> Inde
 
 
 def _asserted_equals(less: LessBase, nodes: Ints) -> Ints:
-    """The least node that is asserted to be the same as each of ``nodes`` (ascending; whole elements)."""
+    """The least node that is asserted to be the same as each of ``nodes`` (ascending; whole
+    elements).
+    """
     rows = less.table("pairs").rows_of(nodes)
     told = rows["kind"] == SAME
     first, second = (np.searchsorted(nodes, rows[name][told]) for name in ("node", "neighbour"))

@@ -1,4 +1,6 @@
-"""What a batch touches: the individuals of its normalised assertions, and what it brings that is rare."""
+"""What a batch touches: the individuals of its normalised assertions, and what it brings that is
+rare.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from shiq.roles import Role, RoleBox
 
 @dataclass(frozen=True)
 class TouchedNodes:
-    """``nodes``: of all inserted assertions once normalised (a:⊤ is none). ``other``: the same without role and data assertions;
+    """``nodes``: of all inserted assertions once normalised (a:⊤ is none). ``other``: the same
+    without role and data assertions;
     ``negative``: of negative assertions alone. ``data``: the inserted data rows."""
 
     nodes: Ints
@@ -35,12 +38,20 @@ def touched_by(whole: UnionView, roles: RoleBox) -> TouchedNodes:
     thing = whole.names.classes.ids.get(THING.iri, -1)
     complex_ = whole.inserted_complex()
     plain = [p for a in complex_ for p in normalise(a, roles).assertions]
-    negative = [p for p in plain if isinstance(p, NegativeObjectPropertyAssertion | NegativeDataPropertyAssertion)]
+    negative = [
+        p
+        for p in plain
+        if isinstance(p, NegativeObjectPropertyAssertion | NegativeDataPropertyAssertion)
+    ]
     denied = whole.nodes_of([i for p in negative for i in individuals_of(p)])
     named = whole.nodes_of([i for p in plain for i in individuals_of(p)])
     other = [classes["node"][classes["class"] != thing], named, tables["pairs"]["node"], denied]
     return TouchedNodes(
-        unique(np.concatenate([tables["half_edges"]["node"], tables["data_assertions"]["node"], *other])),
+        unique(
+            np.concatenate(
+                [tables["half_edges"]["node"], tables["data_assertions"]["node"], *other]
+            )
+        ),
         unique(np.concatenate(other)),
         unique(denied),
         dict(tables["data_assertions"]),

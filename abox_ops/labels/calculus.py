@@ -1,11 +1,16 @@
-"""Told literals: what (T, A) is known to entail at one element without branching (THEORY, "Told literals").
+"""Told literals: what (T, A) is known to entail at one element without branching (THEORY, "Told
+literals").
 
-A *label* is a pair of bitmasks (positive, negative) over `ClausalTBox.atoms`. It is closed under unit propagation with local
-clauses; along a role assertion, u-type clauses send further literals to either end. Both depend on labels alone, so they are
+A *label* is a pair of bitmasks (positive, negative) over `ClausalTBox.atoms`. It is closed under
+unit propagation with local
+clauses; along a role assertion, u-type clauses send further literals to either end. Both depend on
+labels alone, so they are
 computed once per distinct label or (role, label, label).
 
-A label *clashes* if a literal stands with its negation. Propagation goes on there: a clause gives its last literal that is not
-refuted even if another one satisfies it, and all its literals if none is left. So closure and sending are monotone, and the
+A label *clashes* if a literal stands with its negation. Propagation goes on there: a clause gives
+its last literal that is not
+refuted even if another one satisfies it, and all its literals if none is left. So closure and
+sending are monotone, and the
 fixpoint is one, whatever the order; a clash spreads no further than unit resolution carries it.
 """
 
@@ -25,7 +30,9 @@ Label: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class CompiledClause:
-    """A clause as bitmasks: body and head at the centre, body and head at a branch; ``n`` of an m-type clause, else 0."""
+    """A clause as bitmasks: body and head at the centre, body and head at a branch; ``n`` of an
+    m-type clause, else 0.
+    """
 
     index: int
     body: int
@@ -43,7 +50,9 @@ class CompiledClause:
 
 
 class SentLiterals(NamedTuple):
-    """What one role assertion sends: literals for its subject and for its object (a clash bit included)."""
+    """What one role assertion sends: literals for its subject and for its object (a clash bit
+    included).
+    """
 
     subject: Label
     object: Label
@@ -54,7 +63,8 @@ NOTHING_SENT = SentLiterals(EMPTY, EMPTY)
 
 
 def contradiction(tbox: ClausalTBox) -> Label:
-    """The label of a contradiction that no atom is to blame for, such as an asserted owl:Nothing: no clause speaks of its bit.
+    """The label of a contradiction that no atom is to blame for, such as an asserted owl:Nothing:
+    no clause speaks of its bit.
 
     In the labels of a TBox that has grown since, it is still a clash.
     """
@@ -74,7 +84,8 @@ def join(first: Label, second: Label) -> Label:
 class LabelSpace:
     """The label calculus of one clausal TBox, memoised.
 
-    ``data_mask``: the atoms that are data restrictions; ``clash``: see `contradiction`; ``compiled``: the clauses with a role
+    ``data_mask``: the atoms that are data restrictions; ``clash``: see `contradiction`;
+    ``compiled``: the clauses with a role
     or with a restriction in the head (the others only propagate).
     """
 
@@ -83,15 +94,23 @@ class LabelSpace:
     def __post_init__(self) -> None:
         ids = self.tbox.atom_ids
         self.clash = contradiction(self.tbox)
-        self.data_mask = sum(1 << i for i, a in enumerate(self.tbox.atoms) if isinstance(a, DataAtLeast | DataAtMost))
-        self.at_least: dict[int, AtLeast] = {i: a for i, a in enumerate(self.tbox.atoms) if isinstance(a, AtLeast)}
+        self.data_mask = sum(
+            1 << i for i, a in enumerate(self.tbox.atoms) if isinstance(a, DataAtLeast | DataAtMost)
+        )
+        self.at_least: dict[int, AtLeast] = {
+            i: a for i, a in enumerate(self.tbox.atoms) if isinstance(a, AtLeast)
+        }
         clauses = self.tbox.clauses
         told = [c.role is not None or any(not isinstance(a, str) for a in c.head) for c in clauses]
         compiled = [_compile(i, c, ids) for i, c in enumerate(clauses) if told[i]]
         self.compiled = compiled
         self.m_type = [c for c in compiled if c.n]
         width = len(self.tbox.atoms) + 1
-        local = ([ids[a] for a in c.head] + [ids[a] + width for a in c.body] for c in clauses if c.role is None)
+        local = (
+            [ids[a] for a in c.head] + [ids[a] + width for a in c.body]
+            for c in clauses
+            if c.role is None
+        )
         self._propagation = propagation_of(width, local, self.clash)
         self._by_role: dict[Role, list[CompiledClause]] = {}
         for c in compiled:
@@ -109,7 +128,9 @@ class LabelSpace:
         return label[0], label[1] & ~self.data_mask
 
     def clauses_of(self, role: Role) -> tuple[CompiledClause, ...]:
-        """The clauses with a role atom that an assertion of ``role`` from centre to branch matches (through ⊑*)."""
+        """The clauses with a role atom that an assertion of ``role`` from centre to branch matches
+        (through ⊑*).
+        """
         above = self.tbox.roles.superroles(role)
         found = self._clauses_of.get(above)
         if found is None:
@@ -124,7 +145,9 @@ class LabelSpace:
         return self.tbox.roles.subroles(role)
 
     def may_loop(self, clause: CompiledClause) -> bool:
-        """Whether an element may be among its own S-neighbours by a class, of an m-type ``clause`` with ≤n S.C."""
+        """Whether an element may be among its own S-neighbours by a class, of an m-type ``clause``
+        with ≤n S.C.
+        """
         if not self.tbox.roles.looped:
             return False
         below = self.below(clause)
@@ -142,33 +165,49 @@ class LabelSpace:
         return found
 
     def tried(self, closed: Label, more: Label) -> Label:
-        """The closure of a ``closed`` label with ``more``, where it does not clash; costs as much as there is more."""
+        """The closure of a ``closed`` label with ``more``, where it does not clash; costs as much
+        as there is more.
+        """
         label = join(closed, more)
         if label == closed:
             return closed
         return self._closed.get(label) or self._propagation.closure(label, closed, to_clash=True)
 
     def sent(self, role: Role, subject: Label, object: Label) -> SentLiterals:
-        """What an assertion of ``role`` between elements with these labels sends to either end by u-type clauses."""
+        """What an assertion of ``role`` between elements with these labels sends to either end by
+        u-type clauses.
+        """
         key = (role, subject, object)
         found = self._sent.get(key)
         if found is None:
             to_subject, to_object = self._one_way(self.clauses_of(role), subject, object)
-            back_object, back_subject = self._one_way(self.clauses_of(role.inverse), object, subject)
-            found = SentLiterals(_beyond(join(to_subject, back_subject), subject), _beyond(join(to_object, back_object), object))
+            back_object, back_subject = self._one_way(
+                self.clauses_of(role.inverse), object, subject
+            )
+            found = SentLiterals(
+                _beyond(join(to_subject, back_subject), subject),
+                _beyond(join(to_object, back_object), object),
+            )
             if found == NOTHING_SENT:
                 found = NOTHING_SENT
             self._sent[key] = found
         return found
 
-    def _one_way(self, clauses: tuple[CompiledClause, ...], centre: Label, branch: Label) -> tuple[Label, Label]:
+    def _one_way(
+        self, clauses: tuple[CompiledClause, ...], centre: Label, branch: Label
+    ) -> tuple[Label, Label]:
         to_centre, to_branch = EMPTY, EMPTY
         for c in clauses:
             if c.n:
                 continue
             head, body = c.head & ~centre[1], c.body & ~centre[0]
             branch_head, branch_body = c.branch_head & ~branch[1], c.branch_body & ~branch[0]
-            open_literals = head.bit_count() + body.bit_count() + branch_head.bit_count() + branch_body.bit_count()
+            open_literals = (
+                head.bit_count()
+                + body.bit_count()
+                + branch_head.bit_count()
+                + branch_body.bit_count()
+            )
             if open_literals > 1:
                 continue
             if not open_literals:
@@ -192,5 +231,10 @@ def _compile(index: int, clause: Clause, ids: Mapping[Atom, int]) -> CompiledCla
         return found
 
     return CompiledClause(
-        index, mask(clause.body), mask(clause.head), mask(clause.branch_body), mask(clause.branch_head), clause.at_most
+        index,
+        mask(clause.body),
+        mask(clause.head),
+        mask(clause.branch_body),
+        mask(clause.branch_head),
+        clause.at_most,
     )

@@ -14,14 +14,20 @@ LOT = 50
 
 
 def unsatisfiable_classes(
-    tbox: ClausalTBox, decide: Callable[[Sequence[Module]], Sequence[Answer]], is_over: Callable[[], bool] = lambda: False
+    tbox: ClausalTBox,
+    decide: Callable[[Sequence[Module]], Sequence[Answer]],
+    is_over: Callable[[], bool] = lambda: False,
 ) -> tuple[list[str], int]:
-    """The named classes, sorted, that have no member in any model of ``tbox``, and how many were left undecided.
+    """The named classes, sorted, that have no member in any model of ``tbox``, and how many were
+    left undecided.
 
-    Only classes that some clause mentions are asked about: another can always have a member, unless nothing can.
+    Only classes that some clause mentions are asked about: another can always have a member, unless
+    nothing can.
     """
     names = sorted(
-        (atom, i) for i, atom in enumerate(tbox.atoms) if isinstance(atom, str) and atom not in tbox.fresh and atom != NOTHING.iri
+        (atom, i)
+        for i, atom in enumerate(tbox.atoms)
+        if isinstance(atom, str) and atom not in tbox.fresh and atom != NOTHING.iri
     )
     found: list[str] = []
     left = len(names)

@@ -1,4 +1,6 @@
-"""What one clausal TBox says of labels and roles, by the numbers of the columns. Nothing here knows an individual."""
+"""What one clausal TBox says of labels and roles, by the numbers of the columns. Nothing here knows
+an individual.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,19 @@ V = TypeVar("V")
 
 
 class Calculus:
-    """Label calculus on numbers: `LabelSpace` and its companions for ``tbox``, on numbered labels. ``labels``: numbers that were
-    given out before, of a TBox whose atoms are a prefix. ``like``: one for the same clauses, which shares what it works out."""
+    """Label calculus on numbers: `LabelSpace` and its companions for ``tbox``, on numbered labels.
+    ``labels``: numbers that were
+    given out before, of a TBox whose atoms are a prefix. ``like``: one for the same clauses, which
+    shares what it works out.
+    """
 
-    def __init__(self, tbox: ClausalTBox, names: Names, labels: Sequence[Label] = (EMPTY,), like: Calculus | None = None) -> None:
+    def __init__(
+        self,
+        tbox: ClausalTBox,
+        names: Names,
+        labels: Sequence[Label] = (EMPTY,),
+        like: Calculus | None = None,
+    ) -> None:
         self.tbox, self.names = tbox, names
         self.space: LabelSpace = LabelSpace(tbox) if like is None else like.space
         self.table = LabelTable(self.space, list(labels))
@@ -51,7 +62,8 @@ class Calculus:
         found: V = self._made[make]
         return found
 
-    # --- what the criterion `model` asks of the clauses ---------------------------------------------
+    # --- what the criterion `model` asks of the clauses
+    # ---------------------------------------------
 
     @cached_property
     def completions(self) -> Completions:
@@ -61,7 +73,8 @@ class Calculus:
     def residuals(self) -> Residuals:
         return Residuals(self.space) if self._like is None else self._like.residuals
 
-    # --- roles and names ---------------------------------------------------------------------------
+    # --- roles and names
+    # ---------------------------------------------------------------------------
 
     @property
     def roles(self) -> list[Role]:
@@ -105,7 +118,8 @@ class Calculus:
             raise KeyError(self.names.classes.values[int(classes[np.argmin(found)])])
         return found
 
-    # --- labels ------------------------------------------------------------------------------------
+    # --- labels
+    # ------------------------------------------------------------------------------------
 
     @cached_property
     def functional(self) -> list[CompiledClause]:
@@ -130,28 +144,41 @@ class Calculus:
     @cached_property
     def filler_bits(self) -> int:
         """The names D of the ≥k R.D."""
-        return sum({1 << self.tbox.atom_ids[need.filler] for need in self.space.at_least.values() if need.filler is not None})
+        return sum(
+            {
+                1 << self.tbox.atom_ids[need.filler]
+                for need in self.space.at_least.values()
+                if need.filler is not None
+            }
+        )
 
     def in_force(self, labels: Ints, clause: CompiledClause) -> Bools:
         """Which labels satisfy the body of ``clause`` at its centre and refute its head there."""
         return self.table.where(labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1]))
 
     def needs_below(self, label: Label, roles: frozenset[Role]) -> tuple[int, tuple[AtLeast, ...]]:
-        """The ≥k R.D needed at ``label`` with R among ``roles``: the sum of the k > 1 and of loops, which no other element
+        """The ≥k R.D needed at ``label`` with R among ``roles``: the sum of the k > 1 and of loops,
+        which no other element
         meets, and the others with k = 1."""
         found = self._needs_below.get((label, roles))
         if found is None:
             needed = [need for need in self.needs.needed(label) if need.role in roles]
             ones = tuple(need for need in needed if need.n == 1 and not need.is_loop)
-            found = self._needs_below[(label, roles)] = (sum(need.n for need in needed if need not in ones), ones)
+            found = self._needs_below[(label, roles)] = (
+                sum(need.n for need in needed if need not in ones),
+                ones,
+            )
         return found
 
-    # --- data --------------------------------------------------------------------------------------
+    # --- data
+    # --------------------------------------------------------------------------------------
 
     @cached_property
     def bounded_properties(self) -> frozenset[str]:
         """Data properties below one that some ≤n restricts."""
-        return self.tbox.roles.data_below(atom.property for atom in self.tbox.atoms if isinstance(atom, DataAtMost))
+        return self.tbox.roles.data_below(
+            atom.property for atom in self.tbox.atoms if isinstance(atom, DataAtMost)
+        )
 
     @cached_property
     def counted_properties(self) -> frozenset[str]:
@@ -169,7 +196,9 @@ class Calculus:
         return found
 
     def refuted(self, rows: Columns, literals: Iterable[owl.Literal]) -> Ints:
-        """The label that each data assertion gives (`DataView.refuted`); ``literals`` are those of the rows."""
+        """The label that each data assertion gives (`DataView.refuted`); ``literals`` are those of
+        the rows.
+        """
         properties = self.names.data_properties.values
         values = list(literals)
         found = np.full(len(values), EMPTY_ID, np.int64)
@@ -177,7 +206,9 @@ class Calculus:
             return found
         alike = self.alike(rows["property"], are_strings(values))
         for p in unique(rows["property"][alike]).tolist():
-            found[alike & (rows["property"] == p)] = self.table.id(self.data.refuted([(properties[p], owl.Literal("text"))]))
+            found[alike & (rows["property"] == p)] = self.table.id(
+                self.data.refuted([(properties[p], owl.Literal("text"))])
+            )
         for i in (~alike).nonzero()[0].tolist():
             label = self.data.refuted([(properties[rows["property"][i]], values[i])])
             if label != EMPTY:
@@ -185,19 +216,28 @@ class Calculus:
         return found
 
     def alike(self, properties: Ints, strings: Bools) -> Bools:
-        """Which data assertions are ``strings`` on properties that cannot tell one string from another."""
+        """Which data assertions are ``strings`` on properties that cannot tell one string from
+        another.
+        """
         names = self.names.data_properties.values
-        found = np.fromiter((p not in self._tells_strings_apart for p in names), np.bool_, len(names))[properties]
+        found = np.fromiter(
+            (p not in self._tells_strings_apart for p in names), np.bool_, len(names)
+        )[properties]
         return found & strings
 
     @cached_property
     def _tells_strings_apart(self) -> frozenset[str]:
-        """The data properties with a ≤n f.D on them that not all strings are told alike by: neither D, nor what it is the
+        """The data properties with a ≤n f.D on them that not all strings are told alike by: neither
+        D, nor what it is the
         complement of, is a datatype that has all of them or none."""
         found: set[str] = set()
         for atom in self.tbox.atoms:
             if isinstance(atom, DataAtMost):
-                range_ = atom.range.operand if isinstance(atom.range, owl.DataComplementOf) else atom.range
+                range_ = (
+                    atom.range.operand
+                    if isinstance(atom.range, owl.DataComplementOf)
+                    else atom.range
+                )
                 if not isinstance(range_, owl.Datatype) or not _tells_all_strings_alike(range_.iri):
                     found.add(atom.property)
         return self.tbox.roles.data_below(found)

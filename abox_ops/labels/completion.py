@@ -1,7 +1,10 @@
-"""Completing a label: a guess at which other literals hold at an element, by its label alone (THEORY, "Outside completion").
+"""Completing a label: a guess at which other literals hold at an element, by its label alone
+(THEORY, "Outside completion").
 
-Nothing that is guessed is entailed. Names are taken for false as far as unit propagation allows, original ones before fresh ones;
-what that makes true, ≥-atoms included, is taken over. Propagation goes over the local clauses and over what the witness of a
+Nothing that is guessed is entailed. Names are taken for false as far as unit propagation allows,
+original ones before fresh ones;
+what that makes true, ≥-atoms included, is taken over. Propagation goes over the local clauses and
+over what the witness of a
 ≥-atom, itself closed so, sends back.
 """
 
@@ -27,7 +30,9 @@ class Completions:
 
     def __post_init__(self) -> None:
         tbox = self.space.tbox
-        original = [i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a not in tbox.fresh]
+        original = [
+            i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a not in tbox.fresh
+        ]
         fresh = [i for i, a in enumerate(tbox.atoms) if isinstance(a, str) and a in tbox.fresh]
         self._groups = (NameHalves(original), NameHalves(fresh))
         self._needs = sum(1 << i for i in self.space.at_least)
@@ -37,7 +42,8 @@ class Completions:
         self._sent: dict[tuple[int, int, int, int], Label] = {}
 
     def of(self, label: Label, triggers: int = 0) -> Label:
-        """``label`` with a guess for every name that unit propagation can live with; the atoms in ``triggers`` are tried as
+        """``label`` with a guess for every name that unit propagation can live with; the atoms in
+        ``triggers`` are tried as
         true first. Contains the closed ``label``; does not clash unless that does."""
         key = (label, triggers)
         found = self._completed.get(key)
@@ -92,7 +98,8 @@ class Completions:
         return found
 
     def _with_witnesses(self, label: Label, depth: int) -> Label:
-        """The closed ``label`` with what witnesses of its ≥-atoms send back, closed again, as far as there is no clash.
+        """The closed ``label`` with what witnesses of its ≥-atoms send back, closed again, as far
+        as there is no clash.
 
         Stops because every round adds a literal of finitely many.
         """
@@ -108,13 +115,17 @@ class Completions:
         return label
 
     def _sent_back(self, i: int, label: Label, depth: int) -> Label:
-        """What a witness of the ≥-atom ``i`` sends to an element with ``label``; a clash if there can be none."""
+        """What a witness of the ≥-atom ``i`` sends to an element with ``label``; a clash if there
+        can be none.
+        """
         mask = self._masks[i]
         positive, negative = label[0] & mask, label[1] & mask
         key = (i, positive, negative, depth)
         found = self._sent.get(key)
         if found is None:
-            found = self._sent[key] = self._from_witness(self.space.at_least[i], (positive, negative), depth)
+            found = self._sent[key] = self._from_witness(
+                self.space.at_least[i], (positive, negative), depth
+            )
         return found
 
     def _mask(self, role: Role) -> int:
@@ -127,7 +138,9 @@ class Completions:
         return found
 
     def _from_witness(self, need: AtLeast, label: Label, depth: int) -> Label:
-        witness = self._close((0 if need.filler is None else 1 << self.space.tbox.atom_ids[need.filler], 0), depth - 1)
+        witness = self._close(
+            (0 if need.filler is None else 1 << self.space.tbox.atom_ids[need.filler], 0), depth - 1
+        )
         while True:
             sent = self.space.sent(need.role, label, witness)
             told = self._grown(witness, sent.object, depth - 1)
@@ -140,7 +153,8 @@ class Completions:
 
 @dataclass(frozen=True)
 class NameHalves:
-    """Tree of names to be tried by halves: atoms by position, and, if there are several, the two halves of them in their order;
+    """Tree of names to be tried by halves: atoms by position, and, if there are several, the two
+    halves of them in their order;
     made when asked for, since few of them are needed and there is a mask for each."""
 
     positions: list[int]
@@ -152,4 +166,8 @@ class NameHalves:
     @cached_property
     def halves(self) -> tuple[NameHalves, NameHalves] | None:
         middle = len(self.positions) // 2
-        return (NameHalves(self.positions[:middle]), NameHalves(self.positions[middle:])) if middle else None
+        return (
+            (NameHalves(self.positions[:middle]), NameHalves(self.positions[middle:]))
+            if middle
+            else None
+        )

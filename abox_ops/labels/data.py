@@ -1,6 +1,7 @@
 """Which data assertions a check must see (THEORY, "The add set": data).
 
-d(a, v) is *decided* when no data restriction that may be in force at a can use v in a contradiction. The datatype layer answers
+d(a, v) is *decided* when no data restriction that may be in force at a can use v in a
+contradiction. The datatype layer answers
 for values; this file only counts.
 """
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class DataView:
-    """The data restrictions of one TBox, by property. ``negated``: properties of negative data assertions in A ∪ A⁺."""
+    """The data restrictions of one TBox, by property. ``negated``: properties of negative data
+    assertions in A ∪ A⁺.
+    """
 
     space: LabelSpace
 
@@ -43,7 +46,9 @@ class DataView:
             mask = c.head & self.space.data_mask
             while mask:
                 low = mask & -mask
-                self._clauses_with.setdefault(low.bit_length() - 1, []).append((c.head & ~low, c.body))
+                self._clauses_with.setdefault(low.bit_length() - 1, []).append(
+                    (c.head & ~low, c.body)
+                )
                 mask ^= low
         self._refuted: dict[tuple[str, Literal], Label] = {}
         self._in_force: dict[tuple[int, Label], bool] = {}
@@ -56,7 +61,9 @@ class DataView:
         return DataTheory(self.space.tbox.definitions, self.space.tbox.roles)
 
     def refuted(self, values: Iterable[tuple[str, Literal]]) -> Label:
-        """The ≤0 p.D that asserted values refute, as a label; a clash where a value is ill-typed."""
+        """The ≤0 p.D that asserted values refute, as a label; a clash where a value is
+        ill-typed.
+        """
         label = EMPTY
         for value in values:
             found = self._refuted.get(value)
@@ -76,13 +83,17 @@ class DataView:
         return (0, negative) if negative else EMPTY
 
     def in_force(self, atom: int, label: Label) -> bool:
-        """Whether the data restriction ``atom`` may have to hold at an element with ``label``: it is told, or some clause
-        with it in the head is not satisfied by another literal of the centre. (That a value refutes it satisfies no clause.)"""
+        """Whether the data restriction ``atom`` may have to hold at an element with ``label``: it
+        is told, or some clause
+        with it in the head is not satisfied by another literal of the centre. (That a value refutes
+        it satisfies no clause.)
+        """
         key = (atom, label)
         found = self._in_force.get(key)
         if found is None:
             found = bool(label[0] >> atom & 1) or any(
-                not (others & label[0] or body & label[1]) for others, body in self._clauses_with.get(atom, ())
+                not (others & label[0] or body & label[1])
+                for others, body in self._clauses_with.get(atom, ())
             )
             self._in_force[key] = found
         return found
@@ -97,7 +108,8 @@ class DataView:
     ) -> bool:
         """Whether ``property``(a, ``literal``) is decided at an element with ``label``.
 
-        ``count`` gives |V| + G of a's merge class for a restriction; ``negated``: the properties of negative data assertions,
+        ``count`` gives |V| + G of a's merge class for a restriction; ``negated``: the properties of
+        negative data assertions,
         closed downwards.
         """
         if property in self.disjoint or property in negated:
@@ -114,7 +126,8 @@ class DataView:
         return [need for g in self.below(property) for need in self._at_least.get(g, ())]
 
     def count(self, atom: DataAtMost, members: list[tuple[Label, set[tuple[str, Literal]]]]) -> int:
-        """|V| + G for ``atom``: distinct values in its range, and values that may have to be made. ``members``: the label and
+        """|V| + G for ``atom``: distinct values in its range, and values that may have to be made.
+        ``members``: the label and
         the data of every member of a merge class."""
         below = self.below(atom.property)
         distinct: set[Hashable] = set()

@@ -16,7 +16,9 @@ from shiq.model_json import encode
 
 
 def labels_in_order(labels: Sequence[Label], used: Ints) -> tuple[list[Label], Ints]:
-    """The empty label and those that ``used`` names, in order; and the number that each of ``labels`` has there (-1: none)."""
+    """The empty label and those that ``used`` names, in order; and the number that each of
+    ``labels`` has there (-1: none).
+    """
     kept = sorted({EMPTY, *(labels[i] for i in unique(used).tolist())})
     place = {label: i for i, label in enumerate(kept)}
     return kept, np.fromiter((place.get(label, -1) for label in labels), np.int64, len(labels))
@@ -38,9 +40,19 @@ def read_labels(rows: Columns) -> list[Label]:
 
 
 def clauses_hash(tbox: ClausalTBox) -> str:
-    """What the labels of an index rest on: the atoms and clauses, as this version of the program makes them."""
+    """What the labels of an index rest on: the atoms and clauses, as this version of the program
+    makes them.
+    """
     return hashlib.sha256(
-        repr((tbox.atoms, [(c.body, c.head, c.role, c.branch_body, c.branch_head, c.at_most) for c in tbox.clauses])).encode()
+        repr(
+            (
+                tbox.atoms,
+                [
+                    (c.body, c.head, c.role, c.branch_body, c.branch_head, c.at_most)
+                    for c in tbox.clauses
+                ],
+            )
+        ).encode()
     ).hexdigest()
 
 

@@ -1,6 +1,7 @@
 """Labels by number: the per-signature calculus of `abox_ops`, applied to columns.
 
-A label is computed once per distinct combination that occurs; columns hold its number. `EMPTY_ID` is the empty label.
+A label is computed once per distinct combination that occurs; columns hold its number. `EMPTY_ID`
+is the empty label.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def by_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
 
 
 class Memo:
-    """Memory of a function of numbers: what was worked out for them, each once; asked of many at once."""
+    """Memory of a function of numbers: what was worked out for them, each once; asked of many at
+    once.
+    """
 
     def __init__(self) -> None:
         self._keys = NONE
@@ -45,7 +48,10 @@ class Memo:
         if not known.all():
             new = keys[~known]
             values = np.fromiter(map(value, new.tolist()), np.int64, len(new))
-            all_keys, all_values = np.concatenate([self._keys, new]), np.concatenate([self._values, values])
+            all_keys, all_values = (
+                np.concatenate([self._keys, new]),
+                np.concatenate([self._values, values]),
+            )
             order = all_keys.argsort(kind="stable")
             self._keys, self._values = all_keys[order], all_values[order]
             _, at = self._found(keys)
@@ -81,7 +87,9 @@ class LabelMemo:
 
 @dataclass
 class LabelTable:
-    """Labels of one `LabelSpace`, numbered in the order met, and their operations on arrays of numbers, memoised."""
+    """Labels of one `LabelSpace`, numbered in the order met, and their operations on arrays of
+    numbers, memoised.
+    """
 
     space: LabelSpace
     labels: list[Label] = field(default_factory=lambda: [EMPTY])
@@ -113,12 +121,15 @@ class LabelTable:
     def ids(self, labels: Iterable[Label]) -> Ints:
         return np.fromiter(map(self.id, labels), np.int64)
 
-    # --- on arrays of numbers ----------------------------------------------------------------------
+    # --- on arrays of numbers
+    # ----------------------------------------------------------------------
 
     def join(self, first: Ints, second: Ints) -> Ints:
         """The join of each pair."""
         pairs, inverse = combinations(first, second)
-        return np.fromiter((self._join(a * _CAPACITY + b) for a, b in pairs), np.int64, len(pairs))[inverse]
+        return np.fromiter((self._join(a * _CAPACITY + b) for a, b in pairs), np.int64, len(pairs))[
+            inverse
+        ]
 
     def extend(self, label: int, more: int) -> int:
         """The closure of one label with another."""
@@ -131,14 +142,19 @@ class LabelTable:
     def masked(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
         """Each label without the atoms outside ``masks[mask[i]]``."""
         if len(ids) <= TINY:
-            return np.array([self.restrict(i, masks[m]) for i, m in zip(ids.tolist(), mask.tolist())], np.int64)
+            return np.array(
+                [self.restrict(i, masks[m]) for i, m in zip(ids.tolist(), mask.tolist())], np.int64
+            )
         number = np.array([self._masks.setdefault(m, len(self._masks)) for m in masks], np.int64)
-        # Codes as near to each other as the labels there are: a table over them is cheaper than sorting them.
+        # Codes as near to each other as the labels there are: a table over them is cheaper than
+        # sorting them.
         size = len(self.labels)
         found, inverse, _ = distinct(number[mask] * size + ids)
         found = found // size * _CAPACITY + found % size
         listed = list(self._masks)
-        return self._masked.of(found, lambda key: self.restrict(key % _CAPACITY, listed[key // _CAPACITY]))[inverse]
+        return self._masked.of(
+            found, lambda key: self.restrict(key % _CAPACITY, listed[key // _CAPACITY])
+        )[inverse]
 
     def cut(self, ids: Ints, mask: int) -> Ints:
         """Each label without the atoms outside ``mask``."""
@@ -152,7 +168,10 @@ class LabelTable:
         known = len(self._clashing)
         if known < len(self.labels):
             self._clashing = np.concatenate(
-                [self._clashing, np.array([clashes(label) for label in self.labels[known:]], np.bool_)]
+                [
+                    self._clashing,
+                    np.array([clashes(label) for label in self.labels[known:]], np.bool_),
+                ]
             )
         return self._clashing[ids]
 
@@ -204,7 +223,9 @@ class LabelTable:
 
 @dataclass
 class RoleCalculus:
-    """What a role assertion does, by (role number, label number, label number). ``roles`` gives the role of each number."""
+    """What a role assertion does, by (role number, label number, label number). ``roles`` gives the
+    role of each number.
+    """
 
     table: LabelTable
     roles: Callable[[], Sequence[Role]]
@@ -220,10 +241,14 @@ class RoleCalculus:
         """What one role assertion sends to its subject and to its object."""
         masks = self._role_masks()
         restrict = self.table.restrict
-        return self._sent_by(role, restrict(subject, masks[role]), restrict(object, masks[role ^ 1]))
+        return self._sent_by(
+            role, restrict(subject, masks[role]), restrict(object, masks[role ^ 1])
+        )
 
     def reduced(self, role: Ints, label: Ints) -> Ints:
-        """Each label without the atoms that no clause on the role, seen from that end, speaks of: much fewer are distinct."""
+        """Each label without the atoms that no clause on the role, seen from that end, speaks of:
+        much fewer are distinct.
+        """
         return self.table.masked(label, role, self._role_masks())
 
     def _role_masks(self) -> list[int]:
@@ -238,8 +263,11 @@ class RoleCalculus:
             self._masks.append(mask)
         return self._masks
 
-    def distinct(self, role: Ints, subject: Ints, object: Ints) -> tuple[list[tuple[int, ...]], Ints]:
-        """The distinct role assertions by role and labels of their ends, as far as clauses on the role speak of these; and which
+    def distinct(
+        self, role: Ints, subject: Ints, object: Ints
+    ) -> tuple[list[tuple[int, ...]], Ints]:
+        """The distinct role assertions by role and labels of their ends, as far as clauses on the
+        role speak of these; and which
         of them each is."""
         return combinations(role, self.reduced(role, subject), self.reduced(role ^ 1, object))
 
@@ -253,14 +281,24 @@ class RoleCalculus:
         """The distinct `OpenClauses` values, and which of them each role assertion has."""
         combination, inverse = self.distinct(role, subject, object)
         labels, roles = self.table.labels, self.roles()
-        return [self.irrelevance.open(roles[r], labels[a], labels[b]) for r, a, b in combination], inverse
+        return [
+            self.irrelevance.open(roles[r], labels[a], labels[b]) for r, a, b in combination
+        ], inverse
 
-    def undecided(self, role: int, label: int, other: int) -> tuple[tuple[CompiledClause, bool], ...]:
-        """The clauses on a role assertion that the labels of its ends do not decide, and whether its first end is the branch."""
+    def undecided(
+        self, role: int, label: int, other: int
+    ) -> tuple[tuple[CompiledClause, bool], ...]:
+        """The clauses on a role assertion that the labels of its ends do not decide, and whether
+        its first end is the branch.
+        """
         key = (role, label, other)
         found = self._undecided.get(key)
         if found is None:
-            labels, named, undecided = self.table.labels, self.roles()[role], self.irrelevance.undecided
+            labels, named, undecided = (
+                self.table.labels,
+                self.roles()[role],
+                self.irrelevance.undecided,
+            )
             found = self._undecided[key] = (
                 *((c, False) for c in undecided(named, labels[label], labels[other])),
                 *((c, True) for c in undecided(named.inverse, labels[other], labels[label])),
@@ -268,7 +306,8 @@ class RoleCalculus:
         return found
 
     def unmet(self, role: int, label: int, other: int) -> int:
-        """The head atoms of the first end, as a label, of the u-type clauses on a role assertion that the labels do not decide:
+        """The head atoms of the first end, as a label, of the u-type clauses on a role assertion
+        that the labels do not decide:
         ≥-atoms where there are any, else all."""
         key = (role, label, other)
         found = self._unmet.get(key)

@@ -1,8 +1,11 @@
 """Unit propagation over local clauses (THEORY, "Told literals").
 
-A *literal* is a position: that of its atom if it is positive, that of its atom + ``width`` if it is negative. A label becomes the
-mask of the literals that it refutes. Over few atoms a clause is the mask of its literals, so that what is left of it is one
-operation; over many, masks of so many bits for as many clauses would be quadratic, and a clause is the tuple of its literals.
+A *literal* is a position: that of its atom if it is positive, that of its atom + ``width`` if it is
+negative. A label becomes the
+mask of the literals that it refutes. Over few atoms a clause is the mask of its literals, so that
+what is left of it is one
+operation; over many, masks of so many bits for as many clauses would be quadratic, and a clause is
+the tuple of its literals.
 """
 
 from __future__ import annotations
@@ -25,15 +28,21 @@ class Propagation(Protocol):
     def everywhere(self) -> tuple[int, int]:
         """The closure of the empty label."""
 
-    def closure(self, label: tuple[int, int], closed: tuple[int, int], *, to_clash: bool = False) -> tuple[int, int]:
-        """The closure of ``label``, of which ``closed`` is closed. With ``to_clash``, no more than it takes to find a clash.
+    def closure(
+        self, label: tuple[int, int], closed: tuple[int, int], *, to_clash: bool = False
+    ) -> tuple[int, int]:
+        """The closure of ``label``, of which ``closed`` is closed. With ``to_clash``, no more than
+        it takes to find a clash.
 
         Stops because every step refutes a literal of finitely many.
         """
 
 
-def propagation_of(width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]) -> Propagation:
-    """Propagation with ``clauses``, each by its literals, over atoms below ``width``. ``clash``: what a clause without literals
+def propagation_of(
+    width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]
+) -> Propagation:
+    """Propagation with ``clauses``, each by its literals, over atoms below ``width``. ``clash``:
+    what a clause without literals
     gives."""
     return (WidePropagation if width >= WIDE else MaskPropagation)(width, clauses, clash)
 
@@ -41,7 +50,9 @@ def propagation_of(width: int, clauses: Iterable[Sequence[int]], clash: tuple[in
 class MaskPropagation:
     """Propagation with a clause as a mask."""
 
-    def __init__(self, width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]) -> None:
+    def __init__(
+        self, width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]
+    ) -> None:
         self._width, self._low = width, (1 << width) - 1
         self._clauses = [mask_of(clause) for clause in clauses]
         self._clash = clash[0] | clash[1] << width
@@ -52,10 +63,17 @@ class MaskPropagation:
                 self._with.setdefault(literal, []).append(clause)
 
     def everywhere(self) -> tuple[int, int]:
-        return self.closure((0, 0), (0, 0), [clause for clause in self._clauses if not clause & (clause - 1)])
+        return self.closure(
+            (0, 0), (0, 0), [clause for clause in self._clauses if not clause & (clause - 1)]
+        )
 
     def closure(
-        self, label: tuple[int, int], closed: tuple[int, int], queue: Iterable[int] = (), *, to_clash: bool = False
+        self,
+        label: tuple[int, int],
+        closed: tuple[int, int],
+        queue: Iterable[int] = (),
+        *,
+        to_clash: bool = False,
     ) -> tuple[int, int]:
         """See `Propagation`; ``closed`` is closed but for the clauses in ``queue``."""
         width, low, clauses_with = self._width, self._low, self._with
@@ -86,24 +104,34 @@ class MaskPropagation:
         return (refuted >> width) & low | beyond[0], refuted & low | beyond[1]
 
     def _shortened(self, refuted: int, possible: int) -> list[int]:
-        """The clauses with a literal among the ``refuted``, and at most one that is ``possible`` and not certain by now."""
+        """The clauses with a literal among the ``refuted``, and at most one that is ``possible``
+        and not certain by now.
+        """
         width, low = self._width, self._low
         impossible = ~possible
         certain = ((impossible >> width) & low | (impossible & low) << width) & possible
         clauses: Iterable[int] = self._clauses
         if refuted.bit_count() <= _FEW:
-            clauses = [clause for literal in bits(refuted) for clause in self._with.get(literal, ())]
+            clauses = [
+                clause for literal in bits(refuted) for clause in self._with.get(literal, ())
+            ]
         return [
             clause
             for clause in clauses
-            if clause & refuted and not clause & certain and not (open_ := clause & possible) & (open_ - 1)
+            if clause & refuted
+            and not clause & certain
+            and not (open_ := clause & possible) & (open_ - 1)
         ]
 
 
 class WidePropagation:
-    """Propagation with a clause as the tuple of its literals, and a count of those that are not refuted."""
+    """Propagation with a clause as the tuple of its literals, and a count of those that are not
+    refuted.
+    """
 
-    def __init__(self, width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]) -> None:
+    def __init__(
+        self, width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]
+    ) -> None:
         self._width, self._low = width, (1 << width) - 1
         self._clauses = [tuple(dict.fromkeys(clause)) for clause in clauses]
         self._clash = [*bits(clash[0] | clash[1] << width)]
@@ -114,12 +142,21 @@ class WidePropagation:
                 self._with.setdefault(literal, []).append(i)
 
     def everywhere(self) -> tuple[int, int]:
-        return self.closure((0, 0), (0, 0), [i for i, clause in enumerate(self._clauses) if len(clause) < 2])
+        return self.closure(
+            (0, 0), (0, 0), [i for i, clause in enumerate(self._clauses) if len(clause) < 2]
+        )
 
     def closure(
-        self, label: tuple[int, int], closed: tuple[int, int], queue: Iterable[int] = (), *, to_clash: bool = False
+        self,
+        label: tuple[int, int],
+        closed: tuple[int, int],
+        queue: Iterable[int] = (),
+        *,
+        to_clash: bool = False,
     ) -> tuple[int, int]:
-        """See `Propagation`; ``closed`` is closed but for the clauses at the places in ``queue``."""
+        """See `Propagation`; ``closed`` is closed but for the clauses at the places in
+        ``queue``.
+        """
         width, low, clauses, clauses_with = self._width, self._low, self._clauses, self._with
         positive, negative = label
         # Names that no clause here speaks of.
@@ -131,7 +168,9 @@ class WidePropagation:
             return [x for x in clauses[i] if not refuted[x >> 3] >> (x & 7) & 1]
 
         fresh = mask & ~(closed[1] & low | (closed[0] & low) << width)
-        left = {i: len(possible(i)) for i in {i for x in bits(fresh) for i in clauses_with.get(x, ())}}
+        left = {
+            i: len(possible(i)) for i in {i for x in bits(fresh) for i in clauses_with.get(x, ())}
+        }
         todo = [*queue, *(i for i, count in left.items() if count < 2)]
         while todo:
             place = todo.pop()

@@ -1,6 +1,7 @@
 """Deciding a share of the shapes again by a second reasoner (``--audit``).
 
-Which shapes are drawn follows from what they are, so the same question is audited the same way every time. A disagreement is a
+Which shapes are drawn follows from what they are, so the same question is audited the same way
+every time. A disagreement is a
 fault in one of two reasoners: nothing that rests on either can be believed, so the run stops there.
 """
 
@@ -29,14 +30,19 @@ class Disagreement:
     answers: tuple[Answer, Answer]
 
     def __str__(self) -> str:
-        said = " and ".join(f"{name} {answer.verdict.value}" for name, answer in zip(self.reasoners, self.answers))
+        said = " and ".join(
+            f"{name} {answer.verdict.value}" for name, answer in zip(self.reasoners, self.answers)
+        )
         return f"AUDIT: two reasoners disagree about one module of {len(self.module.positive)} individuals: {said}"
 
 
 @dataclass
 class Audit:
-    """``share`` of the shapes, 0 to 1, goes to a second reasoner, made when it is first needed: ``seconds`` says by whom each
-    reasoner is audited. ``asked``, ``agreed``, ``unsettled`` count shapes; unsettled ones the second could not decide."""
+    """``share`` of the shapes, 0 to 1, goes to a second reasoner, made when it is first needed:
+    ``seconds`` says by whom each
+    reasoner is audited. ``asked``, ``agreed``, ``unsettled`` count shapes; unsettled ones the
+    second could not decide.
+    """
 
     share: float
     seconds: Mapping[str, Callable[[], Reasoner]]
@@ -51,22 +57,30 @@ class Audit:
         digest = blake2b(repr(shape).encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") < self.share * 2**64
 
-    def examine(self, tbox: ClausalTBox, asked: Sequence[tuple[Module, Answer, str]], timeout: float | None) -> None:
-        """Puts decided modules to the auditor of who answered, and books what it says; the first disagreement ends it."""
+    def examine(
+        self, tbox: ClausalTBox, asked: Sequence[tuple[Module, Answer, str]], timeout: float | None
+    ) -> None:
+        """Puts decided modules to the auditor of who answered, and books what it says; the first
+        disagreement ends it.
+        """
         by_name: dict[str, list[tuple[Module, Answer]]] = {}
         for module, answer, name in asked:
             if answer.verdict is not Verdict.UNDETERMINED and name in self.seconds:
                 by_name.setdefault(name, []).append((module, answer))
         for name, pairs in by_name.items():
             second = self._auditor(name)
-            for (module, first), other in zip(pairs, second.decide(tbox, [m for m, _ in pairs], timeout)):
+            for (module, first), other in zip(
+                pairs, second.decide(tbox, [m for m, _ in pairs], timeout)
+            ):
                 self.asked += 1
                 if other.verdict is Verdict.UNDETERMINED:
                     self.unsettled += 1
                 elif other.verdict is first.verdict:
                     self.agreed += 1
                 else:
-                    self.disagreements.append(Disagreement(tbox, module, (name, second.name), (first, other)))
+                    self.disagreements.append(
+                        Disagreement(tbox, module, (name, second.name), (first, other))
+                    )
                     return
 
     def close(self) -> None:

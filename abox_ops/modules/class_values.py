@@ -1,6 +1,8 @@
-"""The values of merge classes, counted for data restrictions by label and by datatype region (THEORY, "The add set": data).
+"""The values of merge classes, counted for data restrictions by label and by datatype region
+(THEORY, "The add set": data).
 
-A merge class may hold most of the graph. So its values are gathered once, each distinct value is put to the datatypes once for a
+A merge class may hold most of the graph. So its values are gathered once, each distinct value is
+put to the datatypes once for a
 range, each distinct label is asked once what it needs, and the sums are those of columns.
 """
 
@@ -51,15 +53,22 @@ class ClassValues:
         self._counts: dict[DataAtMost, list[int]] = {}
 
     def count(self, atom: DataAtMost, class_: int) -> int:
-        """|V| + G of a merge class for ``atom``: distinct values in its range, and values that may have to be made."""
+        """|V| + G of a merge class for ``atom``: distinct values in its range, and values that may
+        have to be made.
+        """
         if atom not in self._counts:
             self._counts[atom] = [v + g for v, g in zip(self._values(atom), self._generated(atom))]
         return self._counts[atom][int(self._classes.searchsorted(class_))]
 
     def _identities(self) -> Ints:
-        """A number for the value of each literal: equal for identical values; an ill-typed literal has its own."""
+        """A number for the value of each literal: equal for identical values; an ill-typed literal
+        has its own.
+        """
         theory, number = self._calculus.data.theory, dict[object, int]()
-        keys = [literal if theory.is_ill_typed(literal) else theory.value(literal) for literal in self._literals]
+        keys = [
+            literal if theory.is_ill_typed(literal) else theory.value(literal)
+            for literal in self._literals
+        ]
         return np.array([number.setdefault(key, len(number)) for key in keys], np.int64)
 
     def _values(self, atom: DataAtMost) -> list[int]:
@@ -72,7 +81,9 @@ class ClassValues:
         data, table = self._calculus.data, self._calculus.table.labels
         total = [0] * len(self._classes)
         for i, need in data.needs_below(atom.property):
-            in_force = np.array([data.in_force(i, table[label]) for label in self._labels.tolist()], np.bool_)
+            in_force = np.array(
+                [data.in_force(i, table[label]) for label in self._labels.tolist()], np.bool_
+            )
             needing = in_force[self._label]
             if need.n == 1 and needing.any():
                 needing &= ~is_in(self._members, self._meeting(need))
@@ -89,7 +100,9 @@ class ClassValues:
         """Which rows are on ``property`` or one below."""
         below = self._calculus.data.below(property)
         names = self._calculus.names.data_properties.values
-        found: Bools = np.fromiter((p in below for p in names), np.bool_, len(names))[self._property]
+        found: Bools = np.fromiter((p in below for p in names), np.bool_, len(names))[
+            self._property
+        ]
         return found
 
     def _lies(self, range: DataRange, literals: Ints, *, maybe: bool) -> Bools:
@@ -97,7 +110,9 @@ class ClassValues:
         numbers, which, _ = distinct(literals)
         contains = self._calculus.data.theory.contains
         answers = [contains(range, self._literals[i]) for i in numbers.tolist()]
-        return np.array([answer is True or (maybe and answer is None) for answer in answers], np.bool_)[which]
+        return np.array(
+            [answer is True or (maybe and answer is None) for answer in answers], np.bool_
+        )[which]
 
     def _by_class(self, places: Ints) -> list[int]:
         counts: list[int] = np.bincount(places, minlength=len(self._classes)).tolist()

@@ -1,4 +1,5 @@
-"""A_add by element, and written back as assertions: what was kept of A ∪ A⁺, and the remedies (THEORY, "The add set":
+"""A_add by element, and written back as assertions: what was kept of A ∪ A⁺, and the remedies
+(THEORY, "The add set":
 |A_add|)."""
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from shiq.roles import RoleBox, role_of
 
 @dataclass(frozen=True)
 class Closure:
-    """``seen``: I; ``labels``: told⁺ of I and of the touched; ``touched``: elements of A⁺; ``contradictory``: elements of I whose
+    """``seen``: I; ``labels``: told⁺ of I and of the touched; ``touched``: elements of A⁺;
+    ``contradictory``: elements of I whose
     label clashes; ``kept``: A_add without them;
-    ``remedies``: (element, name, positive) that stand for role assertions which were dropped (definition7)."""
+    ``remedies``: (element, name, positive) that stand for role assertions which were dropped
+    (definition7).
+    """
 
     seen: frozenset[str]
     labels: dict[str, Label]
@@ -29,12 +33,18 @@ class Closure:
 
 
 def kept_assertions(
-    closure: Closure, elements: Partition[str], about: Callable[[str], Sequence[owl.Assertion]], roles: RoleBox
+    closure: Closure,
+    elements: Partition[str],
+    about: Callable[[str], Sequence[owl.Assertion]],
+    roles: RoleBox,
 ) -> Iterator[owl.Assertion]:
-    """The distinct assertions of A ∪ A⁺ that are kept, by individual, then remedies that are not asserted anyway.
+    """The distinct assertions of A ∪ A⁺ that are kept, by individual, then remedies that are not
+    asserted anyway.
 
-    Class assertions, sameAs and what cannot be decided at an element of I are kept; role and data assertions where the closure
-    keeps them (not at elements that contradict themselves); literals that are merely derived are not counted.
+    Class assertions, sameAs and what cannot be decided at an element of I are kept; role and data
+    assertions where the closure
+    keeps them (not at elements that contradict themselves); literals that are merely derived are
+    not counted.
     """
     find = elements.find
     asserted: set[tuple[str, str, bool]] = set()
@@ -46,18 +56,24 @@ def kept_assertions(
                         asserted |= {
                             (element, *literal)
                             for plain in normalise(assertion, roles).assertions
-                            if isinstance(plain, owl.ClassAssertion) and (literal := _literal(plain)) is not None
+                            if isinstance(plain, owl.ClassAssertion)
+                            and (literal := _literal(plain)) is not None
                         }
                         yield assertion
                     case owl.ObjectPropertyAssertion(property, subject, object):
-                        if individual == subject and (element, role_of(property), find(object)) in closure.kept.edges:
+                        if (
+                            individual == subject
+                            and (element, role_of(property), find(object)) in closure.kept.edges
+                        ):
                             yield assertion
                     case owl.DataPropertyAssertion(property, _, literal):
                         if (element, property.iri, literal) in closure.kept.data:
                             yield assertion
                     case owl.NegativeDataPropertyAssertion():
                         yield assertion
-                    case owl.NegativeObjectPropertyAssertion(_, first, second) | owl.DifferentIndividuals(first, second):
+                    case owl.NegativeObjectPropertyAssertion(
+                        _, first, second
+                    ) | owl.DifferentIndividuals(first, second):
                         if individual == first and find(second) in closure.seen:
                             yield assertion
                     case owl.SameIndividual(first, second):

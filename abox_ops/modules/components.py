@@ -16,7 +16,9 @@ from shiq.roles import Role
 
 @dataclass
 class KeptAssertions:
-    """A_add by element: labels, role assertions (subject, named role, object), inequalities, negative assertions, data."""
+    """A_add by element: labels, role assertions (subject, named role, object), inequalities,
+    negative assertions, data.
+    """
 
     labels: Mapping[str, Label]
     edges: set[tuple[str, Role, str]] = field(default_factory=set)
@@ -26,16 +28,27 @@ class KeptAssertions:
     negative_data: set[tuple[str, str, Literal]] = field(default_factory=set)
 
     def keep_negative(self, graph: ElementGraph, element: str) -> None:
-        """Keeps every negative assertion and inequality of ``element``; of those with another element, where that is kept too."""
-        self.negative_edges |= {(element, r, b) for r, b in graph.negatives(element) if not r.inverted and b in self.labels}
-        self.different |= {(min(element, b), max(element, b)) for b in graph.unequal(element) if b in self.labels}
+        """Keeps every negative assertion and inequality of ``element``; of those with another
+        element, where that is kept too.
+        """
+        self.negative_edges |= {
+            (element, r, b)
+            for r, b in graph.negatives(element)
+            if not r.inverted and b in self.labels
+        }
+        self.different |= {
+            (min(element, b), max(element, b)) for b in graph.unequal(element) if b in self.labels
+        }
         self.negative_data |= {(element, p, v) for p, v in graph.negative_values(element)}
 
 
-def modules(kept: KeptAssertions, members: Mapping[str, tuple[str, ...]] | None = None) -> list[NamedModule]:
+def modules(
+    kept: KeptAssertions, members: Mapping[str, tuple[str, ...]] | None = None
+) -> list[NamedModule]:
     """The components of ``kept`` under its role assertions, in the order of their least elements.
 
-    Inequalities and negative role assertions between components hold of themselves, since the domains of the components'
+    Inequalities and negative role assertions between components hold of themselves, since the
+    domains of the components'
     models are disjoint (no nominals); inside a component they are kept.
     """
     components: Partition[str] = Partition()
@@ -51,7 +64,9 @@ def modules(kept: KeptAssertions, members: Mapping[str, tuple[str, ...]] | None 
             by_component[components.find(a)].negative_edges.append((node[a], role, node[b]))
     for a, b in kept.different:
         if components.find(a) == components.find(b):
-            by_component[components.find(a)].different.append((min(node[a], node[b]), max(node[a], node[b])))
+            by_component[components.find(a)].different.append(
+                (min(node[a], node[b]), max(node[a], node[b]))
+            )
     for a, property, literal in kept.data:
         by_component[components.find(a)].data.append((node[a], property, literal))
     for a, property, literal in kept.negative_data:

@@ -1,6 +1,7 @@
 """Deciding the modules of an add set: one question per shape, answers remembered.
 
-Those of a small budget are remembered by themselves (`Decider.attempt`): they never stand for an answer in full.
+Those of a small budget are remembered by themselves (`Decider.attempt`): they never stand for an
+answer in full.
 """
 
 from __future__ import annotations
@@ -23,15 +24,19 @@ if TYPE_CHECKING:
     from shiq.explanation.canonical import Row
     from shiq.reasoner.own import OwnReasoner
 
-#: By conflicts up to the names of their individuals (`shiq.explanation.canonical`): axioms, and whether none of them is too many.
+# : By conflicts up to the names of their individuals (`shiq.explanation.canonical`): axioms, and
+# whether none of them is too many.
 KnownReasons: TypeAlias = "dict[tuple[Row, ...], tuple[list[Axiom], bool]]"
 
 
 @dataclass
 class Decider:
-    """Asks ``reasoner`` about shapes that it has not answered yet. ``asked`` counts the modules that reached the reasoner,
-    ``shapes`` the distinct ones met. Undetermined answers are not remembered. After a disagreement in ``audit`` nothing is
-    answered any more. ``beside``: what whole questions are put to, once there was one. ``attempts``: answers of a small budget,
+    """Asks ``reasoner`` about shapes that it has not answered yet. ``asked`` counts the modules
+    that reached the reasoner,
+    ``shapes`` the distinct ones met. Undetermined answers are not remembered. After a disagreement
+    in ``audit`` nothing is
+    answered any more. ``beside``: what whole questions are put to, once there was one.
+    ``attempts``: answers of a small budget,
     by the TBox as in ``known``."""
 
     reasoner: Reasoner
@@ -45,10 +50,13 @@ class Decider:
     _space: LabelSpace | None = None
     _reasons: tuple[TBox, KnownReasons] | None = None
 
-    #: Shapes per call of the reasoner, so that progress shows and one time-out does not cost everything.
+    # : Shapes per call of the reasoner, so that progress shows and one time-out does not cost
+    # everything.
     BATCH = 500
 
-    def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+    def decide(
+        self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
+    ) -> list[Answer]:
         """One answer per module, in order."""
         if not modules:
             return []
@@ -69,10 +77,16 @@ class Decider:
             self.asked += len(part)
             if self.progress:
                 self.progress("deciding shapes", min(start + self.BATCH, len(items)), len(items))
-        return [found[k] if asked.get(k) == id(m) else answers.get(k) or found[k] for k, m in zip(keys, modules)]
+        return [
+            found[k] if asked.get(k) == id(m) else answers.get(k) or found[k]
+            for k, m in zip(keys, modules)
+        ]
 
-    def attempt(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
-        """One answer per module, in order, of the own reasoner within a small budget, whatever ``reasoner`` is. It depends on the
+    def attempt(
+        self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
+    ) -> list[Answer]:
+        """One answer per module, in order, of the own reasoner within a small budget, whatever
+        ``reasoner`` is. It depends on the
         shape alone, so it is the same wherever and whenever a module is asked about."""
         if not modules:
             return []
@@ -89,8 +103,12 @@ class Decider:
             for key, module in zip(keys, modules)
         ]
 
-    def attempt_once(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
-        """As `attempt`, of modules as they stand, and not remembered: what comes once only need not be put in order."""
+    def attempt_once(
+        self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
+    ) -> list[Answer]:
+        """As `attempt`, of modules as they stand, and not remembered: what comes once only need not
+        be put in order.
+        """
         self.asked += len(modules)
         return list(self.own_reasoner.attempt(tbox, modules, timeout))
 
@@ -104,7 +122,11 @@ class Decider:
         return self._own
 
     def _attempted(
-        self, tbox: ClausalTBox, shapes: Shapes, asked: Mapping[Shape, Module], timeout: float | None
+        self,
+        tbox: ClausalTBox,
+        shapes: Shapes,
+        asked: Mapping[Shape, Module],
+        timeout: float | None,
     ) -> dict[Shape, Answer]:
         """The answers for new shapes; those that time did not suffice for are not remembered."""
         if self.audit is not None and self.audit.disagreements:
@@ -113,16 +135,24 @@ class Decider:
         modules = [shapes.ordered(module)[0] for module in asked.values()]
         told: list[Answer] = []
         for start in range(0, len(modules), self.BATCH):
-            told += self.own_reasoner.attempt(tbox, modules[start : start + self.BATCH], seconds_left(deadline))
+            told += self.own_reasoner.attempt(
+                tbox, modules[start : start + self.BATCH], seconds_left(deadline)
+            )
             if self.progress:
                 self.progress("deciding shapes", len(told), len(modules))
         found = dict(zip(asked, told))
         self.asked += len(asked)
         if self.audit is not None:
-            drawn = [(m, found[key], self.own_reasoner.name) for key, m in zip(asked, modules) if self.audit.is_drawn(key)]
+            drawn = [
+                (m, found[key], self.own_reasoner.name)
+                for key, m in zip(asked, modules)
+                if self.audit.is_drawn(key)
+            ]
             self.audit.examine(tbox, drawn, seconds_left(deadline))
         over = is_past(deadline)
-        self.attempts[id(tbox)].update((k, a) for k, a in found.items() if not over or a.verdict is not Verdict.UNDETERMINED)
+        self.attempts[id(tbox)].update(
+            (k, a) for k, a in found.items() if not over or a.verdict is not Verdict.UNDETERMINED
+        )
         return found
 
     def forget(self) -> None:
@@ -139,13 +169,19 @@ class Decider:
         _, shapes, answers = self.known[id(tbox)]
         return shapes, answers
 
-    def _asked(self, tbox: ClausalTBox, part: Sequence[tuple[Shape, Module]], timeout: float | None) -> Sequence[Answer]:
+    def _asked(
+        self, tbox: ClausalTBox, part: Sequence[tuple[Shape, Module]], timeout: float | None
+    ) -> Sequence[Answer]:
         modules = [module for _, module in part]
         if self.audit is None:
             return self.reasoner.decide(tbox, modules, timeout)
         if not self.audit.disagreements:
             answers = self.reasoner.decide(tbox, modules, timeout)
-            names = self.reasoner.by if isinstance(self.reasoner, Deciding) else [self.reasoner.name] * len(part)
+            names = (
+                self.reasoner.by
+                if isinstance(self.reasoner, Deciding)
+                else [self.reasoner.name] * len(part)
+            )
             drawn = [
                 (module, answer, name)
                 for (shape, module), answer, name in zip(part, answers, names)
@@ -156,9 +192,15 @@ class Decider:
                 return answers
         return [_stopped()] * len(part)
 
-    def core(self, tbox: ClausalTBox, module: Module, timeout: float | None = None) -> Module | None:
+    def core(
+        self, tbox: ClausalTBox, module: Module, timeout: float | None = None
+    ) -> Module | None:
         """See `shiq.reasoner.protocol.Tracing`; None of a reasoner that does not trace."""
-        return self.reasoner.core(tbox, module, timeout) if isinstance(self.reasoner, Tracing) else None
+        return (
+            self.reasoner.core(tbox, module, timeout)
+            if isinstance(self.reasoner, Tracing)
+            else None
+        )
 
     def space(self, tbox: ClausalTBox) -> LabelSpace:
         """The labels of ``tbox``, remembered while nobody asks for those of another."""
@@ -167,7 +209,9 @@ class Decider:
         return self._space
 
     def reasons(self, tbox: TBox) -> KnownReasons:
-        """The axioms that conflicts of ``tbox`` rest on, remembered like `space`; whoever finds some adds them."""
+        """The axioms that conflicts of ``tbox`` rest on, remembered like `space`; whoever finds
+        some adds them.
+        """
         if self._reasons is None or self._reasons[0] is not tbox:
             self._reasons = (tbox, {})
         return self._reasons[1]
@@ -190,7 +234,9 @@ def _stopped() -> Answer:
 
 
 def _keys(shapes: Shapes, modules: Sequence[Module]) -> list[Shape]:
-    """The shape of each of ``modules``, worked out once where an engine gives one object for many elements."""
+    """The shape of each of ``modules``, worked out once where an engine gives one object for many
+    elements.
+    """
     distinct = {id(m): m for m in modules}
     keys = {i: shapes.shape(m) for i, m in distinct.items()}
     return [keys[id(m)] for m in modules]

@@ -1,4 +1,6 @@
-"""A_add by element in columns, and its modules: connected components, with the names of their individuals."""
+"""A_add by element in columns, and its modules: connected components, with the names of their
+individuals.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, row_codes,
 from shiq.reasoner.protocol import Module
 from shiq.roles import RoleBox
 
-#: What asked for an element: 0 if nothing was noted, as where individuals became equal; an axiom on roles or negative assertion;
+# : What asked for an element: 0 if nothing was noted, as where individuals became equal; an axiom
+# on roles or negative assertion;
 #: from `_CLAUSES` on, a clause.
 NOTHING, ROLES, _CLAUSES = 0, 1, 2
 
@@ -45,12 +48,16 @@ class PulledInReasons:
         self._codes = NONE
 
     def note(self, elements: Ints, codes: Ints | int) -> None:
-        """Says what asked for ``elements``, where nothing has been noted; of an element that stands twice, one code."""
+        """Says what asked for ``elements``, where nothing has been noted; of an element that stands
+        twice, one code.
+        """
         if not len(elements):
             return
         count = int(elements.max()) + 1
         if count > len(self._codes):
-            self._codes = np.concatenate([self._codes, np.zeros(count - len(self._codes), np.int64)])
+            self._codes = np.concatenate(
+                [self._codes, np.zeros(count - len(self._codes), np.int64)]
+            )
         new = self._codes[elements] == NOTHING
         self._codes[elements[new]] = codes[new] if isinstance(codes, np.ndarray) else codes
 
@@ -67,9 +74,12 @@ class PulledInReasons:
 class AddSetColumns:
     """A closure in columns, by element number of ``graph`` (elements by their `rep`, ascending).
 
-    ``seen``: I; ``labelled``: elements that ``labels`` are given for; ``labels``: by number; ``kept_labels``: what modules hold;
-    ``contradictory``: elements of I that clash; ``edges``: kept role assertions (source, role, target), roles not inverted, each
-    once; ``data``: kept data rows (element, node, property, literal); ``remedies``: (element, name, positive); ``pulled_in``: why
+    ``seen``: I; ``labelled``: elements that ``labels`` are given for; ``labels``: by number;
+    ``kept_labels``: what modules hold;
+    ``contradictory``: elements of I that clash; ``edges``: kept role assertions (source, role,
+    target), roles not inverted, each
+    once; ``data``: kept data rows (element, node, property, literal); ``remedies``: (element, name,
+    positive); ``pulled_in``: why
     elements are there, under the criteria `clausal` and `model`.
     """
 
@@ -88,7 +98,9 @@ class AddSetColumns:
 
 @dataclass(frozen=True, eq=False)
 class FoundModules:
-    """What was ``found`` of ``whole`` = A ∪ A⁺, written out as modules; ``decided``: these, where they are known."""
+    """What was ``found`` of ``whole`` = A ∪ A⁺, written out as modules; ``decided``: these, where
+    they are known.
+    """
 
     calculus: Calculus
     index: Index
@@ -109,7 +121,9 @@ class FoundModules:
 
     @cached_property
     def modules(self) -> Sequence[NamedModule]:
-        """The connected components of what is kept, in the order of their least members; or those that were ``decided``."""
+        """The connected components of what is kept, in the order of their least members; or those
+        that were ``decided``.
+        """
         if self.decided is not None:
             return self.decided
         found = self.found
@@ -122,12 +136,17 @@ class FoundModules:
 
         def named() -> list[NamedModule]:
             members = self._members(plain)
-            each = [NamedModule(alone[kind], (members[e],)) for e, kind in zip(plain.tolist(), kinds[which].tolist())]
+            each = [
+                NamedModule(alone[kind], (members[e],))
+                for e, kind in zip(plain.tolist(), kinds[which].tolist())
+            ]
             return sorted([*each, *others], key=lambda m: m.elements[0][0])
 
         modules = {id(m): m for m in (*alone.values(), *(other.module for other in others))}
         counts = Counter(id(other.module) for other in others)
-        counts.update(dict(zip(map(id, alone.values()), np.bincount(which, minlength=len(kinds)).tolist())))
+        counts.update(
+            dict(zip(map(id, alone.values()), np.bincount(which, minlength=len(kinds)).tolist()))
+        )
         crowd = int(np.bincount(self.found.graph.nodes_of(rest)[0], minlength=1).max())
         return NamedModules(list(modules.values()), [counts[i] for i in modules], crowd, named)
 
@@ -135,22 +154,34 @@ class FoundModules:
         """The elements that more may be kept of than a label."""
         found, graph = self.found, self.found.graph
         ends = [graph.different["source"], graph.different["target"]]
-        rare = [e for x, _, y in graph.rare.negative_edges for e in (x, y)] + [x for x, _, _ in graph.rare.negative_data]
+        rare = [e for x, _, y in graph.rare.negative_edges for e in (x, y)] + [
+            x for x, _, _ in graph.rare.negative_data
+        ]
         elements = graph.rep[np.concatenate([*ends, np.array(rare, np.int64)])]
-        return np.concatenate([found.edges["source"], found.edges["target"], found.data["element"], elements])
+        return np.concatenate(
+            [found.edges["source"], found.edges["target"], found.data["element"], elements]
+        )
 
     def _alone(self, label: int) -> Module:
         positive, negative = self.calculus.table.labels[label]
         return Module((positive,), (negative,))
 
     def _components(self, rest: Ints, alone: dict[int, Module]) -> list[NamedModule]:
-        """The modules of the elements ``rest``. Where nothing but a label is kept, it is that of ``alone``, which grows."""
+        """The modules of the elements ``rest``. Where nothing but a label is kept, it is that of
+        ``alone``, which grows.
+        """
         found, graph = self.found, self.found.graph
         members = self._members(rest)
         by_name = sorted(rest.tolist(), key=lambda e: members[e][0])
         rank = np.zeros(len(graph), np.int64)
         rank[by_name] = np.arange(len(by_name))
-        edges = _distinct({"a": rank[found.edges["source"]], "role": found.edges["role"], "b": rank[found.edges["target"]]})
+        edges = _distinct(
+            {
+                "a": rank[found.edges["source"]],
+                "role": found.edges["role"],
+                "b": rank[found.edges["target"]],
+            }
+        )
         component = self.components(len(by_name), edges["a"], edges["b"])
         order = component.argsort(kind="stable")
         start = np.concatenate([[True], np.diff(component[order]) > 0]).nonzero()[0]
@@ -173,13 +204,17 @@ class FoundModules:
         return result
 
     def components(self, count: int, first: Ints, second: Ints) -> Ints:
-        """The least number of its component for each of 0 … count-1, where first[i] and second[i] are connected."""
+        """The least number of its component for each of 0 … count-1, where first[i] and second[i]
+        are connected.
+        """
         return components(count, first, second)
 
     def _parts(
         self, edges: Columns, component: Ints, order: Ints, rank: Ints, rest: np.ndarray
     ) -> dict[int, tuple[list, list, list, list, list]]:  # type: ignore[type-arg]
-        """Edges, negative edges, inequalities, data and negative data of each component that has any, sorted."""
+        """Edges, negative edges, inequalities, data and negative data of each component that has
+        any, sorted.
+        """
         graph = self.found.graph
         within = np.zeros(len(component), np.int64)
         first = component[order].searchsorted(component)
@@ -196,7 +231,9 @@ class FoundModules:
         for a, r, b in zip(*(edges[name].tolist() for name in ("a", "role", "b"))):
             part(a)[0].append((node[a], roles[r], node[b]))
         rep, place = graph.rep, rank.tolist()
-        for x, r, y in {(int(rep[x]), r, int(rep[y])) for x, r, y in graph.rare.negative_edges if not r.inverted}:
+        for x, r, y in {
+            (int(rep[x]), r, int(rep[y])) for x, r, y in graph.rare.negative_edges if not r.inverted
+        }:
             if rest[x] and rest[y] and of[place[x]] == of[place[y]]:
                 part(place[x])[1].append((node[place[x]], r, node[place[y]]))
         a, b = (rep[graph.different[name]] for name in ("source", "target"))
@@ -219,7 +256,10 @@ class FoundModules:
     def _kept_data(self) -> set[tuple[int, str, owl.Literal]]:
         rows, names = self.found.data, self.calculus.names.data_properties.values
         values = self.whole.literals_of(rows["literal"])
-        return {(e, names[p], value) for e, p, value in zip(rows["element"].tolist(), rows["property"].tolist(), values)}
+        return {
+            (e, names[p], value)
+            for e, p, value in zip(rows["element"].tolist(), rows["property"].tolist(), values)
+        }
 
 
 _NO_PARTS: tuple[list, list, list, list, list] = ([], [], [], [], [])  # type: ignore[type-arg]

@@ -1,6 +1,8 @@
-"""The modules of an add set and what is answered of them, where most are alike: nothing is done once for each.
+"""The modules of an add set and what is answered of them, where most are alike: nothing is done
+once for each.
 
-Who the nodes of a module are matters for those that are not consistent alone, and is looked up when one of the modules is.
+Who the nodes of a module are matters for those that are not consistent alone, and is looked up when
+one of the modules is.
 """
 
 from __future__ import annotations
@@ -15,11 +17,16 @@ from shiq.verdict import Verdict
 
 
 class NamedModules(Lazily[NamedModule]):
-    """Modules: each of the ``distinct`` ones so many times as ``counts`` says; ``named`` gives all, each with an object of
+    """Modules: each of the ``distinct`` ones so many times as ``counts`` says; ``named`` gives all,
+    each with an object of
     ``distinct``. ``crowd``: the most individuals that one node stands for."""
 
     def __init__(
-        self, distinct: Sequence[Module], counts: Sequence[int], crowd: int, named: Callable[[], Sequence[NamedModule]]
+        self,
+        distinct: Sequence[Module],
+        counts: Sequence[int],
+        crowd: int,
+        named: Callable[[], Sequence[NamedModule]],
     ) -> None:
         super().__init__(sum(counts), named)
         self.distinct, self.counts, self.crowd = distinct, counts, crowd
@@ -47,7 +54,9 @@ class ModuleAnswers(Lazily[Answer]):
         return [told[id(m.module)] for m in self.modules]
 
 
-def asked(modules: Sequence[NamedModule], decide: Callable[[Sequence[Module]], Sequence[Answer]]) -> ModuleAnswers:
+def asked(
+    modules: Sequence[NamedModule], decide: Callable[[Sequence[Module]], Sequence[Answer]]
+) -> ModuleAnswers:
     """What ``decide`` answers of ``modules``; it is asked about each distinct one once."""
     named = NamedModules.of(modules)
     return ModuleAnswers(named, decide(named.distinct))
@@ -77,12 +86,14 @@ def tally(answers: Sequence[Answer]) -> Counter[Verdict]:
 
 
 def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
-    """The individuals of each element, or module, that is known to be contradictory; of a module, those near the contradiction
+    """The individuals of each element, or module, that is known to be contradictory; of a module,
+    those near the contradiction
     where the reasoner says which."""
     return [
         *add_set.contradictory,
         *(
-            tuple(i for n in answers[k].near for i in add_set.modules[k].elements[n]) or individuals_in(add_set.modules[k])
+            tuple(i for n in answers[k].near for i in add_set.modules[k].elements[n])
+            or individuals_in(add_set.modules[k])
             for k in positions(answers, lambda answer: answer.verdict is Verdict.INCONSISTENT)
         ),
     ]

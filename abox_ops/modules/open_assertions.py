@@ -1,4 +1,5 @@
-"""What labels and counts leave open of role and data assertions, in columns (THEORY, "Irrelevant role assertions", "The add set"
+"""What labels and counts leave open of role and data assertions, in columns (THEORY, "Irrelevant
+role assertions", "The add set"
 and "Beyond SHIQ(D), at no loss")."""
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class MergeClasses(Protocol):
         """(class, element) for every element of ``classes``."""
 
     def is_within(self, elements: Ints, clause: CompiledClause) -> Bools:
-        """Whether the m-type ``clause`` cannot be broken at each element, however the rest turns out."""
+        """Whether the m-type ``clause`` cannot be broken at each element, however the rest turns
+        out.
+        """
 
 
 class OpenAssertions:
@@ -43,12 +46,16 @@ class OpenAssertions:
 
     counts: MergeClasses
 
-    def __init__(self, index: Index, calculus: Calculus, graph: Graph, touched: TouchedNodes) -> None:
+    def __init__(
+        self, index: Index, calculus: Calculus, graph: Graph, touched: TouchedNodes
+    ) -> None:
         self.index, self.calculus, self.graph, self.touched = index, calculus, graph, touched
         roles = calculus.tbox.roles
         self.axiom_roles = seen_roles(roles)
         self.negated_roles = below(index.negated_roles | touched.negated_roles, roles)
-        self.negated_properties = roles.data_below(index.negated_properties | touched.negated_properties)
+        self.negated_properties = roles.data_below(
+            index.negated_properties | touched.negated_properties
+        )
         self.pulled_in = PulledInReasons()
         self.grown_tbox = len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses)
 
@@ -75,14 +82,20 @@ class OpenAssertions:
         relevant = np.fromiter((o.relevant for o in found), np.bool_, len(found))[which]
         for ends, end in ((source, "at_subject"), (target, "at_object")):
             for clause in dict.fromkeys(c for o in found for c in getattr(o, end)):
-                has = np.fromiter((clause in getattr(o, end) for o in found), np.bool_, len(found))[which]
+                has = np.fromiter((clause in getattr(o, end) for o in found), np.bool_, len(found))[
+                    which
+                ]
                 has &= ~relevant
                 if has.any():
                     relevant[has] = ~self.counts.is_within(ends[has], clause)
         return relevant
 
-    def open_instances(self, source: Ints, role: Ints, target: Ints) -> Iterator[tuple[CompiledClause, bool, Ints]]:
-        """The clauses that the labels leave undecided, whether the source is the branch, and the rows at which they do."""
+    def open_instances(
+        self, source: Ints, role: Ints, target: Ints
+    ) -> Iterator[tuple[CompiledClause, bool, Ints]]:
+        """The clauses that the labels leave undecided, whether the source is the branch, and the
+        rows at which they do.
+        """
         calculus, label = self.calculus.role_calculus, self.labels()
         keys, inverse = calculus.distinct(role, label[source], label[target])
         by_clause: dict[tuple[int, bool], list[int]] = {}
@@ -92,10 +105,16 @@ class OpenAssertions:
                 compiled[clause.index] = clause
                 by_clause.setdefault((clause.index, at_branch), []).append(i)
         for (number, at_branch), which in sorted(by_clause.items()):
-            yield compiled[number], at_branch, np.isin(inverse, np.array(which, np.int64)).nonzero()[0]
+            yield (
+                compiled[number],
+                at_branch,
+                np.isin(inverse, np.array(which, np.int64)).nonzero()[0],
+            )
 
     def seen(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see."""
+        """Which role assertions a disjointness, asymmetry or irreflexivity axiom or a negative
+        assertion can see.
+        """
         seen = self.calculus.among(role, self.axiom_roles)
         if self.negated_roles:
             maybe = (~seen & self.calculus.among(role, self.negated_roles)).nonzero()[0]
@@ -104,19 +123,26 @@ class OpenAssertions:
         return seen
 
     def _meets_negative(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions have a negative one on a role above, between the merge classes of their ends."""
+        """Which role assertions have a negative one on a role above, between the merge classes of
+        their ends.
+        """
         counts, roles = self.counts, self.calculus.roles
         self.graph.expand(counts.pairs(unique(counts.classes(source)))[1])
         rep = self.graph.rep
         ends = [counts.classes(end) for end in (source, target)]
         within: dict[int, set[int]] = {}
-        for class_, element in zip(*(column.tolist() for column in counts.pairs(unique(np.concatenate(ends))))):
+        for class_, element in zip(
+            *(column.tolist() for column in counts.pairs(unique(np.concatenate(ends))))
+        ):
             within.setdefault(class_, set()).add(element)
         negative: dict[int, list[tuple[Role, int]]] = {}
         for a, r, b in self.graph.rare.negative_edges:
             negative.setdefault(int(rep[a]), []).append((r, int(rep[b])))
         above = self.calculus.tbox.roles.superroles
-        against = {a: [found for x in within[a] for found in negative.get(x, ())] for a in unique(ends[0]).tolist()}
+        against = {
+            a: [found for x in within[a] for found in negative.get(x, ())]
+            for a in unique(ends[0]).tolist()
+        }
 
         def is_met(a: int, role: Role, b: int) -> bool:
             return any(r in above(role) and y in within[b] for r, y in against[a])
@@ -124,7 +150,8 @@ class OpenAssertions:
         triples = zip(ends[0].tolist(), role.tolist(), ends[1].tolist())
         return np.fromiter((is_met(a, roles[r], b) for a, r, b in triples), np.bool_, len(source))
 
-    # --- data --------------------------------------------------------------------------------------
+    # --- data
+    # --------------------------------------------------------------------------------------
 
     def is_decided(self, element: Ints, property: Ints, literal: Ints) -> Bools:
         """Which data assertions are decided at their element (THEORY, "The add set": data)."""
@@ -133,10 +160,14 @@ class OpenAssertions:
         names = self.calculus.names.data_properties.values
         kept = self.calculus.data.disjoint | self.negated_properties
         decided = ~np.fromiter((p in kept for p in names), np.bool_, len(names))[property]
-        bounded = np.fromiter((p in self.calculus.bounded_properties for p in names), np.bool_, len(names))[property]
+        bounded = np.fromiter(
+            (p in self.calculus.bounded_properties for p in names), np.bool_, len(names)
+        )[property]
         asked = (decided & bounded).nonzero()[0]
         if len(asked):
-            decided[asked] = self._decided_by_values(element[asked], property[asked], literal[asked])
+            decided[asked] = self._decided_by_values(
+                element[asked], property[asked], literal[asked]
+            )
         return decided
 
     def _decided_by_values(self, element: Ints, property: Ints, literal: Ints) -> Bools:
@@ -146,9 +177,13 @@ class OpenAssertions:
         _, which, example = distinct(literal)
         alike = calculus.alike(property, self.graph.whole.are_strings(literal[example])[which])
         label = calculus.table.cut(self.labels()[element], calculus.data_bits)
-        counts = np.fromiter((p in calculus.counted_properties for p in names), np.bool_, len(names))[property]
+        counts = np.fromiter(
+            (p in calculus.counted_properties for p in names), np.bool_, len(names)
+        )[property]
         class_ = np.where(counts, self.counts.classes(element), -1)
-        _, question, example = distinct(row_codes(property, label, np.where(alike, -1, which), class_))
+        _, question, example = distinct(
+            row_codes(property, label, np.where(alike, -1, which), class_)
+        )
         fetched: list[ClassValues] = []
 
         def count(i: int, atom: DataAtMost) -> int:
@@ -175,10 +210,19 @@ class OpenAssertions:
         elements = unique(members[1])
         self.graph.gather(elements)
         rows = data_rows(self.graph, elements)
-        return ClassValues(self.calculus, classes, members, self.labels()[members[1]], rows, self.graph.whole.literals_of)
+        return ClassValues(
+            self.calculus,
+            classes,
+            members,
+            self.labels()[members[1]],
+            rows,
+            self.graph.whole.literals_of,
+        )
 
     def kept_data(self, elements: Ints) -> Columns:
-        seen = self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated_properties
+        seen = (
+            self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated_properties
+        )
         rows = data_rows(self.graph, elements if seen else NONE)
         if len(rows["element"]):
             enter_stage("checking data values")

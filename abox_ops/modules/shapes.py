@@ -1,7 +1,9 @@
 """Shapes: modules that are equal up to renaming have the same answer (THEORY, "Modules").
 
-The key of a shape is the module itself, its nodes in canonical order (`shiq.canonical`): equal keys mean isomorphic modules,
-whatever the order; a poor order only costs a hit. Literals are replaced by what the TBox can tell of them.
+The key of a shape is the module itself, its nodes in canonical order (`shiq.canonical`): equal keys
+mean isomorphic modules,
+whatever the order; a poor order only costs a hit. Literals are replaced by what the TBox can tell
+of them.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ Shape: TypeAlias = tuple[Hashable, ...]
 
 #: Literals whose cells are kept.
 KEPT_LITERALS = 100_000
-#: Modules of several elements whose shapes are kept: parts of a batch are checked one after the other, and have most in common.
+# : Modules of several elements whose shapes are kept: parts of a batch are checked one after the
+# other, and have most in common.
 KEPT_MODULES = 10_000
 #: Larger modules are compared as they stand.
 ORDERED_NODES = 200
@@ -35,7 +38,9 @@ class Shapes:
 
     def __init__(self, tbox: ClausalTBox) -> None:
         self.tbox = tbox
-        self._ranges = tuple(dict.fromkeys(a.range for a in tbox.atoms if isinstance(a, DataAtLeast | DataAtMost)))
+        self._ranges = tuple(
+            dict.fromkeys(a.range for a in tbox.atoms if isinstance(a, DataAtLeast | DataAtMost))
+        )
         self._tokens: Cache[Literal, Hashable] = Cache(KEPT_LITERALS)
         self._shapes: Cache[Module, Shape] = Cache(KEPT_MODULES)
 
@@ -62,12 +67,17 @@ class Shapes:
             tuple(module.negative[n] for n in order),
             tuple(sorted((place[a], r, place[b]) for a, r, b in module.edges)),
             tuple(sorted((place[a], r, place[b]) for a, r, b in module.negative_edges)),
-            tuple(sorted((min(place[a], place[b]), max(place[a], place[b])) for a, b in module.different)),
+            tuple(
+                sorted(
+                    (min(place[a], place[b]), max(place[a], place[b])) for a, b in module.different
+                )
+            ),
             tuple(data[n] for n in order),
         )
 
     def ordered(self, module: Module) -> tuple[Module, Sequence[int]]:
-        """``module`` with its nodes in the order of its key, and which node of ``module`` each is: what a search makes of it then
+        """``module`` with its nodes in the order of its key, and which node of ``module`` each is:
+        what a search makes of it then
         depends on its shape alone."""
         order = _order(module, self._node_data(module))
         place = places(order)
@@ -78,13 +88,19 @@ class Shapes:
             tuple(module.negative[n] for n in order),
             tuple(sorted((place[a], role, place[b]) for a, role, b in module.edges)),
             tuple(sorted((place[a], role, place[b]) for a, role, b in module.negative_edges)),
-            tuple(sorted((min(place[a], place[b]), max(place[a], place[b])) for a, b in module.different)),
+            tuple(
+                sorted(
+                    (min(place[a], place[b]), max(place[a], place[b])) for a, b in module.different
+                )
+            ),
             tuple(sorted(((place[a], p, value) for a, p, value in module.data), key=repr)),
             tuple(sorted(((place[a], p, value) for a, p, value in module.negative_data), key=repr)),
         ), order
 
     def _node_data(self, module: Module) -> list[Hashable]:
-        """Per node: its (negative) data, each literal as what the TBox tells of it and which others of the node it equals."""
+        """Per node: its (negative) data, each literal as what the TBox tells of it and which others
+        of the node it equals.
+        """
         rows: list[list[tuple[bool, str, Literal]]] = [[] for _ in module.positive]
         for node, property, literal in module.data:
             rows[node].append((True, property, literal))
@@ -93,9 +109,22 @@ class Shapes:
         return [self._tokenised(row) if row else () for row in rows]
 
     def _tokenised(self, row: list[tuple[bool, str, Literal]]) -> Hashable:
-        """The data of one node by equal values, in one pass: a node may have thousands. A literal stands for itself where a
-        different value comes before, and whether the two are one is not known (`shiq.datatypes.DataTheory.same`)."""
-        row = sorted(row, key=lambda x: (x[0], x[1], repr(self._token(x[2])), x[2].lexical, x[2].datatype, x[2].language))
+        """The data of one node by equal values, in one pass: a node may have thousands. A literal
+        stands for itself where a
+        different value comes before, and whether the two are one is not known
+        (`shiq.datatypes.DataTheory.same`).
+        """
+        row = sorted(
+            row,
+            key=lambda x: (
+                x[0],
+                x[1],
+                repr(self._token(x[2])),
+                x[2].lexical,
+                x[2].datatype,
+                x[2].language,
+            ),
+        )
         numbers: dict[Hashable, int] = {}
         first_vague = len(row)
         found: list[Hashable] = []
@@ -105,7 +134,9 @@ class Shapes:
             by_itself = number > 0 if is_vague else first_vague < number
             if is_vague:
                 first_vague = min(first_vague, number)
-            found.append((positive, property, literal if by_itself else self._token(literal), number))
+            found.append(
+                (positive, property, literal if by_itself else self._token(literal), number)
+            )
         return tuple(found)
 
     def _token(self, literal: Literal) -> Hashable:
@@ -116,9 +147,13 @@ def _order(module: Module, data: list[Hashable]) -> list[int]:
     nodes = range(len(data))
     if len(nodes) > ORDERED_NODES:
         return list(nodes)
-    arcs = [((True, role), a, b) for a, role, b in module.edges] + [((False, role), a, b) for a, role, b in module.negative_edges]
+    arcs = [((True, role), a, b) for a, role, b in module.edges] + [
+        ((False, role), a, b) for a, role, b in module.negative_edges
+    ]
     arcs += [((True, _DIFFERENT), *pair) for a, b in module.different for pair in ((a, b), (b, a))]
-    return canonical_order([(module.positive[n], module.negative[n], repr(data[n])) for n in nodes], arcs)
+    return canonical_order(
+        [(module.positive[n], module.negative[n], repr(data[n])) for n in nodes], arcs
+    )
 
 
 _DIFFERENT = Role("≠")

@@ -1,7 +1,9 @@
 """What told⁺ alone brings into I (THEORY, "The loop": turns of told⁺).
 
-A u-type clause that the label of an end in I leaves to the other end, whatever is guessed there, and that the certified model
-does not meet: the border rules would pull the other end in when the labels are next made. Doing so at once makes a chain of such
+A u-type clause that the label of an end in I leaves to the other end, whatever is guessed there,
+and that the certified model
+does not meet: the border rules would pull the other end in when the labels are next made. Doing so
+at once makes a chain of such
 elements a matter of told⁺.
 """
 
@@ -12,10 +14,19 @@ from shiq.roles import Role
 
 
 def asking_clause(
-    space: LabelSpace, role: Role, inside: Label, outside: Label, before: Label | None, *, all_plain: bool
+    space: LabelSpace,
+    role: Role,
+    inside: Label,
+    outside: Label,
+    before: Label | None,
+    *,
+    all_plain: bool,
 ) -> CompiledClause | None:
-    """The first u-type clause on role(a, b), a in I and b not, that b has to come in for. ``inside``: told⁺ of a; ``outside``:
-    told_N of b; ``before``: told_N of a where the assertion is one of A between elements as they are now, else None."""
+    """The first u-type clause on role(a, b), a in I and b not, that b has to come in for.
+    ``inside``: told⁺ of a; ``outside``:
+    told_N of b; ``before``: told_N of a where the assertion is one of A between elements as they
+    are now, else None.
+    """
     for named, at_branch in ((role, False), (role.inverse, True)):
         for c in space.clauses_of(named):
             here, there = (c.head, c.body), (c.branch_head, c.branch_body)
@@ -23,7 +34,9 @@ def asking_clause(
                 here, there = there, here
             if c.n or _is_decided(here, inside) or _is_decided(there, outside):
                 continue
-            if (all_plain or _is_refuted(here, inside)) and not (before is not None and _is_refuted(here, before)):
+            if (all_plain or _is_refuted(here, inside)) and not (
+                before is not None and _is_refuted(here, before)
+            ):
                 return c
     return None
 

@@ -1,4 +1,5 @@
-"""Turns of told⁺ one element after another, where each turn brings in few: `abox_ops.patch.start_columns` by a work list
+"""Turns of told⁺ one element after another, where each turn brings in few:
+`abox_ops.patch.start_columns` by a work list
 (THEORY, "The loop": turns of told⁺)."""
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from shiq.columns.arrays import Ints
 
 
 class AskingList:
-    """I of ``state``, growing turn by turn from elements that have just come in. ``walk``: told⁺; ``codes``: what asked for each
+    """I of ``state``, growing turn by turn from elements that have just come in. ``walk``: told⁺;
+    ``codes``: what asked for each
     element that came in, by key."""
 
     def __init__(self, state: PatchState, asking: ToldTurns) -> None:
@@ -31,7 +33,8 @@ class AskingList:
         self._changed: dict[int, None] = {}
 
     def run(self, elements: Ints) -> None:
-        """Goes on from the ``elements``, until no turn brings in more, or one is for arrays: at an element with many role
+        """Goes on from the ``elements``, until no turn brings in more, or one is for arrays: at an
+        element with many role
         assertions, or after a clash."""
         walk, frontier = self.walk, self.state.graph.key[elements].tolist()
         while frontier:
@@ -55,7 +58,9 @@ class AskingList:
                     self.walk.has_stopped = True
                 elif not clashes(self.state.calculus.table.labels[self.region.label[key]]):
                     self._ask(key, edges, found)
-            elif self._is_new(key) or self.asking.says_more(self.region.label[key], self.region.certified[key]):
+            elif self._is_new(key) or self.asking.says_more(
+                self.region.label[key], self.region.certified[key]
+            ):
                 found[key] = 0
         if self.walk.has_stopped:
             return []
@@ -73,7 +78,12 @@ class AskingList:
             if b in inside or b in found:
                 continue
             asks = code(role, label, NEW, certified[b])
-            if asks and not is_new and not self._is_new(b) and (not inserted or (role, b, False) in edges):
+            if (
+                asks
+                and not is_new
+                and not self._is_new(b)
+                and (not inserted or (role, b, False) in edges)
+            ):
                 asks = code(role, label, certified[a], certified[b])
             if asks:
                 found[b] = asks
@@ -83,7 +93,9 @@ class AskingList:
         return key >= FRESH or key in self.walk.joined or self.region.is_joined(key)
 
     def adopt(self) -> Bools:
-        """Takes over into ``state`` what came of the turns; which elements have changed or come in."""
+        """Takes over into ``state`` what came of the turns; which elements have changed or come
+        in.
+        """
         state, graph, walk = self.state, self.state.graph, self.walk
         reps = adopt(graph, walk, [*self._changed, *self.codes])
         state.active = active_after(graph, state.active, reps)

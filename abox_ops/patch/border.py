@@ -1,9 +1,13 @@
-"""The border rules: when a role assertion between I and the outside may be left out of a check (THEORY, "Border rules": rules 1
+"""The border rules: when a role assertion between I and the outside may be left out of a check
+(THEORY, "Border rules": rules 1
 to 6).
 
-For every clause that a crossing assertion matches, at either end and at every position, one of these must hold: a literal decides
-it (told); the certified model met it at the outside end already (R0); counting bounds it (C); the inside end stands where it
-stood (R); or a residual asserted at the inside end meets it. If none does, the outside end is pulled in.
+For every clause that a crossing assertion matches, at either end and at every position, one of
+these must hold: a literal decides
+it (told); the certified model met it at the outside end already (R0); counting bounds it (C); the
+inside end stands where it
+stood (R); or a residual asserted at the inside end meets it. If none does, the outside end is
+pulled in.
 """
 
 from __future__ import annotations
@@ -22,7 +26,9 @@ from shiq.roles import Role
 
 @dataclass(frozen=True, slots=True)
 class UnmetClause:
-    """A clause that nothing but the inside end can meet: there it is the ``clause``'s branch, or its centre."""
+    """A clause that nothing but the inside end can meet: there it is the ``clause``'s branch, or
+    its centre.
+    """
 
     clause: CompiledClause
     at_branch: bool
@@ -32,9 +38,12 @@ class UnmetClause:
 class Border:
     """The rules between ``inside`` (I) and the rest, for one I and one assignment of labels.
 
-    ``label``: what holds at an element in the part that it belongs to, told_N outside. ``clash``: the elements of I that told⁺
-    contradicts, which are in no merge class. ``changed``: the elements of I that A does not have, or not as they are now.
-    ``stood``: whether role(a, b), a inside, is an assertion of A between elements as they are now. ``counts``: the counts and
+    ``label``: what holds at an element in the part that it belongs to, told_N outside. ``clash``:
+    the elements of I that told⁺
+    contradicts, which are in no merge class. ``changed``: the elements of I that A does not have,
+    or not as they are now.
+    ``stood``: whether role(a, b), a inside, is an assertion of A between elements as they are now.
+    ``counts``: the counts and
     merge classes of I.
     """
 
@@ -59,19 +68,24 @@ class Border:
         is_old = self.stood(role, a, b)
         for c in self.space.clauses_of(role):
             if not c.decided_at_centre(la) and not c.decided_at_branch(lb):
-                if not (self.counts.is_within(a, c) if c.n else is_old and self._met_at_branch(c, a)):
+                if not (
+                    self.counts.is_within(a, c) if c.n else is_old and self._met_at_branch(c, a)
+                ):
                     yield UnmetClause(c, False)
         for c in self.space.clauses_of(role.inverse):
             if not c.decided_at_centre(lb) and not c.decided_at_branch(la):
                 if c.n:
-                    covered = self.is_within_outside(b, c) or (is_old and self._is_replaced(c, a, b))
+                    covered = self.is_within_outside(b, c) or (
+                        is_old and self._is_replaced(c, a, b)
+                    )
                 else:
                     covered = is_old and self._met_at_centre(c, a)
                 if not covered:
                     yield UnmetClause(c, True)
 
     def is_covered_outside(self, role: Role, a: str, b: str) -> bool:
-        """Whether an inserted role(a, b) between two elements outside holds in the certified model with nothing more to look at:
+        """Whether an inserted role(a, b) between two elements outside holds in the certified model
+        with nothing more to look at:
         every clause is decided by told_N or bounded by counting."""
         for r, centre, branch in ((role, a, b), (role.inverse, b, a)):
             at_centre, at_branch = self.label(centre), self.label(branch)
@@ -82,17 +96,24 @@ class Border:
         return True
 
     def is_within_outside(self, b: str, clause: CompiledClause) -> bool:
-        """Whether counting alone (rule C) covers ``clause`` at b, outside I: over b's merge class in the certified model, with
+        """Whether counting alone (rule C) covers ``clause`` at b, outside I: over b's merge class
+        in the certified model, with
         the neighbours that A ∪ A⁺ has."""
         key = (self.outside.classes.find(b), clause.index)
         found = self._within.get(key)
         if found is None:
-            members = [m for m in self.outside.classes.members(b) if self.whole.elements.find(m) not in self.inside]
+            members = [
+                m
+                for m in self.outside.classes.members(b)
+                if self.whole.elements.find(m) not in self.inside
+            ]
             found = self._within[key] = self._counting.is_within_together(members, clause)
         return found
 
     def _met_at_branch(self, clause: CompiledClause, a: str) -> bool:
-        """Rule R0 with the centre inside: told_N(a) refutes every literal of the centre, so the model met the clause at b."""
+        """Rule R0 with the centre inside: told_N(a) refutes every literal of the centre, so the
+        model met the clause at b.
+        """
         positive, negative = self.outside.label(a)
         return not clause.head & ~negative and not clause.body & ~positive
 
@@ -101,9 +122,15 @@ class Border:
         return not clause.branch_head & ~negative and not clause.branch_body & ~positive
 
     def _is_replaced(self, clause: CompiledClause, a: str, b: str) -> bool:
-        """Rule R: ``clause`` is ≤n S.C at b outside; a stands where it stood among b's S-neighbours in the certified model."""
+        """Rule R: ``clause`` is ≤n S.C at b outside; a stands where it stood among b's S-neighbours
+        in the certified model.
+        """
         return (
-            sum(self.whole.elements.find(m) not in self.clash for m in self.outside.classes.members(b)) == 1
+            sum(
+                self.whole.elements.find(m) not in self.clash
+                for m in self.outside.classes.members(b)
+            )
+            == 1
             and self._takes_nobody(clause, b)
             and self._filled(clause, a)
             and self._is_apart(clause, a, b)
@@ -121,7 +148,11 @@ class Border:
     def _is_apart(self, clause: CompiledClause, a: str, b: str) -> bool:
         """(neq) a is certified unequal to every other S-neighbour of b that may be C."""
         below = self.space.below(clause)
-        others = {y for r, y in self.whole.neighbours(b) if r in below and y != a and not clause.branch_body & self.label(y)[1]}
+        others = {
+            y
+            for r, y in self.whole.neighbours(b)
+            if r in below and y != a and not clause.branch_body & self.label(y)[1]
+        }
         return all(y not in self.changed and self.outside.are_different(a, y) for y in others)
 
     def _below(self, clause: CompiledClause, b: str) -> Iterator[AtLeast]:

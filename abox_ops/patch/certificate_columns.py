@@ -1,4 +1,6 @@
-"""N of a consistent (T, A) in columns, read off a certificate: `abox_ops.patch.certificate` (THEORY, "Outside completion")."""
+"""N of a consistent (T, A) in columns, read off a certificate: `abox_ops.patch.certificate`
+(THEORY, "Outside completion").
+"""
 
 from __future__ import annotations
 
@@ -58,24 +60,37 @@ class BaseCertificate:
     patched: PatchOutcome
 
 
-def certified(index: Index, base: Base, roles: RoleBox, named: Callable[[Graph], Named], inquiry: Inquiry) -> BaseCertificate:
-    """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be inconsistent, or is left undecided under an
+def certified(
+    index: Index, base: Base, roles: RoleBox, named: Callable[[Graph], Named], inquiry: Inquiry
+) -> BaseCertificate:
+    """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be inconsistent,
+    or is left undecided under an
     assumption, N says nothing beyond told. ``named``: see `PatchInput`."""
     enter_stage("certifying: completing the model")
     calculus = index.calculus
     graph = Graph(alone(base), roles, index.equal, index.labels.of)
     everyone = graph.locate(unique(graph.keys_of(base.nodes())))
     graph.expand(everyone)
-    patch = Certification(PatchInput(index, calculus, graph, NOTHING_TOUCHED, of_told(calculus), named(graph)))
+    patch = Certification(
+        PatchInput(index, calculus, graph, NOTHING_TOUCHED, of_told(calculus), named(graph))
+    )
     refuted: list[bool] = []
     found = patched(patch, replace(inquiry, certain=lambda: refuted.append(True)))
     if index.contradictory or refuted or not found.is_consistent:
         enter_stage("certifying: counting neighbours")
         counts = FineCounts(calculus, graph, lambda: graph.label, np.ones(len(graph), np.bool_))
-        return BaseCertificate(of_told(calculus, _grouped(graph, counts.classes(graph.reps()))), patch, found)
+        return BaseCertificate(
+            of_told(calculus, _grouped(graph, counts.classes(graph.reps()))), patch, found
+        )
     completed = calculus.completions.of
     labels = calculus.table.labels
-    expected = np.array([calculus.table.id(completed(labels[i])) for i in range(int(graph.label.max(initial=-1)) + 1)], np.int64)
+    expected = np.array(
+        [
+            calculus.table.id(completed(labels[i]))
+            for i in range(int(graph.label.max(initial=-1)) + 1)
+        ],
+        np.int64,
+    )
     other = (patch.mu != expected[graph.label]).nonzero()[0] if len(graph) else NONE
     edges = patch.found().edges
     completion = OutsideCompletion(

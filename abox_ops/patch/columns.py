@@ -1,7 +1,9 @@
-"""A_add under the criteria `model` and `clausal`, in columns: `abox_ops.patch.reference` and `abox_ops.patch.border` (THEORY,
+"""A_add under the criteria `model` and `clausal`, in columns: `abox_ops.patch.reference` and
+`abox_ops.patch.border` (THEORY,
 "The add set", "Inside" and "Border rules").
 
-The steps are those of the reference; each runs over all elements or role assertions at once, and asks `abox_ops` once per
+The steps are those of the reference; each runs over all elements or role assertions at once, and
+asks `abox_ops` once per
 distinct combination of labels.
 """
 
@@ -42,7 +44,8 @@ class Patch(WidenedState):
         """The clauses over which modules are asked: with the names of residuals."""
         return self.calculus.residuals.tbox
 
-    # --- told⁺ -------------------------------------------------------------------------------------
+    # --- told⁺
+    # -------------------------------------------------------------------------------------
 
     def _saturate(self) -> None:
         """told⁺ of what the batch touches and of I."""
@@ -69,23 +72,34 @@ class Patch(WidenedState):
         self._saturate_from(None if fresh is None else flags(len(graph), fresh))
 
     def _saturate_from(self, changed: Bools | None) -> None:
-        """told⁺ of the active elements, all of which have it already but for those that ``changed`` (None: all)."""
+        """told⁺ of the active elements, all of which have it already but for those that ``changed``
+        (None: all).
+        """
         graph, take_in = self.graph, self.take_in_all if self.grown_tbox else None
         self.active = saturate(self.calculus, graph, self.active, take_in, changed=changed)
         self.inside = flags(len(graph), graph.rep[self._members()])
         self.plain = flags(len(graph), graph.rep[self.plain.nonzero()[0]])
 
-    # --- I -----------------------------------------------------------------------------------------
+    # --- I
+    # -----------------------------------------------------------------------------------------
 
     def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
-        """See `abox_ops.patch.reference.Patch.close`. Stops because I and the plain elements grow, and elements merge, in finite
+        """See `abox_ops.patch.reference.Patch.close`. Stops because I and the plain elements grow,
+        and elements merge, in finite
         sets."""
         self._asked = self._rows = None
         while True:
             if self._settle(to_clash, certain):
                 return True
             self.assume()
-            self.counts = FineCounts(self.calculus, self.graph, self.labels, self.inside, self._counted, self.contradictory())
+            self.counts = FineCounts(
+                self.calculus,
+                self.graph,
+                self.labels,
+                self.inside,
+                self._counted,
+                self.contradictory(),
+            )
             self.stale = self._frontier.stale(self.graph, self.counts, *self._read())
             self.uncertain |= self.stale
             self.border = Border(self.calculus, self.graph, self.outside, self.counts, self)
@@ -130,7 +144,9 @@ class Patch(WidenedState):
                 pace.judge(self._walk(elements))
 
     def _walk(self, elements: Ints) -> int:
-        """Goes on by a work list from the ``elements``, which have just come in; the number of its steps."""
+        """Goes on by a work list from the ``elements``, which have just come in; the number of its
+        steps.
+        """
         if self.grown_tbox or self.effort.has_any:
             return 0
         turns = AskingList(self, self._asking)
@@ -139,7 +155,9 @@ class Patch(WidenedState):
         return turns.walk.steps
 
     def _asked_for(self) -> tuple[Ints, Ints, Ints]:
-        """The elements that told⁺ alone asks for, and over which role assertions: pairs of an element in I and one of these."""
+        """The elements that told⁺ alone asks for, and over which role assertions: pairs of an
+        element in I and one of these.
+        """
         # Those that the batch touches come in without their role assertions in A.
         self.graph.expand(self._members())
         self.is_new = self._new()
@@ -147,7 +165,15 @@ class Patch(WidenedState):
 
     def _read(self) -> tuple[Ints | Bools, ...]:
         """What a round reads of each element, by number."""
-        return self.graph.label, self.mu, self.counts.class_numbers(), self.inside, self.active, self.is_new, self.joined
+        return (
+            self.graph.label,
+            self.mu,
+            self.counts.class_numbers(),
+            self.inside,
+            self.active,
+            self.is_new,
+            self.joined,
+        )
 
     def _start(self) -> Ints:
         return started(self, self.border)
@@ -155,13 +181,16 @@ class Patch(WidenedState):
     def _uncovered(self) -> Ints:
         return uncovered(self)
 
-    # --- the border --------------------------------------------------------------------------------
+    # --- the border
+    # --------------------------------------------------------------------------------
 
     def _crossings(self) -> tuple[Ints, Ints, Ints]:
-        """From which elements over role assertions others must come in, these, and the elements whose assumption leaves a clause
+        """From which elements over role assertions others must come in, these, and the elements
+        whose assumption leaves a clause
         unmet.
 
-        Notes the residuals of the others. An element that contradicts itself settles the matter and asks for nothing. Role
+        Notes the residuals of the others. An element that contradicts itself settles the matter and
+        asks for nothing. Role
         assertions between elements that are not stale ask for nothing, and keep their residuals.
         """
         graph, stale = self.graph, self.stale
@@ -171,7 +200,12 @@ class Patch(WidenedState):
         source, role, target = graph.half_edges()
         rows = stale[source] | stale[target]
         rows[rows] = calm[source[rows]] & ~self.inside[target[rows]]
-        source, role, target, inserted = source[rows], role[rows], target[rows], graph.edges["inserted"][rows]
+        source, role, target, inserted = (
+            source[rows],
+            role[rows],
+            target[rows],
+            graph.edges["inserted"][rows],
+        )
         seen = self.seen(source, role, target).nonzero()[0]
         clash = seen[self.may_clash(source[seen], target[seen])]
         pulled, unassumed = [(source[clash], target[clash])], [NONE]
@@ -180,7 +214,9 @@ class Patch(WidenedState):
         left[clash] = False
         source, role, target, inserted = source[left], role[left], target[left], inserted[left]
         asserted = ~inserted
-        is_old = contained([source, role, target], [source[asserted], role[asserted], target[asserted]])
+        is_old = contained(
+            [source, role, target], [source[asserted], role[asserted], target[asserted]]
+        )
         is_old &= ~self.is_new[source] & ~self.is_new[target]
         settled = ~stale[self._kept_out[0]] & ~stale[self._kept_out[1]]
         kept_out = [tuple(column[settled] for column in self._kept_out)]
@@ -197,7 +233,9 @@ class Patch(WidenedState):
                 continue
             residual = self.border.residual(clause, at_branch, self.mu[a])
             said = residual >= 0
-            kept_out.append((a[said], b[said], residual[said], np.full(int(said.sum()), code, np.int64)))
+            kept_out.append(
+                (a[said], b[said], residual[said], np.full(int(said.sum()), code, np.int64))
+            )
             a, b = a[~said], b[~said]
             gives_up = self.border.residual(clause, at_branch, graph.label[a]) >= 0
             unassumed.append(a[gives_up])
@@ -208,7 +246,8 @@ class Patch(WidenedState):
         inner, outer = map(np.concatenate, zip(*pulled))
         return inner, outer, unique(np.concatenate(unassumed))
 
-    # --- what is kept ------------------------------------------------------------------------------
+    # --- what is kept
+    # ------------------------------------------------------------------------------
 
     def found(self, *, bare: bool = True) -> AddSetColumns:
         """A_add; ``bare``: with told⁺ alone, else with what is assumed and the residuals."""
@@ -221,12 +260,23 @@ class Patch(WidenedState):
         else:
             here, _, residuals, _ = self._kept_out
             start = np.full(len(graph), EMPTY_ID, np.int64)
-            kept[elements] = table.join(table.visible(self.mu[elements]), table.accumulate(start, here, residuals)[elements])
+            kept[elements] = table.join(
+                table.visible(self.mu[elements]), table.accumulate(start, here, residuals)[elements]
+            )
         edges, data = self._kept()
         touched = unique(graph.rep[self._first]) if self._first is not None else NONE
         clashing = np.flatnonzero(clash)
         return AddSetColumns(
-            graph, elements, self.active, graph.label, kept, touched, clashing, edges, data, pulled_in=self.pulled_in
+            graph,
+            elements,
+            self.active,
+            graph.label,
+            kept,
+            touched,
+            clashing,
+            edges,
+            data,
+            pulled_in=self.pulled_in,
         )
 
     def _kept(self) -> tuple[Columns, Columns]:
@@ -246,7 +296,9 @@ class Patch(WidenedState):
         return {"source": source[kept], "role": role[kept], "target": target[kept]}, data
 
     def keeps(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions are kept; all between their ends are among them, from the first to the second."""
+        """Which role assertions are kept; all between their ends are among them, from the first to
+        the second.
+        """
         open_ = self.relevant(source, role, target)
         seen = self.seen(source, role, target) & ~open_
         code = row_codes(source, target)

@@ -1,9 +1,13 @@
-"""A ∪ A⁺ as a base beside that of A, when a patch has accepted A⁺: nothing is written, nothing of A is copied.
+"""A ∪ A⁺ as a base beside that of A, when a patch has accepted A⁺: nothing is written, nothing of A
+is copied.
 
-What a commit would write as the next snapshot (`jobs.store.snapshot_delta`, THEORY, "N in a store, and its renewal") is laid over
-the tables of A: the rows of A⁺, told⁺, equalities, and N renewed from the patch. Layers stack: each numbers what is new to it
+What a commit would write as the next snapshot (`jobs.store.snapshot_delta`, THEORY, "N in a store,
+and its renewal") is laid over
+the tables of A: the rows of A⁺, told⁺, equalities, and N renewed from the patch. Layers stack: each
+numbers what is new to it
 above what those below it brought. Literals that told⁺ would send to elements which
-the patch did not look at are not among the told ones; N has them. So it serves for checks under the criterion `model` alone.
+the patch did not look at are not among the told ones; N has them. So it serves for checks under the
+criterion `model` alone.
 """
 
 from __future__ import annotations
@@ -22,17 +26,29 @@ from abox_ops.labels.numbered import Bools
 from abox_ops.patch.columns import Patch
 from abox_ops.patch.outside_columns import OutsideCompletion
 from abox_ops.patch.renewal import ElementRenames, renewed
-from shiq.columns.arrays import ArrayTable, Columns, Ints, Table, array_table, contained, is_in, least_by, unique
+from shiq.columns.arrays import (
+    ArrayTable,
+    Columns,
+    Ints,
+    Table,
+    array_table,
+    contained,
+    is_in,
+    least_by,
+    unique,
+)
 from shiq.columns.rows import NODES, ROW_COLUMNS, Names
 from shiq.model import Literal
 
-#: Nodes and literals of what is laid over a base are numbered from here on: above those of a base, below those of a batch.
+# : Nodes and literals of what is laid over a base are numbered from here on: above those of a base,
+# below those of a batch.
 LAID = FRESH >> 1
 
 
 @dataclass(frozen=True, eq=False)
 class LaidTable:
-    """``table``, which has no keys from ``first`` on, less the ``removed`` rows, with those of ``added``, in the columns of
+    """``table``, which has no keys from ``first`` on, less the ``removed`` rows, with those of
+    ``added``, in the columns of
     ``added``."""
 
     table: Table
@@ -115,9 +131,14 @@ class LaidBase(OverBase):
         for name in ROW_COLUMNS.keys() - found.keys():
             columns = self.whole.inserted[name].columns
             firsts = dict.fromkeys(NODES, self.first_node) | {"literal": self.first_literal}
-            rows = {c: laid(columns[c], firsts[c]) if c in firsts else columns[c] for c in ROW_COLUMNS[name]}
+            rows = {
+                c: laid(columns[c], firsts[c]) if c in firsts else columns[c]
+                for c in ROW_COLUMNS[name]
+            }
             nothing = {c: column[:0] for c, column in rows.items()}
-            found[name] = LaidTable(self.base.table(name), array_table("node", rows), nothing, self.first_node)
+            found[name] = LaidTable(
+                self.base.table(name), array_table("node", rows), nothing, self.first_node
+            )
         return found
 
     def table(self, name: str) -> Table:
@@ -146,14 +167,19 @@ class LaidBase(OverBase):
         return self.whole.are_strings(_of_batch(literals, self.first_literal))
 
     def class_counts(self) -> Ints:
-        more = np.bincount(self.whole.inserted["class_assertions"].columns["class"], minlength=len(self.names.classes))
+        more = np.bincount(
+            self.whole.inserted["class_assertions"].columns["class"],
+            minlength=len(self.names.classes),
+        )
         counts = self.base.class_counts()
         more[: len(counts)] += counts
         return more
 
 
 def laid(ids: Ints, first: int) -> Ints:
-    """Numbers of a batch as those of a base that it is laid over, from ``first`` on; others as they are."""
+    """Numbers of a batch as those of a base that it is laid over, from ``first`` on; others as they
+    are.
+    """
     found: Ints = np.where(ids >= FRESH, ids - FRESH + first, ids)
     return found
 
@@ -163,10 +189,14 @@ def _of_batch(ids: Ints, first: int) -> Ints:
     return found
 
 
-def layer(index: Index, whole: UnionView, patch: Patch) -> tuple[Base, Index, OutsideCompletion] | None:
-    """(T, A ∪ A⁺) with its index and N, for ``whole`` = A ∪ A⁺ that ``patch`` has found consistent, over the ``index`` of A.
+def layer(
+    index: Index, whole: UnionView, patch: Patch
+) -> tuple[Base, Index, OutsideCompletion] | None:
+    """(T, A ∪ A⁺) with its index and N, for ``whole`` = A ∪ A⁺ that ``patch`` has found consistent,
+    over the ``index`` of A.
 
-    None where that is no small change: A⁺ has complex assertions, brings axioms, or says of somebody that it is a ⊤ and no
+    None where that is no small change: A⁺ has complex assertions, brings axioms, or says of
+    somebody that it is a ⊤ and no
     more; or A is less deletions, or without N.
     """
     calculus, graph, outside = patch.calculus, patch.graph, patch.outside
@@ -188,14 +218,23 @@ def layer(index: Index, whole: UnionView, patch: Patch) -> tuple[Base, Index, Ou
     key, first = np.unique(index.equal.of(node[old]), return_index=True)
     told, gone = graph.label[reps], key[~is_in(key, name[reps])]
     renewal = renewed(
-        patch, calculus, ElementRenames(name[reps], told, node[example], key, name[element[old[first]]], gone, first_node)
+        patch,
+        calculus,
+        ElementRenames(
+            name[reps], told, node[example], key, name[element[old[first]]], gone, first_node
+        ),
     )
 
     def table(which: str, key: str, before: Table) -> LaidTable:
-        return LaidTable(before, array_table(key, renewal.added[which]), renewal.removed[which], first_node)
+        return LaidTable(
+            before, array_table(key, renewal.added[which]), renewal.removed[which], first_node
+        )
 
     def grouping(which: str, before: StoredPartition) -> StoredPartition:
-        return StoredPartition(table(which, "member", before.by_member), table(f"{which}_members", "group", before.by_group))
+        return StoredPartition(
+            table(which, "member", before.by_member),
+            table(f"{which}_members", "group", before.by_group),
+        )
 
     completion = replace(
         outside,
@@ -218,8 +257,13 @@ def layer(index: Index, whole: UnionView, patch: Patch) -> tuple[Base, Index, Ou
 
 
 def _over(before: tuple[Ints, Ints], known: Ints, keys: Ints, values: Ints) -> tuple[Ints, Ints]:
-    """The ``values`` of ``keys``, with those ``before`` of keys that are not ``known`` now; keys ascending."""
+    """The ``values`` of ``keys``, with those ``before`` of keys that are not ``known`` now; keys
+    ascending.
+    """
     stays = ~is_in(before[0], known)
-    keys, values = np.concatenate([before[0][stays], keys]), np.concatenate([before[1][stays], values])
+    keys, values = (
+        np.concatenate([before[0][stays], keys]),
+        np.concatenate([before[1][stays], values]),
+    )
     order = keys.argsort(kind="stable")
     return keys[order], values[order]

@@ -1,8 +1,12 @@
-"""N: what the model that certified the base says beyond what is entailed (THEORY, "Outside completion").
+"""N: what the model that certified the base says beyond what is entailed (THEORY, "Outside
+completion").
 
-N is any set of literals and inequalities about the elements of A with (T, A ∪ N) consistent. It serves to keep elements out of a
-check, and is never part of A_add. Here it is read off a certificate: elements with their completed labels, found consistent by
-modules, and elements of different modules, which are different in the model that the modules' models make.
+N is any set of literals and inequalities about the elements of A with (T, A ∪ N) consistent. It
+serves to keep elements out of a
+check, and is never part of A_add. Here it is read off a certificate: elements with their completed
+labels, found consistent by
+modules, and elements of different modules, which are different in the model that the modules'
+models make.
 """
 
 from __future__ import annotations
@@ -22,8 +26,10 @@ from abox_ops.labels.needs import Needs
 class OutsideCompletion:
     """N over the elements of ``graph`` (A).
 
-    ``told``: told by element; ``certified``: told_N by element; ``module_of``: the module of the certificate in which an element
-    was decided; ``absent``: names that nothing in T or A speaks of, taken for empty; ``inherited``: the merge classes of the
+    ``told``: told by element; ``certified``: told_N by element; ``module_of``: the module of the
+    certificate in which an element
+    was decided; ``absent``: names that nothing in T or A speaks of, taken for empty; ``inherited``:
+    the merge classes of the
     certified model, where they are not those of ``graph``.
     """
 
@@ -38,9 +44,15 @@ class OutsideCompletion:
 
     @classmethod
     def of_told(
-        cls, space: LabelSpace, graph: ElementGraph, told: Mapping[str, Label], classes: Partition[str] | None = None
+        cls,
+        space: LabelSpace,
+        graph: ElementGraph,
+        told: Mapping[str, Label],
+        classes: Partition[str] | None = None,
     ) -> OutsideCompletion:
-        """The N that says nothing beyond what is told; ``classes``: its merge classes, where they are known."""
+        """The N that says nothing beyond what is told; ``classes``: its merge classes, where they
+        are known.
+        """
         return cls(space, SettledGraph(graph), told, told, inherited=classes)
 
     def label(self, element: str) -> Label:
@@ -60,7 +72,9 @@ class OutsideCompletion:
 
     def are_different(self, first: str, second: str) -> bool:
         """Whether two elements of A are different in the certified model."""
-        if second in self.graph.unequal(first) or clashes(join(self.label(first), self.label(second))):
+        if second in self.graph.unequal(first) or clashes(
+            join(self.label(first), self.label(second))
+        ):
             return True
         modules = self.module_of.get(first), self.module_of.get(second)
         return None not in modules and modules[0] != modules[1]
@@ -71,8 +85,10 @@ class OutsideCompletion:
         return self.certified is not self.told
 
     def less(self, graph: ElementGraph, told: Mapping[str, Label]) -> OutsideCompletion:
-        """N of A less deletions, of which ``graph`` and ``told`` are (THEORY, "N in a store, and its renewal"). The model stays:
-        what is left of an element keeps its label, and is of one merge class and of one module with whatever else is left of
+        """N of A less deletions, of which ``graph`` and ``told`` are (THEORY, "N in a store, and
+        its renewal"). The model stays:
+        what is left of an element keeps its label, and is of one merge class and of one module with
+        whatever else is left of
         it."""
         origin = {e: self.graph.elements.find(e) for e in graph.names()}
         return replace(
@@ -80,7 +96,9 @@ class OutsideCompletion:
             graph=SettledGraph(graph),
             told=told,
             certified={e: self.certified.get(old, EMPTY) for e, old in origin.items()},
-            module_of={e: self.module_of[old] for e, old in origin.items() if old in self.module_of},
+            module_of={
+                e: self.module_of[old] for e, old in origin.items() if old in self.module_of
+            },
             inherited=lifted(self.classes, origin),
             _labels={},
         )
@@ -88,7 +106,8 @@ class OutsideCompletion:
     def grown(self, space: LabelSpace, absent: int) -> OutsideCompletion:
         """The same N under a TBox with further definitions Q ⊑ C, every Q in ``absent``.
 
-        The model is one of the larger TBox with Q empty, since neither T nor A mentions it; so its merge classes stay.
+        The model is one of the larger TBox with Q empty, since neither T nor A mentions it; so its
+        merge classes stay.
         """
         if space.tbox is self.space.tbox:
             return self
@@ -96,7 +115,8 @@ class OutsideCompletion:
 
 
 def lifted(classes: Partition[str], origin: Mapping[str, str]) -> Partition[str]:
-    """The merge ``classes`` of A, of what deletions left: ``origin`` gives the element of A that each element is left of, and
+    """The merge ``classes`` of A, of what deletions left: ``origin`` gives the element of A that
+    each element is left of, and
     what is left of one class is one class."""
     together: dict[str, list[str]] = {}
     for element, old in origin.items():

@@ -1,8 +1,11 @@
-"""The certificate of a base, range by range: what `abox_ops.patch.certificate_columns` finds of all elements at once (THEORY, "By
+"""The certificate of a base, range by range: what `abox_ops.patch.certificate_columns` finds of all
+elements at once (THEORY, "By
 ranges of ids").
 
-A range is certified as a part of all of A put into nothing: its elements are in I, and of the others it takes for granted what is
-known of them so far. It tells what it has read, so that it is certified again where that turns out otherwise.
+A range is certified as a part of all of A put into nothing: its elements are in I, and of the
+others it takes for granted what is
+known of them so far. It tells what it has read, so that it is certified again where that turns out
+otherwise.
 """
 
 from __future__ import annotations
@@ -39,15 +42,21 @@ class KnownOfOthers(Protocol):
         """The turns and elements that each of them has (`abox_ops.patch.effort`)."""
 
     def labels_of(self, keys: Ints, calculus: Calculus) -> tuple[Ints, Ints]:
-        """Positions in ``keys`` of those that have another label than the completed told one, and the numbers of these labels."""
+        """Positions in ``keys`` of those that have another label than the completed told one, and
+        the numbers of these labels.
+        """
 
 
 @dataclass(frozen=True)
 class CertifiedRange:
-    """What came of a range, by key: its elements with ``other`` labels than the completed told ones; all that was ``read``; pairs
-    of elements that single ones make one class (``first``, ``second``), unless classes are known; its elements of which more is
-    kept than a label (``open``), and the role assertions kept there (``source``, ``target``), seen from its own end; the others
-    (``alone``) with what their modules say; how many role and data assertions are kept (``size``)."""
+    """What came of a range, by key: its elements with ``other`` labels than the completed told
+    ones; all that was ``read``; pairs
+    of elements that single ones make one class (``first``, ``second``), unless classes are known;
+    its elements of which more is
+    kept than a label (``open``), and the role assertions kept there (``source``, ``target``), seen
+    from its own end; the others
+    (``alone``) with what their modules say; how many role and data assertions are kept (``size``).
+    """
 
     other: Ints
     label: Ints
@@ -64,7 +73,9 @@ class CertifiedRange:
 
 @dataclass(frozen=True)
 class FailedModules:
-    """What modules that failed change, by key: the elements that become ``plain``; those that have another effort, with it."""
+    """What modules that failed change, by key: the elements that become ``plain``; those that have
+    another effort, with it.
+    """
 
     plain: Ints
     element: Ints
@@ -74,7 +85,9 @@ class FailedModules:
 
 @dataclass(frozen=True, eq=False)
 class RangeCertifier:
-    """Certifies parts of ``base``, with what is ``known`` of the rest of it, and the merge ``classes`` so far."""
+    """Certifies parts of ``base``, with what is ``known`` of the rest of it, and the merge
+    ``classes`` so far.
+    """
 
     index: Index
     base: Base
@@ -89,7 +102,9 @@ class RangeCertifier:
         patch.settle()
         graph, table, own = patch.graph, patch.calculus.table, patch.own
         mu = patch.mu[own]
-        completed = by_distinct(graph.label[own], lambda i: table.id(patch.calculus.completions.of(table.labels[i])))
+        completed = by_distinct(
+            graph.label[own], lambda i: table.id(patch.calculus.completions.of(table.labels[i]))
+        )
         other = mu != completed
         rows = patch.edges()
         mine = flags(len(graph), own)
@@ -100,8 +115,14 @@ class RangeCertifier:
         source, target = np.concatenate([source, target]), np.concatenate([target, source])
         source, target = source[mine[source]], target[mine[source]]
         rare = [e for e, *_ in (*graph.rare.negative_edges, *graph.rare.negative_data)]
-        is_open = flags(len(graph), np.concatenate([source, data["element"], np.array(rare, np.int64)]))[own]
-        first, second = patch.counts.ties(own) if patch.calculus.space.m_type and not len(self.classes) else (NONE, NONE)
+        is_open = flags(
+            len(graph), np.concatenate([source, data["element"], np.array(rare, np.int64)])
+        )[own]
+        first, second = (
+            patch.counts.ties(own)
+            if patch.calculus.space.m_type and not len(self.classes)
+            else (NONE, NONE)
+        )
         key = graph.key
         return CertifiedRange(
             key[own[other]],
@@ -118,7 +139,9 @@ class RangeCertifier:
         )
 
     def ties(self, classes: Ints) -> tuple[Ints, Ints]:
-        """Pairs of elements that ``classes``, named by one of their elements each, make one class."""
+        """Pairs of elements that ``classes``, named by one of their elements each, make one
+        class.
+        """
         patch = self._patch(classes)
         patch.settle()
         first, second = patch.counts.ties(patch.own)
@@ -140,7 +163,8 @@ class RangeCertifier:
         return AddSetColumns(graph, own, mine, graph.label, labels, own, NONE, edges, data)
 
     def widen(self, modules: Sequence[Ints]) -> FailedModules:
-        """What ``modules`` that failed change: see `abox_ops.patch.widening_columns.WidenedState.widen`. Nothing, where
+        """What ``modules`` that failed change: see
+        `abox_ops.patch.widening_columns.WidenedState.widen`. Nothing, where
         nothing is assumed of their elements."""
         every = unique(np.concatenate([NONE, *modules]))
         assumed = self._assumed(every)
@@ -157,7 +181,17 @@ class RangeCertifier:
             near = np.array(list(around.plain), np.int64)
             plain.append(near if effort.reach else guessed)
             near = np.concatenate([near, np.array(list(around.rim), np.int64)])
-            rows.append(np.array([near, *(np.full(len(near), n) for n in (around.effort.turns, around.effort.elements))]))
+            rows.append(
+                np.array(
+                    [
+                        near,
+                        *(
+                            np.full(len(near), n)
+                            for n in (around.effort.turns, around.effort.elements)
+                        ),
+                    ]
+                )
+            )
         return FailedModules(unique(np.concatenate(plain)), *np.concatenate(rows, axis=1))
 
     def _assumed(self, elements: Ints) -> Ints:
@@ -169,7 +203,9 @@ class RangeCertifier:
         return np.sort(found[~self.known.are_plain(found)])
 
     def _graph(self) -> Graph:
-        return Graph(alone(self.base), self.roles, self.index.equal, self.index.labels.of, self.classes)
+        return Graph(
+            alone(self.base), self.roles, self.index.equal, self.index.labels.of, self.classes
+        )
 
     def _patch(self, elements: Ints) -> RangeCertification:
         graph = self._graph()
@@ -185,14 +221,18 @@ class RangeCertification(Certification):
 
     def __init__(self, index: Index, graph: Graph, own: Ints, known: KnownOfOthers) -> None:
         calculus = index.calculus
-        super().__init__(PatchInput(index, calculus, graph, NOTHING_TOUCHED, of_told(calculus), lambda found: []))
+        super().__init__(
+            PatchInput(index, calculus, graph, NOTHING_TOUCHED, of_told(calculus), lambda found: [])
+        )
         self.own, self.known, self._is_settled = own, known, False
         self.inside = self.active = flags(len(graph), own)
         self.plain = flags(len(graph), own[known.are_plain(graph.key[own])])
         self._first = own
 
     def settle(self) -> None:
-        """From here on, all elements have the labels that are known of them; its own those that were assumed, if any were."""
+        """From here on, all elements have the labels that are known of them; its own those that
+        were assumed, if any were.
+        """
         assumed = self._mu[self.own] if len(self._mu) else None
         self._certified, self._mu, self._is_settled = NONE, NONE, True
         if assumed is not None:
@@ -217,7 +257,9 @@ class RangeCertification(Certification):
         return super().may_clash(first, second)
 
     def _label_more(self) -> None:
-        """Takes in elements that were met meanwhile: until the labels are settled, guessed without triggers."""
+        """Takes in elements that were met meanwhile: until the labels are settled, guessed without
+        triggers.
+        """
         known, graph, table = len(self._certified), self.graph, self.calculus.table
         if known == len(graph):
             return
@@ -229,4 +271,7 @@ class RangeCertification(Certification):
         else:
             plain = self.known.are_plain(keys)
             more[plain] = told[plain]
-        self._certified, self._mu = np.concatenate([self._certified, more]), np.concatenate([self._mu, more])
+        self._certified, self._mu = (
+            np.concatenate([self._certified, more]),
+            np.concatenate([self._mu, more]),
+        )

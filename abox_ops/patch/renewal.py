@@ -1,7 +1,10 @@
-"""N of (A ∪ A⁺), from that of A and the patch by which A⁺ was accepted (THEORY, "N in a store, and its renewal").
+"""N of (A ∪ A⁺), from that of A and the patch by which A⁺ was accepted (THEORY, "N in a store, and
+its renewal").
 
-The model of the patch is that of I beside the one that certified A: so the labels of I are what its modules were asked with,
-those of all others stay, with what is told by now. Elements that the model of A may make one stay together, whatever they are
+The model of the patch is that of I beside the one that certified A: so the labels of I are what its
+modules were asked with,
+those of all others stay, with what is told by now. Elements that the model of A may make one stay
+together, whatever they are
 now.
 """
 
@@ -30,9 +33,13 @@ class Renewal:
 
 @dataclass(frozen=True)
 class ElementRenames:
-    """The elements that a batch may have changed. Of each as it is now: the ``name`` that the store will give it, its label
-    ``told``, and one ``node`` of it. Of each of A less the deletions: ``key``, and the name ``into`` of what it is part of now.
-    ``gone``: elements of A whose name none has now. ``first_new``: the number that the first fresh individual gets."""
+    """The elements that a batch may have changed. Of each as it is now: the ``name`` that the store
+    will give it, its label
+    ``told``, and one ``node`` of it. Of each of A less the deletions: ``key``, and the name
+    ``into`` of what it is part of now.
+    ``gone``: elements of A whose name none has now. ``first_new``: the number that the first fresh
+    individual gets.
+    """
 
     name: Ints
     told: Ints
@@ -62,7 +69,9 @@ def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewa
     inside = patch.inside.nonzero()[0]
     element = graph.elements_of(renamed.node)
     name_of = dict(zip(element.tolist(), renamed.name.tolist()))
-    stored = np.where(graph.member_node >= FRESH, graph.member_node - FRESH + renamed.first_new, graph.member_node)
+    stored = np.where(
+        graph.member_node >= FRESH, graph.member_node - FRESH + renamed.first_new, graph.member_node
+    )
     least = least_by(graph.rep[graph.member_element], stored, len(graph))
     also = inside[~is_in(inside, element)]
     everyone = np.concatenate([element, also])
@@ -76,24 +85,37 @@ def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewa
 
     certified = np.where(patch.inside, patch.mu, patch.certified)[everyone]
     is_told = (np.arange(len(everyone)) < len(element)).astype(np.int64)
-    rows, which = combinations(certified, np.concatenate([renamed.told, graph.label[also]]), is_told)
+    rows, which = combinations(
+        certified, np.concatenate([renamed.told, graph.label[also]]), is_told
+    )
     now = (ours.labels[told] if is_named else theirs[told] for _, told, is_named in rows)
-    found = np.array([labels(known, label) for (known, *_), label in zip(rows, now)], np.int64).reshape(-1, 2)[which]
+    found = np.array(
+        [labels(known, label) for (known, *_), label in zip(rows, now)], np.int64
+    ).reshape(-1, 2)[which]
     other = found[:, 0] != found[:, 1]
     other[len(element) :] = True
     place = np.full(len(graph), -1, np.int64)
     place[everyone] = names
     parts = {
-        "completed": _change(outside.others, renamed.stored(names), {"element": names[other], "label": found[other, 0]}),
+        "completed": _change(
+            outside.others,
+            renamed.stored(names),
+            {"element": names[other], "label": found[other, 0]},
+        ),
         "certified": _modules(patch, place, inside, renamed),
         "outside": _classes(patch, place, inside, renamed),
     }
     for table in ("certified", "outside"):
         parts[f"{table}_members"] = parts[table]
-    return Renewal({name: new for name, (new, _) in parts.items()}, {name: old for name, (_, old) in parts.items()})
+    return Renewal(
+        {name: new for name, (new, _) in parts.items()},
+        {name: old for name, (_, old) in parts.items()},
+    )
 
 
-def _modules(patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames) -> tuple[Columns, Columns]:
+def _modules(
+    patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames
+) -> tuple[Columns, Columns]:
     """The modules of the certificate: those of I, and outside those that deletions have changed."""
     modules = patch.outside.modules
     edges = patch.found().edges
@@ -107,7 +129,9 @@ def _modules(patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames) -
     return _change(modules.by_member, unique(keys[keys < renamed.first_new]), new)
 
 
-def _classes(patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames) -> tuple[Columns, Columns]:
+def _classes(
+    patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames
+) -> tuple[Columns, Columns]:
     """The merge classes of the elements around: as they were, and those that the patch made."""
     outside = patch.outside.classes
     left, _ = outside.overrides

@@ -1,5 +1,7 @@
-"""What comes into I before anything is asked, in columns: the start, the inserted role assertions that no rule covers (THEORY,
-"Inside: assumed and plain elements"), and turn by turn what told⁺ alone brings in: `abox_ops.patch.asking` for all elements that
+"""What comes into I before anything is asked, in columns: the start, the inserted role assertions
+that no rule covers (THEORY,
+"Inside: assumed and plain elements"), and turn by turn what told⁺ alone brings in:
+`abox_ops.patch.asking` for all elements that
 changed (THEORY, "The loop": turns of told⁺)."""
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ NEW = -1
 
 
 def started(state: PatchState, border: Border) -> Ints:
-    """The stale elements of which the insertions say what is not part of the certified model, role assertions apart."""
+    """The stale elements of which the insertions say what is not part of the certified model, role
+    assertions apart.
+    """
     graph = state.graph
     found = [graph.elements_of(state.touched.negative)]
     if len(graph.whole.inserted["pairs"]):
@@ -31,12 +35,16 @@ def started(state: PatchState, border: Border) -> Ints:
         element = graph.elements_of(data["node"])
         outside = state.stale[element] & ~state.inside[element]
         element = element[outside]
-        found.append(element[~state.is_decided(element, data["property"][outside], data["literal"][outside])])
+        found.append(
+            element[~state.is_decided(element, data["property"][outside], data["literal"][outside])]
+        )
     return unique(np.concatenate(found))
 
 
 def _paired(state: PatchState, border: Border) -> list[Ints]:
-    """The ends of the inserted equalities, and of those inequalities that the certified model does not have."""
+    """The ends of the inserted equalities, and of those inequalities that the certified model does
+    not have.
+    """
     graph = state.graph
     pairs = graph.whole.inserted["pairs"].columns
     same = pairs["kind"] // 2 * 2 == SAME
@@ -49,14 +57,17 @@ def _paired(state: PatchState, border: Border) -> list[Ints]:
 
 
 def uncovered(state: PatchState) -> Ints:
-    """The ends of inserted role assertions, of uncertain elements, that no rule covers as things are. Those of contradictory
+    """The ends of inserted role assertions, of uncertain elements, that no rule covers as things
+    are. Those of contradictory
     elements ask for nothing."""
     graph = state.graph
     if not len(graph.whole.inserted["half_edges"]):
         return NONE
     source, role, target = graph.half_edges()
     rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
-    rows &= (state.uncertain[source] | state.uncertain[target]) & ~(state.inside[source] & state.inside[target])
+    rows &= (state.uncertain[source] | state.uncertain[target]) & ~(
+        state.inside[source] & state.inside[target]
+    )
     clash = state.contradictory()
     rows &= ~(clash[source] | clash[target])
     source, role, target = source[rows], role[rows], target[rows]
@@ -78,7 +89,8 @@ def uncovered(state: PatchState) -> Ints:
 
 
 class ToldTurns:
-    """Elements that come in, turn after turn, and what asks for each. Of an element that is as it was when its role assertions
+    """Elements that come in, turn after turn, and what asks for each. Of an element that is as it
+    was when its role assertions
     were last looked at, nothing is asked again."""
 
     def __init__(self, state: PatchState) -> None:
@@ -89,7 +101,8 @@ class ToldTurns:
         self._more: dict[tuple[int, int], bool] = {}
 
     def turn(self) -> tuple[Ints, Ints, Ints]:
-        """The elements that told⁺ asks for as it stands, and over which role assertions: pairs of an element in I and one of
+        """The elements that told⁺ asks for as it stands, and over which role assertions: pairs of
+        an element in I and one of
         these. Notes for what clauses they come in."""
         state, graph = self.state, self.state.graph
         is_new, count = state.is_new, len(graph)
@@ -108,7 +121,9 @@ class ToldTurns:
         return unique(np.concatenate([own, target])), source, target
 
     def note(self, looked_at: Bools) -> None:
-        """Says that the role assertions of the elements ``looked_at`` (a flag by number) were looked at as they are now."""
+        """Says that the role assertions of the elements ``looked_at`` (a flag by number) were
+        looked at as they are now.
+        """
         state, graph = self.state, self.state.graph
         label = np.full(len(graph), -1, np.int64)
         label[: len(self._label)] = self._label
@@ -117,12 +132,15 @@ class ToldTurns:
 
     def _says_more(self, elements: Ints) -> Bools:
         """Whether told⁺ of each element goes beyond told_N."""
-        keys, inverse = combinations(self.state.graph.label[elements], self.state.certified[elements])
+        keys, inverse = combinations(
+            self.state.graph.label[elements], self.state.certified[elements]
+        )
         found = [self.says_more(*key) for key in keys]
         return np.array(found, np.bool_)[inverse] if keys else np.zeros(0, np.bool_)
 
     def says_more(self, told: int, known: int) -> bool:
-        """Whether a label goes beyond that of told_N. Where every element is plain, a clash that A has by itself is nothing
+        """Whether a label goes beyond that of told_N. Where every element is plain, a clash that A
+        has by itself is nothing
         new."""
         found = self._more.get((told, known))
         if found is None:
@@ -135,7 +153,9 @@ class ToldTurns:
         return found
 
     def _neighbours(self, centres: Bools) -> tuple[Ints, Ints, Ints]:
-        """The role assertions of ``centres``, elements of I, on which clauses ask for the other end, and the code of each."""
+        """The role assertions of ``centres``, elements of I, on which clauses ask for the other
+        end, and the code of each.
+        """
         state, graph = self.state, self.state.graph
         source, role, target = graph.half_edges(centres)
         out = ~state.inside[target]
@@ -144,11 +164,20 @@ class ToldTurns:
         here, there = reduced(role, graph.label[source]), reduced(role ^ 1, state.certified[target])
         before = np.full(len(source), NEW, np.int64)
         asks = self._asks(role, here, before, there) > 0
-        source, role, target, here, there = source[asks], role[asks], target[asks], here[asks], there[asks]
+        source, role, target, here, there = (
+            source[asks],
+            role[asks],
+            target[asks],
+            here[asks],
+            there[asks],
+        )
         if not len(source):
             return NONE, NONE, NONE
         old = flags(len(graph), source)[graph.edges["source"]] & ~graph.edges["inserted"]
-        stood = contained([source, role, target], [graph.edges[name][old] for name in ("source", "role", "target")])
+        stood = contained(
+            [source, role, target],
+            [graph.edges[name][old] for name in ("source", "role", "target")],
+        )
         stood &= ~state.is_new[source] & ~state.is_new[target]
         before = np.where(stood, reduced(role, state.certified[source]), NEW)
         codes = self._asks(role, here, before, there)
@@ -160,7 +189,8 @@ class ToldTurns:
         return np.array([self.code(*key) for key in keys], np.int64)[inverse]
 
     def code(self, role: int, inside: int, before: int, outside: int) -> int:
-        """The code of what asks for the far end of a role assertion, by the numbers of the role and of the labels that
+        """The code of what asks for the far end of a role assertion, by the numbers of the role and
+        of the labels that
         `asking_clause` takes; 0 where nothing does."""
         key = (role, inside, before, outside)
         found = self._codes.get(key)
@@ -169,7 +199,12 @@ class ToldTurns:
             labels = calculus.table.labels
             stood = None if before == NEW else labels[before]
             clause = asking_clause(
-                calculus.space, calculus.roles[role], labels[inside], labels[outside], stood, all_plain=self.state.all_plain
+                calculus.space,
+                calculus.roles[role],
+                labels[inside],
+                labels[outside],
+                stood,
+                all_plain=self.state.all_plain,
             )
             found = self._codes[key] = 0 if clause is None else code_of(clause)
         return found

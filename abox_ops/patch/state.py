@@ -1,4 +1,6 @@
-"""I of a patch, and the labels that hold at its elements and outside (THEORY, "Inside: assumed and plain elements")."""
+"""I of a patch, and the labels that hold at its elements and outside (THEORY, "Inside: assumed and
+plain elements").
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from shiq.roles import Role
 
 @dataclass(frozen=True)
 class Patching:
-    """What does not change while one batch is patched. ``residuals``: over the clauses of ``space``; ``completions``: guesses."""
+    """What does not change while one batch is patched. ``residuals``: over the clauses of
+    ``space``; ``completions``: guesses.
+    """
 
     space: LabelSpace
     data: DataView
@@ -39,9 +43,11 @@ class Patching:
 
 
 class PatchState:
-    """I of one batch, growing. ``whole`` holds A ∪ A⁺ with the normalised insertions ``inserted`` (= A⁺ \\ A).
+    """I of one batch, growing. ``whole`` holds A ∪ A⁺ with the normalised insertions ``inserted``
+    (= A⁺ \\ A).
 
-    ``all_plain``: the criterion `clausal`: nothing is assumed, and what no rule covers is pulled in (THEORY, "The add set").
+    ``all_plain``: the criterion `clausal`: nothing is assumed, and what no rule covers is pulled in
+    (THEORY, "The add set").
     """
 
     counts: Counts
@@ -62,12 +68,18 @@ class PatchState:
         self._touched = {i for a in self.inserted for i in individuals_of(a)}
         self._irrelevance = Irrelevance(means.space)
         self._axiom_roles = seen_roles(means.space.tbox.roles)
-        self._negated_roles = below({r for table in whole.negative_edges.values() for r, _ in table}, means.space.tbox.roles)
+        self._negated_roles = below(
+            {r for table in whole.negative_edges.values() for r, _ in table}, means.space.tbox.roles
+        )
         self._negated_properties = frozenset(
-            q for table in whole.negative_data.values() for p, _ in table for q in means.space.tbox.roles.data_subproperties(p)
+            q
+            for table in whole.negative_data.values()
+            for p, _ in table
+            for q in means.space.tbox.roles.data_subproperties(p)
         )
         self.inside: set[str] = set()
-        #: The elements of I that told⁺ contradicts, as this round has them: they are in no merge class.
+        # : The elements of I that told⁺ contradicts, as this round has them: they are in no merge
+        # class.
         self.clash: frozenset[str] = frozenset()
         self._plain: set[str] = set()
         self._assumed: dict[str, Label] = {}
@@ -75,12 +87,15 @@ class PatchState:
         self.effort: dict[str, Effort] = {}
         self._classes: dict[tuple[bool, str], frozenset[str]] = {}
         self._unmet_heads: dict[tuple[Role, Label, Label], int] = {}
-        #: By element of I: what is asserted there as residuals, and the elements outside that these keep out.
+        # : By element of I: what is asserted there as residuals, and the elements outside that
+        # these keep out.
         self.residuals: dict[str, Label] = {}
         self.kept_out: dict[str, set[str]] = {}
 
     def label(self, element: str) -> Label:
-        """What holds at an element in its part: told⁺ with what is assumed inside, told_N outside."""
+        """What holds at an element in its part: told⁺ with what is assumed inside, told_N
+        outside.
+        """
         return self._assumed[element] if element in self.inside else self.outside.label(element)
 
     def _told_plus(self, element: str) -> Label:
@@ -97,7 +112,9 @@ class PatchState:
             self._raise(find(e), effort)
 
     def _raise(self, element: str, effort: Effort) -> None:
-        """Gives ``element`` the greater of its own effort and ``effort``; one that reaches farther is plain."""
+        """Gives ``element`` the greater of its own effort and ``effort``; one that reaches farther
+        is plain.
+        """
         self.effort[element] = effort = self.effort.get(element, NO_EFFORT).joined(effort)
         if effort.reach:
             self._plain.add(element)
@@ -111,35 +128,47 @@ class PatchState:
         return not self.told.is_fresh_or_joined(a) and (role, b) in self.outside.graph.neighbours(a)
 
     def _asked_for(self) -> dict[str, Effort]:
-        """The elements outside of which told⁺ goes beyond told_N, or which a clause asks for whatever is guessed in I, with their
+        """The elements outside of which told⁺ goes beyond told_N, or which a clause asks for
+        whatever is guessed in I, with their
         efforts. An element that contradicts itself asks for nothing."""
-        found = {e: NO_EFFORT for e in self.told.labels if e not in self.inside and self._says_more(e)}
+        found = {
+            e: NO_EFFORT for e in self.told.labels if e not in self.inside and self._says_more(e)
+        }
         for a in self.inside - self.contradictory():
             for role, b in self.whole.neighbours(a):
                 if b not in self.inside:
                     before = self.outside.label(a) if self._was_asserted(role, a, b) else None
                     labels = self._told_plus(a), self.outside.label(b), before
                     if asking_clause(self.space, role, *labels, all_plain=self.all_plain):
-                        found[b] = found.get(b, NO_EFFORT).joined(self.effort.get(a, NO_EFFORT).beyond)
+                        found[b] = found.get(b, NO_EFFORT).joined(
+                            self.effort.get(a, NO_EFFORT).beyond
+                        )
         return found
 
     def _says_more(self, element: str) -> bool:
-        """Whether told⁺ of an element goes beyond told_N, or the element is not one of A. Where every element is plain, a
+        """Whether told⁺ of an element goes beyond told_N, or the element is not one of A. Where
+        every element is plain, a
         clash that A has by itself is nothing new: A is certified by nobody then."""
         if self.told.is_fresh_or_joined(element):
             return True
         label = self.told.labels[element]
         positive, negative = self.space.visible(label)
         known = self.outside.label(element)
-        return (clashes(label) and not (self.all_plain and clashes(known))) or bool(positive & ~known[0] or negative & ~known[1])
+        return (clashes(label) and not (self.all_plain and clashes(known))) or bool(
+            positive & ~known[0] or negative & ~known[1]
+        )
 
     def contradictory(self) -> set[str]:
         """The elements of I that told⁺ alone contradicts."""
         return {e for e in self.inside if clashes(self._told_plus(e))}
 
     def _assume(self) -> None:
-        """A label for every element of I: first without triggers, then with those of clauses that such labels leave overfull."""
-        changed = self.changed = frozenset(e for e in self.inside if self.told.is_fresh_or_joined(e))
+        """A label for every element of I: first without triggers, then with those of clauses that
+        such labels leave overfull.
+        """
+        changed = self.changed = frozenset(
+            e for e in self.inside if self.told.is_fresh_or_joined(e)
+        )
         labels = {e: self._told_plus(e) for e in self.inside}
         if self.all_plain:
             self._assumed = labels
@@ -147,14 +176,23 @@ class PatchState:
         guessed = {e for e, label in labels.items() if e not in self._plain and not clashes(label)}
         starts: dict[str, Label] = {}
         for e in guessed:
-            both = labels[e] if e in changed else self.space.close(join(labels[e], self.outside.label(e)))
+            both = (
+                labels[e]
+                if e in changed
+                else self.space.close(join(labels[e], self.outside.label(e)))
+            )
             starts[e] = labels[e] if clashes(both) else both
-        self._assumed = labels | {e: self.means.completions.of(start) for e, start in starts.items()}
+        self._assumed = labels | {
+            e: self.means.completions.of(start) for e, start in starts.items()
+        }
         triggers = self._triggers(guessed)
-        self._assumed |= {e: self.means.completions.of(labels[e], mask) for e, mask in triggers.items()}
+        self._assumed |= {
+            e: self.means.completions.of(labels[e], mask) for e, mask in triggers.items()
+        }
 
     def _triggers(self, elements: Iterable[str]) -> dict[str, int]:
-        """The head atoms that are better tried as true at each element: of the clauses on its role assertions that the labels
+        """The head atoms that are better tried as true at each element: of the clauses on its role
+        assertions that the labels
         leave unmet, and of m-type clauses whose bound may be broken at the element by itself."""
         names = sum(1 << i for i, a in enumerate(self.space.tbox.atoms) if isinstance(a, str))
         bounded = [c for c in self.space.m_type if c.head & names]
@@ -173,7 +211,8 @@ class PatchState:
         return found
 
     def _unmet(self, role: Role, label: Label, other: Label) -> int:
-        """The head atoms of one end, with ``label``, of the u-type clauses on role(it, the other) that the labels do not decide:
+        """The head atoms of one end, with ``label``, of the u-type clauses on role(it, the other)
+        that the labels do not decide:
         ≥-atoms where there are any, else all."""
         key = (role, label, other)
         found = self._unmet_heads.get(key)
@@ -184,13 +223,20 @@ class PatchState:
                 if not c.n and not c.decided_at_centre(label) and not c.decided_at_branch(other):
                     found |= c.head & needs or c.head & ~self.space.data_mask
             for c in self.space.clauses_of(role.inverse):
-                if not c.n and not c.decided_at_centre(other) and not c.decided_at_branch(label) and not c.head & needs:
+                if (
+                    not c.n
+                    and not c.decided_at_centre(other)
+                    and not c.decided_at_branch(label)
+                    and not c.head & needs
+                ):
                     found |= c.branch_head
             self._unmet_heads[key] = found
         return found
 
     def _is_seen(self, role: Role, a: str, b: str) -> bool:
-        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see role(a, b)."""
+        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see
+        role(a, b).
+        """
         if role in self._axiom_roles:
             return True
         if role not in self._negated_roles:
@@ -204,7 +250,9 @@ class PatchState:
         )
 
     def _class(self, element: str) -> frozenset[str]:
-        """The elements that may be equal to an element in its part; none of the contradictory ones but itself."""
+        """The elements that may be equal to an element in its part; none of the contradictory ones
+        but itself.
+        """
         if element in self.clash:
             return frozenset((element,))
         is_inside = element in self.inside
@@ -213,12 +261,17 @@ class PatchState:
         found = self._classes.get(key)
         if found is None:
             find = self.whole.elements.find
-            found = self._classes[key] = frozenset(m for m in classes.members(element) if find(m) not in self.clash)
+            found = self._classes[key] = frozenset(
+                m for m in classes.members(element) if find(m) not in self.clash
+            )
         return found
 
     def _may_clash(self, a: str, b: str) -> bool:
-        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may contradict what stands between a
-        and b: either end may be one with another element, or what is asserted of the pair contradicts as it is."""
+        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may
+        contradict what stands between a
+        and b: either end may be one with another element, or what is asserted of the pair
+        contradicts as it is.
+        """
         if self._may_share(a) or self._may_share(b):
             return True
         asserted = {role for role, y in self.whole.neighbours(a) if y == b}
@@ -226,7 +279,9 @@ class PatchState:
         return is_violated(asserted, negated, a == b, self.space.tbox.roles)
 
     def _may_share(self, element: str) -> bool:
-        is_joined = len(self.whole.elements.members(element)) > 1 and self.told.is_fresh_or_joined(element)
+        is_joined = len(self.whole.elements.members(element)) > 1 and self.told.is_fresh_or_joined(
+            element
+        )
         return is_joined or len(self._class(element)) > 1
 
     def _inner(self, a: str) -> set[str]:
@@ -236,7 +291,10 @@ class PatchState:
             b
             for role, b in self.whole.neighbours(a)
             if b in self.inside
-            and (undecided(role, label, self._told_plus(b)) or undecided(role.inverse, self._told_plus(b), label))
+            and (
+                undecided(role, label, self._told_plus(b))
+                or undecided(role.inverse, self._told_plus(b), label)
+            )
         }
 
     def _elements(self, individuals: Iterable[str]) -> set[str]:
@@ -244,7 +302,11 @@ class PatchState:
 
     def _guessed(self, elements: set[str]) -> set[str]:
         """Those of which more is assumed than told."""
-        return {e for e in elements & self.inside - self._plain if self._assumed[e] != self._told_plus(e)}
+        return {
+            e
+            for e in elements & self.inside - self._plain
+            if self._assumed[e] != self._told_plus(e)
+        }
 
     def _kept_out_of(self, elements: set[str]) -> set[str]:
         """What residuals of theirs kept out."""

@@ -1,4 +1,5 @@
-"""I of a patch, and the labels that hold at its elements and outside, in columns (THEORY, "Inside: assumed and plain elements").
+"""I of a patch, and the labels that hold at its elements and outside, in columns (THEORY, "Inside:
+assumed and plain elements").
 
 The labels are those of `abox_ops.patch.reference`, worked out once per distinct combination.
 """
@@ -32,8 +33,11 @@ Named = Callable[[AddSetColumns], Sequence[NamedModule]]
 
 @dataclass(frozen=True, eq=False)
 class PatchInput:
-    """What a patch is made of: (T, A) as ``index`` and N as ``outside`` have it, A ∪ A⁺ as ``graph`` has it. ``name``: gives the
-    modules of what is kept; ``absent``: names that T has not without the batch; ``all_plain``: see `abox_ops.patch.state`."""
+    """What a patch is made of: (T, A) as ``index`` and N as ``outside`` have it, A ∪ A⁺ as
+    ``graph`` has it. ``name``: gives the
+    modules of what is kept; ``absent``: names that T has not without the batch; ``all_plain``: see
+    `abox_ops.patch.state`.
+    """
 
     index: Index
     calculus: Calculus
@@ -46,13 +50,16 @@ class PatchInput:
 
 
 class PatchState(OpenAssertions):
-    """I of one batch, growing; ``mu`` is the label of each element in its part, ``certified`` told_N."""
+    """I of one batch, growing; ``mu`` is the label of each element in its part, ``certified``
+    told_N.
+    """
 
     counts: FineCounts
     inside, plain, active = ElementFlags(), ElementFlags(), ElementFlags()
     #: Elements that A does not have, or not as they are now; elements that were made of several.
     is_new, joined = ElementFlags(), ElementFlags()
-    #: Elements that this round has to look at again; those that some round had to, since inserted role assertions were last
+    # : Elements that this round has to look at again; those that some round had to, since inserted
+    # role assertions were last
     #: looked at.
     stale, uncertain = ElementFlags(), ElementFlags()
 
@@ -70,7 +77,8 @@ class PatchState(OpenAssertions):
         #: The triggers of each element, as the number of a label, or -1; and what they rest on.
         self._tried, self._guessed = NONE, Frontier()
 
-    # --- by number ---------------------------------------------------------------------------------
+    # --- by number
+    # ---------------------------------------------------------------------------------
 
     @property
     def certified(self) -> Ints:
@@ -79,11 +87,15 @@ class PatchState(OpenAssertions):
         return self._certified
 
     def certified_of(self, keys: Ints, labels: Ints, numbers: Ints) -> Ints:
-        """told_N of elements by their keys, with labels in A, and numbers or -1 (`abox_ops.told.region`)."""
+        """told_N of elements by their keys, with labels in A, and numbers or -1
+        (`abox_ops.told.region`).
+        """
         known = numbers >= 0
         found = np.zeros(len(keys), np.int64)
         found[known] = self.certified[numbers[known]]
-        found[~known] = self.outside.labels(self.calculus, keys[~known], labels[~known], self.absent)
+        found[~known] = self.outside.labels(
+            self.calculus, keys[~known], labels[~known], self.absent
+        )
         return found
 
     @property
@@ -96,7 +108,9 @@ class PatchState(OpenAssertions):
         """Takes in elements that the graph has met meanwhile; they are outside."""
         known, graph = len(self._certified), self.graph
         if known < len(graph):
-            more = self.outside.labels(self.calculus, graph.key[known:], graph.old[known:], self.absent)
+            more = self.outside.labels(
+                self.calculus, graph.key[known:], graph.old[known:], self.absent
+            )
             self._certified = np.concatenate([self._certified, more])
             self._mu = np.concatenate([self._mu, more])
 
@@ -129,8 +143,11 @@ class PatchState(OpenAssertions):
         return self._clashes_among(self.inside)
 
     def may_clash(self, first: Ints, second: Ints) -> Bools:
-        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may contradict what stands between two
-        elements: either may be one with another, or what is asserted of the two contradicts as it is."""
+        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may
+        contradict what stands between two
+        elements: either may be one with another, or what is asserted of the two contradicts as it
+        is.
+        """
         if not len(first):
             return np.zeros(0, np.bool_)
         found: Bools = self._may_share(first) | self._may_share(second)
@@ -141,10 +158,13 @@ class PatchState(OpenAssertions):
     def _may_share(self, elements: Ints) -> Bools:
         return self.joined[elements] | (self.counts.sizes(elements) > 1)
 
-    # --- what is assumed ---------------------------------------------------------------------------
+    # --- what is assumed
+    # ---------------------------------------------------------------------------
 
     def assume(self) -> None:
-        """A label for every element of I: first without triggers, then with those of clauses that such labels leave overfull."""
+        """A label for every element of I: first without triggers, then with those of clauses that
+        such labels leave overfull.
+        """
         graph, table = self.graph, self.calculus.table
         self.is_new = self._new()
         self.joined = self._joined()
@@ -172,13 +192,17 @@ class PatchState(OpenAssertions):
         self.mu[members[said]] = np.array(labels, np.int64)[inverse]
 
     def _triggers(self, elements: Ints) -> Ints:
-        """The head atoms that are better tried as true at each of ``elements`` (ascending), as the number of a label."""
+        """The head atoms that are better tried as true at each of ``elements`` (ascending), as the
+        number of a label.
+        """
         graph, counts = self.graph, None
         if self.calculus.bounded:
             nobody = np.zeros(len(graph), np.bool_)
             counts = FineCounts(self.calculus, graph, self.labels, nobody, self._counted_before)
         stale = self._guessed.reached(graph, counts, self.mu)
-        self._tried = np.concatenate([self._tried, np.full(len(graph) - len(self._tried), -1, np.int64)])
+        self._tried = np.concatenate(
+            [self._tried, np.full(len(graph) - len(self._tried), -1, np.int64)]
+        )
         asked = elements[stale[elements] | (self._tried[elements] < 0)]
         self._tried[asked] = self._new_triggers(asked, counts)
         self._guessed.remember(graph, counts, self.mu)
@@ -201,7 +225,8 @@ class PatchState(OpenAssertions):
 
 
 def are_violated(calculus: Calculus, graph: Graph, first: Ints, second: Ints) -> Bools:
-    """Whether what is asserted between each two elements contradicts as it is: a disjointness, asymmetry or irreflexivity axiom
+    """Whether what is asserted between each two elements contradicts as it is: a disjointness,
+    asymmetry or irreflexivity axiom
     or a negative assertion."""
     if not len(first):
         return np.zeros(0, np.bool_)
@@ -209,7 +234,9 @@ def are_violated(calculus: Calculus, graph: Graph, first: Ints, second: Ints) ->
     box = calculus.tbox.roles
     asserted, sets = roles_between(calculus, graph, first, second)
     keys, inverse = combinations(asserted, (first == second).astype(np.int64))
-    found: Bools = np.array([is_violated(sets[i], (), bool(loop), box) for i, loop in keys], np.bool_)[inverse]
+    found: Bools = np.array(
+        [is_violated(sets[i], (), bool(loop), box) for i, loop in keys], np.bool_
+    )[inverse]
     negated: dict[tuple[int, int], set[Role]] = {}
     for x, named, y in graph.rare.negative_edges:
         negated.setdefault((int(graph.rep[x]), int(graph.rep[y])), set()).add(named)
@@ -219,13 +246,19 @@ def are_violated(calculus: Calculus, graph: Graph, first: Ints, second: Ints) ->
     return found
 
 
-def roles_between(calculus: Calculus, graph: Graph, first: Ints, second: Ints) -> tuple[Ints, list[frozenset[Role]]]:
-    """The roles that are asserted between each two elements, as a number of the list that goes with it."""
+def roles_between(
+    calculus: Calculus, graph: Graph, first: Ints, second: Ints
+) -> tuple[Ints, list[frozenset[Role]]]:
+    """The roles that are asserted between each two elements, as a number of the list that goes with
+    it.
+    """
     roles = calculus.roles
     source, role, target = graph.half_edges(flags(len(graph), first))
     between = contained([source, target], [first, second])
     source, role, target = source[between], role[between], target[between]
-    _, pair, _ = distinct(row_codes(np.concatenate([first, source]), np.concatenate([second, target])))
+    _, pair, _ = distinct(
+        row_codes(np.concatenate([first, source]), np.concatenate([second, target]))
+    )
     edge, pair = pair[len(first) :], pair[: len(first)]
     once = distinct(row_codes(edge, role))[2]
     edge, role = edge[once], role[once]

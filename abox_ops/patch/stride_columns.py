@@ -1,4 +1,6 @@
-"""How far a patch in columns goes at once where rounds repeat: `abox_ops.patch.stride` (THEORY, "Strides")."""
+"""How far a patch in columns goes at once where rounds repeat: `abox_ops.patch.stride` (THEORY,
+"Strides").
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from shiq.columns.arrays import NONE, Ints
 
 
 def stride(state: WidenedState, begun: Mapping[int, Effort]) -> Ints:
-    """Raises the efforts of what comes in with ``begun``, elements outside I by number; gives these elements."""
+    """Raises the efforts of what comes in with ``begun``, elements outside I by number; gives these
+    elements.
+    """
     graph, walk = state.graph, _OuterEdges(state)
     codes = state.pulled_in.codes(graph)
     found: list[Ints] = [np.array(list(begun), np.int64)]
@@ -37,7 +41,13 @@ def stride(state: WidenedState, begun: Mapping[int, Effort]) -> Ints:
 class _OpenEdges:
     """Role assertions that labels leave open, by key."""
 
-    def __init__(self, graph: Graph, calculus: Calculus, inside: Bools, certified: CertifiedLabels | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        calculus: Calculus,
+        inside: Bools,
+        certified: CertifiedLabels | None = None,
+    ) -> None:
         self.graph, self.region, self._inside = graph, Region(graph, certified), inside.copy()
         self._undecided = calculus.role_calculus.undecided
 
@@ -92,4 +102,6 @@ class InnerEdges(_OpenEdges):
 
     def _onward(self, key: int) -> Iterator[int]:
         label = self.region.label
-        return (b for b in self.lead_to(key, label, label) if self._is_everyone or self.is_inside(b))
+        return (
+            b for b in self.lead_to(key, label, label) if self._is_everyone or self.is_inside(b)
+        )

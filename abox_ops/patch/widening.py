@@ -1,9 +1,14 @@
-"""The loop of Theorem 3: asks for the modules of a patch and widens it where one fails (THEORY, "The loop": steps (a) to (d)).
+"""The loop of Theorem 3: asks for the modules of a patch and widens it where one fails (THEORY,
+"The loop": steps (a) to (d)).
 
-Consistent modules are exact as they are asked. One that is inconsistent, or undecided, is asked bare (a): without assumptions
-and residuals it consists of consequences of (T, A ∪ A⁺), so inconsistent is exact then. Otherwise its assumptions are given up
-(b); with none left, what its residuals kept out is pulled in (c); with none of these left, it was bare already (d). Only then is
-it asked in full: before, an answer other than consistent, or a bare one other than inconsistent, means no more than to widen.
+Consistent modules are exact as they are asked. One that is inconsistent, or undecided, is asked
+bare (a): without assumptions
+and residuals it consists of consequences of (T, A ∪ A⁺), so inconsistent is exact then. Otherwise
+its assumptions are given up
+(b); with none left, what its residuals kept out is pulled in (c); with none of these left, it was
+bare already (d). Only then is
+it asked in full: before, an answer other than consistent, or a bare one other than inconsistent,
+means no more than to widen.
 """
 
 from __future__ import annotations
@@ -27,8 +32,11 @@ class Patch(Protocol):
         """The clauses over which modules are asked."""
 
     def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
-        """Brings in what the border rules ask for. With ``to_clash``, goes no further than to elements that told⁺ contradicts,
-        which are then all of I; whether there are any. ``certain`` is called where there are some, with and without."""
+        """Brings in what the border rules ask for. With ``to_clash``, goes no further than to
+        elements that told⁺ contradicts,
+        which are then all of I; whether there are any. ``certain`` is called where there are some,
+        with and without.
+        """
 
     def asked(self) -> Sequence[NamedModule]:
         """The modules as they are asked: with what is assumed, and residuals."""
@@ -37,10 +45,13 @@ class Patch(Protocol):
         """The same modules, in the same order, without."""
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> Sequence[bool]:
-        """Whether anything is assumed of the individuals of each of ``modules``, or kept out by a residual of theirs."""
+        """Whether anything is assumed of the individuals of each of ``modules``, or kept out by a
+        residual of theirs.
+        """
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """Makes the elements of each of ``modules`` plain, or, where nothing is assumed of them, takes in what their residuals
+        """Makes the elements of each of ``modules`` plain, or, where nothing is assumed of them,
+        takes in what their residuals
         kept out. All at once, from what I is now."""
 
     def closed(self) -> int:
@@ -49,7 +60,8 @@ class Patch(Protocol):
 
 @dataclass(frozen=True)
 class PatchOutcome:
-    """What came of a patch. ``modules`` with one answer each: the refuted ones as they were asked bare, then the others as they
+    """What came of a patch. ``modules`` with one answer each: the refuted ones as they were asked
+    bare, then the others as they
     were asked last. ``widening``: what asking again has cost."""
 
     modules: Sequence[NamedModule]
@@ -78,12 +90,17 @@ class _RefutedModules:
         """Which of ``modules`` have none of the individuals."""
         if not self.individuals:
             return range(len(modules))
-        return [i for i, module in enumerate(modules) if self.individuals.isdisjoint(individuals_in(module))]
+        return [
+            i
+            for i, module in enumerate(modules)
+            if self.individuals.isdisjoint(individuals_in(module))
+        ]
 
 
 @dataclass
 class _OpenQuestions:
-    """Bare questions that a small budget did not decide: the smallest of those about modules of each individual, as these were
+    """Bare questions that a small budget did not decide: the smallest of those about modules of
+    each individual, as these were
     widened."""
 
     smallest: dict[str, NamedModule] = field(default_factory=dict)
@@ -107,7 +124,9 @@ def _size(module: NamedModule) -> tuple[int, tuple[tuple[str, ...], ...]]:
 
 
 class _Questions:
-    """What is asked of a reasoner for a patch, and what is remembered of it while the loop goes on."""
+    """What is asked of a reasoner for a patch, and what is remembered of it while the loop goes
+    on.
+    """
 
     def __init__(self, patch: Patch, inquiry: Inquiry) -> None:
         self.patch, self.inquiry = patch, inquiry
@@ -123,24 +142,33 @@ class _Questions:
         """Answers of the whole reasoner, for bare modules that cannot be widened."""
         new = [module for module in dict.fromkeys(modules) if module not in self._undecided]
         told = dict(zip(new, self.inquiry.decide(self.patch.tbox, new))) if new else {}
-        self._undecided.update((m, answer) for m, answer in told.items() if answer.verdict is Verdict.UNDETERMINED)
+        self._undecided.update(
+            (m, answer) for m, answer in told.items() if answer.verdict is Verdict.UNDETERMINED
+        )
         return [told[m] if m in told else self._undecided[m] for m in modules]
 
-    def final(self, asked: Sequence[NamedModule], answers: Sequence[Answer], bare: Sequence[NamedModule]) -> list[Answer]:
-        """Answers for modules that cannot be widened: what was answered when they were ``asked``, where that is exact for the
+    def final(
+        self, asked: Sequence[NamedModule], answers: Sequence[Answer], bare: Sequence[NamedModule]
+    ) -> list[Answer]:
+        """Answers for modules that cannot be widened: what was answered when they were ``asked``,
+        where that is exact for the
         ``bare`` module; else what is answered in full."""
         found: list[Answer | None] = [
             answer
-            if mine.module == other.module and (self.inquiry.attempt is None or answer.verdict is Verdict.INCONSISTENT)
+            if mine.module == other.module
+            and (self.inquiry.attempt is None or answer.verdict is Verdict.INCONSISTENT)
             else None
             for mine, answer, other in zip(asked, answers, bare)
         ]
-        told = iter(self.in_full([module.module for module, answer in zip(bare, found) if answer is None]))
+        told = iter(
+            self.in_full([module.module for module, answer in zip(bare, found) if answer is None])
+        )
         return [next(told) if answer is None else answer for answer in found]
 
 
 def patched(patch: Patch, inquiry: Inquiry) -> PatchOutcome:
-    """Decides (T, A ∪ A⁺) by patching the certified model. That it is inconsistent is known as soon as consequences of
+    """Decides (T, A ∪ A⁺) by patching the certified model. That it is inconsistent is known as soon
+    as consequences of
     (T, A ∪ A⁺) alone show it.
 
     Stops because every round refutes a module, makes an element plain, or pulls one in.
@@ -154,7 +182,9 @@ def patched(patch: Patch, inquiry: Inquiry) -> PatchOutcome:
             return PatchOutcome((), (), WideningFigures(rounds, 2 * widened, laid_out))
         modules = NamedModules.of(patch.asked())
         rest = refuted.others(modules)
-        open_ = modules if len(rest) == len(modules) else NamedModules.of([modules[i] for i in rest])
+        open_ = (
+            modules if len(rest) == len(modules) else NamedModules.of([modules[i] for i in rest])
+        )
         answers = asked(open_, questions.attempt)
         failed = positions(answers, lambda answer: answer.verdict is not Verdict.CONSISTENT)
         exact: dict[int, Answer] = {}
@@ -165,9 +195,15 @@ def patched(patch: Patch, inquiry: Inquiry) -> PatchOutcome:
             can_widen = patch.can_widen([individuals_in(open_[i]) for i in failed])
             chosen = [i for i, can in zip(failed, can_widen) if can]
             final = [i for i, can in zip(failed, can_widen) if not can]
-            told = questions.final([open_[i] for i in final], [answers[i] for i in final], [bare[i] for i in final])
+            told = questions.final(
+                [open_[i] for i in final], [answers[i] for i in final], [bare[i] for i in final]
+            )
             exact = dict(zip(final, told))
-            tried = dict(zip(chosen, questions.attempt([bare[i].module for i in chosen]))) if chosen else {}
+            tried = (
+                dict(zip(chosen, questions.attempt([bare[i].module for i in chosen])))
+                if chosen
+                else {}
+            )
             for i, answer in sorted({**exact, **tried}.items()):
                 if answer.verdict is Verdict.INCONSISTENT:
                     refuted.add(bare[i], answer)
@@ -204,4 +240,6 @@ def _undecided(answer: Answer) -> Answer:
     """An answer that is no proof, since the module rests on assumptions, as undetermined."""
     if answer.verdict is Verdict.UNDETERMINED:
         return answer
-    return Answer(Verdict.UNDETERMINED, "the check ended before a module was looked at without assumptions")
+    return Answer(
+        Verdict.UNDETERMINED, "the check ended before a module was looked at without assumptions"
+    )

@@ -1,4 +1,5 @@
-"""How a patch in columns goes on after a module failed (THEORY, "How much is asked, and how far I grows"): what is assumed is
+"""How a patch in columns goes on after a module failed (THEORY, "How much is asked, and how far I
+grows"): what is assumed is
 given up, and what residuals kept out comes in. `abox_ops.patch.effort` says how far."""
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class EffortColumns:
 
     def after_turn(self, elements: Ints) -> Effort:
         """See `abox_ops.patch.effort.turn`; ``elements``: those of the module."""
-        turns, laid_out, *_ = self._rows[:, elements[elements < self._rows.shape[1]]].max(axis=1, initial=0).tolist()
+        turns, laid_out, *_ = (
+            self._rows[:, elements[elements < self._rows.shape[1]]].max(axis=1, initial=0).tolist()
+        )
         return next_effort(turns, laid_out, len(elements))
 
     def raise_to(self, elements: Ints, effort: Effort) -> None:
@@ -49,7 +52,9 @@ class EffortColumns:
             self._rows[:, elements] = np.maximum(self._rows[:, elements], least)
 
     def hand_on(self, source: Ints, target: Ints, *, deeper: bool) -> None:
-        """Gives each of ``target`` what it has of coming in over a role assertion of ``source``; ``deeper``: by a border rule."""
+        """Gives each of ``target`` what it has of coming in over a role assertion of ``source``;
+        ``deeper``: by a border rule.
+        """
         if not len(source):
             return
         self._lengthen(int(max(source.max(), target.max())) + 1)
@@ -58,17 +63,26 @@ class EffortColumns:
         self._raise(target, turns, laid_out, reach, depth + 1 if deeper else 0 * depth)
 
     def deep(self, elements: Ints) -> dict[int, Effort]:
-        """The efforts of those of ``elements`` that bring in more, which have all been handed on to."""
+        """The efforts of those of ``elements`` that bring in more, which have all been handed on
+        to.
+        """
         chosen = unique(elements[self._rows[3, elements] >= DEEP]) if len(elements) else NONE
         return {e: Effort(*self._rows[:, e].tolist()) for e in chosen.tolist()}
 
     def raise_each(self, elements: Ints, efforts: Sequence[Effort]) -> None:
         """Gives each of ``elements`` the greater of its own effort and that of ``efforts``."""
         self._lengthen(int(elements.max(initial=-1)) + 1)
-        self._raise(elements, *np.array([astuple(effort) for effort in efforts], np.int64).reshape(-1, len(self._rows)).T)
+        self._raise(
+            elements,
+            *np.array([astuple(effort) for effort in efforts], np.int64)
+            .reshape(-1, len(self._rows))
+            .T,
+        )
 
     def merge(self, rep: Ints) -> None:
-        """Gives each element that is made of several the greatest efforts of its parts; ``rep``: the element of each number."""
+        """Gives each element that is made of several the greatest efforts of its parts; ``rep``:
+        the element of each number.
+        """
         moved = np.flatnonzero(rep[: self._rows.shape[1]] != np.arange(self._rows.shape[1]))
         if len(moved):
             self._lengthen(int(rep[moved].max()) + 1)
@@ -80,7 +94,9 @@ class EffortColumns:
 
     def _lengthen(self, count: int) -> None:
         if (more := count - self._rows.shape[1]) > 0:
-            self._rows = np.concatenate([self._rows, np.zeros((len(self._rows), more), np.int64)], axis=1)
+            self._rows = np.concatenate(
+                [self._rows, np.zeros((len(self._rows), more), np.int64)], axis=1
+            )
 
 
 class WidenedState(PatchState):
@@ -89,7 +105,8 @@ class WidenedState(PatchState):
     def __init__(self, given: PatchInput) -> None:
         super().__init__(given)
         self.effort = EffortColumns()
-        #: What of the residuals each role assertion that is kept out asserts: element inside and outside, residual, clause.
+        # : What of the residuals each role assertion that is kept out asserts: element inside and
+        # outside, residual, clause.
         self._kept_out = (NONE, NONE, NONE, NONE)
 
     def _elements(self, individuals: Sequence[str]) -> Ints:
@@ -125,13 +142,18 @@ class WidenedState(PatchState):
             self.plain[targets[self.effort.reaches(targets)]] = True
 
     def _spread(self, failed: Sequence[tuple[Ints, Effort]]) -> None:
-        """What modules that ``failed`` change around them (`abox_ops.patch.stride.surroundings`)."""
+        """What modules that ``failed`` change around them
+        (`abox_ops.patch.stride.surroundings`).
+        """
         from abox_ops.patch.stride_columns import InnerEdges
 
         inner = InnerEdges(self.graph, self.calculus, self.inside)
         for elements, effort in failed:
             around = inner.surroundings(self.graph.key[elements], effort)
-            near, rim = (self.graph.locate(np.array(list(keys), np.int64)) for keys in (around.plain, around.rim))
+            near, rim = (
+                self.graph.locate(np.array(list(keys), np.int64))
+                for keys in (around.plain, around.rim)
+            )
             if effort.reach:
                 self.plain[self.graph.rep[near]] = True
             self.effort.raise_to(self.graph.rep[np.concatenate([near, rim])], around.effort)
@@ -142,7 +164,11 @@ class WidenedState(PatchState):
 
     def _is_guessed(self, elements: Ints) -> Bools:
         """Whether more is assumed of each of ``elements`` than told."""
-        found: Bools = self.inside[elements] & (self.mu[elements] != self.graph.label[elements]) & ~self.plain[elements]
+        found: Bools = (
+            self.inside[elements]
+            & (self.mu[elements] != self.graph.label[elements])
+            & ~self.plain[elements]
+        )
         return found
 
     def _is_kept_out_of(self, elements: Ints) -> Bools:

@@ -1,4 +1,5 @@
-"""A_add as published, in columns: `abox_ops.published.reference` (THEORY, "The procedure"), frontier by frontier; and the
+"""A_add as published, in columns: `abox_ops.published.reference` (THEORY, "The procedure"),
+frontier by frontier; and the
 criterion `none`."""
 
 from __future__ import annotations
@@ -44,22 +45,37 @@ def rules_of(index: Index, tbox: SimplifiedTBox, touched: TouchedNodes) -> Defin
     return Definition7.of(tbox, index.negated_roles | touched.negated_roles, negated_properties)
 
 
-def told_nodes(calculus: Calculus, whole: UnionView, touched: TouchedNodes, features: frozenset[str]) -> Ints:
-    """The nodes that enter at once: those of every inserted assertion but role assertions, and data that cannot matter."""
+def told_nodes(
+    calculus: Calculus, whole: UnionView, touched: TouchedNodes, features: frozenset[str]
+) -> Ints:
+    """The nodes that enter at once: those of every inserted assertion but role assertions, and data
+    that cannot matter.
+    """
     data = touched.data
     seen = _on(calculus, data, features) | _ill_typed(calculus, whole, data)
     return np.concatenate([touched.other, data["node"][seen]])
 
 
 class PublishedProcedure:
-    """One run of the published procedure for one batch. ``old_graph``: that of A less the deletions alone."""
+    """One run of the published procedure for one batch. ``old_graph``: that of A less the deletions
+    alone.
+    """
 
     def __init__(
-        self, index: Index, tbox: SimplifiedTBox, calculus: Calculus, graph: Graph, old_graph: Graph, touched: TouchedNodes
+        self,
+        index: Index,
+        tbox: SimplifiedTBox,
+        calculus: Calculus,
+        graph: Graph,
+        old_graph: Graph,
+        touched: TouchedNodes,
     ) -> None:
         self.calculus, self.graph, self.touched = calculus, graph, touched
         self.rules = rules_of(index, tbox, touched)
-        self.asserted, self.before = AssertedLabels(calculus, graph), AssertedLabels(calculus, old_graph)
+        self.asserted, self.before = (
+            AssertedLabels(calculus, graph),
+            AssertedLabels(calculus, old_graph),
+        )
         self._part_of, self._names = self.rules.part_of, self.rules.names
         self._kept: list[Columns] = []
         self._remedies: dict[tuple[int, str, bool], None] = {}
@@ -69,7 +85,9 @@ class PublishedProcedure:
         graph = self.graph
         graph.expand(graph.locate_nodes(self.touched.nodes))
         entered = np.zeros(len(graph), np.bool_)
-        reached = unique(np.concatenate([graph.elements_of(self._told()), self._deal(graph.edges["inserted"])]))
+        reached = unique(
+            np.concatenate([graph.elements_of(self._told()), self._deal(graph.edges["inserted"])])
+        )
         while len(frontier := reached[~longer(entered, len(graph))[reached]]):
             graph.expand(frontier)
             entered = longer(entered, len(graph))
@@ -80,19 +98,26 @@ class PublishedProcedure:
     def _told(self) -> Ints:
         return told_nodes(self.calculus, self.graph.whole, self.touched, self.rules.features)
 
-    # --- step 3 ------------------------------------------------------------------------------------
+    # --- step 3
+    # ------------------------------------------------------------------------------------
 
     def _deal(self, chosen: Bools) -> Ints:
-        """Keeps the chosen half-edges or puts their remedies in their place; the elements that enter by that."""
+        """Keeps the chosen half-edges or puts their remedies in their place; the elements that
+        enter by that.
+        """
         edges = self.graph.edges
         chosen = chosen & self.calculus.among(edges["role"], self._part_of)
         rows = {name: column[chosen] for name, column in edges.items()}
         source, target = rows["source"], rows["target"]
         outcomes, which = self._outcomes(rows, source, target)
         kept, at_source, at_target = (
-            np.array([(o.kept, o.subject_enters, o.object_enters) for o in outcomes], np.bool_).reshape(-1, 3).T[:, which]
+            np.array([(o.kept, o.subject_enters, o.object_enters) for o in outcomes], np.bool_)
+            .reshape(-1, 3)
+            .T[:, which]
         )
-        self._kept.append({"source": source[kept], "role": rows["role"][kept], "target": target[kept]})
+        self._kept.append(
+            {"source": source[kept], "role": rows["role"][kept], "target": target[kept]}
+        )
         for end, element in enumerate((source, target)):
             here = [[remedy for remedy in o.remedies if remedy[0] == bool(end)] for o in outcomes]
             has = np.array([bool(remedies) for remedies in here], np.bool_)[which]
@@ -109,31 +134,44 @@ class PublishedProcedure:
             labels[end, open_] = self.asserted.of(column[open_])
         for end, name in ((2, "source_node"), (3, "target_node")):
             labels[end, old] = self.before.of(self.before.graph.elements_of(rows[name][old]))
-        masked = (self.calculus.table.masked(x, np.zeros(len(x), np.int64), [self._names]) for x in labels)
+        masked = (
+            self.calculus.table.masked(x, np.zeros(len(x), np.int64), [self._names]) for x in labels
+        )
         found, which = combinations(rows["role"], rows["inserted"].astype(np.int64), *masked)
         roles, known = self.calculus.roles, self.calculus.table.labels
         return [
-            self.rules.outcome(roles[role], known[a], known[b], None if inserted else (known[c], known[d]))
+            self.rules.outcome(
+                roles[role], known[a], known[b], None if inserted else (known[c], known[d])
+            )
             for role, inserted, a, b, c, d in found
         ], which
 
-    # --- the result --------------------------------------------------------------------------------
+    # --- the result
+    # --------------------------------------------------------------------------------
 
     def _result(self, seen: Ints) -> AddSetColumns:
         graph, calculus = self.graph, self.calculus
         graph.expand(seen)
         graph.label[seen] = self.asserted.of(seen)
         inside = flags(len(graph), seen)
-        placed = [(e, calculus.literal(name, positive)) for e, name, positive in self._remedies if inside[e]]
+        placed = [
+            (e, calculus.literal(name, positive))
+            for e, name, positive in self._remedies
+            if inside[e]
+        ]
         target, received = np.array(placed, np.int64).reshape(-1, 2).T
-        graph.label[seen] = calculus.table.accumulate(graph.label[seen], np.searchsorted(seen, target), received)
+        graph.label[seen] = calculus.table.accumulate(
+            graph.label[seen], np.searchsorted(seen, target), received
+        )
         kept = concatenate(self._kept, self._kept[0])
         found = _found(calculus, graph, seen, self.touched, kept, self.rules.features)
         found.remedies += self._remedies
         return found
 
 
-def everything(index: Index, calculus: Calculus, graph: Graph, touched: TouchedNodes) -> AddSetColumns:
+def everything(
+    index: Index, calculus: Calculus, graph: Graph, touched: TouchedNodes
+) -> AddSetColumns:
     """All of A ∪ A⁺, with asserted labels: `abox_ops.published.reference.everything`."""
     graph.locate(unique(graph.keys_of(graph.whole.nodes())))
     graph.expand(graph.reps())
@@ -142,13 +180,22 @@ def everything(index: Index, calculus: Calculus, graph: Graph, touched: TouchedN
     source, role, target = graph.half_edges()
     properties = index.negated_properties | touched.negated_properties
     features = calculus.tbox.data_properties | calculus.tbox.roles.data_below(properties)
-    return _found(calculus, graph, seen, touched, {"source": source, "role": role, "target": target}, features)
+    return _found(
+        calculus, graph, seen, touched, {"source": source, "role": role, "target": target}, features
+    )
 
 
 def _found(
-    calculus: Calculus, graph: Graph, seen: Ints, touched: TouchedNodes, rows: Columns, features: frozenset[str]
+    calculus: Calculus,
+    graph: Graph,
+    seen: Ints,
+    touched: TouchedNodes,
+    rows: Columns,
+    features: frozenset[str],
 ) -> AddSetColumns:
-    """The elements ``seen`` with their labels; role assertions ``rows`` between them, and their data on ``features``."""
+    """The elements ``seen`` with their labels; role assertions ``rows`` between them, and their
+    data on ``features``.
+    """
     graph.label[_clash_ill_typed(calculus, graph, seen)] = calculus.table.clash_id
     clash = calculus.table.clashes(graph.label[seen])
     rest = seen[~clash]
@@ -162,13 +209,25 @@ def _found(
     on = _on(calculus, data, features)
     data = {name: column[on] for name, column in data.items()}
     first = unique(graph.elements_of(touched.nodes))
-    return AddSetColumns(graph, seen, flags(len(graph), seen), graph.label, graph.label, first, seen[clash], edges, data)
+    return AddSetColumns(
+        graph,
+        seen,
+        flags(len(graph), seen),
+        graph.label,
+        graph.label,
+        first,
+        seen[clash],
+        edges,
+        data,
+    )
 
 
 def _on(calculus: Calculus, rows: Columns, features: frozenset[str]) -> Bools:
     """Which data rows are on one of ``features``."""
     names = calculus.names.data_properties.values
-    found: Bools = np.fromiter((p in features for p in names), np.bool_, len(names))[rows["property"]]
+    found: Bools = np.fromiter((p in features for p in names), np.bool_, len(names))[
+        rows["property"]
+    ]
     return found
 
 

@@ -1,8 +1,11 @@
-"""What becomes of a role assertion as published: part-of, remedies, irrelevance (THEORY, "Part-of" and "Remedy assertions":
+"""What becomes of a role assertion as published: part-of, remedies, irrelevance (THEORY, "Part-of"
+and "Remedy assertions":
 Definitions 5 to 7 of Wu and Lécué, CIKM 2014).
 
-A remedy stands for a role assertion. For S(a, b) and L₁ ⊑ ∀S'.L₂ with S ⊑* S': nothing is to be done where b:L₂ or a:¬L₁ is
-asserted; the remedy is b:L₂ where a:L₁ is asserted or L₁ = ⊤, and a:¬L₁ where b:¬L₂ is; otherwise there is none. S(a, b) is
+A remedy stands for a role assertion. For S(a, b) and L₁ ⊑ ∀S'.L₂ with S ⊑* S': nothing is to be
+done where b:L₂ or a:¬L₁ is
+asserted; the remedy is b:L₂ where a:L₁ is asserted or L₁ = ⊤, and a:¬L₁ where b:¬L₂ is; otherwise
+there is none. S(a, b) is
 irrelevant, if S carries no ≤n, when every such axiom is met or has a remedy.
 """
 
@@ -38,8 +41,11 @@ class Remedy(NamedTuple):
     positive: bool
 
 
-def remedies(axioms: Iterable[Universal], centre: Label, branch: Label, atom_ids: Mapping[Atom, int]) -> Iterator[Remedy | None]:
-    """The remedy of a role assertion from ``centre`` to ``branch`` for each of ``axioms`` that is not met; None for one without.
+def remedies(
+    axioms: Iterable[Universal], centre: Label, branch: Label, atom_ids: Mapping[Atom, int]
+) -> Iterator[Remedy | None]:
+    """The remedy of a role assertion from ``centre`` to ``branch`` for each of ``axioms`` that is
+    not met; None for one without.
 
     ``axioms`` are those whose role lies above the assertion's.
     """
@@ -50,7 +56,9 @@ def remedies(axioms: Iterable[Universal], centre: Label, branch: Label, atom_ids
     for axiom in axioms:
         filler, positive = axiom.filler
         premise, sign = axiom.premise or (None, True)
-        if holds(filler, positive, branch) or (premise is not None and holds(premise, not sign, centre)):
+        if holds(filler, positive, branch) or (
+            premise is not None and holds(premise, not sign, centre)
+        ):
             continue
         if premise is None or holds(premise, sign, centre):
             yield Remedy(True, filler, positive)
@@ -59,7 +67,8 @@ def remedies(axioms: Iterable[Universal], centre: Label, branch: Label, atom_ids
 
 
 class Outcome(NamedTuple):
-    """What becomes of a role assertion: it is kept, or ``remedies`` (whether at its object, name, positive) stand for it, perhaps
+    """What becomes of a role assertion: it is kept, or ``remedies`` (whether at its object, name,
+    positive) stand for it, perhaps
     none; and which of its ends enter."""
 
     kept: bool
@@ -76,7 +85,8 @@ _GONE = Outcome(False, (), False, False)
 class Definition7:
     """Definitions 5 to 7 for one TBox and the negative assertions.
 
-    ``never``: the roles that are never irrelevant, closed under inverses: those with a ≤n, and those that an axiom on roles or
+    ``never``: the roles that are never irrelevant, closed under inverses: those with a ≤n, and
+    those that an axiom on roles or
     a negative assertion can see (THEORY, "Beyond SHIQ(D), at no loss");
     ``axioms``: by role S, the L₁ ⊑ ∀S'.L₂ with S ⊑* S', for every role for which S or S⁻ has one;
     ``features``: the data properties that T or a negative assertion can see.
@@ -88,12 +98,17 @@ class Definition7:
     atom_ids: Mapping[Atom, int]
 
     @classmethod
-    def of(cls, tbox: SimplifiedTBox, negated_roles: Iterable[Role], negated_properties: Iterable[str]) -> Definition7:
+    def of(
+        cls, tbox: SimplifiedTBox, negated_roles: Iterable[Role], negated_properties: Iterable[str]
+    ) -> Definition7:
         clauses = tbox.definition4_clauses
         roles = clauses.roles
         return cls(
             seen_roles(roles) | below(negated_roles, roles) | m_part(tbox),
-            {role: tuple(x for x in tbox.universals if x.role in roles.superroles(role)) for role in u_part(tbox)},
+            {
+                role: tuple(x for x in tbox.universals if x.role in roles.superroles(role))
+                for role in u_part(tbox)
+            },
             tbox.features | roles.data_below(negated_properties),
             clauses.atom_ids,
         )
@@ -106,12 +121,23 @@ class Definition7:
     @property
     def names(self) -> int:
         """The atoms that outcomes depend on."""
-        literals = {literal for axioms in self.axioms.values() for x in axioms for literal in (x.premise, x.filler) if literal}
+        literals = {
+            literal
+            for axioms in self.axioms.values()
+            for x in axioms
+            for literal in (x.premise, x.filler)
+            if literal
+        }
         return sum({1 << self.atom_ids[name] for name, _ in literals})
 
-    def outcome(self, role: Role, subject: Label, object: Label, old: tuple[Label, Label] | None) -> Outcome:
-        """What becomes of a role assertion between elements with these asserted labels; ``old``: the labels of its ends in A less
-        the deletions, None where it is inserted. A remedy that these give too makes nobody enter: A entails it."""
+    def outcome(
+        self, role: Role, subject: Label, object: Label, old: tuple[Label, Label] | None
+    ) -> Outcome:
+        """What becomes of a role assertion between elements with these asserted labels; ``old``:
+        the labels of its ends in A less
+        the deletions, None where it is inserted. A remedy that these give too makes nobody enter: A
+        entails it.
+        """
         if role in self.never:
             return _KEPT
         if role not in self.axioms:
@@ -128,8 +154,12 @@ class Definition7:
             enters[at_object] |= (backward, remedy) not in before
         return Outcome(False, tuple(placed), enters[False], enters[True])
 
-    def _remedies(self, role: Role, subject: Label, object: Label) -> list[tuple[bool, Remedy | None]]:
-        """The remedies for the axioms above ``role`` (False, remedy) and above its inverse (True, remedy)."""
+    def _remedies(
+        self, role: Role, subject: Label, object: Label
+    ) -> list[tuple[bool, Remedy | None]]:
+        """The remedies for the axioms above ``role`` (False, remedy) and above its inverse (True,
+        remedy).
+        """
         forward = remedies(self.axioms[role], subject, object, self.atom_ids)
         backward = remedies(self.axioms[role.inverse], object, subject, self.atom_ids)
         return [*((False, remedy) for remedy in forward), *((True, remedy) for remedy in backward)]

@@ -1,11 +1,15 @@
-"""A_add as published (Wu and Lécué, CIKM 2014, section 4), with what THEORY, "The procedure" puts right; and the criterion
+"""A_add as published (Wu and Lécué, CIKM 2014, section 4), with what THEORY, "The procedure" puts
+right; and the criterion
 `none`.
 
 Put right beyond the print, each with a test:
-* An individual that enters brings all its part-of role assertions, also where nothing is asserted of it by name (the print's
+* An individual that enters brings all its part-of role assertions, also where nothing is asserted
+  of it by name (the print's
   step 2 waits for a concept assertion).
-* A remedy that A alone does not entail, since its role assertion or its premise is inserted, makes its individual enter.
-* What THEORY, "Beyond SHIQ(D), at no loss", adds (disjoint, asymmetric, irreflexive roles, negative assertions) is never
+* A remedy that A alone does not entail, since its role assertion or its premise is inserted, makes
+  its individual enter.
+* What THEORY, "Beyond SHIQ(D), at no loss", adds (disjoint, asymmetric, irreflexive roles, negative
+  assertions) is never
   irrelevant.
 """
 
@@ -30,47 +34,79 @@ RoleAssertion = tuple[Role, str, str]
 
 
 def definition7(
-    tbox: SimplifiedTBox, theory: DataTheory, old: ElementGraph, whole: ElementGraph, inserted: Iterable[Assertion]
+    tbox: SimplifiedTBox,
+    theory: DataTheory,
+    old: ElementGraph,
+    whole: ElementGraph,
+    inserted: Iterable[Assertion],
 ) -> Closure:
-    """A_add for normalised insertions ``inserted`` (= A⁺ \\ A, already in ``whole``); labels are asserted ones and remedies.
+    """A_add for normalised insertions ``inserted`` (= A⁺ \\ A, already in ``whole``); labels are
+    asserted ones and remedies.
 
     Stops because elements enter once.
     """
     inserted = list(inserted)
     negated = {role for table in whole.negative_edges.values() for role, _ in table}
-    rules = Definition7.of(tbox, negated, {p for table in whole.negative_data.values() for p, _ in table})
+    rules = Definition7.of(
+        tbox, negated, {p for table in whole.negative_data.values() for p, _ in table}
+    )
     part_of, find, members = rules.part_of, whole.elements.find, whole.elements.members
-    edges = {(role_of(a.property), a.subject, a.object) for a in inserted if isinstance(a, ObjectPropertyAssertion)}
+    edges = {
+        (role_of(a.property), a.subject, a.object)
+        for a in inserted
+        if isinstance(a, ObjectPropertyAssertion)
+    }
     edges |= {(role.inverse, b, a) for role, a, b in edges}
     kept: set[RoleAssertion] = set()
     remedies: set[tuple[str, str, bool]] = set()
 
     def deal(assertions: Iterable[RoleAssertion]) -> set[str]:
-        """Step 3: keeps each role assertion or puts its remedies in its place; the elements that enter by that."""
+        """Step 3: keeps each role assertion or puts its remedies in its place; the elements that
+        enter by that.
+        """
         entering: set[str] = set()
         for role, subject, object in assertions:
             if role not in part_of:
                 continue
             a, b = find(subject), find(object)
-            before = None if (role, subject, object) in edges else (_before(old, subject), _before(old, object))
+            before = (
+                None
+                if (role, subject, object) in edges
+                else (_before(old, subject), _before(old, object))
+            )
             found = rules.outcome(role, whole.asserted(a), whole.asserted(b), before)
             if found.kept:
                 kept.add((role, a, b))
-            remedies.update((b if at_object else a, name, positive) for at_object, name, positive in found.remedies)
-            entering |= {end for end, enters in ((a, found.subject_enters), (b, found.object_enters)) if enters}
+            remedies.update(
+                (b if at_object else a, name, positive)
+                for at_object, name, positive in found.remedies
+            )
+            entering |= {
+                end
+                for end, enters in ((a, found.subject_enters), (b, found.object_enters))
+                if enters
+            }
         return entering
 
     entered: set[str] = set()
-    reached = deal(edges) | {find(i) for a in inserted if _is_told(a, rules, theory) for i in individuals_of(a)}
+    reached = deal(edges) | {
+        find(i) for a in inserted if _is_told(a, rules, theory) for i in individuals_of(a)
+    }
     while frontier := reached - entered:
         entered |= frontier
         about = (i for element in frontier for i in members(element))
-        reached = deal((role, i, other) for i in about for role, other in whole.half_edges.get(i, ()))
+        reached = deal(
+            (role, i, other) for i in about for role, other in whole.half_edges.get(i, ())
+        )
     return _closure(theory, whole, inserted, entered, kept, rules.features, remedies)
 
 
-def everything(tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph, inserted: Iterable[Assertion] = ()) -> Closure:
-    """All of A ∪ A⁺, with asserted labels: the criterion `none`. For small inputs, and the plainest oracle of the others."""
+def everything(
+    tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph, inserted: Iterable[Assertion] = ()
+) -> Closure:
+    """All of A ∪ A⁺, with asserted labels: the criterion `none`. For small inputs, and the plainest
+    oracle of the others.
+    """
     elements = set(whole.names())
     edges = {(role, a, b) for a in elements for role, b in whole.neighbours(a)}
     negated = {p for table in whole.negative_data.values() for p, _ in table}
@@ -85,7 +121,9 @@ def _before(old: ElementGraph, individual: str) -> Label:
 def _is_told(assertion: Assertion, rules: Definition7, theory: DataTheory) -> bool:
     """Whether the individuals of an inserted assertion enter by that alone."""
     if isinstance(assertion, DataPropertyAssertion):
-        return assertion.property.iri in rules.features or isinstance(theory.value(assertion.literal), IllTyped)
+        return assertion.property.iri in rules.features or isinstance(
+            theory.value(assertion.literal), IllTyped
+        )
     return not isinstance(assertion, ObjectPropertyAssertion)
 
 
@@ -98,7 +136,8 @@ def _closure(
     features: Set[str],
     remedies: Set[tuple[str, str, bool]],
 ) -> Closure:
-    """The elements ``seen`` with what is asserted of them, and ``remedies``; role assertions ``edges`` between them, and data on
+    """The elements ``seen`` with what is asserted of them, and ``remedies``; role assertions
+    ``edges`` between them, and data on
     ``features``."""
     labels = {e: whole.asserted(e) for e in seen}
     for element, name, positive in remedies:
@@ -117,4 +156,11 @@ def _closure(
         kept.keep_negative(whole, a)
         kept.data |= {(a, p, v) for p, v in whole.values(a) if p in features}
     touched = {whole.elements.find(i) for x in inserted for i in individuals_of(x)}
-    return Closure(frozenset(seen), labels, frozenset(touched), frozenset(contradictory), kept, frozenset(remedies))
+    return Closure(
+        frozenset(seen),
+        labels,
+        frozenset(touched),
+        frozenset(contradictory),
+        kept,
+        frozenset(remedies),
+    )

@@ -1,7 +1,10 @@
-"""The told literals of many elements at once: the least fixpoint along role assertions, with entailed equalities.
+"""The told literals of many elements at once: the least fixpoint along role assertions, with
+entailed equalities.
 
-Literals travel along role assertions between *active* elements only; the labels of the others are read, never changed
-(THEORY, "Told literals" and "The add set"). Where a ≤1 S.C is in force at an active element, its told neighbours become one
+Literals travel along role assertions between *active* elements only; the labels of the others are
+read, never changed
+(THEORY, "Told literals" and "The add set"). Where a ≤1 S.C is in force at an active element, its
+told neighbours become one
 element.
 """
 
@@ -29,9 +32,11 @@ def saturate(
     labels: dict[str, Label],
     otherwise: Callable[[str], Label] = lambda element: EMPTY,
 ) -> None:
-    """Brings ``labels`` to the fixpoint, in place; its keys are the active elements, ``otherwise`` labels the others.
+    """Brings ``labels`` to the fixpoint, in place; its keys are the active elements, ``otherwise``
+    labels the others.
 
-    Elements that an entailed equality makes are active too and replace those that they are made of; ``graph.elements`` is
+    Elements that an entailed equality makes are active too and replace those that they are made of;
+    ``graph.elements`` is
     updated with them.
     Stops because labels grow within finitely many literals and elements only merge.
     """
@@ -40,9 +45,20 @@ def saturate(
 
 class _Saturation:
     def __init__(
-        self, space: LabelSpace, data: DataView, graph: ElementGraph, labels: dict[str, Label], otherwise: Callable[[str], Label]
+        self,
+        space: LabelSpace,
+        data: DataView,
+        graph: ElementGraph,
+        labels: dict[str, Label],
+        otherwise: Callable[[str], Label],
     ) -> None:
-        self.space, self.data, self.graph, self.labels, self.otherwise = space, data, graph, labels, otherwise
+        self.space, self.data, self.graph, self.labels, self.otherwise = (
+            space,
+            data,
+            graph,
+            labels,
+            otherwise,
+        )
         self.functional = [c for c in space.m_type if c.n == 1]
 
     def run(self) -> None:
@@ -60,7 +76,9 @@ class _Saturation:
             self.labels[x] = self.space.close(join(self.labels[x], told))
 
     def _send(self, changed: set[str]) -> set[str]:
-        """One round along the role assertions of the ``changed`` elements; the active elements that it changed."""
+        """One round along the role assertions of the ``changed`` elements; the active elements that
+        it changed.
+        """
         labels = self.labels
         received: dict[str, Label] = {}
         for x in changed:
@@ -75,8 +93,15 @@ class _Saturation:
         return set(grown)
 
     def _merge(self) -> set[str]:
-        """Joins the told neighbours of every active element at which a ≤1 S.C is in force; the elements to send from then."""
-        groups = [g for x in self.labels for c in self.functional if len(g := self._forced_equal(c, x)) > 1]
+        """Joins the told neighbours of every active element at which a ≤1 S.C is in force; the
+        elements to send from then.
+        """
+        groups = [
+            g
+            for x in self.labels
+            for c in self.functional
+            if len(g := self._forced_equal(c, x)) > 1
+        ]
         parts = {y: self._label(y) for group in groups for y in group}
         for group in groups:
             self.graph.elements.union_all(sorted(group))
@@ -87,16 +112,24 @@ class _Saturation:
             self.labels.pop(part, None)
         self.labels.update(whole)
         self._take_in(whole)
-        return set(whole) | {y for x in whole for _, y in self.graph.neighbours(x) if y in self.labels}
+        return set(whole) | {
+            y for x in whole for _, y in self.graph.neighbours(x) if y in self.labels
+        }
 
     def _label(self, element: str) -> Label:
         found = self.labels.get(element)
         return self.otherwise(element) if found is None else found
 
     def _forced_equal(self, clause: CompiledClause, x: str) -> set[str]:
-        """The told neighbours of ``x`` that ``clause``, a ≤1 S.C, makes equal if it is in force there."""
+        """The told neighbours of ``x`` that ``clause``, a ≤1 S.C, makes equal if it is in force
+        there.
+        """
         role, centre = self.space.tbox.clauses[clause.index].role, self.labels[x]
         if role is None or clause.body & ~centre[0] or clause.head & ~centre[1]:
             return set()
         below: frozenset[Role] = self.space.tbox.roles.subroles(role)
-        return {y for r, y in self.graph.neighbours(x) if r in below and not clause.branch_body & ~self._label(y)[0]}
+        return {
+            y
+            for r, y in self.graph.neighbours(x)
+            if r in below and not clause.branch_body & ~self._label(y)[0]
+        }

@@ -1,6 +1,8 @@
-"""The role assertions around elements, for whoever walks from one to the next: plain dictionaries, fetched many at a time.
+"""The role assertions around elements, for whoever walks from one to the next: plain dictionaries,
+fetched many at a time.
 
-A walk goes one step at a time, and an array of one row costs as much as one of a thousand. So the elements whose numbers lie
+A walk goes one step at a time, and an array of one row costs as much as one of a thousand. So the
+elements whose numbers lie
 around the one asked for are fetched with it; the more often something was missing, the more.
 """
 
@@ -18,20 +20,25 @@ from shiq.columns.rows import DIFFERENT
 #: A role assertion from one end: role number, the other end, whether the batch inserts it.
 HalfEdge = tuple[int, int, bool]
 
-#: told_N of elements by their keys, labels, and numbers in the graph (-1 for those that it has not met).
+# : told_N of elements by their keys, labels, and numbers in the graph (-1 for those that it has not
+# met).
 CertifiedLabels = Callable[[Ints, Ints, Ints], Ints]
 
 #: Elements with more role assertions are not for walks.
 _WIDE = 512
-#: Numbers around the one asked for that are fetched with it: about what costs as much as asking once more.
+# : Numbers around the one asked for that are fetched with it: about what costs as much as asking
+# once more.
 _AROUND = 256
 
 
 class Region:
-    """What is known of elements, by *key*: that of the element that stands for them in ``graph``, which is not changed.
+    """What is known of elements, by *key*: that of the element that stands for them in ``graph``,
+    which is not changed.
 
-    ``label``: as in ``graph``, or that in A of an element that ``graph`` has not met; ``certified``: told_N, where it is asked
-    for; ``known``: the number of those that ``graph`` has met; ``paired``: those of which something is asserted to differ;
+    ``label``: as in ``graph``, or that in A of an element that ``graph`` has not met;
+    ``certified``: told_N, where it is asked
+    for; ``known``: the number of those that ``graph`` has met; ``paired``: those of which something
+    is asserted to differ;
     ``wide``: those with too many role assertions for a walk, which are not fetched.
     """
 
@@ -55,7 +62,9 @@ class Region:
         return key in self._parts
 
     def edges_of(self, key: int) -> list[HalfEdge]:
-        """The role assertions of the element that ``key`` stands for; none of one that is too ``wide``."""
+        """The role assertions of the element that ``key`` stands for; none of one that is too
+        ``wide``.
+        """
         found = self._edges.get(key)
         if found is None:
             self._fetch(key)
@@ -72,12 +81,20 @@ class Region:
         self._read(np.array(sorted(parts), np.int64) if parts else self._around(key), key)
 
     def _around(self, key: int) -> Ints:
-        """The keys to fetch with ``key``, ascending. Each time that the number of fetches has doubled, that many more."""
+        """The keys to fetch with ``key``, ascending. Each time that the number of fetches has
+        doubled, that many more.
+        """
         self.fetches += 1
         doubled = self.fetches & (self.fetches - 1) == 0
         width = _AROUND * (self.fetches if doubled and self.fetches > 1 else 1)
-        numbers = np.arange(max(key - width // 4, FRESH if key >= FRESH else 0), key + width, dtype=np.int64)
-        return unique(self.graph.keys_of(numbers)) if key < FRESH and len(self.graph.equal) else numbers
+        numbers = np.arange(
+            max(key - width // 4, FRESH if key >= FRESH else 0), key + width, dtype=np.int64
+        )
+        return (
+            unique(self.graph.keys_of(numbers))
+            if key < FRESH and len(self.graph.equal)
+            else numbers
+        )
 
     def _read(self, keys: Ints, asked: int) -> None:
         graph = self.graph
@@ -91,13 +108,22 @@ class Region:
         met = unique(np.concatenate([source, target, np.array([asked], np.int64)]))
         stands_for = self.take_in(met)
         wholes = dict(zip(met.tolist(), stands_for.tolist()))
-        columns = (source.tolist(), rows["role"].tolist(), stands_for[positions(met, target)].tolist(), rows["inserted"].tolist())
+        columns = (
+            source.tolist(),
+            rows["role"].tolist(),
+            stands_for[positions(met, target)].tolist(),
+            rows["inserted"].tolist(),
+        )
         edges, parts = self._edges, self._parts
         is_part = asked in parts
         mine: dict[int, list[HalfEdge]] = {asked: edges[asked]}
         for a, role, b, inserted in zip(*columns):
             whole = wholes[a]
-            if (whole == asked) if is_part else (whole not in parts and (whole == asked or whole not in edges)):
+            if (
+                (whole == asked)
+                if is_part
+                else (whole not in parts and (whole == asked or whole not in edges))
+            ):
                 mine.setdefault(whole, []).append((role, b, inserted))
         edges.update(mine)
         if not self.wide.isdisjoint(parts.get(asked, (asked,))):
@@ -105,7 +131,9 @@ class Region:
         if self._have_pairs:
             pairs = graph.whole.rows_of("pairs", node)
             differs = pairs["kind"] // 2 * 2 == DIFFERENT
-            self.paired.update(wholes.get(k, k) for k in key[node.searchsorted(pairs["node"][differs])].tolist())
+            self.paired.update(
+                wholes.get(k, k) for k in key[node.searchsorted(pairs["node"][differs])].tolist()
+            )
 
     def _degrees(self, node: Ints) -> Ints:
         """About how many role assertions each node (ascending) has."""
@@ -127,12 +155,17 @@ class Region:
         return node[order], key[order]
 
     def take_in(self, keys: Ints) -> Ints:
-        """Notes what ``graph`` knows of ``keys``, else what A says; the keys of what they are part of."""
+        """Notes what ``graph`` knows of ``keys``, else what A says; the keys of what they are part
+        of.
+        """
         graph = self.graph
         number = numbers_of(graph, keys)
         is_known = number >= 0
         found, label = keys.copy(), np.zeros(len(keys), np.int64)
-        found[is_known], label[is_known] = graph.key[number[is_known]], graph.label[number[is_known]]
+        found[is_known], label[is_known] = (
+            graph.key[number[is_known]],
+            graph.label[number[is_known]],
+        )
         old = ~is_known & (keys < FRESH)
         label[old] = graph.old_labels(keys[old])
         new = [key not in self.label for key in found.tolist()]

@@ -1,6 +1,7 @@
 """told⁺: the told literals of A ∪ A⁺ at the elements that a check looks at (THEORY, "The add set").
 
-The *active* elements are the touched ones and those of I; literals run along every role assertion between them, on top of told.
+The *active* elements are the touched ones and those of I; literals run along every role assertion
+between them, on top of told.
 """
 
 from __future__ import annotations
@@ -14,16 +15,31 @@ from abox_ops.told.reference import saturate
 
 
 class ToldPlus:
-    """``old`` with its told labels is A less the deletions, ``whole`` that with A⁺; ``labels``: told⁺ of the active elements."""
+    """``old`` with its told labels is A less the deletions, ``whole`` that with A⁺; ``labels``:
+    told⁺ of the active elements.
+    """
 
     def __init__(
-        self, space: LabelSpace, data: DataView, old: ElementGraph, old_labels: Mapping[str, Label], whole: ElementGraph
+        self,
+        space: LabelSpace,
+        data: DataView,
+        old: ElementGraph,
+        old_labels: Mapping[str, Label],
+        whole: ElementGraph,
     ) -> None:
-        self.space, self.data, self.old, self.old_labels, self.whole = space, data, old, old_labels, whole
+        self.space, self.data, self.old, self.old_labels, self.whole = (
+            space,
+            data,
+            old,
+            old_labels,
+            whole,
+        )
         self.labels: dict[str, Label] = {}
 
     def saturate(self, elements: Iterable[str]) -> None:
-        """Makes ``elements`` active too and brings told⁺ to its fixpoint; entailed equalities become part of ``whole``."""
+        """Makes ``elements`` active too and brings told⁺ to its fixpoint; entailed equalities
+        become part of ``whole``.
+        """
         find = self.whole.elements.find
         active = {find(e) for e in (*self.labels, *elements)}
         if active == self.labels.keys():
@@ -45,7 +61,9 @@ class ToldPlus:
         return self._told(element)
 
     def is_fresh_or_joined(self, element: str) -> bool:
-        """Whether an individual of the element is not one of A, or A⁺ made the element of several."""
+        """Whether an individual of the element is not one of A, or A⁺ made the element of
+        several.
+        """
         members = self.whole.elements.members(element)
         if any(m not in self.old.individuals for m in members):
             return True

@@ -1,8 +1,11 @@
-"""told literals one element after another, where each step changes little: a literal that runs along a chain, or equalities along
+"""told literals one element after another, where each step changes little: a literal that runs
+along a chain, or equalities along
 two lists (THEORY, "Maintenance of the told sets": the work list).
 
-`abox_ops.told.columns` does a round over arrays for each step, which costs what arrays cost; a work list looks at the role
-assertions of what changed and at nothing else. It may stop at any step: told is one fixpoint whatever the order, and the rounds
+`abox_ops.told.columns` does a round over arrays for each step, which costs what arrays cost; a work
+list looks at the role
+assertions of what changed and at nothing else. It may stop at any step: told is one fixpoint
+whatever the order, and the rounds
 go on from where it is.
 """
 
@@ -21,16 +24,26 @@ from shiq.columns.arrays import Ints, unique
 
 
 class WorkList:
-    """told of ``region``, from the labels that it has: literals run between ``active`` elements. ``from_outside``: see
+    """told of ``region``, from the labels that it has: literals run between ``active`` elements.
+    ``from_outside``: see
     `abox_ops.told.columns.saturate`.
 
-    ``changed``: elements with another label than at first, or made of several; ``unions``: pairs that became one; ``steps``: how
-    many elements were looked at; ``has_clash``: whether one of ``changed`` clashes; ``has_stopped``: whether one was met that is
+    ``changed``: elements with another label than at first, or made of several; ``unions``: pairs
+    that became one; ``steps``: how
+    many elements were looked at; ``has_clash``: whether one of ``changed`` clashes;
+    ``has_stopped``: whether one was met that is
     for arrays. Elements are keys; `find` gives the one that stands for what became one.
     """
 
-    def __init__(self, calculus: Calculus, region: Region, active: set[int], *, from_outside: bool = False) -> None:
-        self.calculus, self.region, self.active, self._from_outside = calculus, region, active, from_outside
+    def __init__(
+        self, calculus: Calculus, region: Region, active: set[int], *, from_outside: bool = False
+    ) -> None:
+        self.calculus, self.region, self.active, self._from_outside = (
+            calculus,
+            region,
+            active,
+            from_outside,
+        )
         self.changed: dict[int, None] = {}
         self.unions: list[tuple[int, int]] = []
         self.joined: set[int] = set()
@@ -42,7 +55,12 @@ class WorkList:
         self._forced: dict[int, list[tuple[frozenset[int], int]]] = {}
         roles = range(len(calculus.roles))
         self._bounds = [
-            (c, frozenset(r for r in roles if calculus.roles[r] in calculus.below(c)), c.branch_body) for c in calculus.functional
+            (
+                c,
+                frozenset(r for r in roles if calculus.roles[r] in calculus.below(c)),
+                c.branch_body,
+            )
+            for c in calculus.functional
         ]
         self._bounded = frozenset().union(*(below for _, below, _ in self._bounds))
 
@@ -54,7 +72,9 @@ class WorkList:
         return key
 
     def close(self) -> None:
-        """Goes on until nothing is left to do, or the list stops: at an element that is for arrays."""
+        """Goes on until nothing is left to do, or the list stops: at an element that is for
+        arrays.
+        """
         while self.todo and not self.has_stopped:
             key, _ = self.todo.popitem()
             self.steps += 1
@@ -86,14 +106,18 @@ class WorkList:
             if found[0] != label[x]:
                 self._grow(x, found[0])
             if is_active and found[1] != label[y]:
-                self._grow(y, found[1] if x != y else self.calculus.table.extend(label[x], found[1]))
+                self._grow(
+                    y, found[1] if x != y else self.calculus.table.extend(label[x], found[1])
+                )
         return label[x] != before
 
     def _after(self, role: int, subject: int, object: int) -> tuple[int, int]:
         """The labels of both ends after a role assertion has sent what it sends."""
         extend = self.calculus.table.extend
         to_subject, to_object = self.calculus.role_calculus.sent_by(role, subject, object)
-        return extend(subject, to_subject) if to_subject else subject, extend(object, to_object) if to_object else object
+        return extend(subject, to_subject) if to_subject else subject, extend(
+            object, to_object
+        ) if to_object else object
 
     def _grow(self, key: int, label: int) -> None:
         self.region.label[key] = label
@@ -101,10 +125,13 @@ class WorkList:
         self.todo[key] = None
         self.has_clash = self.has_clash or clashes(self.calculus.table.labels[label])
 
-    # --- equalities --------------------------------------------------------------------------------
+    # --- equalities
+    # --------------------------------------------------------------------------------
 
     def _merge_around(self, key: int, edges: list[HalfEdge]) -> None:
-        """Makes one what a ≤1 S.C forces to be one at ``key`` and at those that have it for a neighbour."""
+        """Makes one what a ≤1 S.C forces to be one at ``key`` and at those that have it for a
+        neighbour.
+        """
         centres = {self.find(y): None for role, y, _ in edges if role ^ 1 in self._bounded}
         for centre in (key, *centres):
             if centre in self.active or self._from_outside:
@@ -127,7 +154,9 @@ class WorkList:
         if found is None:
             positive, negative = self.calculus.table.labels[label]
             found = self._forced[label] = [
-                (below, filler) for c, below, filler in self._bounds if not (c.body & ~positive or c.head & ~negative)
+                (below, filler)
+                for c, below, filler in self._bounds
+                if not (c.body & ~positive or c.head & ~negative)
             ]
         return found
 
@@ -158,14 +187,20 @@ class WorkList:
 def narrow_walk(
     calculus: Calculus, graph: Graph, active: Bools, changed: Bools, *, from_outside: bool
 ) -> tuple[Bools, Bools, int]:
-    """Goes on from the ``changed`` elements by a work list. Gives the active elements, those that have changed, and the steps."""
+    """Goes on from the ``changed`` elements by a work list. Gives the active elements, those that
+    have changed, and the steps.
+    """
     region = Region(graph)
     walk = WorkList(calculus, region, set(graph.key[active].tolist()), from_outside=from_outside)
     walk.todo = dict.fromkeys(graph.key[changed & active].tolist())
     walk.close()
     reps = adopt(graph, walk, walk.changed)
     begun = changed.nonzero()[0]
-    return active_after(graph, active, reps), flags(len(graph), graph.rep[np.concatenate([begun, reps])]), walk.steps
+    return (
+        active_after(graph, active, reps),
+        flags(len(graph), graph.rep[np.concatenate([begun, reps])]),
+        walk.steps,
+    )
 
 
 class _Everyone(set[int]):
@@ -176,7 +211,8 @@ class _Everyone(set[int]):
 
 
 def walk_everywhere(calculus: Calculus, graph: Graph, changed: Ints) -> tuple[Ints, int]:
-    """Goes on from the ``changed`` elements of A ∪ A⁺ by a work list in which every element takes part. Gives all that have
+    """Goes on from the ``changed`` elements of A ∪ A⁺ by a work list in which every element takes
+    part. Gives all that have
     changed, and the steps."""
     walk = WorkList(calculus, Region(graph), _Everyone())
     walk.todo = dict.fromkeys(graph.key[changed].tolist())

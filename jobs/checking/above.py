@@ -1,4 +1,6 @@
-"""Checks of a few insertions on top of a batch that was accepted, whether it was committed or not."""
+"""Checks of a few insertions on top of a batch that was accepted, whether it was committed or
+not.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,19 @@ CheckAbove: TypeAlias = "Callable[[object, float | None], Result]"
 
 
 def checker_above(
-    base: OpenBase, accepted: Result, options: Options, deciders: DeciderPool, forget: Callable[[], None]
+    base: OpenBase,
+    accepted: Result,
+    options: Options,
+    deciders: DeciderPool,
+    forget: Callable[[], None],
 ) -> CheckAbove | None:
-    """A check of insertions on top of the batch that ``accepted`` found consistent. ``base`` holds that batch where it was
-    committed, and is what it was checked against otherwise. A blank node means the same in both batches.
+    """A check of insertions on top of the batch that ``accepted`` found consistent. ``base`` holds
+    that batch where it was
+    committed, and is what it was checked against otherwise. A blank node means the same in both
+    batches.
 
-    ``forget`` is called where a check is broken off: ``base`` may be half updated then. None where the batch cannot be laid on
+    ``forget`` is called where a check is broken off: ``base`` may be half updated then. None where
+    the batch cannot be laid on
     ``base`` without being written (`Layering.with_accepted`).
     """
     if not accepted.committed:
@@ -39,7 +48,9 @@ def checker_above(
         decider = deciders.lookup(timed)
         is_whole = False
         try:
-            found = in_time(timed, clock, lambda: check_batch(base, insertions, None, timed, decider, clock))
+            found = in_time(
+                timed, clock, lambda: check_batch(base, insertions, None, timed, decider, clock)
+            )
             is_whole = not clock.is_over
             return found
         finally:

@@ -1,4 +1,6 @@
-"""From what was found of a batch to the result: verdict, reason, notes, conflicts, and what is unusually large."""
+"""From what was found of a batch to the result: verdict, reason, notes, conflicts, and what is
+unusually large.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from jobs.checking.open_kinds import Refutes
     from shiq.conflict import Conflict
 
-#: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the leftovers of reading it.
+# : Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and
+# the leftovers of reading it.
 Answering = Callable[[Findings, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
 
 
@@ -43,7 +46,8 @@ def result_of(
     places: Places = nowhere,
     refutes: Refutes | None = None,
 ) -> Result:
-    """The result of a batch: of what was ``found``, with the ``ledger`` and ``leftovers`` of reading it; ``refutes``: see
+    """The result of a batch: of what was ``found``, with the ``ledger`` and ``leftovers`` of
+    reading it; ``refutes``: see
     `jobs.checking.open_kinds.keep_settled`."""
     if found.refuted and base.tbox.has_readings:
         from jobs.checking.open_kinds import keep_settled
@@ -52,14 +56,24 @@ def result_of(
     if found.conflicts and VALUE_LINK in base.tbox.signature.object_properties:
         found = _with_data_properties(found)
     add_set = found.add_set
-    places_of = {**found.places, **(places(a for raw in found.conflicts for a in raw.insertions) if found.conflicts else {})}
-    everything = options.known.marked((*leftovers, *_mostly_foreign(leftovers, ledger, options), *base.leftovers))
+    places_of = {
+        **found.places,
+        **(places(a for raw in found.conflicts for a in raw.insertions) if found.conflicts else {}),
+    }
+    everything = options.known.marked(
+        (*leftovers, *_mostly_foreign(leftovers, ledger, options), *base.leftovers)
+    )
     disagreements = tuple(found.audit.disagreements) if found.audit else ()
     if disagreements:
-        verdict, reason = Verdict.UNDETERMINED, f"{disagreements[0]}: one of them is wrong, so nothing of this run is believed"
+        verdict, reason = (
+            Verdict.UNDETERMINED,
+            f"{disagreements[0]}: one of them is wrong, so nothing of this run is believed",
+        )
     else:
         verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
-    conflicts = _name_vocabularies(tuple(_conflict(raw, places_of) for raw in found.conflicts), everything)
+    conflicts = _name_vocabularies(
+        tuple(_conflict(raw, places_of) for raw in found.conflicts), everything
+    )
     return Result(
         verdict,
         reason,
@@ -95,7 +109,9 @@ def result_of(
         labels=base.labels() if found.refuted else {},
         disagreements=disagreements,
         undecided=found.undetermined,
-        why_pulled=tuple(add_set.why_pulled()) if options.why_pulled and isinstance(add_set, Telling) else None,
+        why_pulled=tuple(add_set.why_pulled())
+        if options.why_pulled and isinstance(add_set, Telling)
+        else None,
         ended=found.ended,
         snapshot=base.snapshot,
     )
@@ -106,34 +122,56 @@ def _with_data_properties(found: Findings) -> Findings:
     from shiq.rdf.values_as_nodes import as_written
 
     conflicts = [
-        replace(c, insertions=as_written(c.insertions), base=as_written(c.base), axioms=as_written(c.axioms))
+        replace(
+            c,
+            insertions=as_written(c.insertions),
+            base=as_written(c.base),
+            axioms=as_written(c.axioms),
+        )
         for c in found.conflicts
     ]
     places = {written: at for value, at in found.places.items() for written in as_written((value,))}
     return replace(found, conflicts=conflicts, places={**places, **found.places})
 
 
-def _mostly_foreign(leftovers: Iterable[Leftover], ledger: Mapping[str, int], options: Options) -> tuple[Leftover, ...]:
-    """A leftover for a batch of which more than half is about foreign terms; none where unknown names are allowed."""
+def _mostly_foreign(
+    leftovers: Iterable[Leftover], ledger: Mapping[str, int], options: Options
+) -> tuple[Leftover, ...]:
+    """A leftover for a batch of which more than half is about foreign terms; none where unknown
+    names are allowed.
+    """
     foreign = sum(leftover.count for leftover in leftovers if leftover.kind == "foreign")
     total = foreign + ledger.get("assertion", 0) + ledger.get("leftover:undeclared", 0)
     if 2 * foreign <= total or options.allow & {"foreign", "undeclared"}:
         return ()
     message = f"{foreign:,} of {total:,} lines use terms that the ontology does not know"
-    return (Leftover("mostly-foreign", message, hint="is it the right ontology? --allow foreign if it is"),)
+    return (
+        Leftover(
+            "mostly-foreign", message, hint="is it the right ontology? --allow foreign if it is"
+        ),
+    )
 
 
 def refuted_result(
-    base: OpenBase, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock
+    base: OpenBase,
+    ledger: Mapping[str, int],
+    leftovers: tuple[Leftover, ...],
+    options: Options,
+    clock: Clock,
 ) -> Result:
-    """The result of a batch that is known to be inconsistent and no more, while its conflicts are looked for."""
+    """The result of a batch that is known to be inconsistent and no more, while its conflicts are
+    looked for.
+    """
     return Result(
         Verdict.INCONSISTENT,
         more_conflicts=1,
         complete=False,
         statistics=Statistics(len(base.knowledge_base), seconds=dict(clock.seconds)),
         evidence=_evidence(
-            options, ledger=ledger, leftovers=options.known.marked((*leftovers, *base.leftovers)), certificate=base.certificate
+            options,
+            ledger=ledger,
+            leftovers=options.known.marked((*leftovers, *base.leftovers)),
+            certificate=base.certificate,
         ),
         ended=False,
         snapshot=base.snapshot,
@@ -141,7 +179,8 @@ def refuted_result(
 
 
 def _evidence(options: Options, criterion: str = "", **found: Any) -> Evidence:
-    """What was asked, as ``options`` say, by ``criterion`` if that is another; with what was ``found``, by the names of
+    """What was asked, as ``options`` say, by ``criterion`` if that is another; with what was
+    ``found``, by the names of
     `Evidence`."""
     return Evidence(
         criterion=criterion or options.criterion,
@@ -158,8 +197,14 @@ def time_over(options: Options, doing: str) -> str:
     return f"the time of {options.timeout:g} s was over while {doing}"
 
 
-def in_time(options: Options, clock: Clock, check: Callable[[], Result], leftovers: tuple[Leftover, ...] = ()) -> Result:
-    """What ``check`` gives in the time of ``options``, which counts since ``clock`` began; where it takes longer, the result that
+def in_time(
+    options: Options,
+    clock: Clock,
+    check: Callable[[], Result],
+    leftovers: tuple[Leftover, ...] = (),
+) -> Result:
+    """What ``check`` gives in the time of ``options``, which counts since ``clock`` began; where it
+    takes longer, the result that
     is certain by then, or one that says what was under way, with ``leftovers``."""
     # Spark's start and its jobs are not broken off in their midst, which would leave a JVM behind.
     if options.timeout is None or options.engine in ELSEWHERE or options.engine in FAR_WORK:
@@ -180,10 +225,19 @@ def out_of_time(options: Options, clock: Clock, leftovers: tuple[Leftover, ...])
     clock.stage(clock.doing)
     over = time_over(options, clock.doing)
     if clock.certain is not None:
-        return replace(clock.certain, evidence=replace(clock.certain.evidence, notes=(f"{over}: the verdict stands",)))
+        return replace(
+            clock.certain,
+            evidence=replace(clock.certain.evidence, notes=(f"{over}: the verdict stands",)),
+        )
     evidence = _evidence(options, leftovers=leftovers, undecided=(over,))
     statistics = Statistics(seconds=clock.seconds)
-    return Result(Verdict.UNDETERMINED, f"not decided: {over}", complete=False, statistics=statistics, evidence=evidence)
+    return Result(
+        Verdict.UNDETERMINED,
+        f"not decided: {over}",
+        complete=False,
+        statistics=statistics,
+        evidence=evidence,
+    )
 
 
 def with_note(result: Result, note: str) -> Result:
@@ -192,9 +246,15 @@ def with_note(result: Result, note: str) -> Result:
 
 
 def _verdict(
-    base: OpenBase, refuted: bool, undecided: tuple[str, ...], leftovers: tuple[Leftover, ...], options: Options
+    base: OpenBase,
+    refuted: bool,
+    undecided: tuple[str, ...],
+    leftovers: tuple[Leftover, ...],
+    options: Options,
 ) -> tuple[Verdict, str]:
-    """INCONSISTENT is exact whatever was left over, since consistency is antitone; CONSISTENT needs that nothing was."""
+    """INCONSISTENT is exact whatever was left over, since consistency is antitone; CONSISTENT needs
+    that nothing was.
+    """
     if refuted:
         return Verdict.INCONSISTENT, ""
     reasons: list[str] = []
@@ -207,13 +267,19 @@ def _verdict(
     for kind, found in sorted(open_ones.items()):
         asked = kind in INFORMATIVE or kind in options.fail_on
         first = found[0]
-        way_out = "asked for by --fail-on" if asked else _WAYS_OUT.get(kind, f"--known or --allow {kind} if that is meant")
+        way_out = (
+            "asked for by --fail-on"
+            if asked
+            else _WAYS_OUT.get(kind, f"--known or --allow {kind} if that is meant")
+        )
         if is_outside(first) and options.outside != ASK and not asked:
             way_out = f"--outside {ASK} puts the whole question to HermiT"
         reasons.append(f"{counted(f'× {kind}', found)}, first: {first.told} ({way_out})")
     reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
     if any(reason.startswith(OPAQUE) for reason in undecided) and not is_read_by_form(base.tbox):
-        reasons.append(f"--allow {UNKNOWN_DATATYPE} tells the values of such a datatype apart by lexical form, if that is meant")
+        reasons.append(
+            f"--allow {UNKNOWN_DATATYPE} tells the values of such a datatype apart by lexical form, if that is meant"
+        )
     return (Verdict.UNDETERMINED, "; ".join(reasons)) if reasons else (Verdict.CONSISTENT, "")
 
 
@@ -233,7 +299,9 @@ def _not_certified(base: OpenBase) -> str:
             "culprit of each from the data, and index what is left)"
         )
     # What its leftovers are is told by themselves.
-    parts = [part.partition(", first: ")[0] for part in certificate.get("reason", "").split("; ") if part]
+    parts = [
+        part.partition(", first: ")[0] for part in certificate.get("reason", "").split("; ") if part
+    ]
     again = " (`shiq certify --store DIR` certifies it again)" if is_stored else ""
     return f"the base is not certified consistent: {', '.join(parts) or 'nobody has certified it yet'}{again}"
 
@@ -264,7 +332,9 @@ def _notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]
     if is_read_by_form(base.tbox):
         notes.append(_BY_FORM)
     if options.accept_agpl and options.reasoner in AGPL:
-        notes.append(f"the reasoner {options.reasoner} is under the AGPL-3.0, which was accepted for this run")
+        notes.append(
+            f"the reasoner {options.reasoner} is under the AGPL-3.0, which was accepted for this run"
+        )
     return tuple(notes)
 
 
@@ -279,14 +349,22 @@ def _conflict(raw: RawConflict, places_of: Mapping[Assertion, tuple[Place, ...]]
         tuple(line for line, _ in lines),
         tuple(line for a in raw.base for line in assertion_lines(a)),
         tuple(map(axiom_text, raw.axioms)),
-        keys=tuple(key for a in raw.insertions for key in sorted({place.key for place in places_of.get(a, ())} - {""})),
+        keys=tuple(
+            key
+            for a in raw.insertions
+            for key in sorted({place.key for place in places_of.get(a, ())} - {""})
+        ),
         places=tuple(places for _, places in lines) if places_of else (),
         is_minimal=raw.is_minimal,
     )
 
 
-def _name_vocabularies(conflicts: tuple[Conflict, ...], leftovers: Iterable[Leftover]) -> tuple[Conflict, ...]:
-    """``conflicts``, with the known vocabularies that their axioms are from, where ``leftovers`` tell that a table was read."""
+def _name_vocabularies(
+    conflicts: tuple[Conflict, ...], leftovers: Iterable[Leftover]
+) -> tuple[Conflict, ...]:
+    """``conflicts``, with the known vocabularies that their axioms are from, where ``leftovers``
+    tell that a table was read.
+    """
     names = {x.source for x in leftovers if x.kind == "vocabulary"} if conflicts else set()
     if not names:
         return conflicts
@@ -295,7 +373,12 @@ def _name_vocabularies(conflicts: tuple[Conflict, ...], leftovers: Iterable[Left
 
     tables = [found for found in map(table, NAMES) if found.file_name in names]
     return tuple(
-        replace(x, vocabularies=tuple(found.label for found in tables if not set(x.axioms).isdisjoint(found.axioms)))
+        replace(
+            x,
+            vocabularies=tuple(
+                found.label for found in tables if not set(x.axioms).isdisjoint(found.axioms)
+            ),
+        )
         for x in conflicts
     )
 
@@ -324,16 +407,22 @@ class _Kept(Sequence[Assertion]):
         return getattr(self.add_set, "patch", None)
 
     def frame(self) -> Any:
-        """The same as a Spark DataFrame (s, p, o: N-Triples terms); engines ``spark`` and ``graphframes`` only."""
+        """The same as a Spark DataFrame (s, p, o: N-Triples terms); engines ``spark`` and
+        ``graphframes`` only.
+        """
         make = getattr(self.add_set, "frame", None)
         if make is None and self._engine in FAR_WORK:
             return load(FRAMES)(self)
         if make is None:
-            raise UsageError("only the engines spark and graphframes give DataFrames", 'Check with engine="spark".')
+            raise UsageError(
+                "only the engines spark and graphframes give DataFrames",
+                'Check with engine="spark".',
+            )
         return make()
 
 
-#: How many equal individuals, or role assertions of one individual, are too many to go without a word.
+# : How many equal individuals, or role assertions of one individual, are too many to go without a
+# word.
 CROWD = 10_000
 
 
@@ -349,14 +438,20 @@ STOPPED = "verdict only: A_add, modules and counts are of what was looked at unt
 
 
 def crowds(add_set: AddSet) -> tuple[Leftover, ...]:
-    """A leftover for each element of A_add (individuals that are equal, by SameIndividual or a (inverse-)functional role) of more
-    than `CROWD` individuals, and for each of more than `CROWD` role assertions; for the `TOLD` largest. They are decided like any
+    """A leftover for each element of A_add (individuals that are equal, by SameIndividual or a
+    (inverse-)functional role) of more
+    than `CROWD` individuals, and for each of more than `CROWD` role assertions; for the `TOLD`
+    largest. They are decided like any
     other."""
     modules = NamedModules.of(add_set.modules)
     equal = (e for module in modules for e in module.elements) if modules.crowd > CROWD else ()
     linked = any(len(module.edges) > CROWD for module in modules.distinct)
     found = (_many_equal([*add_set.contradictory, *equal]), _hubs(modules if linked else ()))
-    return tuple(leftover for kind in found for leftover in sorted(kind, key=lambda x: (-x.count, x.message))[:TOLD])
+    return tuple(
+        leftover
+        for kind in found
+        for leftover in sorted(kind, key=lambda x: (-x.count, x.message))[:TOLD]
+    )
 
 
 def _many_equal(elements: Iterable[Sequence[str]]) -> Iterator[Leftover]:

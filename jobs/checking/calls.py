@@ -1,4 +1,6 @@
-"""The public calls of `shiq.check`, which are about a base that is given whole, or make a store of it."""
+"""The public calls of `shiq.check`, which are about a base that is given whole, or make a store of
+it.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +37,27 @@ if TYPE_CHECKING:
 
 @takes_settings
 def check_insertions(
-    tbox: object, abox: object = None, insertions: object = None, deletions: object = None, **settings: Any
+    tbox: object,
+    abox: object = None,
+    insertions: object = None,
+    deletions: object = None,
+    **settings: Any,
 ) -> Result:
-    """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A = ``abox``.
+    """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A
+    = ``abox``.
 
-    Each of the four is a path, a list of paths, a TBox or ABox of ours, an rdflib Graph, an owlready2 Ontology or World, or a
-    pyoxigraph Store, or a table with the columns s, p, o [, graph, key]: Parquet, Delta, Arrow, pandas, Spark; ``abox`` may be
-    None, or a store opened by `open_store` (``tbox`` is then ignored if None). A base that is not a store is certified first.
-    Deletions come first. The settings are the fields of `Options`, by name. ``allow`` names kinds of leftovers
-    (`shiq.verdict.KINDS`) that may not stand in the way of `consistent`; ``fail_on`` those that shall, though they are for
-    information; ``known``: a file of leftovers that somebody answers for (docs/EVIDENCE.md); ``catalog``: a catalog of
+    Each of the four is a path, a list of paths, a TBox or ABox of ours, an rdflib Graph, an
+    owlready2 Ontology or World, or a
+    pyoxigraph Store, or a table with the columns s, p, o [, graph, key]: Parquet, Delta, Arrow,
+    pandas, Spark; ``abox`` may be
+    None, or a store opened by `open_store` (``tbox`` is then ignored if None). A base that is not a
+    store is certified first.
+    Deletions come first. The settings are the fields of `Options`, by name. ``allow`` names kinds
+    of leftovers
+    (`shiq.verdict.KINDS`) that may not stand in the way of `consistent`; ``fail_on`` those that
+    shall, though they are for
+    information; ``known``: a file of leftovers that somebody answers for (docs/EVIDENCE.md);
+    ``catalog``: a catalog of
     imports, a file or a folder of ontologies, or a list of these (`shiq.catalog`).
 
     Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
@@ -57,7 +70,9 @@ def check_insertions(
 
     with OpenedDecider(options) as asked:
         clock = Clock(progress=options.progress)
-        data, added, removed = (input_sources(given, options) for given in (abox, insertions, deletions))
+        data, added, removed = (
+            input_sources(given, options) for given in (abox, insertions, deletions)
+        )
 
         def check() -> Result:
             ontology = ontology_of([*sources_of(tbox)], options)
@@ -71,7 +86,9 @@ def check_insertions(
 
 @takes_settings
 def certify(sources: object, more: object = None, **settings: Any) -> Result:
-    """Whether T and A, read from ``sources`` (and ``more``), are consistent by themselves. Settings as in `check_insertions`."""
+    """Whether T and A, read from ``sources`` (and ``more``), are consistent by themselves. Settings
+    as in `check_insertions`.
+    """
     from jobs.checking.certifying import BaseQuestion, certify_base
 
     options = Options(**settings_of(settings))
@@ -84,17 +101,24 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
             clock.stage("reading")
             leftovers = (*ontology.leftovers, *empty_tbox(ontology))
             allowing = replace(options, allow=options.allow | {"empty-tbox"})
-            return certify_base(BaseQuestion(ontology, ontology.abox, leftovers, ontology.ledger, allowing, asked, clock))
+            return certify_base(
+                BaseQuestion(
+                    ontology, ontology.abox, leftovers, ontology.ledger, allowing, asked, clock
+                )
+            )
 
         return noted(in_time(options, clock, check), given)
 
 
 @takes_settings
 def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Result:
-    """Certifies the A of the store at ``store`` again, by itself, and records the certificate, in one step.
+    """Certifies the A of the store at ``store`` again, by itself, and records the certificate, in
+    one step.
 
-    A ``tbox`` takes the place of the store's own: all that rests on it is worked out anew, as the next snapshot, which keeps the
-    ones before. Assertions that come with it are added to A; those that came with the old one stay. Settings as in
+    A ``tbox`` takes the place of the store's own: all that rests on it is worked out anew, as the
+    next snapshot, which keeps the
+    ones before. Assertions that come with it are added to A; those that came with the old one stay.
+    Settings as in
     `check_insertions`.
 
     Raises `StoreError` if the store was changed meanwhile.
@@ -116,7 +140,11 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
             options = replace(options, range_size=options.range_size or opened.manifest.range_size)
             if tbox is None:
                 refuse_named(options, opened.ontologies)
-            now = own_reading(opened) if tbox is None else read_again(opened, sources_of(tbox), options)
+            now = (
+                own_reading(opened)
+                if tbox is None
+                else read_again(opened, sources_of(tbox), options)
+            )
             before = opened.certificate.to_dict() if opened.certificate else {}
         clock.stage("reading the store")
         abox, aside = well_typed(now.data.abox, options)
@@ -124,7 +152,9 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         # What was allowed of the data stays so; of a new TBox nothing was.
         known = (*(agreed(of_tbox, before) if tbox is None else of_tbox), *agreed(of_data, before))
         leftovers = (*known, *aside, *told_aside(asides, path))
-        question = BaseQuestion(now.ontology, abox, leftovers, now.data.ledger, options, asked, clock)
+        question = BaseQuestion(
+            now.ontology, abox, leftovers, now.data.ledger, options, asked, clock
+        )
         prepared, result = prepare_and_certify(question)
         certificate = certificate_of(result, options)
         if tbox is None and not aside and is_completed == (prepared.completion is not None):
@@ -164,15 +194,22 @@ def index(
     from_store: str | Path | None = None,
     **settings: Any,
 ) -> Result:
-    """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is stored all the same, marked
-    uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the store.
+    """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is
+    stored all the same, marked
+    uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the
+    store.
 
-    ``replace_store``: what becomes of a store that is there already. False: `UsageError`, as without --replace; True: it is
-    replaced by a base that is consistent, or undetermined where the old one was not consistent, and else stays as it was, with a
+    ``replace_store``: what becomes of a store that is there already. False: `UsageError`, as
+    without --replace; True: it is
+    replaced by a base that is consistent, or undetermined where the old one was not consistent, and
+    else stays as it was, with a
     note in the result; "always": it is replaced.
 
-    ``from_store``: another store, of any format, whose T and A are taken, with what is set aside or left out there and the
-    versions of tables that it has taken; ``tbox`` and ``abox`` are None then. Settings as in `check_insertions`."""
+    ``from_store``: another store, of any format, whose T and A are taken, with what is set aside or
+    left out there and the
+    versions of tables that it has taken; ``tbox`` and ``abox`` are None then. Settings as in
+    `check_insertions`.
+    """
     from jobs.checking.certifying import (
         BaseQuestion,
         StoredBase,
@@ -191,7 +228,10 @@ def index(
 
     sources = input_sources(abox, options, builds=options.engine in BUILDERS)
     if from_store is not None and (options.engine in BUILDERS or sources_of(tbox) or sources):
-        raise UsageError("the new store is made of another store and of nothing else", "Name neither ontology, data nor engine.")
+        raise UsageError(
+            "the new store is made of another store and of nothing else",
+            "Name neither ontology, data nor engine.",
+        )
     if options.engine in BUILDERS:
         taken = feeds_of(sources_of(abox))
         return noted(index_far(tbox, sources, path, options, repair, taken, place), sources)
@@ -219,8 +259,14 @@ def index(
                 clock.stage("setting conflicts aside")
         from shiq.aside import told_aside
 
-        told = (*agreed(of_tbox, old.certificate), *agreed(of_data, old.certificate), *told_aside(asides, path))
-        prepared, result = prepare_and_certify(BaseQuestion(ontology, given_abox, told, ledger, options, asked, clock))
+        told = (
+            *agreed(of_tbox, old.certificate),
+            *agreed(of_data, old.certificate),
+            *told_aside(asides, path),
+        )
+        prepared, result = prepare_and_certify(
+            BaseQuestion(ontology, given_abox, told, ledger, options, asked, clock)
+        )
         if refusal := place.refusal(result.verdict):
             return with_note(result, refusal)
         keeper.write_store(
@@ -246,8 +292,11 @@ def index(
     return noted(_in_time_to_write(options, indexed), sources)
 
 
-def _in_time_to_write(options: Options, build: Callable[[Options, Clock, Decider], Result]) -> Result:
-    """What ``build`` gives, which writes a store; where the time is over before there is something to write, a result that says
+def _in_time_to_write(
+    options: Options, build: Callable[[Options, Clock, Decider], Result]
+) -> Result:
+    """What ``build`` gives, which writes a store; where the time is over before there is something
+    to write, a result that says
     what was under way."""
     from shiq.deadline import TimeIsOver
 

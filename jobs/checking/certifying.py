@@ -15,7 +15,15 @@ from abox_ops.labels.coherence import unsatisfiable_classes
 from abox_ops.modules.decide import Decider
 from jobs.checking.answer import crowds, in_time, out_of_time, result_of
 from jobs.checking.base import Findings, InputBatch, OpenBase
-from jobs.checking.deciding import OpenedDecider, answered_outside, deadline_of, decided, found_of, sent_by, sent_since
+from jobs.checking.deciding import (
+    OpenedDecider,
+    answered_outside,
+    deadline_of,
+    decided,
+    found_of,
+    sent_by,
+    sent_since,
+)
 from jobs.checking.inputs import (
     NON_SIMPLE,
     OUT_OF_REACH,
@@ -52,7 +60,13 @@ Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
 
 
 def certified(
-    ontology: Reading, given: Reading, options: Options, decider: Decider, clock: Clock, *, require_axioms: bool
+    ontology: Reading,
+    given: Reading,
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+    *,
+    require_axioms: bool,
 ) -> OpenBase | Result:
     """The base (T, A) opened and certified, or the result that says why it is inconsistent."""
     ontology = replace(ontology, tbox=read_by_form(ontology.tbox, options.allow))
@@ -61,7 +75,9 @@ def certified(
     if require_axioms:
         leftovers += empty_tbox(ontology)
     ledger = Counter(ontology.ledger) + Counter(given.ledger)
-    result = certify_base(BaseQuestion(ontology, given.abox, leftovers, ledger, options, decider, clock))
+    result = certify_base(
+        BaseQuestion(ontology, given.abox, leftovers, ledger, options, decider, clock)
+    )
     if result.verdict is Verdict.INCONSISTENT:
         return result
     abox, _ = well_typed(given.abox, options)
@@ -75,7 +91,11 @@ def certified(
         # What is outside, as it was before some was found to be out of reach of A.
         (
             *filter(is_outside, leftovers),
-            *(x for x in result.evidence.leftovers if not x.said or x.kind not in (OUTSIDE, OUT_OF_REACH)),
+            *(
+                x
+                for x in result.evidence.leftovers
+                if not x.said or x.kind not in (OUTSIDE, OUT_OF_REACH)
+            ),
         ),
         certificate,
         ontology.ontologies,
@@ -112,11 +132,19 @@ class BaseQuestion:
     def opened(self, knowledge_base: Any, *more: Leftover) -> OpenBase:
         """T with ``knowledge_base``, taken for certified."""
         ontology, certificate = self.ontology, {"verdict": Verdict.CONSISTENT.value}
-        return OpenBase(ontology.tbox, knowledge_base, (*self.leftovers, *more), certificate, labels=lambda: ontology.labels)
+        return OpenBase(
+            ontology.tbox,
+            knowledge_base,
+            (*self.leftovers, *more),
+            certificate,
+            labels=lambda: ontology.labels,
+        )
 
 
 def certify_base(question: BaseQuestion) -> Result:
-    """(T, A) by itself: all of A as insertions into nothing (THEORY, "Beyond SHIQ(D), at no loss")."""
+    """(T, A) by itself: all of A as insertions into nothing (THEORY, "Beyond SHIQ(D), at no
+    loss").
+    """
     question = question.by_form
     options, decider, clock = question.options, question.decider, question.clock
     empty = begun(options).build(question.ontology.tbox, ABox())
@@ -129,24 +157,42 @@ def certify_base(question: BaseQuestion) -> Result:
         if any(map(is_outside, question.leftovers)):
             # HermiT was asked about the whole, if that was needed.
             asked = something.evidence
-            question, options = replace(question, leftovers=asked.leftovers), replace(options, outside="undetermined")
+            question, options = (
+                replace(question, leftovers=asked.leftovers),
+                replace(options, outside="undetermined"),
+            )
     base = question.opened(empty, *aside, *impossible_classes(empty.simplified.clauses, options))
     result = decided(base, InputBatch(abox, ABox(), (), question.ledger), options, decider, clock)
     if asked is not None:
-        notes, counts = (*asked.notes, *result.evidence.notes), {**asked.decided, **result.evidence.decided}
-        result = replace(result, evidence=replace(result.evidence, notes=notes, decided=counts, sent=asked.sent))
-    return _of_base(replace(result, statistics=replace(result.statistics, assertions=result.statistics.insertions)))
+        notes, counts = (
+            (*asked.notes, *result.evidence.notes),
+            {**asked.decided, **result.evidence.decided},
+        )
+        result = replace(
+            result, evidence=replace(result.evidence, notes=notes, decided=counts, sent=asked.sent)
+        )
+    return _of_base(
+        replace(
+            result, statistics=replace(result.statistics, assertions=result.statistics.insertions)
+        )
+    )
 
 
 def _of_base(result: Result) -> Result:
-    """``result`` of asking about A as insertions into nothing, with conflicts that are the base's."""
-    conflicts = tuple(replace(_of_axioms(c), base=(*c.insertions, *c.base)) for c in result.conflicts)
+    """``result`` of asking about A as insertions into nothing, with conflicts that are the
+    base's.
+    """
+    conflicts = tuple(
+        replace(_of_axioms(c), base=(*c.insertions, *c.base)) for c in result.conflicts
+    )
     return replace(result, conflicts=conflicts)
 
 
 def _of_axioms(conflict: Conflict) -> Conflict:
     """What a conflict says of the TBox alone."""
-    return replace(conflict, insertions=(), base=(), origin="base", keys=(), places=(), base_places=())
+    return replace(
+        conflict, insertions=(), base=(), origin="base", keys=(), places=(), base_places=()
+    )
 
 
 def _something_at_all(question: BaseQuestion) -> Result:
@@ -155,17 +201,37 @@ def _something_at_all(question: BaseQuestion) -> Result:
     options = question.options
     base = question.opened(engine_named("memory").build(question.ontology.tbox, ABox()))
     plain = replace(options, criterion="none", engine="memory")
-    result = decided(base, InputBatch(something, ABox(), (), question.ledger), plain, question.decider, question.clock)
+    result = decided(
+        base,
+        InputBatch(something, ABox(), (), question.ledger),
+        plain,
+        question.decider,
+        question.clock,
+    )
     conflicts = tuple(map(_of_axioms, result.conflicts))
-    reason = "the TBox contradicts itself: nothing can exist" if result.verdict is Verdict.INCONSISTENT else result.reason
+    reason = (
+        "the TBox contradicts itself: nothing can exist"
+        if result.verdict is Verdict.INCONSISTENT
+        else result.reason
+    )
     evidence = replace(result.evidence, engine=options.engine, criterion=options.criterion)
     statistics = replace(result.statistics, assertions=0, insertions=0, add_set=0)
-    return replace(result, reason=reason, conflicts=conflicts, evidence=evidence, statistics=statistics, a_add=(), modules=())
+    return replace(
+        result,
+        reason=reason,
+        conflicts=conflicts,
+        evidence=evidence,
+        statistics=statistics,
+        a_add=(),
+        modules=(),
+    )
 
 
 def prepare_and_certify(question: BaseQuestion) -> tuple[Any, Result]:
-    """(T, A) as a store will hold it, and its certificate: by a model whose completion the store keeps (THEORY, "Outside
-    completion"); where that is not to be had, or another criterion is asked for, by asking about A as a whole, in the time that
+    """(T, A) as a store will hold it, and its certificate: by a model whose completion the store
+    keeps (THEORY, "Outside
+    completion"); where that is not to be had, or another criterion is asked for, by asking about A
+    as a whole, in the time that
     is left. Raises: TimeIsOver where there is none for preparing it."""
     question = question.by_form
     tbox, abox, options = question.ontology.tbox, question.abox, question.options
@@ -177,7 +243,9 @@ def prepare_and_certify(question: BaseQuestion) -> tuple[Any, Result]:
     clock.doing = "certifying"
 
     def asked_as_a_whole(rest: Options) -> Result:
-        return in_time(rest, clock, lambda: certify_base(replace(question, options=rest)), question.leftovers)
+        return in_time(
+            rest, clock, lambda: certify_base(replace(question, options=rest)), question.leftovers
+        )
 
     if not len(abox) or options.criterion not in (AUTO, MODEL):
         return prepared, asked_as_a_whole(options)
@@ -185,7 +253,9 @@ def prepare_and_certify(question: BaseQuestion) -> tuple[Any, Result]:
     deadline, left, is_over = deadline_of(options, clock.begun)
     try:
         with until(deadline):
-            found = prepared.certified(lambda tbox, modules: decider.decide(tbox, modules, left()), is_over)
+            found = prepared.certified(
+                lambda tbox, modules: decider.decide(tbox, modules, left()), is_over
+            )
     except TimeIsOver:
         # The index was there before, and labels beyond its own are not written.
         return prepared, out_of_time(options, clock, question.leftovers)
@@ -194,13 +264,28 @@ def prepare_and_certify(question: BaseQuestion) -> tuple[Any, Result]:
         return prepared, asked_as_a_whole(options)
     prepared, add_set, answers = found
     told = replace(found_of(MODEL, add_set, answers, decider), sent=sent_since(decider, sent))
-    base = question.opened(range(len(abox)), *impossible_classes(add_set.tbox, options), *crowds(add_set))
-    result = answered_outside(base, InputBatch(abox, ABox(), (), question.ledger), told, (), options, decider, clock, left())
-    return prepared, _of_base(replace(result, statistics=replace(result.statistics, insertions=len(abox))))
+    base = question.opened(
+        range(len(abox)), *impossible_classes(add_set.tbox, options), *crowds(add_set)
+    )
+    result = answered_outside(
+        base,
+        InputBatch(abox, ABox(), (), question.ledger),
+        told,
+        (),
+        options,
+        decider,
+        clock,
+        left(),
+    )
+    return prepared, _of_base(
+        replace(result, statistics=replace(result.statistics, insertions=len(abox)))
+    )
 
 
 def reading_in_time(options: Options, clock: Clock) -> AbstractContextManager[None]:
-    """Raises `TimeIsOver` in the body where the time of ``options``, which counts since ``clock`` began, is over."""
+    """Raises `TimeIsOver` in the body where the time of ``options``, which counts since ``clock``
+    began, is over.
+    """
     return until(deadline_of(options, clock.begun)[0])
 
 
@@ -213,32 +298,49 @@ def index_far(
     taken: Mapping[str, int],
     place: Any,
 ) -> Result:
-    """`index` by an engine that reads, stores and decides by itself. ``taken``: the versions of Delta tables that are about to be
+    """`index` by an engine that reads, stores and decides by itself. ``taken``: the versions of
+    Delta tables that are about to be
     read, by feed; ``place``: what is at ``store`` now (`jobs.store.replacing`)."""
     clock = Clock(progress=options.progress)
     ontology = ontology_of(sources_of(tbox), options)
     clock.stage("reading the TBox")
 
-    def answer(found: Findings, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]) -> tuple[Result, Any]:
+    def answer(
+        found: Findings, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]
+    ) -> tuple[Result, Any]:
         leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology))
         if not size:
             with OpenedDecider(options) as decider:
-                something = _something_at_all(BaseQuestion(ontology, ABox(), leftovers, counts, options, decider, clock).by_form)
+                something = _something_at_all(
+                    BaseQuestion(
+                        ontology, ABox(), leftovers, counts, options, decider, clock
+                    ).by_form
+                )
             if something.verdict is Verdict.INCONSISTENT or something.evidence.undecided:
                 return something, certificate_of(something, options)
         certificate = {"verdict": Verdict.CONSISTENT.value}
-        base = OpenBase(ontology.tbox, range(size), leftovers, certificate, labels=lambda: ontology.labels)  # type: ignore[arg-type]
+        base = OpenBase(
+            ontology.tbox,
+            range(size),  # type: ignore[arg-type]
+            leftovers,
+            certificate,
+            labels=lambda: ontology.labels,
+        )
         ledger = Counter(ontology.ledger) + Counter(counts)
         result = result_of(base, found, ledger, (), options, clock)
         return result, certificate_of(result, options)
 
-    result: Result = load(BUILDERS[options.engine])(ontology, sources_of(abox), store, options, answer, repair, taken, place)
+    result: Result = load(BUILDERS[options.engine])(
+        ontology, sources_of(abox), store, options, answer, repair, taken, place
+    )
     return result
 
 
 def _base_certificate(result: Result) -> dict[str, Any]:
     return {
-        "verdict": result.verdict.value if not result.evidence.undecided else Verdict.UNDETERMINED.value,
+        "verdict": result.verdict.value
+        if not result.evidence.undecided
+        else Verdict.UNDETERMINED.value,
         "reason": result.reason,
         "reasoner": result.evidence.reasoner,
     }
@@ -262,13 +364,20 @@ def certificate_of(result: Result, options: Options) -> Any:
     )
 
 
-#: Seconds for finding the classes that can have no member; what is not asked about by then is not told.
+# : Seconds for finding the classes that can have no member; what is not asked about by then is not
+# told.
 SECONDS_FOR_CLASSES = 2.0
 
 
 def impossible_classes(tbox: ClausalTBox, options: Options) -> tuple[Leftover, ...]:
-    """A leftover for each class that can have no member, as far as `own` finds them in a short time."""
-    seconds = SECONDS_FOR_CLASSES if options.timeout is None else min(SECONDS_FOR_CLASSES, options.timeout / 4)
+    """A leftover for each class that can have no member, as far as `own` finds them in a short
+    time.
+    """
+    seconds = (
+        SECONDS_FOR_CLASSES
+        if options.timeout is None
+        else min(SECONDS_FOR_CLASSES, options.timeout / 4)
+    )
     deadline = time.monotonic() + seconds
     own = OwnReasoner(steps=2_000)
 
@@ -278,13 +387,20 @@ def impossible_classes(tbox: ClausalTBox, options: Options) -> tuple[Leftover, .
     names, _ = unsatisfiable_classes(tbox, decide, lambda: time.monotonic() > deadline)
     own.close()
     return tuple(
-        Leftover("unsatisfiable-class", f"<{name}> can have no member", hint="is an axiom about it wrong?") for name in names
+        Leftover(
+            "unsatisfiable-class",
+            f"<{name}> can have no member",
+            hint="is an axiom about it wrong?",
+        )
+        for name in names
     )
 
 
 @dataclass(frozen=True)
 class StoreContent:
-    """What a store holds, as it was read: ``ontology`` with its leftovers, ``data`` with A and all other leftovers."""
+    """What a store holds, as it was read: ``ontology`` with its leftovers, ``data`` with A and all
+    other leftovers.
+    """
 
     ontology: Reading
     data: Reading
@@ -293,8 +409,16 @@ class StoreContent:
 def own_reading(store: Any) -> StoreContent:
     """What an open store holds."""
     abox = load(STORE).stored_abox(store)
-    ontology = Reading(tbox=store.tbox, leftovers=store.tbox_leftovers, ontologies=store.ontologies, labels=store.term_labels)
-    return StoreContent(ontology, Reading(abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}))
+    ontology = Reading(
+        tbox=store.tbox,
+        leftovers=store.tbox_leftovers,
+        ontologies=store.ontologies,
+        labels=store.term_labels,
+    )
+    return StoreContent(
+        ontology,
+        Reading(abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}),
+    )
 
 
 @dataclass(frozen=True)
@@ -319,7 +443,9 @@ def stored_base(store: Any) -> tuple[StoredBase, tuple[Reading, Reading]]:
     """Read from an open store, of any version, what another one takes over; and its T and A."""
     held, manifest = own_reading(store), store.manifest
     certificate = store.certificate.to_dict() if store.certificate else {}
-    old = StoredBase(manifest.taken, store.asides, certificate, store.read_properties, manifest.range_size)
+    old = StoredBase(
+        manifest.taken, store.asides, certificate, store.read_properties, manifest.range_size
+    )
     return old, (held.ontology, replace(held.data, left_out=store.left_out(unasked=False)))
 
 
@@ -341,11 +467,15 @@ def read_again(store: Any, tbox: list[object], options: Options) -> StoreContent
     unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
     ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology), *unsaid))
     data = _said_again(own_reading(store).data)
-    return StoreContent(ontology, assertions_of([data], ontology, options, "a", keeps_left_out=True))
+    return StoreContent(
+        ontology, assertions_of([data], ontology, options, "a", keeps_left_out=True)
+    )
 
 
 def _said_again(data: Reading) -> Reading:
-    """``data`` with the assertions that roles of the TBox before left out, which may be simple by now."""
+    """``data`` with the assertions that roles of the TBox before left out, which may be simple by
+    now.
+    """
     left = [x for x in data.leftovers if x.kind == NON_SIMPLE and x.said]
     if not left:
         return data
@@ -355,7 +485,9 @@ def _said_again(data: Reading) -> Reading:
 
 
 def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:
-    """A leftover for each object and data property that the data was not ``read`` for: annotations are not kept."""
+    """A leftover for each object and data property that the data was not ``read`` for: annotations
+    are not kept.
+    """
     return tuple(
         Leftover(
             "lossy-input",

@@ -11,9 +11,24 @@ from typing import Any, TypeAlias
 
 from abox_ops.engine import MODEL, AddSet, Inquiry, ModelKnowledgeBase, Settling, unheard
 from abox_ops.modules.decide import Decider
-from abox_ops.modules.named import NamedModules, asked, distinct_answers, inconsistent_groups, individuals_in, positions, tally
+from abox_ops.modules.named import (
+    NamedModules,
+    asked,
+    distinct_answers,
+    inconsistent_groups,
+    individuals_in,
+    positions,
+    tally,
+)
 from jobs.checking.answer import STOPPED, crowds, refuted_result, result_of, time_over
-from jobs.checking.base import Asserting, DistributedEngine, Explanation, Findings, InputBatch, OpenBase
+from jobs.checking.base import (
+    Asserting,
+    DistributedEngine,
+    Explanation,
+    Findings,
+    InputBatch,
+    OpenBase,
+)
 from jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
 from jobs.checking.options import EXPLAIN_SECONDS, Clock, Options, engine_named, resolved
 from shiq.abox import ABox, abox_of
@@ -43,21 +58,31 @@ def check_batch(
     *,
     read: InputBatch | None = None,
 ) -> Result:
-    """The check of a batch against an opened base; ``read``: the batch, where that was read before."""
+    """The check of a batch against an opened base; ``read``: the batch, where that was read
+    before.
+    """
     if isinstance(base, Result):
         return replace(base, reason=BASE_INCONSISTENT)
     engine = base.knowledge_base
     if offers(engine, DistributedEngine):
         if read is not None:
-            far, _, _ = engine.check(base, _given(read.insertions), _given(read.deletions), options, decider, clock)
+            far, _, _ = engine.check(
+                base, _given(read.insertions), _given(read.deletions), options, decider, clock
+            )
         else:
-            far, counts, told = engine.check(base, sources_of(insertions), sources_of(deletions), options, decider, clock)
+            far, counts, told = engine.check(
+                base, sources_of(insertions), sources_of(deletions), options, decider, clock
+            )
             refuse_nothing(counts, options)
             if not any(map(is_outside, (*base.leftovers, *told))):
                 return result_of(base, far, counts, told, options, clock)
-            # What lies outside takes all of the batch: which of it is deleted, or the TBox's own, too.
+            # What lies outside takes all of the batch: which of it is deleted, or the TBox's own,
+            # too.
             read = read_batch(base, insertions, deletions, options)
-        told = (*read.leftovers, *unmatched_deletions(base.knowledge_base, read.deletions, read.deleted_at))
+        told = (
+            *read.leftovers,
+            *unmatched_deletions(base.knowledge_base, read.deletions, read.deleted_at),
+        )
         return answered_outside(base, read, far, told, options, decider, clock, options.timeout)
     batch = timed_batch(base, insertions, deletions, options, clock) if read is None else read
     return decided(base, batch, options, decider, clock)
@@ -67,7 +92,9 @@ def _given(abox: ABox) -> list[object]:
     return [abox] if len(abox) else []
 
 
-def timed_batch(base: OpenBase, insertions: object, deletions: object, options: Options, clock: Clock) -> InputBatch:
+def timed_batch(
+    base: OpenBase, insertions: object, deletions: object, options: Options, clock: Clock
+) -> InputBatch:
     """`read_batch`, a stage of ``clock``."""
     clock.doing = "reading the batch"
     batch = read_batch(base, insertions, deletions, options)
@@ -75,15 +102,23 @@ def timed_batch(base: OpenBase, insertions: object, deletions: object, options: 
     return batch
 
 
-def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock) -> Result:
+def decided(
+    base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock
+) -> Result:
     """The check of a batch that was read, by an engine of this process."""
     insertions, deletions = batch.insertions, batch.deletions
     before, sent = decider.asked, sent_by(decider)
     options, notes = resolved(options, base.knowledge_base, deletions)
     if base.tbox.has_readings:
-        # A contradiction counts once it is explained: it may rest on reading a property in both ways.
+        # A contradiction counts once it is explained: it may rest on reading a property in both
+        # ways.
         options = replace(options, verdict_only=False, max_conflicts=options.max_conflicts or 1)
-        options = replace(options, explain_seconds=EXPLAIN_SECONDS if options.explain_seconds == 0 else options.explain_seconds)
+        options = replace(
+            options,
+            explain_seconds=EXPLAIN_SECONDS
+            if options.explain_seconds == 0
+            else options.explain_seconds,
+        )
     deadline, left, is_over = deadline_of(options, clock.begun)
     clock.doing, clock.certain = _LOOKING, None
 
@@ -113,7 +148,9 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
             return onto.patched(part, abox_of(()), Inquiry(decide, is_over, attempt=attempt))
         knowledge_base = base.knowledge_base
         if options.criterion == MODEL and offers(knowledge_base, ModelKnowledgeBase):
-            found = knowledge_base.patched(part, deletions, Inquiry(decide, is_over, options.verdict_only, certain, attempt))
+            found = knowledge_base.patched(
+                part, deletions, Inquiry(decide, is_over, options.verdict_only, certain, attempt)
+            )
             stage("patching")
             return found
         add_set = knowledge_base.add_set(part, deletions, options.criterion)
@@ -122,13 +159,17 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
         if add_set.contradictory:
             certain()
         is_settled = options.verdict_only and add_set.contradictory
-        answers = [] if is_settled else asked(modules, lambda distinct: decide(add_set.tbox, distinct))
+        answers = (
+            [] if is_settled else asked(modules, lambda distinct: decide(add_set.tbox, distinct))
+        )
         stage("deciding")
         return add_set, answers
 
     def of_run(notes: tuple[str, ...]) -> dict[str, Any]:
         far = batch.far
-        run, cost = (far.run(insertions, deletions, options.criterion), far.cost()) if far else ("", {})
+        run, cost = (
+            (far.run(insertions, deletions, options.criterion), far.cost()) if far else ("", {})
+        )
         return {"run": run, "cost": cost, "sent": sent_since(decider, sent), "notes": notes}
 
     if batch.far and options.driver_rows is not None and len(insertions) > options.driver_rows:
@@ -141,14 +182,18 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
         clock.stage("patching")
         if sliced is not None:
             found = replace(sliced, calls=decider.asked - before, **of_run(notes))
-            return answered_outside(base, batch, found, batch.leftovers, options, decider, clock, left())
+            return answered_outside(
+                base, batch, found, batch.leftovers, options, decider, clock, left()
+            )
         notes = (*notes, note)
     with batch.far.deciding(decider) if batch.far else nullcontext():
         add_set, answers = answered(insertions, clock.stage)
     modules = add_set.modules
     groups = inconsistent_groups(add_set, answers)
     calls = decider.asked - before
-    reasons = dict.fromkeys(a.reason for a in distinct_answers(answers) if a.verdict is Verdict.UNDETERMINED)
+    reasons = dict.fromkeys(
+        a.reason for a in distinct_answers(answers) if a.verdict is Verdict.UNDETERMINED
+    )
     if reasons and is_over():
         reasons = {time_over(options, _ASKING): None, **reasons}
     clock.doing = "explaining" if groups else _ASKING
@@ -164,8 +209,12 @@ def decided(base: OpenBase, batch: InputBatch, options: Options, decider: Decide
             # Nobody goes on from what contradicts, and explaining it takes memory of its own.
             add_set = add_set.settled() if offers(add_set, Settling) else add_set
             seconds, limit = explaining_limit(options, left())
-            deadline, left, is_over = deadline_of(replace(options, timeout=seconds), time.monotonic())
-            explanation = explained(base, insertions, add_set, groups, answered, decider, options, deadline, limit)
+            deadline, left, is_over = deadline_of(
+                replace(options, timeout=seconds), time.monotonic()
+            )
+            explanation = explained(
+                base, insertions, add_set, groups, answered, decider, options, deadline, limit
+            )
             # What was broken off may be half updated.
             clock.is_over = clock.is_over or explanation.broken_off
     decider.progress, clock.progress = progress, options.progress
@@ -200,7 +249,9 @@ def answered_outside(
     clock: Clock,
     left: float | None,
 ) -> Result:
-    """The result of a batch of which the part inside SHIQ(D) was ``found``, once the rest is looked at; ``left``: seconds."""
+    """The result of a batch of which the part inside SHIQ(D) was ``found``, once the rest is looked
+    at; ``left``: seconds.
+    """
     if any(map(is_outside, (*base.leftovers, *leftovers))):
         # Loaded where something is outside: most TBoxes have nothing there.
         from jobs.checking.outside import with_outside
@@ -210,21 +261,46 @@ def answered_outside(
         told = with_outside(base, batch, found, leftovers, options, decider, left, announce)
         base, found, leftovers = replace(base, leftovers=told.base), told.found, told.batch
         clock.stage("what is outside SHIQ(D)")
-    return result_of(base, found, batch.ledger, leftovers, options, clock, batch.places, partial(_refutes, decider, left))
-
-
-def _refutes(decider: Decider, seconds: float | None, tbox: TBox, assertions: Sequence[Assertion]) -> bool:
-    """Whether the reasoner refutes ``tbox`` with ``assertions``; without any, whether nothing can exist."""
-    something = ClassAssertion(THING, "urn:shiq:something")
-    add_set = engine_named("memory").build(tbox, ABox()).add_set(abox_of([something, *assertions]), abox_of(()), "none")
-    modules = [named.module for named in add_set.modules]
-    return bool(add_set.contradictory) or any(
-        answer.verdict is Verdict.INCONSISTENT for answer in decider.decide(add_set.tbox, modules, seconds)
+    return result_of(
+        base,
+        found,
+        batch.ledger,
+        leftovers,
+        options,
+        clock,
+        batch.places,
+        partial(_refutes, decider, left),
     )
 
 
-def _announce(base: OpenBase, ledger: Mapping[str, int], leftovers: tuple[Leftover, ...], options: Options, clock: Clock) -> None:
-    """Tells that the batch is inconsistent for certain, to whoever asked to hear it at once. Not where the contradiction may rest
+def _refutes(
+    decider: Decider, seconds: float | None, tbox: TBox, assertions: Sequence[Assertion]
+) -> bool:
+    """Whether the reasoner refutes ``tbox`` with ``assertions``; without any, whether nothing can
+    exist.
+    """
+    something = ClassAssertion(THING, "urn:shiq:something")
+    add_set = (
+        engine_named("memory")
+        .build(tbox, ABox())
+        .add_set(abox_of([something, *assertions]), abox_of(()), "none")
+    )
+    modules = [named.module for named in add_set.modules]
+    return bool(add_set.contradictory) or any(
+        answer.verdict is Verdict.INCONSISTENT
+        for answer in decider.decide(add_set.tbox, modules, seconds)
+    )
+
+
+def _announce(
+    base: OpenBase,
+    ledger: Mapping[str, int],
+    leftovers: tuple[Leftover, ...],
+    options: Options,
+    clock: Clock,
+) -> None:
+    """Tells that the batch is inconsistent for certain, to whoever asked to hear it at once. Not
+    where the contradiction may rest
     on reading a property in both ways."""
     if base.tbox.has_readings:
         return
@@ -238,19 +314,34 @@ _LOOKING, _ASKING = "working out what has to be looked at", "deciding modules"
 
 
 def explaining_limit(options: Options, left: float | None) -> tuple[float | None, str]:
-    """How many seconds explaining may take where so many are ``left`` of the check, and the option that says so."""
-    named = {"--explain-seconds": (options.explain_seconds,) * 2, "--timeout": (left, options.timeout)}
-    limits = [(s, f"{option} {whole:g}") for option, (s, whole) in named.items() if s is not None and whole is not None]
+    """How many seconds explaining may take where so many are ``left`` of the check, and the option
+    that says so.
+    """
+    named = {
+        "--explain-seconds": (options.explain_seconds,) * 2,
+        "--timeout": (left, options.timeout),
+    }
+    limits = [
+        (s, f"{option} {whole:g}")
+        for option, (s, whole) in named.items()
+        if s is not None and whole is not None
+    ]
     return min(limits, default=(None, ""))
 
 
-def deadline_of(options: Options, begun: float) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
-    """When the time is over that counts since ``begun``, how many seconds are left, and whether none are."""
+def deadline_of(
+    options: Options, begun: float
+) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
+    """When the time is over that counts since ``begun``, how many seconds are left, and whether
+    none are.
+    """
     deadline = None if options.timeout is None else begun + options.timeout
     return deadline, partial(seconds_left, deadline), partial(is_past, deadline)
 
 
-def found_of(criterion: str, add_set: AddSet, answers: Sequence[Answer], decider: Decider) -> Findings:
+def found_of(
+    criterion: str, add_set: AddSet, answers: Sequence[Answer], decider: Decider
+) -> Findings:
     """What the ``answers`` for the modules of ``add_set`` come to, by ``criterion``."""
     modules = add_set.modules
     return Findings(
@@ -272,9 +363,13 @@ def individuals_of(add_set: AddSet) -> Sequence[tuple[str, ...]]:
     return Lazily(len(clashing) + len(modules), lambda: [*clashing, *map(individuals_in, modules)])
 
 
-def unmatched_deletions(knowledge_base: Asserting, deletions: ABox, places: Places = nowhere) -> tuple[Leftover, ...]:
+def unmatched_deletions(
+    knowledge_base: Asserting, deletions: ABox, places: Places = nowhere
+) -> tuple[Leftover, ...]:
     """What to say of ``deletions``, read at ``places``, that delete nothing."""
-    if VALUE_LINK in deletions.object_properties or any(iri.startswith(VALUE_ROLE) for iri in deletions.object_properties):
+    if VALUE_LINK in deletions.object_properties or any(
+        iri.startswith(VALUE_ROLE) for iri in deletions.object_properties
+    ):
         from shiq.rdf.values_as_nodes import without_nodes
 
         deletions = without_nodes(deletions)
@@ -289,7 +384,9 @@ def unmatched_deletions(knowledge_base: Asserting, deletions: ABox, places: Plac
     return (
         Leftover(
             "unmatched-deletion",
-            "the base does not assert this" if count == 1 else f"{count:,} deletions of what the base does not assert, as this",
+            "the base does not assert this"
+            if count == 1
+            else f"{count:,} deletions of what the base does not assert, as this",
             place.source,
             place.line,
             " ".join(assertion_lines(some[0])),
@@ -316,7 +413,9 @@ def has_disagreed(decider: Decider) -> bool:
 
 
 def new_decider(options: Options) -> Decider:
-    """A decider as ``options`` ask for, with an audit if they do; `close_decider` frees it. Raises `UsageError`."""
+    """A decider as ``options`` ask for, with an audit if they do; `close_decider` frees it. Raises
+    `UsageError`.
+    """
     reasoner = create(options.reasoner, heap=options.heap, accept_agpl=options.accept_agpl)
     if not options.audit:
         return Decider(reasoner, options.progress)
@@ -364,7 +463,9 @@ class DeciderPool:
         self._known: dict[_Key, Decider] = {}
 
     def lookup(self, options: Options) -> Decider:
-        """The decider that ``options`` ask for, ready for one more check; a new one in place of one whose audit disagreed."""
+        """The decider that ``options`` ask for, ready for one more check; a new one in place of one
+        whose audit disagreed.
+        """
         key = _key(options)
         if key in self._known and has_disagreed(self._known[key]):
             self.drop(options)

@@ -38,11 +38,15 @@ def explained(
     deadline: float | None,
     limit: str,
 ) -> Explanation:
-    """The conflicts of ``insertions``, whose check gave ``add_set`` with the inconsistent ``groups``, found by ``deadline``,
-    which the option ``limit`` set. ``answered`` checks a part of the batch. Where somebody has heard the verdict already, Ctrl-C
+    """The conflicts of ``insertions``, whose check gave ``add_set`` with the inconsistent
+    ``groups``, found by ``deadline``,
+    which the option ``limit`` set. ``answered`` checks a part of the batch. Where somebody has
+    heard the verdict already, Ctrl-C
     leaves what was found."""
 
-    def check(part: ABox, onto: ModelKnowledgeBase | None = None) -> tuple[AddSet, list[tuple[str, ...]]]:
+    def check(
+        part: ABox, onto: ModelKnowledgeBase | None = None
+    ) -> tuple[AddSet, list[tuple[str, ...]]]:
         found, answers = answered(part, lambda _: None, onto)
         explainer.unsure = explainer.unsure or bool(tally(answers)[Verdict.UNDETERMINED])
         return found, inconsistent_groups(found, answers)
@@ -54,7 +58,9 @@ def explained(
         onto = knowledge_base.with_accepted(accepted)
         return None if onto is None else lambda part: check(part, onto)
 
-    explainer = Explainer(base.tbox, decider, check, options.max_conflicts, deadline, options.progress, above=above)
+    explainer = Explainer(
+        base.tbox, decider, check, options.max_conflicts, deadline, options.progress, above=above
+    )
     # The many small questions of explaining are not audited: the verdict does not rest on them.
     audit, decider.audit = decider.audit, None
     ended, broken_off = True, False
@@ -73,10 +79,16 @@ def explained(
     return _explanation(explainer, groups, limit, ended=ended, broken_off=broken_off or not ended)
 
 
-def _explanation(explainer: Explainer, groups: Sequence[object], limit: str, *, ended: bool, broken_off: bool) -> Explanation:
-    """What ``explainer`` has found of the inconsistent ``groups``, in the time of the option ``limit``."""
+def _explanation(
+    explainer: Explainer, groups: Sequence[object], limit: str, *, ended: bool, broken_off: bool
+) -> Explanation:
+    """What ``explainer`` has found of the inconsistent ``groups``, in the time of the option
+    ``limit``.
+    """
     found, complete = explainer.conflicts, not broken_off and explainer.complete
-    unexplained = max(0, len(groups) - len(found)) if broken_off or not found else explainer.unexplained
+    unexplained = (
+        max(0, len(groups) - len(found)) if broken_off or not found else explainer.unexplained
+    )
     note = ""
     if not ended:
         note = "explaining was interrupted"

@@ -1,7 +1,10 @@
-"""Conflicts about properties that were read as object and as data property both: which of them hold in every reading.
+"""Conflicts about properties that were read as object and as data property both: which of them hold
+in every reading.
 
-An assertion of a conflict leaves one kind for its property: a literal is a value, anything else an individual. An axiom about
-properties alone carries that kind on to the others in it (THEORY, "Terms that may be object or data").
+An assertion of a conflict leaves one kind for its property: a literal is a value, anything else an
+individual. An axiom about
+properties alone carries that kind on to the others in it (THEORY, "Terms that may be object or
+data").
 """
 
 from __future__ import annotations
@@ -37,20 +40,32 @@ _ASSERTIONS = (
 
 
 def unsettled_properties(conflict: RawConflict, open_names: Collection[str]) -> set[str]:
-    """The properties of ``open_names`` for which the conflict does not itself leave the kind in which its axioms use them.
+    """The properties of ``open_names`` for which the conflict does not itself leave the kind in
+    which its axioms use them.
 
     Stops because properties are only added to a set.
     """
     values = (*conflict.axioms, *conflict.base, *conflict.insertions)
     used = {part for value in values for part in _properties(value) if part.iri in open_names}
     settled = {
-        part for value in values if isinstance(value, _ASSERTIONS) for part in _properties(value) if part.iri in open_names
+        part
+        for value in values
+        if isinstance(value, _ASSERTIONS)
+        for part in _properties(value)
+        if part.iri in open_names
     }
     about_properties = [
-        {*_properties(axiom)} for axiom in conflict.axioms if all(isinstance(e, _PROPERTIES) for e in entities(axiom))
+        {*_properties(axiom)}
+        for axiom in conflict.axioms
+        if all(isinstance(e, _PROPERTIES) for e in entities(axiom))
     ]
     # A property of known kind carries it to those that an axiom puts beside it.
-    settled |= {part for group in about_properties if any(p.iri not in open_names for p in group) for part in group & used}
+    settled |= {
+        part
+        for group in about_properties
+        if any(p.iri not in open_names for p in group)
+        for part in group & used
+    }
     grown = True
     while grown:
         reached = set().union(*(group for group in about_properties if settled & group)) & used
@@ -66,42 +81,75 @@ def _properties(value: object) -> list[ObjectProperty | DataProperty]:
     return [part for part in entities(value) if isinstance(part, _PROPERTIES)]
 
 
-def is_refuted_in_each_reading(conflict: RawConflict, names: Collection[str], tbox: TBox, refutes: Refutes) -> bool:
-    """Whether the assertions of ``conflict`` contradict ``tbox`` whichever kind each of ``names`` has; at most `MOST_NAMES`."""
+def is_refuted_in_each_reading(
+    conflict: RawConflict, names: Collection[str], tbox: TBox, refutes: Refutes
+) -> bool:
+    """Whether the assertions of ``conflict`` contradict ``tbox`` whichever kind each of ``names``
+    has; at most `MOST_NAMES`.
+    """
     if len(names) > MOST_NAMES:
         return False
     assertions = (*conflict.base, *conflict.insertions)
     for kinds in product(_PROPERTIES, repeat=len(names)):
-        dropped = {kind(name) for name, chosen in zip(sorted(names), kinds) for kind in _PROPERTIES if kind is not chosen}
+        dropped = {
+            kind(name)
+            for name, chosen in zip(sorted(names), kinds)
+            for kind in _PROPERTIES
+            if kind is not chosen
+        }
         axioms = tuple(axiom for axiom in tbox.axioms if dropped.isdisjoint(_properties(axiom)))
-        if not refutes(replace(tbox, axioms=axioms), [a for a in assertions if dropped.isdisjoint(_properties(a))]):
+        if not refutes(
+            replace(tbox, axioms=axioms),
+            [a for a in assertions if dropped.isdisjoint(_properties(a))],
+        ):
             return False
     return True
 
 
 def _without_doubt(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
-    """``found`` with the conflicts that need nothing that is in doubt; without any, the contradiction counts as undecided."""
-    certain = replace(tbox, axioms=tuple(axiom for axiom in tbox.axioms if axiom not in tbox.doubtful), doubtful=frozenset())
+    """``found`` with the conflicts that need nothing that is in doubt; without any, the
+    contradiction counts as undecided.
+    """
+    certain = replace(
+        tbox,
+        axioms=tuple(axiom for axiom in tbox.axioms if axiom not in tbox.doubtful),
+        doubtful=frozenset(),
+    )
 
     def is_certain(conflict: RawConflict) -> bool:
         assertions = (*conflict.base, *conflict.insertions)
         if tbox.doubtful.isdisjoint((*conflict.axioms, *assertions)):
             return True
-        return refutes is not None and refutes(certain, [a for a in assertions if a not in tbox.doubtful])
+        return refutes is not None and refutes(
+            certain, [a for a in assertions if a not in tbox.doubtful]
+        )
 
     kept = [conflict for conflict in found.conflicts if is_certain(conflict)]
     if kept:
-        return replace(found, conflicts=kept, complete=found.complete and len(kept) == len(found.conflicts))
-    needed = next((v for c in found.conflicts for v in (*c.axioms, *c.base) if v in tbox.doubtful), None)
+        return replace(
+            found, conflicts=kept, complete=found.complete and len(kept) == len(found.conflicts)
+        )
+    needed = next(
+        (v for c in found.conflicts for v in (*c.axioms, *c.base) if v in tbox.doubtful), None
+    )
     first = f", as {axiom_text(needed)}" if needed is not None else ""
     reason = f"there is a contradiction if the ontology means what is in doubt{first}: see the leftovers of the kind in-doubt"
-    return replace(found, refuted=0, conflicts=(), unexplained=0, complete=False, undecided=(*found.undecided, reason))
+    return replace(
+        found,
+        refuted=0,
+        conflicts=(),
+        unexplained=0,
+        complete=False,
+        undecided=(*found.undecided, reason),
+    )
 
 
 def keep_settled(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
-    """``found`` with the conflicts that hold in every reading of ``tbox``; without any, the contradiction counts as undecided.
+    """``found`` with the conflicts that hold in every reading of ``tbox``; without any, the
+    contradiction counts as undecided.
 
-    refutes: asked about single readings; without it, only what the assertions of a conflict settle counts.
+    refutes: asked about single readings; without it, only what the assertions of a conflict settle
+    counts.
     """
     if not found.refuted or not tbox.has_readings:
         return found
@@ -114,11 +162,23 @@ def keep_settled(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findin
     settled = [
         conflict
         for conflict, names in zip(found.conflicts, unsettled)
-        if not names or (refutes is not None and is_refuted_in_each_reading(conflict, names, tbox, refutes))
+        if not names
+        or (refutes is not None and is_refuted_in_each_reading(conflict, names, tbox, refutes))
     ]
     if settled:
-        return replace(found, conflicts=settled, complete=found.complete and len(settled) == len(found.conflicts))
+        return replace(
+            found,
+            conflicts=settled,
+            complete=found.complete and len(settled) == len(found.conflicts),
+        )
     names = sorted(set().union(*unsettled) or open_names)
     shown = ", ".join(f"<{name}>" for name in names[:3]) + (", …" if len(names) > 3 else "")
     reason = f"there is a contradiction if each of {shown} is an object and a data property; declare them as one of the two"
-    return replace(found, refuted=0, conflicts=(), unexplained=0, complete=False, undecided=(*found.undecided, reason))
+    return replace(
+        found,
+        refuted=0,
+        conflicts=(),
+        unexplained=0,
+        complete=False,
+        undecided=(*found.undecided, reason),
+    )

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 #: The engines by name.
 ENGINES = ("local", "memory", "spark", "graphframes")
-_FAR: Mapping[str, str] = {
-    "graphframes": "jobs.graphframes.engine:GraphFramesKnowledgeBase",
-}
+_FAR: Mapping[str, str] = {"graphframes": "jobs.graphframes.engine:GraphFramesKnowledgeBase"}
 
 #: The criterion of the published method, which the engine ``graphframes`` runs.
 PUBLISHED = "definition7"
@@ -43,10 +41,12 @@ AUTO = "auto"
 #: Engines that build stores by themselves, away from this process.
 BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 
-#: Engines that are `local`, with reading and hard shapes away from this process: what makes a `jobs.checking.base.FarWork`.
+# : Engines that are `local`, with reading and hard shapes away from this process: what makes a
+# `jobs.checking.base.FarWork`.
 FAR_WORK: Mapping[str, str] = {"spark": "jobs.spark.engine:SparkWork"}
 
-#: What becomes of what lies outside SHIQ(D) and within reach of the data: HermiT is asked about the whole, or it stays open.
+# : What becomes of what lies outside SHIQ(D) and within reach of the data: HermiT is asked about
+# the whole, or it stays open.
 ASK = "ask"
 OUTSIDE = (ASK, "undetermined")
 
@@ -78,23 +78,39 @@ EXPLAIN_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Options:
-    """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store holds what that needs, else
-    ``clausal``; `PUBLISHED` with the engine ``graphframes``. ``timeout``: seconds for all of a check, or for reading, indexing
+    """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store
+    holds what that needs, else
+    ``clausal``; `PUBLISHED` with the engine ``graphframes``. ``timeout``: seconds for all of a
+    check, or for reading, indexing
     and certifying a store (writing it is not counted); ``heap``: of a JVM, where one is needed;
-    ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engines ``spark`` and ``graphframes``
-    run, if no session is active; ``catalog``: one or several catalogs, files or folders (`shiq.catalog`), of what is imported;
-    ``vocabulary``: names of known vocabularies (`shiq.vocabularies`) whose axioms count as if imported, or "none": no table does;
-    ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or `UNINTERPRETED` for all;
-    ``audit``: the share of the shapes, 0 to 1, that a second reasoner decides again; ``accept_agpl``: a reasoner under the AGPL
-    may be asked; ``require_nonempty``: a batch that holds nothing is an `InputError`; ``verdict_only``: an inconsistent batch is
-    looked at only until that is certain, so A_add, modules and counts are of what was looked at, and nothing is explained;
-    ``explain_seconds``: for explaining conflicts when the verdict is certain, 0 for none of that, None for as long as it takes;
-    ``certain`` is called with a result without conflicts (`Result.ended`) as soon as that is what it is: Ctrl-C then ends
-    explaining, not the check. ``known``: leftovers that somebody answers for, which stand in nobody's way; ``outside``: one of
-    `OUTSIDE`; ``range_size``: how many individuals a range of a store's tables is to have (`jobs.store.numbering`); ``mapping``:
-    the path of what says which triples the rows of tables are (RML or YARRRML); ``terms``: one of `TERMS`, for tables of triples;
-    ``driver_rows``: a batch of more insertions is taken in slices by the engine ``spark`` (None: never);
-    ``most_module``: the assertions of a module that a task of the engine ``graphframes`` is given; a larger one stays
+    ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engines
+    ``spark`` and ``graphframes``
+    run, if no session is active; ``catalog``: one or several catalogs, files or folders
+    (`shiq.catalog`), of what is imported;
+    ``vocabulary``: names of known vocabularies (`shiq.vocabularies`) whose axioms count as if
+    imported, or "none": no table does;
+    ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or
+    `UNINTERPRETED` for all;
+    ``audit``: the share of the shapes, 0 to 1, that a second reasoner decides again;
+    ``accept_agpl``: a reasoner under the AGPL
+    may be asked; ``require_nonempty``: a batch that holds nothing is an `InputError`;
+    ``verdict_only``: an inconsistent batch is
+    looked at only until that is certain, so A_add, modules and counts are of what was looked at,
+    and nothing is explained;
+    ``explain_seconds``: for explaining conflicts when the verdict is certain, 0 for none of that,
+    None for as long as it takes;
+    ``certain`` is called with a result without conflicts (`Result.ended`) as soon as that is what
+    it is: Ctrl-C then ends
+    explaining, not the check. ``known``: leftovers that somebody answers for, which stand in
+    nobody's way; ``outside``: one of
+    `OUTSIDE`; ``range_size``: how many individuals a range of a store's tables is to have
+    (`jobs.store.numbering`); ``mapping``:
+    the path of what says which triples the rows of tables are (RML or YARRRML); ``terms``: one of
+    `TERMS`, for tables of triples;
+    ``driver_rows``: a batch of more insertions is taken in slices by the engine ``spark`` (None:
+    never);
+    ``most_module``: the assertions of a module that a task of the engine ``graphframes`` is given;
+    a larger one stays
     undecided."""
 
     criterion: str = "auto"
@@ -134,7 +150,10 @@ class Options:
                 f"the engine graphframes runs the published method, criterion {PUBLISHED}, and not {self.criterion}",
                 f"Use --engine spark for {self.criterion}, or leave --criterion out.",
             )
-        if self.why_pulled and (self.engine not in ("local", *FAR_WORK) or self.criterion not in (AUTO, MODEL, "clausal")):
+        if self.why_pulled and (
+            self.engine not in ("local", *FAR_WORK)
+            or self.criterion not in (AUTO, MODEL, "clausal")
+        ):
             raise UsageError(
                 "what pulls individuals in is told by the engines local and spark, for the criteria model and clausal",
                 "Leave the engine and the criterion as they are.",
@@ -152,7 +171,8 @@ class Options:
             raise UsageError(f"{min(both)} is allowed and to fail on", "Leave one of the two out.")
         if self.explain_seconds is not None and not self.explain_seconds >= 0:
             raise UsageError(
-                f"{self.explain_seconds:g} seconds for explaining are no time", "Say 0 for none, or None for no limit."
+                f"{self.explain_seconds:g} seconds for explaining are no time",
+                "Say 0 for none, or None for no limit.",
             )
         if self.vocabulary:
             # Loaded where one is named.
@@ -160,22 +180,43 @@ class Options:
 
             choose(self.vocabulary)
             if NONE in self.vocabulary and self.engine == "spark":
-                raise UsageError("the engine spark knows the vocabularies that shiq knows", "Check with the engine local.")
+                raise UsageError(
+                    "the engine spark knows the vocabularies that shiq knows",
+                    "Check with the engine local.",
+                )
         if self.range_size is not None and self.range_size < 1:
-            raise UsageError(f"ranges of {self.range_size} individuals hold nothing", "Leave it out, or say 1000 or more.")
+            raise UsageError(
+                f"ranges of {self.range_size} individuals hold nothing",
+                "Leave it out, or say 1000 or more.",
+            )
         if self.most_module < 1:
-            raise UsageError(f"modules of {self.most_module} assertions hold nothing", "Leave it out, or say 1000000 or more.")
+            raise UsageError(
+                f"modules of {self.most_module} assertions hold nothing",
+                "Leave it out, or say 1000000 or more.",
+            )
         if self.driver_rows is not None and self.driver_rows < 1:
-            raise UsageError(f"slices of {self.driver_rows} insertions hold nothing", "Leave it out, or say 50000 or more.")
+            raise UsageError(
+                f"slices of {self.driver_rows} insertions hold nothing",
+                "Leave it out, or say 50000 or more.",
+            )
         if not 0 <= self.audit <= 1:
-            raise UsageError(f"the share to audit, {self.audit:g}, is not between 0 and 1", "Say 0.05 or 5%.")
+            raise UsageError(
+                f"the share to audit, {self.audit:g}, is not between 0 and 1", "Say 0.05 or 5%."
+            )
 
 
 def takes_settings(call: Call) -> Call:
-    """``call``, whose ``**settings`` are the fields of `Options`, with these in the signature that `help` and editors show."""
+    """``call``, whose ``**settings`` are the fields of `Options`, with these in the signature that
+    `help` and editors show.
+    """
     shown = inspect.signature(call)
-    own = [one for one in shown.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in inspect.signature(Options).parameters.values()]
+    own = [
+        one for one in shown.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    named = [
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for one in inspect.signature(Options).parameters.values()
+    ]
     call.__signature__ = shown.replace(parameters=[*own, *named])  # type: ignore[attr-defined]
     return call
 
@@ -202,16 +243,24 @@ def _known(value: str, among: Iterable[str], what: str) -> None:
     names = list(among)
     if value not in names:
         near = difflib.get_close_matches(value, names, 1, 0)
-        raise UsageError(f"unknown {what} {value!r}", f"Did you mean {near[0]!r}? Known: {', '.join(names)}." if near else "")
+        raise UsageError(
+            f"unknown {what} {value!r}",
+            f"Did you mean {near[0]!r}? Known: {', '.join(names)}." if near else "",
+        )
 
 
 def options_in(settings: Mapping[str, Any]) -> Options:
     """The options among ``settings``, which may have others beside. Raises: UsageError."""
-    return Options(**settings_of({key: value for key, value in settings.items() if key in Options.__dataclass_fields__}))
+    return Options(
+        **settings_of(
+            {key: value for key, value in settings.items() if key in Options.__dataclass_fields__}
+        )
+    )
 
 
 def load(target: str) -> Any:
-    """The object named ``module:attribute``, or a module; engines and stores are loaded only when they are asked for.
+    """The object named ``module:attribute``, or a module; engines and stores are loaded only when
+    they are asked for.
 
     Raises: OperationalError where a package is missing that an extra brings.
     """
@@ -239,7 +288,9 @@ def engine_named(name: str) -> Any:
 
 
 def begun(options: Options) -> Any:
-    """What opens knowledge bases of the engine that is asked for; an engine with a session begins it where ``options`` say."""
+    """What opens knowledge bases of the engine that is asked for; an engine with a session begins
+    it where ``options`` say.
+    """
     engine = engine_named(options.engine)
     if hasattr(engine, "begin"):
         engine.begin(options.master)
@@ -249,9 +300,13 @@ def begun(options: Options) -> Any:
 _VOID = "criterion clausal instead of model: a complex or negative assertion is deleted, and the kept model rests on its clauses"
 
 
-def resolved(options: Options, knowledge_base: object, deletions: ABox) -> tuple[Options, tuple[str, ...]]:
-    """``options`` with a criterion of an engine's, and what to note: `MODEL` instead of `AUTO` if the knowledge base knows the
-    certified completion that it rests on, and none of the batch's ``deletions`` is complex, which would make it void
+def resolved(
+    options: Options, knowledge_base: object, deletions: ABox
+) -> tuple[Options, tuple[str, ...]]:
+    """``options`` with a criterion of an engine's, and what to note: `MODEL` instead of `AUTO` if
+    the knowledge base knows the
+    certified completion that it rests on, and none of the batch's ``deletions`` is complex, which
+    would make it void
     (`abox_ops.engine.ModelKnowledgeBase.patched`)."""
     if options.criterion != AUTO:
         return options, ()
@@ -265,8 +320,11 @@ def resolved(options: Options, knowledge_base: object, deletions: ABox) -> tuple
 
 @dataclass
 class Clock:
-    """Wall seconds by stage; since when the time counts that a check may take; what is under way (``doing``), and the result
-    that is certain already, for where that time is over (`jobs.checking.answer.in_time`). ``progress`` is told what is begun."""
+    """Wall seconds by stage; since when the time counts that a check may take; what is under way
+    (``doing``), and the result
+    that is certain already, for where that time is over (`jobs.checking.answer.in_time`).
+    ``progress`` is told what is begun.
+    """
 
     seconds: dict[str, float] = field(default_factory=dict)
     _last: float = field(default_factory=time.perf_counter)

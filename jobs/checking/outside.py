@@ -1,8 +1,12 @@
-"""What lies outside SHIQ(D): whether the data can reach it, and the whole question put to HermiT where it can.
+"""What lies outside SHIQ(D): whether the data can reach it, and the whole question put to HermiT
+where it can.
 
-Consistency is antitone, so what contradicts without these axioms and assertions contradicts with them. Where the rest does not,
-an axiom that is ⊥-local for what the data and the axioms reached speak of holds in some model of those (`simplify.locality`):
-it is out of reach, and the answer stands. For others T and all of A are asked about at once (`abox_ops.outside_question`): exact,
+Consistency is antitone, so what contradicts without these axioms and assertions contradicts with
+them. Where the rest does not,
+an axiom that is ⊥-local for what the data and the axioms reached speak of holds in some model of
+those (`simplify.locality`):
+it is out of reach, and the answer stands. For others T and all of A are asked about at once
+(`abox_ops.outside_question`): exact,
 at the cost of the graph and not of the batch.
 """
 
@@ -28,7 +32,8 @@ from shiq.role_words import Irregular
 from shiq.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, blocks
 from simplify.locality import Reach, names_of, reached
 
-#: Seconds for the whole question where no time-out is given; and how many assertions it has at most then. HermiT seldom ends
+# : Seconds for the whole question where no time-out is given; and how many assertions it has at
+# most then. HermiT seldom ends
 #: with more in that time.
 SECONDS = 600.0
 MOST_ASSERTIONS = 20_000
@@ -39,7 +44,9 @@ KEPT_REACHES = 32
 
 @dataclass(frozen=True)
 class OutsideFindings:
-    """``found`` with what the whole question gave, and the leftovers of base and batch, told anew."""
+    """``found`` with what the whole question gave, and the leftovers of base and batch, told
+    anew.
+    """
 
     found: Findings
     base: tuple[Leftover, ...]
@@ -56,33 +63,62 @@ def with_outside(
     left: float | None,
     announce: Callable[[], None],
 ) -> OutsideFindings:
-    """What is known once axioms and assertions outside SHIQ(D) are looked at; ``leftovers``: of the batch. ``left``: seconds;
+    """What is known once axioms and assertions outside SHIQ(D) are looked at; ``leftovers``: of the
+    batch. ``left``: seconds;
     ``announce`` is called as soon as the whole is certain to be inconsistent."""
-    of_base = [x for x in (less(x, batch.unsaid) for x in options.known.marked(base.leftovers)) if x is not None]
+    of_base = [
+        x
+        for x in (less(x, batch.unsaid) for x in options.known.marked(base.leftovers))
+        if x is not None
+    ]
     leftovers = options.known.marked(leftovers)
     if not any(map(is_outside, (*of_base, *leftovers))):
         return OutsideFindings(found, tuple(of_base), leftovers)
-    axioms = tuple(dict.fromkeys(v for x in of_base if is_outside(x) for v in x.said if isinstance(v, Axiom)))
-    assertions = [v for x in (*of_base, *leftovers) if is_outside(x) for v in x.said if not isinstance(v, Axiom)]
+    axioms = tuple(
+        dict.fromkeys(v for x in of_base if is_outside(x) for v in x.said if isinstance(v, Axiom))
+    )
+    assertions = [
+        v
+        for x in (*of_base, *leftovers)
+        if is_outside(x)
+        for v in x.said
+        if not isinstance(v, Axiom)
+    ]
     everything = (*base.tbox.axioms, *axioms)
     places = _reached(base, axioms, vocabulary_of(batch.insertions) | names_of(assertions)).places
     within = frozenset(everything[i] for i in places if i >= len(base.tbox.axioms))
     of_base = [_told(x, within) for x in of_base]
     of_batch = [_told(x, within) for x in leftovers]
-    open_ = [x for x in (*of_base, *of_batch) if is_outside(x) and blocks(x, options.allow, options.fail_on)]
+    open_ = [
+        x
+        for x in (*of_base, *of_batch)
+        if is_outside(x) and blocks(x, options.allow, options.fail_on)
+    ]
     if not open_ or found.refuted or options.outside != ASK:
         return OutsideFindings(found, tuple(of_base), tuple(of_batch))
     said = frozenset(v for x in open_ for v in x.said)
     asked = [everything[i] for i in places if i < len(base.tbox.axioms) or everything[i] in said]
-    whole = _Whole(base, batch, [*asked], [v for v in assertions if v in said], options, decider, left, announce)
+    whole = _Whole(
+        base,
+        batch,
+        [*asked],
+        [v for v in assertions if v in said],
+        options,
+        decider,
+        left,
+        announce,
+    )
     settled = () if OUTSIDE in options.fail_on else open_
     return OutsideFindings(
-        whole.settled(found, open_), *(tuple(x for x in told if x not in settled) for told in (of_base, of_batch))
+        whole.settled(found, open_),
+        *(tuple(x for x in told if x not in settled) for told in (of_base, of_batch)),
     )
 
 
 def _reached(base: OpenBase, axioms: tuple[Axiom, ...], names: frozenset[str]) -> Reach:
-    """What data in the vocabulary of A and in ``names`` reaches of T and ``axioms``, which are outside."""
+    """What data in the vocabulary of A and in ``names`` reaches of T and ``axioms``, which are
+    outside.
+    """
     everything, key = (*base.tbox.axioms, *axioms), (len(base.tbox.axioms), axioms)
     if key not in base.reach:
         base.reach[key] = reached(everything, base.vocabulary())
@@ -100,22 +136,37 @@ def _reached(base: OpenBase, axioms: tuple[Axiom, ...], names: frozenset[str]) -
 
 @dataclass(frozen=True)
 class Ahead:
-    """What a check would do with ``leftovers``, told by reach: ask HermiT about ``asked``, unless it cannot (``obstacle``)."""
+    """What a check would do with ``leftovers``, told by reach: ask HermiT about ``asked``, unless
+    it cannot (``obstacle``).
+    """
 
     leftovers: tuple[Leftover, ...]
     asked: tuple[Leftover, ...] = ()
     obstacle: str = ""
 
 
-def ahead(axioms: Sequence[Axiom], leftovers: tuple[Leftover, ...], vocabulary: frozenset[str] | None, options: Options) -> Ahead:
-    """For data in ``vocabulary`` (None: in any), and T with ``axioms`` and what ``leftovers`` leave out."""
+def ahead(
+    axioms: Sequence[Axiom],
+    leftovers: tuple[Leftover, ...],
+    vocabulary: frozenset[str] | None,
+    options: Options,
+) -> Ahead:
+    """For data in ``vocabulary`` (None: in any), and T with ``axioms`` and what ``leftovers`` leave
+    out.
+    """
     said = dict.fromkeys(v for x in leftovers if is_outside(x) for v in x.said)
     everything = (*axioms, *(v for v in said if isinstance(v, Axiom)))
     assertions = [v for v in said if not isinstance(v, Axiom)]
-    places = range(len(everything)) if vocabulary is None else reached(everything, vocabulary | names_of(assertions)).places
+    places = (
+        range(len(everything))
+        if vocabulary is None
+        else reached(everything, vocabulary | names_of(assertions)).places
+    )
     asking = [everything[i] for i in places]
     leftovers = tuple(_told(x, frozenset(asking)) for x in leftovers)
-    asked = tuple(x for x in leftovers if is_outside(x) and blocks(x, options.allow, options.fail_on))
+    asked = tuple(
+        x for x in leftovers if is_outside(x) and blocks(x, options.allow, options.fail_on)
+    )
     if not asked or options.outside != ASK:
         return Ahead(leftovers)
     try:
@@ -127,7 +178,9 @@ def ahead(axioms: Sequence[Axiom], leftovers: tuple[Leftover, ...], vocabulary: 
 
 def _told(leftover: Leftover, within: frozenset[Axiom]) -> Leftover:
     """``leftover`` as one for information, if all that it leaves out is out of reach."""
-    if not is_outside(leftover) or any(not isinstance(v, Axiom) or v in within for v in leftover.said):
+    if not is_outside(leftover) or any(
+        not isinstance(v, Axiom) or v in within for v in leftover.said
+    ):
         return leftover
     message = f"{leftover.message}; nothing in the data can reach it"
     return replace(leftover, kind=OUT_OF_REACH, message=message, agreed=False)
@@ -163,17 +216,24 @@ class _Whole:
             reason = f"the engine {self.options.engine} cannot ask HermiT about the whole, which this needs: {about}"
             return self._open(found, f"{reason} (check with --engine local)")
         everything = [*kept, *inserted]
-        whole = f"{count_of(len(self.axioms), 'axiom')} and {count_of(len(everything), 'assertion')}"
+        whole = (
+            f"{count_of(len(self.axioms), 'axiom')} and {count_of(len(everything), 'assertion')}"
+        )
         if self.options.timeout is None and len(everything) > MOST_ASSERTIONS:
             bound = f"without a --timeout it is not asked about more than {count_of(MOST_ASSERTIONS, 'assertion')}"
             way_out = f"--timeout {SECONDS:.0f} asks, for as many seconds"
-            return self._open(found, f"HermiT was not asked about the whole, {whole}, for {about}: {bound} ({way_out})")
+            return self._open(
+                found,
+                f"HermiT was not asked about the whole, {whole}, for {about}: {bound} ({way_out})",
+            )
         if self.decider.progress:
             self.decider.progress("asking HermiT about the whole", 0, 0)
         answer = self.ask(self.axioms, everything)
         asked = f"HermiT was asked about the whole, {whole}, for {about}"
         if answer.verdict is Verdict.UNDETERMINED:
-            is_short = any(word in answer.reason for word in ("within", "time limit", "memory", "JVM"))
+            is_short = any(
+                word in answer.reason for word in ("within", "time limit", "memory", "JVM")
+            )
             way_out = "more --timeout or --heap may help, " if is_short else ""
             if OPAQUE in answer.reason:
                 way_out = f"--allow {UNKNOWN_DATATYPE} reads it as a value space of its own, "
@@ -193,14 +253,21 @@ class _Whole:
                 raise
             ended = False
         conflicts.sort(key=lambda c: (len(c.insertions), repr(c.insertions)))
-        counts = {"conflicts": conflicts, "unexplained": 0 if conflicts else 1, "complete": complete, "ended": ended}
+        counts = {
+            "conflicts": conflicts,
+            "unexplained": 0 if conflicts else 1,
+            "complete": complete,
+            "ended": ended,
+        }
         return replace(found, refuted=1, sent=self._sent(found), **counts)  # type: ignore[arg-type]
 
     def _sent(self, found: Findings) -> dict[str, int]:
         """What was sent elsewhere, the whole questions included."""
         beside = self.decider.beside
         more: dict[str, int] = beside.sent.to_dict() if isinstance(beside, Sending) else {}
-        return {name: found.sent.get(name, 0) + more.get(name, 0) for name in {**found.sent, **more}}
+        return {
+            name: found.sent.get(name, 0) + more.get(name, 0) for name in {**found.sent, **more}
+        }
 
     def _open(self, found: Findings, reason: str) -> Findings:
         return replace(found, undecided=(*found.undecided, reason))
@@ -240,13 +307,20 @@ class _Whole:
             if put.weaker is not None and answer.verdict is Verdict.INCONSISTENT:
                 answer = self._asked(hermit, put.weaker, put.assertions)
                 if answer.verdict is Verdict.CONSISTENT:
-                    return Answer(Verdict.UNDETERMINED, "a contradiction rests on a key with a blank node for its value")
+                    return Answer(
+                        Verdict.UNDETERMINED,
+                        "a contradiction rests on a key with a blank node for its value",
+                    )
             return answer
         except (Irregular, UsageError, ReasonerError) as obstacle:
             return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
 
-    def _asked(self, hermit: HermitReasoner, axioms: Sequence[Axiom], assertions: Sequence[Assertion]) -> Answer:
-        return hermit.consistent(axioms, assertions, max(0.01, self.deadline - time.monotonic()), is_normal=True)
+    def _asked(
+        self, hermit: HermitReasoner, axioms: Sequence[Axiom], assertions: Sequence[Assertion]
+    ) -> Answer:
+        return hermit.consistent(
+            axioms, assertions, max(0.01, self.deadline - time.monotonic()), is_normal=True
+        )
 
     def _hermit(self) -> HermitReasoner:
         if self.decider.beside is None:
@@ -254,7 +328,9 @@ class _Whole:
         assert isinstance(self.decider.beside, HermitReasoner)
         return self.decider.beside
 
-    def _explain(self, kept: list[Assertion], inserted: list[Assertion], conflicts: list[RawConflict]) -> bool:
+    def _explain(
+        self, kept: list[Assertion], inserted: list[Assertion], conflicts: list[RawConflict]
+    ) -> bool:
         """Fills in ``conflicts``; whether these are all."""
         options = self.options
         if options.verdict_only or not options.max_conflicts or options.explain_seconds == 0:

@@ -38,14 +38,17 @@ if TYPE_CHECKING:
     from shiq.aside import Aside
     from simplify.locality import Reach
 
-#: Sees the result that is about to be committed; gives what is set aside beside the batch, or None if it is not to be committed.
+# : Sees the result that is about to be committed; gives what is set aside beside the batch, or None
+# if it is not to be committed.
 Approval = Callable[[Result], "Collection[Aside] | None"]
 
 
 class Session:
-    """An open store. Shapes that were decided are remembered from one check to the next, while the store is not changed.
+    """An open store. Shapes that were decided are remembered from one check to the next, while the
+    store is not changed.
 
-    Each check is about what the store holds when it begins, whoever wrote that; a session on a snapshot by its number stays
+    Each check is about what the store holds when it begins, whoever wrote that; a session on a
+    snapshot by its number stays
     there.
     """
 
@@ -69,7 +72,9 @@ class Session:
     def _store(self) -> Any:
         """The store. Raises: StoreError where it is closed."""
         if self._opened is None:
-            raise StoreError(f"{self.path}: the store is closed", "Open it again with open_store().")
+            raise StoreError(
+                f"{self.path}: the store is closed", "Open it again with open_store()."
+            )
         return self._opened
 
     def __len__(self) -> int:
@@ -100,14 +105,20 @@ class Session:
         taken: Mapping[str, int] | None = None,
         **settings: Any,
     ) -> Result:
-        """Checks one batch against what the store holds now, also where another process has committed since the last check
-        (`Result.snapshot`); settings as in `check_insertions`. The store changes only with ``commit``, and only if the verdict is
-        CONSISTENT: it takes the batch in, in one step, and the session goes on with the new snapshot (`Result.committed`).
-        ``before_commit`` is shown the result first; it gives what is to be set aside beside the batch, or None to stop;
+        """Checks one batch against what the store holds now, also where another process has
+        committed since the last check
+        (`Result.snapshot`); settings as in `check_insertions`. The store changes only with
+        ``commit``, and only if the verdict is
+        CONSISTENT: it takes the batch in, in one step, and the session goes on with the new
+        snapshot (`Result.committed`).
+        ``before_commit`` is shown the result first; it gives what is to be set aside beside the
+        batch, or None to stop;
         ``taken``: see `taken`, told with the commit, which never takes a number back.
 
-        Raises `StoreError` if another process commits while this check, which is to commit, is at work (nothing is lost: check
-        again), if the session is closed, or if it was opened on a snapshot by its number and is to commit.
+        Raises `StoreError` if another process commits while this check, which is to commit, is at
+        work (nothing is lost: check
+        again), if the session is closed, or if it was opened on a snapshot by its number and is to
+        commit.
         """
         leftovers = self._store.leftovers
         if commit and self._is_past:
@@ -126,7 +137,8 @@ class Session:
             base = self._base(options)
             clock.stage("opening the store")
             if commit:
-                # What is committed is what was checked, so it is read once, here, whatever the engine.
+                # What is committed is what was checked, so it is read once, here, whatever the
+                # engine.
                 read.append(timed_batch(base, coming, going, options, clock))
                 return _in_one_piece(base, read[0], options, decider, clock)
             return check_batch(base, coming, going, options, decider, clock)
@@ -139,10 +151,15 @@ class Session:
         if not commit or result.verdict is not Verdict.CONSISTENT:
             return result
         asides = before_commit(result) if before_commit else ()
-        return result if asides is None else self._commit(read[0], result, options, clock, asides, taken or {})
+        return (
+            result
+            if asides is None
+            else self._commit(read[0], result, options, clock, asides, taken or {})
+        )
 
     def above(self, accepted: Result, **settings: Any) -> CheckAbove | None:
-        """A check of insertions on top of the batch that ``accepted`` found consistent here, whether it was committed or not; see
+        """A check of insertions on top of the batch that ``accepted`` found consistent here,
+        whether it was committed or not; see
         `jobs.checking.above.checker_above`."""
         options = Options(**settings_of(settings))
         self._renew()
@@ -174,7 +191,9 @@ class Session:
                 opened=opened,
                 patch=getattr(result.a_add, "patch", None),
                 asides=asides,
-                leftovers=_told(_outside_now(opened.data_leftovers, batch, options), left_out, options),
+                leftovers=_told(
+                    _outside_now(opened.data_leftovers, batch, options), left_out, options
+                ),
                 left_out=left_out,
                 taken=taken,
             )
@@ -192,13 +211,18 @@ class Session:
         return read_batch(self._base(options), insertions, deletions, options)
 
     def left(self, insertions: object, **settings: Any) -> list[tuple[Leftover, tuple[Place, ...]]]:
-        """What of ``insertions`` is not interpreted and keeps a check with these settings from `consistent`; each with all its
+        """What of ``insertions`` is not interpreted and keeps a check with these settings from
+        `consistent`; each with all its
         places. What lies outside SHIQ(D) is none of it where a check asks about that."""
         options = Options(**settings_of(settings))
         self._renew()
         found = read_batch(self._base(options), insertions, None, options).left_at()
         marked = [(options.known.marked((leftover,))[0], places) for leftover, places in found]
-        return [(leftover, places) for leftover, places in marked if stands_whatever_hermit_says(leftover, options)]
+        return [
+            (leftover, places)
+            for leftover, places in marked
+            if stands_whatever_hermit_says(leftover, options)
+        ]
 
     @property
     def taken(self) -> Mapping[str, int]:
@@ -227,7 +251,9 @@ class Session:
         return found
 
     def knowledge_base(self, engine: str, tbox: TBox | None = None) -> KnowledgeBase:
-        """The store as ``engine`` holds it for this session; ``tbox``: instead of its own, with the same clauses."""
+        """The store as ``engine`` holds it for this session; ``tbox``: instead of its own, with the
+        same clauses.
+        """
         key = engine, tbox is not None
         if key not in self._knowledge_bases:
             given = (self._store,) if tbox is None else (self._store, tbox)
@@ -235,7 +261,9 @@ class Session:
         return self._knowledge_bases[key]
 
     def _renew(self) -> None:
-        """Goes on from what the store holds now, unless the session is on a snapshot by its number."""
+        """Goes on from what the store holds now, unless the session is on a snapshot by its
+        number.
+        """
         if self._is_past:
             return
         opened = self._store
@@ -263,7 +291,9 @@ class Session:
     def _base_for(self, options: Options) -> OpenBase:
         held = self._store.certificate
         certificate = held.to_dict() if held else {}
-        tbox: TBox = read_by_form(self._store.tbox, options.allow.union(certificate.get("allowed", ())))
+        tbox: TBox = read_by_form(
+            self._store.tbox, options.allow.union(certificate.get("allowed", ()))
+        )
         told: tuple[Leftover, ...] = ()
         path = str(self._store.path)
         if asides := self._store.asides:
@@ -273,7 +303,13 @@ class Session:
         return OpenBase(
             tbox,
             self.knowledge_base(options.engine, None if tbox is self._store.tbox else tbox),
-            (*(replace(x, hint=at_store(x.hint, path)) for x in agreed(self._store.leftovers, certificate)), *told),
+            (
+                *(
+                    replace(x, hint=at_store(x.hint, path))
+                    for x in agreed(self._store.leftovers, certificate)
+                ),
+                *told,
+            ),
             certificate,
             self._store.ontologies,
             f"{self._store.snapshot}.",
@@ -286,17 +322,30 @@ class Session:
         )
 
 
-def _in_one_piece(base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock) -> Result:
-    """The check of a batch that is to be committed: never in slices, since N is renewed from one patch."""
-    found = check_batch(base, None, None, replace(options, driver_rows=None), decider, clock, read=batch)
+def _in_one_piece(
+    base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock
+) -> Result:
+    """The check of a batch that is to be committed: never in slices, since N is renewed from one
+    patch.
+    """
+    found = check_batch(
+        base, None, None, replace(options, driver_rows=None), decider, clock, read=batch
+    )
     rows = options.driver_rows if batch.far else None
     if rows is None or len(batch.insertions) <= rows:
         return found
-    return with_note(found, f"the batch was taken whole, not in slices of {rows:,} insertions: it is to be committed")
+    return with_note(
+        found,
+        f"the batch was taken whole, not in slices of {rows:,} insertions: it is to be committed",
+    )
 
 
-def _outside_now(held: tuple[Leftover, ...], batch: InputBatch, options: Options) -> tuple[Leftover, ...]:
-    """``held``, the leftovers of A, with what ``batch`` says that A leaves out, and without what it deletes there."""
+def _outside_now(
+    held: tuple[Leftover, ...], batch: InputBatch, options: Options
+) -> tuple[Leftover, ...]:
+    """``held``, the leftovers of A, with what ``batch`` says that A leaves out, and without what it
+    deletes there.
+    """
     kept = [x for x in (less(x, batch.unsaid) for x in held) if x is not None]
     said = {v for x in kept for v in x.said}
     new = (x for x in batch.leftovers if leaves_out(x) and not said.issuperset(x.said))
@@ -304,25 +353,42 @@ def _outside_now(held: tuple[Leftover, ...], batch: InputBatch, options: Options
 
 
 def _taken_in(leftover: Leftover, options: Options) -> Leftover:
-    """``leftover`` as a store keeps it: what is asked about stays so; for the rest somebody has answered who committed it."""
+    """``leftover`` as a store keeps it: what is asked about stays so; for the rest somebody has
+    answered who committed it.
+    """
     asked = leftover.kind not in options.allow
     who = "" if is_outside(leftover) or not asked else options.known.marked((leftover,))[0].known
     return replace(leftover, known=who, lapsed="", asked=asked)
 
 
-def _told(held: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Options) -> tuple[Leftover, ...]:
-    """``held`` with how much a batch leaves out, by kind: agreed when it was committed, so no check asks about it again."""
+def _told(
+    held: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Options
+) -> tuple[Leftover, ...]:
+    """``held`` with how much a batch leaves out, by kind: agreed when it was committed, so no check
+    asks about it again.
+    """
     found = Counter[tuple[str, str]]()
     for leftover in left_out:
-        who = "" if leftover.kind in options.allow else options.known.marked((leftover,))[0].known or "who committed it"
+        who = (
+            ""
+            if leftover.kind in options.allow
+            else options.known.marked((leftover,))[0].known or "who committed it"
+        )
         found[leftover.kind, who] += leftover.number
     told = list(held)
     for (kind, who), number in sorted(found.items()):
         now = Leftover(
-            kind, _COMMITTED, hint="`shiq export --store DIR --aside` prints it", agreed=not who, known=who, count=number
+            kind,
+            _COMMITTED,
+            hint="`shiq export --store DIR --aside` prints it",
+            agreed=not who,
+            known=who,
+            count=number,
         )
         before = next((i for i, x in enumerate(told) if replace(x, count=number) == now), len(told))
-        told[before : before + 1] = [replace(now, count=number + sum(x.count for x in told[before : before + 1]))]
+        told[before : before + 1] = [
+            replace(now, count=number + sum(x.count for x in told[before : before + 1]))
+        ]
     return tuple(told)
 
 
@@ -331,5 +397,7 @@ _COMMITTED = "left out of batches that were committed"
 
 
 def open_store(path: str | Path, snapshot: int | None = None) -> Session:
-    """Opens a store for several checks; a context manager. ``snapshot``: one that it keeps, instead of the present one."""
+    """Opens a store for several checks; a context manager. ``snapshot``: one that it keeps, instead
+    of the present one.
+    """
     return Session(path, snapshot)

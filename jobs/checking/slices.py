@@ -1,7 +1,10 @@
-"""Large batches in slices, each checked on top of those before it, so that memory follows a slice (THEORY, "Slices").
+"""Large batches in slices, each checked on top of those before it, so that memory follows a slice
+(THEORY, "Slices").
 
-It serves for batches that are consistent. Where a slice is not found so, or cannot be laid under the next one, the batch is taken
-whole instead, so that conflicts, what is left undecided, and what a gate sets aside do not depend on slices.
+It serves for batches that are consistent. Where a slice is not found so, or cannot be laid under
+the next one, the batch is taken
+whole instead, so that conflicts, what is left undecided, and what a gate sets aside do not depend
+on slices.
 """
 
 from __future__ import annotations
@@ -18,7 +21,15 @@ import numpy as np
 
 from abox_ops.conflicts.identities import Identity, Merging, identities
 from abox_ops.elements.base import Base
-from abox_ops.engine import MODEL, NO_WIDENING, AddSet, Inquiry, Layering, PatchAddSet, WideningFigures
+from abox_ops.engine import (
+    MODEL,
+    NO_WIDENING,
+    AddSet,
+    Inquiry,
+    Layering,
+    PatchAddSet,
+    WideningFigures,
+)
 from abox_ops.labels.numbered import Bools
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import NamedModules, distinct_answers, individuals_in, tally
@@ -40,8 +51,11 @@ Opening: TypeAlias = Callable[[Options], AbstractContextManager[Decider]]
 
 @dataclass(frozen=True)
 class SlicedAddSet:
-    """The add sets of slices of a batch, of which only the figures are held. What they kept is worked out again by ``again``;
-    ``whole`` gives the add set of the batch in one piece. ``merges``: whether one makes individuals equal."""
+    """The add sets of slices of a batch, of which only the figures are held. What they kept is
+    worked out again by ``again``;
+    ``whole`` gives the add set of the batch in one piece. ``merges``: whether one makes individuals
+    equal.
+    """
 
     again: Callable[[], Iterator[AddSet]]
     whole: Callable[[], Merging]
@@ -56,7 +70,9 @@ class SlicedAddSet:
     decided: Counter[str] = field(default_factory=Counter)
     shapes: frozenset[Shape] = frozenset()
 
-    def and_of(self, add_set: AddSet, decided: Counter[str], options: Options, decider: Decider) -> SlicedAddSet:
+    def and_of(
+        self, add_set: AddSet, decided: Counter[str], options: Options, decider: Decider
+    ) -> SlicedAddSet:
         """These and the ``add_set`` of one more slice."""
         why = add_set.why_pulled() if options.why_pulled and isinstance(add_set, Telling) else ()
         shapes = decider.shape_keys(add_set.tbox, NamedModules.of(add_set.modules).distinct)
@@ -68,7 +84,8 @@ class SlicedAddSet:
             size=self.size + add_set.size,
             pulled_in=self.pulled_in + add_set.pulled_in,
             modules=self.modules + len(add_set.modules),
-            widening=self.widening + (add_set.widening if offers(add_set, PatchAddSet) else NO_WIDENING),
+            widening=self.widening
+            + (add_set.widening if offers(add_set, PatchAddSet) else NO_WIDENING),
             reasons=_join_reasons(self.reasons, why),
             decided=self.decided + decided,
             shapes=self.shapes | shapes,
@@ -83,7 +100,9 @@ class SlicedAddSet:
         return [individuals_in(module) for add_set in self.again() for module in add_set.modules]
 
     def identities(self) -> list[Identity]:
-        """The individuals that the batch makes equal, with the reasons: those of the batch in one piece."""
+        """The individuals that the batch makes equal, with the reasons: those of the batch in one
+        piece.
+        """
         return identities(self.whole()) if self.merges else []
 
     def why_pulled(self) -> Sequence[PulledIn]:
@@ -113,21 +132,34 @@ def obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str:
 
 
 def find_by_slices(
-    base: OpenBase, batch: InputBatch, options: Options, inquiry: Inquiry, decider: Decider, opened: Opening
+    base: OpenBase,
+    batch: InputBatch,
+    options: Options,
+    inquiry: Inquiry,
+    decider: Decider,
+    opened: Opening,
 ) -> tuple[Findings | None, str]:
-    """Check a batch slice by slice; None where it has to be taken whole, and why. ``opened``: gives a decider for what
+    """Check a batch slice by slice; None where it has to be taken whole, and why. ``opened``: gives
+    a decider for what
     is asked for later."""
     rows = options.driver_rows or 1
     why = obstacle(base, batch, options)
     found = SlicedAddSet(
-        partial(_each_slice, base, batch, rows, options, opened), partial(_whole_batch, base, batch, options, opened)
+        partial(_each_slice, base, batch, rows, options, opened),
+        partial(_whole_batch, base, batch, options, opened),
     )
     for add_set, decided, found_so in () if why else _run(base, batch, rows, inquiry):
         if found_so is Verdict.INCONSISTENT:
             inquiry.certain()
             if options.verdict_only:
                 found = found.and_of(add_set, decided, options, decider)
-                return replace(_findings(found, options, decider), refuted=1, unexplained=1, complete=False, notes=(STOPPED,)), ""
+                return replace(
+                    _findings(found, options, decider),
+                    refuted=1,
+                    unexplained=1,
+                    complete=False,
+                    notes=(STOPPED,),
+                ), ""
         if found_so is not None:
             why = _WHY[found_so]
             break
@@ -146,22 +178,34 @@ _WHY = {
 }
 
 
-def _each_slice(base: OpenBase, batch: InputBatch, rows: int, options: Options, opened: Opening) -> Iterator[AddSet]:
+def _each_slice(
+    base: OpenBase, batch: InputBatch, rows: int, options: Options, opened: Opening
+) -> Iterator[AddSet]:
     """The add sets of slices that were consistent, worked out once more."""
     with opened(replace(options, audit=0.0, progress=None)) as decider:
-        yield from (add_set for add_set, _, _ in _run(base, batch, rows, Inquiry(decider.decide, attempt=decider.attempt)))
+        yield from (
+            add_set
+            for add_set, _, _ in _run(
+                base, batch, rows, Inquiry(decider.decide, attempt=decider.attempt)
+            )
+        )
 
 
 def _whole_batch(base: OpenBase, batch: InputBatch, options: Options, opened: Opening) -> Merging:
     """The add set of the batch in one piece."""
     knowledge_base: Any = base.knowledge_base
     with opened(replace(options, audit=0.0, progress=None)) as decider:
-        found: Merging = knowledge_base.patched(batch.insertions, ABox(), Inquiry(decider.decide, attempt=decider.attempt))[0]
+        found: Merging = knowledge_base.patched(
+            batch.insertions, ABox(), Inquiry(decider.decide, attempt=decider.attempt)
+        )[0]
         return found
 
 
-def _run(base: OpenBase, batch: InputBatch, rows: int, inquiry: Inquiry) -> Iterator[tuple[AddSet, Counter[str], object]]:
-    """The add set of each slice, its modules by verdict, and what keeps the next one from being laid on top, which then is not
+def _run(
+    base: OpenBase, batch: InputBatch, rows: int, inquiry: Inquiry
+) -> Iterator[tuple[AddSet, Counter[str], object]]:
+    """The add set of each slice, its modules by verdict, and what keeps the next one from being
+    laid on top, which then is not
     looked at."""
     below: Any = base.knowledge_base
     for part in slices_of(below.base, batch.insertions, rows):
@@ -196,9 +240,13 @@ def _findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findin
 
 
 def slices_of(base: Base, abox: ABox, rows: int) -> Iterator[ABox]:
-    """``abox``, of assertions on named classes and properties, in parts of about so many ``rows``. What is said of one subject
+    """``abox``, of assertions on named classes and properties, in parts of about so many ``rows``.
+    What is said of one subject
     stays together, and subjects that are near each other in ``base``, or near somebody there."""
-    subjects = [np.asarray(column, np.int64) for column in (abox.class_subject, abox.role_subject, abox.data_subject)]
+    subjects = [
+        np.asarray(column, np.int64)
+        for column in (abox.class_subject, abox.role_subject, abox.data_subject)
+    ]
     order = _near(base, abox).argsort(kind="stable")
     counts = np.bincount(np.concatenate(subjects), minlength=len(abox.individuals))
     part_of = np.empty(len(order), np.int64)
@@ -210,7 +258,9 @@ def slices_of(base: Base, abox: ABox, rows: int) -> Iterator[ABox]:
 
 
 def _near(base: Base, abox: ABox) -> Ints:
-    """By individual: its node in ``base``; of one that is fresh the least of its neighbours there; a large number without any."""
+    """By individual: its node in ``base``; of one that is fresh the least of its neighbours there;
+    a large number without any.
+    """
     nodes = base.nodes_of(abox.individuals)
     near = np.where(nodes < 0, np.iinfo(np.int64).max, nodes)
     ends = [np.asarray(column, np.int64) for column in (abox.role_subject, abox.role_object)]
@@ -222,7 +272,11 @@ def _near(base: Base, abox: ABox) -> Ints:
 
 def _part(abox: ABox, chosen: Sequence[Bools]) -> ABox:
     """The ``chosen`` class, role and data assertions of ``abox``."""
-    columns = [np.asarray(getattr(abox, name), np.int64)[rows] for names, rows in zip(COLUMNS, chosen) for name in names]
+    columns = [
+        np.asarray(getattr(abox, name), np.int64)[rows]
+        for names, rows in zip(COLUMNS, chosen)
+        for name in names
+    ]
     individuals = unique(np.concatenate([columns[i] for i in (0, 2, 4, 5)]))
     literals = unique(columns[7])
     for i in (0, 2, 4, 5):

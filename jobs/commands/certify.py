@@ -13,16 +13,27 @@ from jobs.commands.running import Request, run_check
 
 @click.command(cls=GuardedCommand)
 @click.argument("ontology", nargs=-1, type=INPUTS)
-@click.option("--store", "-s", type=STORE, help="Certify what this store holds, and record the certificate in it.")
 @click.option(
-    "--tbox", "-t", multiple=True, type=INPUTS, help="Ontology file that takes the place of the store's TBox; repeatable."
+    "--store",
+    "-s",
+    type=STORE,
+    help="Certify what this store holds, and record the certificate in it.",
+)
+@click.option(
+    "--tbox",
+    "-t",
+    multiple=True,
+    type=INPUTS,
+    help="Ontology file that takes the place of the store's TBox; repeatable.",
 )
 @explain_option
 @common
 @engine_option
 @master_option
 @jar_option
-def certify(ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...], **options: Any) -> int:
+def certify(
+    ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...], **options: Any
+) -> int:
     """Is TBox + ABox consistent by itself? Both may share a file; or they are those of a store.
 
     \b
@@ -41,4 +52,6 @@ def certify(ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...],
         named = Request("certify", {"ontology": ontology, "mapping": options["mapping"]})
         return run_check(lambda settings: run(list(ontology), **settings), options, named)
     asked = Request("certify", {"store": store, "tbox": tbox})
-    return run_check(lambda settings: certify_store(store, list(tbox) or None, **settings), options, asked)
+    return run_check(
+        lambda settings: certify_store(store, list(tbox) or None, **settings), options, asked
+    )

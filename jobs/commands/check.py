@@ -46,27 +46,71 @@ def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, 
 
 @click.command(cls=GuardedCommand, epilog=KINDS_LISTED)
 @click.option("--store", "-s", type=STORE, help="A store that `shiq index` built.")
-@click.option("--tbox", "-t", multiple=True, type=INPUTS, help="Ontology file, instead of a store; repeatable.")
 @click.option(
-    "--abox", "-a", multiple=True, type=INPUTS, help="ABox file, instead of a store; repeatable. The base is certified first."
+    "--tbox",
+    "-t",
+    multiple=True,
+    type=INPUTS,
+    help="Ontology file, instead of a store; repeatable.",
 )
-@click.option("--insert", "-i", "insertions", multiple=True, type=INPUTS, help="File of insertions; repeatable.")
-@click.option("--delete", "-d", "deletions", multiple=True, type=INPUTS, help="File of deletions, which come first; repeatable.")
 @click.option(
-    "--changes", type=READS, help="A Delta table of triples (with --engine spark table:NAME too): its changes are the batch."
+    "--abox",
+    "-a",
+    multiple=True,
+    type=INPUTS,
+    help="ABox file, instead of a store; repeatable. The base is certified first.",
+)
+@click.option(
+    "--insert",
+    "-i",
+    "insertions",
+    multiple=True,
+    type=INPUTS,
+    help="File of insertions; repeatable.",
+)
+@click.option(
+    "--delete",
+    "-d",
+    "deletions",
+    multiple=True,
+    type=INPUTS,
+    help="File of deletions, which come first; repeatable.",
+)
+@click.option(
+    "--changes",
+    type=READS,
+    help="A Delta table of triples (with --engine spark table:NAME too): its changes are the batch.",
 )
 @click.option(
     "--from-version",
     type=click.IntRange(0),
     help="The first version of --changes whose changes count.  [default: the one after the last that the store took]",
 )
-@click.option("--after-version", type=click.IntRange(0), help="Instead: the last version whose changes were taken before.")
-@click.option("--to-version", type=click.IntRange(0), help="The last one.  [default: the newest]")
-@click.option("--commit", is_flag=True, help="Take the batch into the store, in one step, if it is consistent.")
-@click.option("--require-nonempty", is_flag=True, help="End with 4 if the batch holds nothing: a feed that broke off, perhaps.")
-@click.option("--why-pulled", is_flag=True, help="Print, clause by clause, what made it look at more than the batch touches.")
 @click.option(
-    "--verdict-only", is_flag=True, help="Stop where an inconsistency is certain: no conflicts, counts of what was seen."
+    "--after-version",
+    type=click.IntRange(0),
+    help="Instead: the last version whose changes were taken before.",
+)
+@click.option("--to-version", type=click.IntRange(0), help="The last one.  [default: the newest]")
+@click.option(
+    "--commit",
+    is_flag=True,
+    help="Take the batch into the store, in one step, if it is consistent.",
+)
+@click.option(
+    "--require-nonempty",
+    is_flag=True,
+    help="End with 4 if the batch holds nothing: a feed that broke off, perhaps.",
+)
+@click.option(
+    "--why-pulled",
+    is_flag=True,
+    help="Print, clause by clause, what made it look at more than the batch touches.",
+)
+@click.option(
+    "--verdict-only",
+    is_flag=True,
+    help="Stop where an inconsistency is certain: no conflicts, counts of what was seen.",
 )
 @click.option(
     "--reduced",
@@ -123,28 +167,45 @@ def check(
     if (commit or snapshot is not None) and not store:
         raise click.UsageError(f"{'--commit' if commit else '--snapshot'} goes with --store.")
     if commit and snapshot is not None:
-        raise click.UsageError("A batch can only be committed onto the present snapshot: leave --snapshot or --commit out.")
+        raise click.UsageError(
+            "A batch can only be committed onto the present snapshot: leave --snapshot or --commit out."
+        )
     if not insertions and not deletions and not changes:
         raise click.UsageError("Nothing to check: give --insert, --delete or both, or --changes.")
     begun = (from_version is not None) + (after_version is not None)
     if begun > bool(changes) or (to_version is not None and not changes):
-        raise click.UsageError("--changes goes with --from-version or --after-version, and perhaps --to-version.")
+        raise click.UsageError(
+            "--changes goes with --from-version or --after-version, and perhaps --to-version."
+        )
     if changes and not begun and not store:
-        raise click.UsageError("--changes goes with --from-version or --after-version, where no --store remembers what it took.")
+        raise click.UsageError(
+            "--changes goes with --from-version or --after-version, where no --store remembers what it took."
+        )
     if changes and (insertions or deletions):
         raise click.UsageError("--changes are the whole batch: leave --insert and --delete out.")
     if reduced and options["criterion"] != PUBLISHED and options["engine"] != "graphframes":
-        raise click.UsageError(f"--reduced is what the published method decides: give --criterion {PUBLISHED} too.")
+        raise click.UsageError(
+            f"--reduced is what the published method decides: give --criterion {PUBLISHED} too."
+        )
     if reduced:
         # Loaded where it is asked for.
         from jobs.reduced import refuse_place
 
         refuse_place(reduced, options["engine"])
 
-    options |= {"require_nonempty": require_nonempty, "why_pulled": why_pulled, "verdict_only": verdict_only}
+    options |= {
+        "require_nonempty": require_nonempty,
+        "why_pulled": why_pulled,
+        "verdict_only": verdict_only,
+    }
 
     inputs: dict[str, Any] = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox}
-    inputs |= {"insertions": insertions, "deletions": deletions, "changes": changes, "mapping": options["mapping"]}
+    inputs |= {
+        "insertions": insertions,
+        "deletions": deletions,
+        "changes": changes,
+        "mapping": options["mapping"],
+    }
 
     gaps: list[str] = []
 
@@ -158,13 +219,17 @@ def check(
 
             gaps[:] = write_reduced(result, Path(reduced))
             notes = [f"{reduced} is not the whole question: {'; '.join(gaps)}"] if gaps else []
-            return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *notes)))
+            return replace(
+                result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *notes))
+            )
 
     def checked(settings: dict[str, Any], stack: ExitStack) -> shiq.Result:
         session = stack.enter_context(opened(store, snapshot)) if store else None
         if not changes:
             if session is None:
-                return check_insertions(list(tbox), list(abox), list(insertions), list(deletions), **settings)
+                return check_insertions(
+                    list(tbox), list(abox), list(insertions), list(deletions), **settings
+                )
             return session.check(list(insertions), list(deletions), commit=commit, **settings)
         taken = session.taken if session else {}
         batch = _changes(changes, from_version, after_version, to_version, settings, taken)
@@ -177,14 +242,23 @@ def check(
             )
         inputs.update(from_version=str(batch.first), to_version=str(batch.last))
         if session is None:
-            result = check_insertions(list(tbox), list(abox), [batch.insertions], [batch.deletions], **settings)
+            result = check_insertions(
+                list(tbox), list(abox), [batch.insertions], [batch.deletions], **settings
+            )
         else:
             batch.refuse_another(session.taken)
             if not begun and session.taken != taken:
-                raise StoreError(f"{store}: another writer took versions of a table meanwhile", "Run the same again.")
+                raise StoreError(
+                    f"{store}: another writer took versions of a table meanwhile",
+                    "Run the same again.",
+                )
             feed = {batch.feed: batch.number} if batch.feed else None
-            result = session.check([batch.insertions], [batch.deletions], commit=commit, taken=feed, **settings)
-        return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, str(batch))))
+            result = session.check(
+                [batch.insertions], [batch.deletions], commit=commit, taken=feed, **settings
+            )
+        return replace(
+            result, evidence=replace(result.evidence, notes=(*result.evidence.notes, str(batch)))
+        )
 
     code = run_check(run, options, Request("check", inputs))
     return EXIT_CODES[Verdict.UNDETERMINED] if gaps and code == 0 else code
@@ -198,7 +272,8 @@ def _changes(
     options: dict[str, Any],
     taken: Mapping[str, int],
 ) -> TableChanges | None:
-    """The changes of a table, by Spark where it is Spark's to read; where no version is named, those after what was ``taken``.
+    """The changes of a table, by Spark where it is Spark's to read; where no version is named,
+    those after what was ``taken``.
     None where nothing was. Raises: InputError, UsageError, OperationalError."""
     if options["engine"] == "spark":
         from jobs.spark.lake import hidden_version
@@ -208,7 +283,11 @@ def _changes(
             table = f"{TABLE}delta.`{Path(table).absolute()}`"
         if table.startswith(TABLE):
             on_spark = Options(engine="spark", master=options["master"])
-            if first is None and after is None and (after := version_taken(table, on_spark, taken)) is None:
+            if (
+                first is None
+                and after is None
+                and (after := version_taken(table, on_spark, taken)) is None
+            ):
                 return None
             return lake_changes(table, on_spark, first, last, after=after)
     if table.startswith(TABLE):

@@ -12,10 +12,20 @@ from jobs.commands.running import write_json
 @click.command(cls=GuardedCommand)
 @click.option("--spark", is_flag=True, help="Start a Spark session too; takes some seconds.")
 @master_option
-@click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for HermiT's JVM, as 512m or 4g.")
-@click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout.")
+@click.option(
+    "--heap",
+    default="1g",
+    show_default=True,
+    metavar="SIZE",
+    help="Memory for HermiT's JVM, as 512m or 4g.",
+)
+@click.option(
+    "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
+)
 def doctor(spark: bool, master: str | None, heap: str, json_file: str | None) -> int:
-    """What works on this machine, and what to do about the rest. Exits with 4 if something that every check needs does not."""
+    """What works on this machine, and what to do about the rest. Exits with 4 if something that
+    every check needs does not.
+    """
     from jobs.doctor import FAIL, examine, to_dict
 
     findings = []

@@ -11,10 +11,20 @@ from jobs.commands.places import READS, WRITES, GuardedCommand
 
 @click.command("draft-mapping", cls=GuardedCommand)
 @click.argument("tables", nargs=-1, type=READS, required=True)
-@click.option("--tbox", "-t", multiple=True, type=READS, required=True, help="Ontology file; repeatable.")
-@click.option("--out", "-o", type=WRITES, default="-", metavar="FILE", help="Write it there, as .yml.  [default: stdout]")
+@click.option(
+    "--tbox", "-t", multiple=True, type=READS, required=True, help="Ontology file; repeatable."
+)
+@click.option(
+    "--out",
+    "-o",
+    type=WRITES,
+    default="-",
+    metavar="FILE",
+    help="Write it there, as .yml.  [default: stdout]",
+)
 def draft_mapping(tables: tuple[str, ...], tbox: tuple[str, ...], out: str) -> int:
-    """Write a first mapping of tables (YARRRML), from the names of their columns and of the ontology's terms.
+    """Write a first mapping of tables (YARRRML), from the names of their columns and of the
+    ontology's terms.
 
     \b
     shiq draft-mapping machines.csv sensors.csv --tbox plant.ttl --out mapping.yml
@@ -34,7 +44,14 @@ def draft_mapping(tables: tuple[str, ...], tbox: tuple[str, ...], out: str) -> i
         click.echo(text, nl=False)
         return 0
     write_whole(Path(out), text)
-    left = sum(line.lstrip().startswith("# column") or line.lstrip().startswith("# file") for line in text.splitlines())
-    todo = f"; {count(left, 'name')} {'has' if left == 1 else 'have'} no place yet, see its comments" if left else ""
+    left = sum(
+        line.lstrip().startswith("# column") or line.lstrip().startswith("# file")
+        for line in text.splitlines()
+    )
+    todo = (
+        f"; {count(left, 'name')} {'has' if left == 1 else 'have'} no place yet, see its comments"
+        if left
+        else ""
+    )
     click.echo(f"{out}: {count(len(tables), 'table')}{todo}")
     return 0

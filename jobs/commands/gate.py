@@ -55,13 +55,17 @@ if TYPE_CHECKING:
     from shiq.check import Session
 
 
-def _limit(context: click.Context, parameter: click.Parameter, value: str | None) -> QuarantineLimit | None:
+def _limit(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> QuarantineLimit | None:
     """What ``--max-quarantine`` says. Raises: UsageError."""
     return None if value is None else parse_limit(value)
 
 
 def _side(beside: str = "") -> Writes:
-    """Where one side of a batch is written: a file, or a folder of a file for each of several; and one ``beside`` it."""
+    """Where one side of a batch is written: a file, or a folder of a file for each of several; and
+    one ``beside`` it.
+    """
 
     def written(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
         if is_table_side(name):
@@ -69,7 +73,11 @@ def _side(beside: str = "") -> Writes:
             is_file = place == name and not is_delta_side(name)
             return [(place, OutputKind.FILE if is_file else OutputKind.OWN)] if place else []
         batch = parameters["insertions"]
-        files = [f"{Path(name)}/{i}-{bare_name(file)}" for i, file in enumerate(batch)] if len(batch) > 1 else []
+        files = (
+            [f"{Path(name)}/{i}-{bare_name(file)}" for i, file in enumerate(batch)]
+            if len(batch) > 1
+            else []
+        )
         own = (name, OutputKind.FOLDER if files else OutputKind.FILE)
         more = [*files, *([f"{Path(name)}{beside}"] if beside else [])]
         return [own, *((file, OutputKind.FILE) for file in more)]
@@ -90,7 +98,14 @@ def _side(beside: str = "") -> Writes:
     "JSON-LD as N-Quads; tables (with --engine spark table:NAME too, or by --mapping) as N-Quads, or row by row where the sides "
     "are tables.",
 )
-@click.option("--delete", "-d", "deletions", multiple=True, type=INPUTS, help="File of deletions, which come first; repeatable.")
+@click.option(
+    "--delete",
+    "-d",
+    "deletions",
+    multiple=True,
+    type=INPUTS,
+    help="File of deletions, which come first; repeatable.",
+)
 @click.option(
     "--mode",
     type=Nearest(MODES),
@@ -144,7 +159,10 @@ def _side(beside: str = "") -> Writes:
     help="Severities and waivers (TOML or JSON, docs/GATE.md): which conflicts do not hold the batch up.",
 )
 @click.option(
-    "--today", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="The day that waivers, and --known, are held against."
+    "--today",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DAY",
+    help="The day that waivers, and --known, are held against.",
 )
 @click.option(
     "--identities",
@@ -153,8 +171,14 @@ def _side(beside: str = "") -> Writes:
     show_default=True,
     help="Individuals that become equal by the batch: no word without -v, a warning, or set aside what makes them equal.",
 )
-@click.option("--require-nonempty", is_flag=True, help="Fail (4) if a file of insertions has no triple.")
-@click.option("--dry-run", is_flag=True, help="Say what would happen; no side is written, the store stays, even with --commit.")
+@click.option(
+    "--require-nonempty", is_flag=True, help="Fail (4) if a file of insertions has no triple."
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Say what would happen; no side is written, the store stays, even with --commit.",
+)
 @click.option("--commit", is_flag=True, help="Take what is accepted into the store, in one step.")
 @click.option(
     "--explain-seconds",
@@ -187,10 +211,12 @@ def gate(
     reports: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Accept a batch, or the part of it that contradicts nothing: 0 all accepted, 5 split, 1 refused, 3 left open.
+    """Accept a batch, or the part of it that contradicts nothing: 0 all accepted, 5 split, 1
+    refused, 3 left open.
 
     \b
-    shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine bad.nt --commit
+    shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine bad.nt
+    --commit
     """
     from shiq.check import open_store as opened
 
@@ -199,13 +225,21 @@ def gate(
             "--mode split sets lines aside, and no --quarantine says where they go",
             "Add --quarantine aside.nq, or --dry-run to see what would happen.",
         )
-    answer, so_far = answering(reports, json_file), answering(reports, None if json_file == "-" else json_file)
+    answer, so_far = (
+        answering(reports, json_file),
+        answering(reports, None if json_file == "-" else json_file),
+    )
     day = (today or datetime.now(timezone.utc)).date()
     said = read_policy(policy, day) if policy else Policy(today=day)
     if known := options.pop("known"):
         options["known"] = read_known(Path(known), day)
     inputs = {"store": store, "insertions": insertions, "deletions": deletions}
-    inputs |= {"mode": options["mode"], "unit": options["unit"], "aside": options["aside"], "policy": str(policy or "")}
+    inputs |= {
+        "mode": options["mode"],
+        "unit": options["unit"],
+        "aside": options["aside"],
+        "policy": str(policy or ""),
+    }
     inputs |= {
         "mapping": options["mapping"],
         "quarantine": str(quarantine or ""),
@@ -213,15 +247,29 @@ def gate(
     }
     good, bad = (str(side) if side else None for side in (accepted, quarantine))
     has_tables = _has_tables(good, bad, tolerated, options)
-    inputs["unit"] = options["unit"] = options["unit"] or ("row" if has_tables and options["mapping"] else "triple")
+    inputs["unit"] = options["unit"] = options["unit"] or (
+        "row" if has_tables and options["mapping"] else "triple"
+    )
     sides, asked = Sides(accepted, quarantine, tolerated), Request("gate", inputs)
     progress, stop = ProgressLine(level(quiet, verbose)), StopSignal()
     with opened(store) as session, closing(progress), closing(stop), report_stages_to(progress):
         labels = session.labels
-        early = Announcement(lambda document: so_far(document, asked, labels), progress, stop, is_printed=json_file != "-")
+        early = Announcement(
+            lambda document: so_far(document, asked, labels),
+            progress,
+            stop,
+            is_printed=json_file != "-",
+        )
         settings = {**options, "policy": said, "progress": progress}
         if not has_tables:
-            gated = run(session, insertions, deletions, deliver=partial(write_sides, sides=sides), announce=early, **settings)
+            gated = run(
+                session,
+                insertions,
+                deletions,
+                deliver=partial(write_sides, sides=sides),
+                announce=early,
+                **settings,
+            )
         else:
             gate_rows = _gate_rows_on_spark if options["engine"] == "spark" else _gate_rows
             gated = gate_rows(session, insertions, deletions, good, bad, **settings)
@@ -234,18 +282,26 @@ def gate(
     return gated.exit_code
 
 
-def _has_tables(accepted: str | None, quarantine: str | None, tolerated: Path | None, options: Mapping[str, Any]) -> bool:
+def _has_tables(
+    accepted: str | None, quarantine: str | None, tolerated: Path | None, options: Mapping[str, Any]
+) -> bool:
     """Whether the sides are tables. Raises: UsageError where they cannot be."""
     tables = [name is not None and is_table_side(name) for name in (accepted, quarantine)]
     if not any(tables):
         return False
-    if any(name is not None and not table for name, table in zip((accepted, quarantine), tables)) or tolerated:
+    if (
+        any(name is not None and not table for name, table in zip((accepted, quarantine), tables))
+        or tolerated
+    ):
         raise UsageError(
             "--accepted and --quarantine are both tables, or both files, and --tolerated goes with files",
             "Name both .delta (or .parquet, .csv, table:NAME), or both .nq; tolerated rows go to the quarantine.",
         )
     if options["mapping"] and options["unit"] not in (None, "row"):
-        raise UsageError("a row that a mapping reads goes to one side as a whole", "Leave --unit out, or say --unit row.")
+        raise UsageError(
+            "a row that a mapping reads goes to one side as a whole",
+            "Leave --unit out, or say --unit row.",
+        )
     return True
 
 
@@ -264,7 +320,9 @@ def _gate_rows(
 
     tables = input_sources(list(insertions), options_in(settings))
     sides = table_sides(tables, accepted, quarantine, session.path)
-    return run(session, [sides.source.source], deletions, deliver=sides.write, hints_first=True, **settings)
+    return run(
+        session, [sides.source.source], deletions, deliver=sides.write, hints_first=True, **settings
+    )
 
 
 def _gate_rows_on_spark(
@@ -278,15 +336,35 @@ def _gate_rows_on_spark(
     """Gate one table of Spark's, whose rows executors write."""
     from jobs.gate.frame_tables import gate_tables
 
-    return gate_tables(session, insertions, deletions=deletions, accepted=accepted, quarantine=quarantine, **settings)
+    return gate_tables(
+        session,
+        insertions,
+        deletions=deletions,
+        accepted=accepted,
+        quarantine=quarantine,
+        **settings,
+    )
 
 
 class Announcement:
-    """Tells what a gate has decided, and writes its reports and JSON, while hints are still to be looked for; from then on
+    """Tells what a gate has decided, and writes its reports and JSON, while hints are still to be
+    looked for; from then on
     SIGTERM is what Ctrl-C is: it ends looking, and the answer stands."""
 
-    def __init__(self, write: Callable[[Answer], None], progress: ProgressLine, stop: StopSignal, *, is_printed: bool) -> None:
-        self._write, self._progress, self._stop, self._is_printed = write, progress, stop, is_printed
+    def __init__(
+        self,
+        write: Callable[[Answer], None],
+        progress: ProgressLine,
+        stop: StopSignal,
+        *,
+        is_printed: bool,
+    ) -> None:
+        self._write, self._progress, self._stop, self._is_printed = (
+            write,
+            progress,
+            stop,
+            is_printed,
+        )
         self.is_made = False
 
     def __call__(self, gated: GateAnswer) -> None:

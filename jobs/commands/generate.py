@@ -46,10 +46,26 @@ def _rule_stream(command: Callable[..., GeneratedRules]) -> Callable[..., int]:
 
 
 @generate.command()
-@click.option("--side", type=click.IntRange(min=1, max=100), default=20, show_default=True, help="The square root of the panels.")
-@click.option("--failing", type=click.FloatRange(0, 1), default=0.03, show_default=True, help="Panels that fail at each point.")
 @click.option(
-    "--links", type=click.Choice(["random", "near"]), default="random", show_default=True, help="As published, or near."
+    "--side",
+    type=click.IntRange(min=1, max=100),
+    default=20,
+    show_default=True,
+    help="The square root of the panels.",
+)
+@click.option(
+    "--failing",
+    type=click.FloatRange(0, 1),
+    default=0.03,
+    show_default=True,
+    help="Panels that fail at each point.",
+)
+@click.option(
+    "--links",
+    type=click.Choice(["random", "near"]),
+    default="random",
+    show_default=True,
+    help="As published, or near.",
 )
 @_rule_stream
 def grid(**recipe: Any) -> GeneratedRules:
@@ -60,9 +76,17 @@ def grid(**recipe: Any) -> GeneratedRules:
 
 
 @generate.command()
-@click.option("--facts", type=click.IntRange(min=2), default=500, show_default=True, help="Facts of a point.")
+@click.option(
+    "--facts", type=click.IntRange(min=2), default=500, show_default=True, help="Facts of a point."
+)
 @click.option("--window", type=click.IntRange(min=1), default=20, show_default=True)
-@click.option("--values", type=click.IntRange(min=0), default=50, show_default=True, help="Of an argument; 0: as published.")
+@click.option(
+    "--values",
+    type=click.IntRange(min=0),
+    default=50,
+    show_default=True,
+    help="Of an argument; 0: as published.",
+)
 @_rule_stream
 def join(**recipe: Any) -> GeneratedRules:
     """Heavy Join for `shiq stream rules`: a join through two windows."""
@@ -72,7 +96,13 @@ def join(**recipe: Any) -> GeneratedRules:
 
 
 @generate.command()
-@click.option("--events", type=click.IntRange(min=1), default=500, show_default=True, help="Requests of a point.")
+@click.option(
+    "--events",
+    type=click.IntRange(min=1),
+    default=500,
+    show_default=True,
+    help="Requests of a point.",
+)
 @click.option("--window", type=click.IntRange(min=1), default=5, show_default=True)
 @_rule_stream
 def caching(**recipe: Any) -> GeneratedRules:
@@ -86,7 +116,11 @@ def caching(**recipe: Any) -> GeneratedRules:
 @click.option("--universities", "-n", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
-@click.option("--disjointness", is_flag=True, help="A TBox with disjoint classes, so that data can contradict it.")
+@click.option(
+    "--disjointness",
+    is_flag=True,
+    help="A TBox with disjoint classes, so that data can contradict it.",
+)
 @click.option(
     "--faults",
     type=click.IntRange(min=0),
@@ -95,12 +129,27 @@ def caching(**recipe: Any) -> GeneratedRules:
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("-v", "--verbose", is_flag=True, help="More of everything.")
-def lubm(universities: int, seed: int, out: str, disjointness: bool, faults: int | None, quiet: bool, verbose: bool) -> int:
+def lubm(
+    universities: int,
+    seed: int,
+    out: str,
+    disjointness: bool,
+    faults: int | None,
+    quiet: bool,
+    verbose: bool,
+) -> int:
     """LUBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench.owl."""
     from jobs.evaluation.lubm.generate import generate as run
 
     def make(progress: Progress) -> GenerationReport:
-        return run(universities, seed, Path(out), disjointness=disjointness, faults=faults, progress=progress)
+        return run(
+            universities,
+            seed,
+            Path(out),
+            disjointness=disjointness,
+            faults=faults,
+            progress=progress,
+        )
 
     return _generate(make, quiet, verbose)
 
@@ -110,15 +159,23 @@ def lubm(universities: int, seed: int, out: str, disjointness: bool, faults: int
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
 @click.option(
-    "--misspelt", is_flag=True, help="With the class JournalArtical, which the TBox does not know, as the original has it."
+    "--misspelt",
+    is_flag=True,
+    help="With the class JournalArtical, which the TBox does not know, as the original has it.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("-v", "--verbose", is_flag=True, help="More of everything.")
 def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, verbose: bool) -> int:
-    """UOBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench-dl.owl; people and courses linked across universities."""
+    """UOBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench-dl.owl; people and courses linked
+    across universities.
+    """
     from jobs.evaluation.uobm.generate import generate as run
 
-    return _generate(lambda progress: run(universities, seed, Path(out), misspelt=misspelt, progress=progress), quiet, verbose)
+    return _generate(
+        lambda progress: run(universities, seed, Path(out), misspelt=misspelt, progress=progress),
+        quiet,
+        verbose,
+    )
 
 
 @generate.command()
@@ -142,17 +199,42 @@ def building(rooms: int, events: int, seed: int, out: str, quiet: bool) -> int:
 
 @generate.command("lubm-stream")
 @click.option("--triples", type=click.IntRange(min=1), default=100_000, show_default=True)
-@click.option("--per-event", type=click.IntRange(min=1), default=5, show_default=True, help="Triples of an event.")
-@click.option("--per-point", type=click.IntRange(min=1), default=20, show_default=True, help="Events of a point of time.")
-@click.option("--lateness", type=click.IntRange(min=0), default=0, show_default=True, help="How many points events are late.")
-@click.option("--faults", type=click.IntRange(min=0), default=10, show_default=True, help="Planted contradictions.")
+@click.option(
+    "--per-event",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Triples of an event.",
+)
+@click.option(
+    "--per-point",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Events of a point of time.",
+)
+@click.option(
+    "--lateness",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="How many points events are late.",
+)
+@click.option(
+    "--faults",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    help="Planted contradictions.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
 @_quiet_option
 def lubm_stream(out: str, quiet: bool, **recipe: int) -> int:
     """LUBM as events for `shiq stream consistency`: tbox.owl, events.jsonl, faults.json.
 
-    The TBox has one group of negative inclusions; with --assume siblings-disjoint a plan of it has several, which --cut can part.
+    The TBox has one group of negative inclusions; with --assume siblings-disjoint a plan of it has
+    several, which --cut can part.
     """
     from jobs.evaluation.streams.lubm import StreamRecipe
     from jobs.evaluation.streams.lubm import generate as run
@@ -168,20 +250,32 @@ def lubm_stream(out: str, quiet: bool, **recipe: int) -> int:
 @click.option("--snapshots", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
-@click.option("--faults", type=click.IntRange(min=0), default=0, metavar="K", help="K snapshots contradict the ontology.")
+@click.option(
+    "--faults",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="K",
+    help="K snapshots contradict the ontology.",
+)
 @_quiet_option
 def dublin(roads: int, snapshots: int, seed: int, out: str, faults: int, quiet: bool) -> int:
-    """A city for `shiq stream discover`: tbox.ofn, static.nt.gz, five streams, and planted.json, the causes of jams."""
+    """A city for `shiq stream discover`: tbox.ofn, static.nt.gz, five streams, and planted.json,
+    the causes of jams.
+    """
     from jobs.evaluation.streams.dublin import generate as run
 
     counts = run(roads, snapshots, seed, Path(out), faults)
     if not quiet:
-        click.echo(f"{out}: {', '.join(f'{name} {count:,}' for name, count in counts.items())} statements")
+        click.echo(
+            f"{out}: {', '.join(f'{name} {count:,}' for name, count in counts.items())} statements"
+        )
     return 0
 
 
 def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose: bool) -> int:
-    """Calls a generator, which is given what to report its progress to, and prints what it wrote."""
+    """Calls a generator, which is given what to report its progress to, and prints what it
+    wrote.
+    """
     progress = ProgressLine(level(quiet, verbose))
     try:
         report = make(partial(progress, "generating"))

@@ -98,7 +98,8 @@ def index(
     shiq index --tbox onto.owl --store kg/ --replace data.nt.gz
     shiq index --from-store old/ --store kg/
 
-    A first index makes its store whatever the verdict is. One that is there stays, unless --replace is given (exit 2).
+    A first index makes its store whatever the verdict is. One that is there stays, unless --replace
+    is given (exit 2).
     """
     from jobs.store import place_of
     from jobs.store.replacing import claim_place
@@ -121,7 +122,9 @@ def index(
         },
     )
     if known_file is None:
-        return run_check(lambda settings: run(list(tbox), list(abox), store, **settings), options, asked)
+        return run_check(
+            lambda settings: run(list(tbox), list(abox), store, **settings), options, asked
+        )
     from jobs.repair.known_conflicts import Repairing
     from jobs.text.gates import known_text
     from shiq.verdict import EXIT_CODES, Verdict
@@ -129,8 +132,14 @@ def index(
     repair = Repairing(known_file)
     is_text = options["json_file"] != "-"
     code = run_check(
-        lambda settings: run(list(tbox), list(abox), store, repair=repair.during(settings), **settings), options, asked
+        lambda settings: run(
+            list(tbox), list(abox), store, repair=repair.during(settings), **settings
+        ),
+        options,
+        asked,
     )
     if is_text and repair.known:
-        click.echo("\n" + known_text(repair.known, is_refuted=code == EXIT_CODES[Verdict.INCONSISTENT]))
+        click.echo(
+            "\n" + known_text(repair.known, is_refuted=code == EXIT_CODES[Verdict.INCONSISTENT])
+        )
     return code

@@ -8,7 +8,13 @@ from typing import Any
 import click
 
 from jobs.checking.options import known_of
-from jobs.commands.options import Nearest, catalog_option, format_option, known_option, vocabulary_option
+from jobs.commands.options import (
+    Nearest,
+    catalog_option,
+    format_option,
+    known_option,
+    vocabulary_option,
+)
 from jobs.commands.places import FORMAT, INPUTS, WRITES, GuardedCommand
 from jobs.commands.running import by_prefixes, level, write_json
 from jobs.progress import ProgressLine
@@ -25,7 +31,13 @@ from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
     metavar="FILE",
     help="Assertions to read by the ontology's vocabulary; repeatable.",
 )
-@click.option("--allow", type=Nearest(list(KINDS)), multiple=True, metavar="KIND", help="As for `shiq check`; repeatable.")
+@click.option(
+    "--allow",
+    type=Nearest(list(KINDS)),
+    multiple=True,
+    metavar="KIND",
+    help="As for `shiq check`; repeatable.",
+)
 @click.option(
     "--fail-on",
     type=Nearest([UNINTERPRETED, *KINDS]),
@@ -39,15 +51,30 @@ from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 @vocabulary_option
 @known_option
 @click.option(
-    "--write-known", type=WRITES, metavar="FILE", help="Draft such a file: what it says, and what stands in the way and is new."
+    "--write-known",
+    type=WRITES,
+    metavar="FILE",
+    help="Draft such a file: what it says, and what stands in the way and is new.",
 )
 @click.option(
-    "--owner", default="", metavar="NAME", help="Who answers for what is new in the draft. Without one, write it in by hand."
+    "--owner",
+    default="",
+    metavar="NAME",
+    help="Who answers for what is new in the draft. Without one, write it in by hand.",
 )
-@click.option("--classes/--no-classes", default=True, show_default=True, help="Look for classes that can have no member.")
-@click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout.")
+@click.option(
+    "--classes/--no-classes",
+    default=True,
+    show_default=True,
+    help="Look for classes that can have no member.",
+)
+@click.option(
+    "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
-@click.option("-v", "--verbose", is_flag=True, help="All leftovers; with errors, where they come from.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="All leftovers; with errors, where they come from."
+)
 def lint(
     ontology: tuple[str, ...],
     data: tuple[str, ...],
@@ -59,7 +86,8 @@ def lint(
     owner: str,
     **options: Any,
 ) -> int:
-    """How every triple was understood, and what was not: counts and samples. Exits with 3 if something stands in the way.
+    """How every triple was understood, and what was not: counts and samples. Exits with 3 if
+    something stands in the way.
 
     \b
     shiq lint onto.owl --data tonight.nt
@@ -81,8 +109,15 @@ def lint(
         found = run(ontology, data, known=answered, progress=progress, **options)
     finally:
         progress.close()
-    given = [part for name in ("allow", "fail_on") for kind in options[name] for part in (f"--{name.replace('_', '-')}", kind)]
-    given += [part for place in options["catalog"] for part in ("--catalog", str(place))] + (["--known", known] if known else [])
+    given = [
+        part
+        for name in ("allow", "fail_on")
+        for kind in options[name]
+        for part in (f"--{name.replace('_', '-')}", kind)
+    ]
+    given += [part for place in options["catalog"] for part in ("--catalog", str(place))] + (
+        ["--known", known] if known else []
+    )
     given += [part for name in options["vocabulary"] for part in ("--vocabulary", name)]
     if syntax := click.get_current_context().meta.get(FORMAT):
         given += ["--format", syntax]
@@ -104,8 +139,16 @@ def lint(
         entries = draft(found.in_the_way, answered, owner, found.allowed, found.fail_on)
         save(Path(write_known), entries)
         open_ones = sum(not entry.owner for entry in entries)
-        notes = f"; {open_ones:,} lack an owner, and are refused until they have one" if open_ones else ""
+        notes = (
+            f"; {open_ones:,} lack an owner, and are refused until they have one"
+            if open_ones
+            else ""
+        )
         unnamed = sum(not x.term for x in found.in_the_way)
-        notes += f"; {unnamed:,} not drafted, having no term: shortened, or only counted" if unnamed else ""
+        notes += (
+            f"; {unnamed:,} not drafted, having no term: shortened, or only counted"
+            if unnamed
+            else ""
+        )
         click.echo(f"{write_known}: {len(entries):,} known leftovers{notes}", err=json_file == "-")
     return found.exit_code

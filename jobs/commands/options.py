@@ -41,20 +41,34 @@ class Nearest(click.Choice[str]):
         if value in self.choices:
             return str(value)
         near = difflib.get_close_matches(str(value), list(self.choices), 1, 0)
-        self.fail(f"{value!r} is not known. Did you mean {near[0]!r}? Known: {', '.join(self.choices)}.", param, ctx)
+        self.fail(
+            f"{value!r} is not known. Did you mean {near[0]!r}? Known: {', '.join(self.choices)}.",
+            param,
+            ctx,
+        )
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
     """A time in seconds, ``least`` or more: 300, 90s, 5m, 1h30m."""
 
     name = "time"
-    _UNITS: ClassVar = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+    _UNITS: ClassVar = {
+        "ms": 0.001,
+        "s": 1.0,
+        "": 1.0,
+        "m": 60.0,
+        "min": 60.0,
+        "h": 3600.0,
+        "d": 86400.0,
+    }
     _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(ms|min|[smhd])?\s*")
 
     def __init__(self, least: float = 0.0) -> None:
         self.least = least
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         if isinstance(value, (int, float)):
             return float(value)
         text, parts = str(value).strip().lower(), []
@@ -75,19 +89,24 @@ def _share(context: click.Context, parameter: click.Parameter, value: str) -> fl
     try:
         share = float(value.strip().removesuffix("%")) / (100 if value.strip().endswith("%") else 1)
     except ValueError:
-        raise click.BadParameter(f"{value!r} is no share. Say 0.05 or 5%.", context, parameter) from None
+        raise click.BadParameter(
+            f"{value!r} is no share. Say 0.05 or 5%.", context, parameter
+        ) from None
     if not 0 <= share <= 1:
         raise click.BadParameter(f"{value!r} is not between 0 and 1 (100%).", context, parameter)
     return share
 
 
 class Commands(click.Group):
-    """A group that answers an unknown command with the nearest known one. ``modules``: where commands are that are imported
+    """A group that answers an unknown command with the nearest known one. ``modules``: where
+    commands are that are imported
     when they are asked for, each under its own name there."""
 
     command_class = GuardedCommand
 
-    def __init__(self, *arguments: Any, modules: Mapping[str, str] | None = None, **options: Any) -> None:
+    def __init__(
+        self, *arguments: Any, modules: Mapping[str, str] | None = None, **options: Any
+    ) -> None:
         super().__init__(*arguments, **options)
         self._modules = modules or {}
 
@@ -106,7 +125,12 @@ class Commands(click.Group):
                 click.echo(ctx.get_help())
                 ctx.exit()
             args = [*args[1:], "--help"]
-        if args and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+        if (
+            args
+            and not ctx.resilient_parsing
+            and self.get_command(ctx, args[0]) is None
+            and not args[0].startswith("-")
+        ):
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1, 0)
             ctx.fail(f"No command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
@@ -174,7 +198,9 @@ def common(command: F) -> F:
                 "own leaves open; or one that you installed: konclude, pellet, openllet.",
             ),
             click.option(
-                "--accept-agpl", is_flag=True, help="A reasoner under the AGPL (pellet, openllet) may be asked; it is printed."
+                "--accept-agpl",
+                is_flag=True,
+                help="A reasoner under the AGPL (pellet, openllet) may be asked; it is printed.",
             ),
             click.option(
                 "--audit",
@@ -209,7 +235,13 @@ def common(command: F) -> F:
                 "data at once, at that cost, and without --timeout only about 20,000 assertions at most; or leave the verdict "
                 "undetermined.",
             ),
-            click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write the result as JSON too; - for stdout."),
+            click.option(
+                "--json",
+                "json_file",
+                type=WRITES,
+                metavar="FILE",
+                help="Write the result as JSON too; - for stdout.",
+            ),
             click.option(
                 "--report",
                 "-r",
@@ -243,7 +275,11 @@ def common(command: F) -> F:
                 help="Seconds (or 90s, 5m, 1h) for a check or an index, reading included; what was indexed by then is written.",
             ),
             click.option(
-                "--heap", default=Options.heap, show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g."
+                "--heap",
+                default=Options.heap,
+                show_default=True,
+                metavar="SIZE",
+                help="Memory for a JVM, as 512m or 4g.",
             ),
             click.option(
                 "--max-conflicts",
@@ -254,7 +290,12 @@ def common(command: F) -> F:
                 help="How many conflicts to explain; the rest is counted.",
             ),
             click.option("-q", "--quiet", is_flag=True, help="No progress."),
-            click.option("-v", "--verbose", is_flag=True, help="More of everything; with errors, where they come from."),
+            click.option(
+                "-v",
+                "--verbose",
+                is_flag=True,
+                help="More of everything; with errors, where they come from.",
+            ),
         )
     ):
         command = option(command)

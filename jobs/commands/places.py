@@ -1,6 +1,8 @@
-"""Parameters that name files, folders and stores, and the command that keeps what it writes apart from what it reads.
+"""Parameters that name files, folders and stores, and the command that keeps what it writes apart
+from what it reads.
 
-Every parameter that names a place has the type `Reads` or `Writes`; a command of the class `GuardedCommand` compares them before
+Every parameter that names a place has the type `Reads` or `Writes`; a command of the class
+`GuardedCommand` compares them before
 it does anything.
 """
 
@@ -22,7 +24,8 @@ from shiq.sources import STDIN
 
 #: What finds the files that a named one refers to, as a catalog does.
 LeadsTo: TypeAlias = Callable[[str], Callable[[Path], bool]]
-#: Gives by the name of an output and the parameters of the command what is written: each with its name and kind.
+# : Gives by the name of an output and the parameters of the command what is written: each with its
+# name and kind.
 Written: TypeAlias = Callable[[str, Mapping[str, Any]], Iterable[tuple[str, OutputKind]]]
 
 _READ, _WRITTEN = f"{__name__}.inputs", f"{__name__}.outputs"
@@ -38,20 +41,28 @@ class _Place(click.Path):
     def __init__(self, path_type: type[str] | type[Path] = str) -> None:
         super().__init__(readable=False, path_type=path_type)
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         """What a shell completes: the names of files, or of folders alone."""
         return [CompletionItem(incomplete, type="dir" if self.names_folder else "file")]
 
-    def note(self, key: str, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> None:
+    def note(
+        self, key: str, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> None:
         """Remember ``value`` for the command that is called."""
         if ctx is not None and param is not None and os.fspath(value):
             ctx.meta.setdefault(key, []).append((self, _shown(param), os.fspath(value)))
 
 
 class Reads(_Place):
-    """The name of a file, folder, table or address that is read. ``leads_to``: for a file that refers to others."""
+    """The name of a file, folder, table or address that is read. ``leads_to``: for a file that
+    refers to others.
+    """
 
-    def __init__(self, path_type: type[str] | type[Path] = str, leads_to: LeadsTo | None = None) -> None:
+    def __init__(
+        self, path_type: type[str] | type[Path] = str, leads_to: LeadsTo | None = None
+    ) -> None:
         super().__init__(path_type)
         self.leads_to = leads_to
 
@@ -64,7 +75,8 @@ class Reads(_Place):
 
 
 class ReadsData(Reads):
-    """The names of ontologies, bases and batches. ``-`` is standard input; a prefix of an object store, or a folder of Hadoop's
+    """The names of ontologies, bases and batches. ``-`` is standard input; a prefix of an object
+    store, or a folder of Hadoop's
     file system, stands for the files below it."""
 
 
@@ -75,11 +87,15 @@ class ReadsStore(Reads):
 
 
 class Writes(_Place):
-    """The name of what is written. ``kind``: of the file or folder of that name; ``written``: all that is written, where it is
+    """The name of what is written. ``kind``: of the file or folder of that name; ``written``: all
+    that is written, where it is
     more than that; the first has the name that was given."""
 
     def __init__(
-        self, kind: OutputKind = OutputKind.FILE, path_type: type[str] | type[Path] = str, written: Written | None = None
+        self,
+        kind: OutputKind = OutputKind.FILE,
+        path_type: type[str] | type[Path] = str,
+        written: Written | None = None,
     ) -> None:
         super().__init__(path_type)
         self.kind, self.names_folder = kind, kind in FOLDERS
@@ -91,17 +107,27 @@ class Writes(_Place):
 
 
 class GuardedCommand(click.Command):
-    """A command that refuses, before it does anything, outputs that would replace what it reads, one another, or a store; and
+    """A command that refuses, before it does anything, outputs that would replace what it reads,
+    one another, or a store; and
     that reads standard input, and what is far away, at one moment."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        named = [(option, name) for kind, option, name in ctx.meta.get(_READ, ()) if isinstance(kind, ReadsData)]
+        named = [
+            (option, name)
+            for kind, option, name in ctx.meta.get(_READ, ())
+            if isinstance(kind, ReadsData)
+        ]
         standard = [option for option, name in named if name == STDIN]
         syntax = ctx.meta.get(FORMAT)
         if len(standard) > 1:
-            raise click.UsageError(f"{' and '.join(standard)} are both standard input, which is read once: give one a file.", ctx)
+            raise click.UsageError(
+                f"{' and '.join(standard)} are both standard input, which is read once: give one a file.",
+                ctx,
+            )
         if syntax is not None and not standard:
-            raise click.UsageError("--format is the syntax of standard input: it goes with an input named -.", ctx)
+            raise click.UsageError(
+                "--format is the syntax of standard input: it goes with an input named -.", ctx
+            )
         with ExitStack() as stack:
             if any(is_address(name) for _, name in named):
                 self._spread(ctx, stack)
@@ -114,13 +140,19 @@ class GuardedCommand(click.Command):
             return super().invoke(ctx)
 
     def _spread(self, ctx: click.Context, stack: ExitStack) -> None:
-        """Names the files below prefixes one by one, which stand for one content each from here on."""
+        """Names the files below prefixes one by one, which stand for one content each from here
+        on.
+        """
         from jobs.checking.inputs import spread
         from shiq.remote.inputs import at_one_moment
 
         stack.enter_context(at_one_moment())
         for param in self.params:
-            if isinstance(param.type, ReadsData) and param.name and isinstance(given := ctx.params.get(param.name), tuple):
+            if (
+                isinstance(param.type, ReadsData)
+                and param.name
+                and isinstance(given := ctx.params.get(param.name), tuple)
+            ):
                 ctx.params[param.name] = tuple(spread(given))
 
     def _keep_apart(self, ctx: click.Context) -> None:

@@ -14,9 +14,18 @@ FORMATS = {"html": ".html", "md": ".md", "sarif": ".sarif", "junit": ".junit.xml
 
 @click.command(cls=GuardedCommand)
 @click.argument("answer", type=READS_PATH, metavar="VERDICT.JSON")
-@click.option("--html", type=WRITES, metavar="FILE", help="One page, for people; it needs no network and no script.")
-@click.option("--md", type=WRITES, metavar="FILE", help="Markdown, for the summary of a build step.")
-@click.option("--sarif", type=WRITES, metavar="FILE", help="SARIF 2.1.0, for code hosts and editors.")
+@click.option(
+    "--html",
+    type=WRITES,
+    metavar="FILE",
+    help="One page, for people; it needs no network and no script.",
+)
+@click.option(
+    "--md", type=WRITES, metavar="FILE", help="Markdown, for the summary of a build step."
+)
+@click.option(
+    "--sarif", type=WRITES, metavar="FILE", help="SARIF 2.1.0, for code hosts and editors."
+)
 @click.option("--junit", type=WRITES, metavar="FILE", help="JUnit XML, for build servers.")
 @click.option(
     "--report",

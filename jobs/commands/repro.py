@@ -18,10 +18,37 @@ def repro() -> None:
 
 @repro.command()
 @click.option("--store", "-s", type=STORE, required=True, help="A store that `shiq index` built.")
-@click.option("--insert", "-i", "insertions", multiple=True, type=READS, required=True, help="File of insertions; repeatable.")
-@click.option("--delete", "-d", "deletions", multiple=True, type=READS, help="File of deletions, which come first; repeatable.")
-@click.option("--module", "number", type=click.IntRange(min=0), default=0, show_default=True, help="Which module of the check.")
-@click.option("--individual", default="", metavar="IRI", help="The module that this individual is in, instead.")
+@click.option(
+    "--insert",
+    "-i",
+    "insertions",
+    multiple=True,
+    type=READS,
+    required=True,
+    help="File of insertions; repeatable.",
+)
+@click.option(
+    "--delete",
+    "-d",
+    "deletions",
+    multiple=True,
+    type=READS,
+    help="File of deletions, which come first; repeatable.",
+)
+@click.option(
+    "--module",
+    "number",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Which module of the check.",
+)
+@click.option(
+    "--individual",
+    default="",
+    metavar="IRI",
+    help="The module that this individual is in, instead.",
+)
 @click.option(
     "--criterion",
     type=Nearest(list(CRITERIA)),
@@ -29,8 +56,21 @@ def repro() -> None:
     show_default=True,
     help="Which part of the data the modules are made of; none: all of it.",
 )
-@click.option("--output", "-o", type=Writes(path_type=Path), required=True, metavar="FILE", help="The zip to write.")
-@click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
+@click.option(
+    "--output",
+    "-o",
+    type=Writes(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The zip to write.",
+)
+@click.option(
+    "--heap",
+    default="1g",
+    show_default=True,
+    metavar="SIZE",
+    help="Memory for a JVM, as 512m or 4g.",
+)
 @click.option("--timeout", type=Seconds(0.1), metavar="TIME", help="Seconds for each reasoner.")
 def pack(
     store: str,
@@ -52,21 +92,35 @@ def pack(
 
     from jobs.repro import module_of_batch, replay, reproducer, write
 
-    tbox, module = module_of_batch(store, insertions, deletions, criterion, number=number, individual=individual.strip("<>"))
+    tbox, module = module_of_batch(
+        store, insertions, deletions, criterion, number=number, individual=individual.strip("<>")
+    )
     packed = reproducer(tbox, module, {}, {"heap": heap, "timeout": timeout})
     answers = replay(packed, heap=heap, timeout=timeout)
-    packed = replace(packed, answers={name: (a.verdict.value, a.reason) for name, a in answers.items()})
+    packed = replace(
+        packed, answers={name: (a.verdict.value, a.reason) for name, a in answers.items()}
+    )
     write(packed, output)
-    click.echo(f"{output}: {len(module.positive)} individuals, {'; '.join(f'{n} {v}' for n, (v, _) in packed.answers.items())}")
+    click.echo(
+        f"{output}: {len(module.positive)} individuals, {'; '.join(f'{n} {v}' for n, (v, _) in packed.answers.items())}"
+    )
     return 0
 
 
 @repro.command()
 @click.argument("file", type=READS_PATH)
-@click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
+@click.option(
+    "--heap",
+    default="1g",
+    show_default=True,
+    metavar="SIZE",
+    help="Memory for a JVM, as 512m or 4g.",
+)
 @click.option("--timeout", type=Seconds(0.1), metavar="TIME", help="Seconds for each reasoner.")
 def run(file: Path, heap: str, timeout: float | None) -> int:
-    """Decide a packed module again with both reasoners. Exits with 0 if they agree, 1 if they do not, 3 if one is undecided."""
+    """Decide a packed module again with both reasoners. Exits with 0 if they agree, 1 if they do
+    not, 3 if one is undecided.
+    """
     from jobs.repro import read, replay
     from shiq.verdict import Verdict
 
@@ -75,6 +129,8 @@ def run(file: Path, heap: str, timeout: float | None) -> int:
         click.echo(f"then  {name}: {verdict}{f' ({reason})' if reason else ''}")
     answers = replay(packed, heap=heap, timeout=timeout)
     for name, answer in answers.items():
-        click.echo(f"now   {name}: {answer.verdict.value}{f' ({answer.reason})' if answer.reason else ''}")
+        click.echo(
+            f"now   {name}: {answer.verdict.value}{f' ({answer.reason})' if answer.reason else ''}"
+        )
     verdicts = {answer.verdict for answer in answers.values()}
     return 3 if Verdict.UNDETERMINED in verdicts else 0 if len(verdicts) == 1 else 1

@@ -1,4 +1,6 @@
-"""What commands do around their work: how much they tell, what was asked, and where results are written."""
+"""What commands do around their work: how much they tell, what was asked, and where results are
+written.
+"""
 
 from __future__ import annotations
 
@@ -53,11 +55,16 @@ def write_json(target: str | None, value: dict[str, Any]) -> None:
         write_whole(Path(target), json_text(value))
 
 
-def answering(reports: Sequence[str], json_file: str | None) -> Callable[[Answer, Request, Mapping[str, str]], None]:
-    """What writes an answer to what was asked, with the labels of terms: to ``reports``, and last as JSON. Whether reports can be
+def answering(
+    reports: Sequence[str], json_file: str | None
+) -> Callable[[Answer, Request, Mapping[str, str]], None]:
+    """What writes an answer to what was asked, with the labels of terms: to ``reports``, and last
+    as JSON. Whether reports can be
     written is found out first."""
     if not reports:
-        return lambda answer, asked, labels: write_json(json_file, completed(answer(), asked, labels)) if json_file else None
+        return lambda answer, asked, labels: (
+            write_json(json_file, completed(answer(), asked, labels)) if json_file else None
+        )
     from jobs.reports.write import prepare, target_of, write_reports
 
     targets = [target_of(name) for name in reports]
@@ -71,8 +78,11 @@ def answering(reports: Sequence[str], json_file: str | None) -> Callable[[Answer
     return write
 
 
-def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Request) -> int:
-    """Calls a check, prints its result, writes its reports, and its JSON last; the exit code. ``options`` may name a file for
+def run_check(
+    call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Request
+) -> int:
+    """Calls a check, prints its result, writes its reports, and its JSON last; the exit code.
+    ``options`` may name a file for
     what is told of the run as lineage."""
     if file := options.pop("lineage", None):
         # Loaded where it is asked for.
@@ -80,7 +90,11 @@ def run_check(call: Callable[[dict[str, Any]], Any], options: dict[str, Any], as
 
         with RunEvents(Path(file), asked.command, asked.inputs) as events:
             return run_check(lambda settings: events.seen(call(settings)), options, asked)
-    quiet, verbose, json_file = options.pop("quiet"), options.pop("verbose"), options.pop("json_file")
+    quiet, verbose, json_file = (
+        options.pop("quiet"),
+        options.pop("verbose"),
+        options.pop("json_file"),
+    )
     answer = answering(options.pop("reports"), json_file)
     progress = None if quiet else progress_line(verbose)
     heard = Heard(json_file, asked, progress)
@@ -116,28 +130,40 @@ def by_prefixes(text: str, inputs: Mapping[str, Any]) -> str:
 
 
 def _with_rows(result: shiq.Result, asked: Request) -> shiq.Result:
-    """``result`` with the rows that what its conflicts have of the base was read from, where a mapping read it."""
+    """``result`` with the rows that what its conflicts have of the base was read from, where a
+    mapping read it.
+    """
     if not result.conflicts or not asked.inputs.get("mapping") or asked.inputs.get("store"):
         return result
     from jobs.reports.locations import located
 
-    documents = located({"conflicts": [c.to_dict() for c in result.conflicts]}, asked.sides())["conflicts"]
+    documents = located({"conflicts": [c.to_dict() for c in result.conflicts]}, asked.sides())[
+        "conflicts"
+    ]
 
     def places(document: dict[str, Any], index: int) -> tuple[Place, ...]:
-        rows = (x for x in document.get("locations", ()) if (x["side"], x["index"]) == ("base", index))
+        rows = (
+            x for x in document.get("locations", ()) if (x["side"], x["index"]) == ("base", index)
+        )
         return tuple(Place(x["source"], x.get("line", 0), column=x.get("column", "")) for x in rows)
 
     told = zip(result.conflicts, documents)
     return replace(
-        result, conflicts=tuple(replace(c, base_places=tuple(places(x, i) for i in range(len(c.base)))) for c, x in told)
+        result,
+        conflicts=tuple(
+            replace(c, base_places=tuple(places(x, i) for i in range(len(c.base)))) for c, x in told
+        ),
     )
 
 
 class Heard:
-    """Prints the verdict of an inconsistent batch when it is certain, and writes it to ``json_file``; from then on SIGTERM is
+    """Prints the verdict of an inconsistent batch when it is certain, and writes it to
+    ``json_file``; from then on SIGTERM is
     what Ctrl-C is: it ends explaining, and what is known is told."""
 
-    def __init__(self, json_file: str | None, asked: Request, progress: ProgressLine | None) -> None:
+    def __init__(
+        self, json_file: str | None, asked: Request, progress: ProgressLine | None
+    ) -> None:
         self._json_file, self._asked, self._progress = json_file, asked, progress
         self._stop = StopSignal()
         self.result: shiq.Result | None = None
@@ -195,7 +221,10 @@ def _pack(result: shiq.Result, options: dict[str, Any]) -> None:
 
     for found in result.disagreements:
         packed = of_disagreement(found, options)
-        click.echo(f"packed: {write(packed, Path(packed.name))}; please report it (shiq repro run decides it again)", err=True)
+        click.echo(
+            f"packed: {write(packed, Path(packed.name))}; please report it (shiq repro run decides it again)",
+            err=True,
+        )
 
 
 _PARTS = ("insertions", "base", "axioms")
@@ -206,9 +235,11 @@ _IRI = re.compile(r"<([^<>\s]*)>")
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked: it goes with the answer, so that a report can name files and lines, and commands to go on with.
+    """What was asked: it goes with the answer, so that a report can name files and lines, and
+    commands to go on with.
 
-    ``command``: check, certify, index or gate; ``inputs``: store, tbox, abox, ontology, insertions, deletions, mode, unit.
+    ``command``: check, certify, index or gate; ``inputs``: store, tbox, abox, ontology, insertions,
+    deletions, mode, unit.
     """
 
     command: str
@@ -221,9 +252,14 @@ class Request:
 
         given = self.inputs
         scope = r"i\d+\." if given.get("store") else "i"
-        base, letter = (given["ontology"], "t") if given.get("ontology") else (given.get("abox") or (), "a")
+        base, letter = (
+            (given["ontology"], "t") if given.get("ontology") else (given.get("abox") or (), "a")
+        )
         added, base = (self._tables(list(files)) for files in (given.get("insertions") or (), base))
-        return {"insertions": SideFiles(tuple(added), scope), "base": SideFiles(tuple(base), letter)}
+        return {
+            "insertions": SideFiles(tuple(added), scope),
+            "base": SideFiles(tuple(base), letter),
+        }
 
     def _tables(self, files: list[object]) -> list[object]:
         """``files``, in which those that a mapping reads are tables."""
@@ -234,10 +270,17 @@ class Request:
         return mapped_sources(files, self.inputs["mapping"])
 
 
-def completed(answer: dict[str, Any], asked: Request, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """``answer``, as JSON, with the places of facts (`jobs.reports.locations`), those of ``labels`` that its conflicts need, and
+def completed(
+    answer: dict[str, Any], asked: Request, labels: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """``answer``, as JSON, with the places of facts (`jobs.reports.locations`), those of ``labels``
+    that its conflicts need, and
     ``about``: what was asked, when, of what version."""
-    given = {key: list(value) if isinstance(value, tuple) else value for key, value in asked.inputs.items() if value}
+    given = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in asked.inputs.items()
+        if value
+    }
     made = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     about = {"command": asked.command, "made": made, "shiq": shiq.__version__, **given}
     named = _named(answer, labels or {})
@@ -245,7 +288,9 @@ def completed(answer: dict[str, Any], asked: Request, labels: Mapping[str, str] 
 
 
 def _located(answer: dict[str, Any], asked: Request) -> dict[str, Any]:
-    """``answer`` with the places of its conflicts, and of those of the last check of a gate, all looked for together."""
+    """``answer`` with the places of its conflicts, and of those of the last check of a gate, all
+    looked for together.
+    """
     from jobs.reports.locations import located
 
     own, last = answer.get("conflicts", []), answer.get("result", {}).get("conflicts", [])

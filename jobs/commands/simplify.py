@@ -11,7 +11,9 @@ from jobs.commands.running import write_json
 
 @click.command(cls=GuardedCommand)
 @click.argument("tbox", nargs=-1, type=READS, required=True)
-@click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout.")
+@click.option(
+    "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("-v", "--verbose", is_flag=True, help="With errors, where they come from.")
 @catalog_option
@@ -24,7 +26,9 @@ def simplify(
     catalog: tuple[str, ...],
     vocabulary: tuple[str, ...],
 ) -> int:
-    """What a TBox says to a checker: simplified TBox, DL-clauses, u-part and m-part roles, Fs(T), what lies outside SHIQ(D)."""
+    """What a TBox says to a checker: simplified TBox, DL-clauses, u-part and m-part roles, Fs(T),
+    what lies outside SHIQ(D).
+    """
     from jobs.text.simplified import simplified_text
     from shiq.catalog import read_catalog
     from shiq.rdf import read_ontology
@@ -33,7 +37,9 @@ def simplify(
     from simplify.describe import report
 
     known = choose(vocabulary) if vocabulary else None
-    reading = read_ontology(list(tbox), catalog=read_catalog(catalog) if catalog else None, vocabulary=known)
+    reading = read_ontology(
+        list(tbox), catalog=read_catalog(catalog) if catalog else None, vocabulary=known
+    )
     found = report(simplified(reading.tbox))
     found["leftovers"] = [str(leftover) for leftover in reading.leftovers]
     if json_file != "-":

@@ -29,13 +29,19 @@ FORMATS = {
 
 @contextmanager
 def reading_standard_input(syntax: str | None) -> Iterator[None]:
-    """Lets ``-`` stand for what standard input gives, in a temporary file, until the end. Raises: OperationalError,
+    """Lets ``-`` stand for what standard input gives, in a temporary file, until the end. Raises:
+    OperationalError,
     also where it is empty."""
     if sys.stdin is None:
-        raise InputError("standard input is closed", "Give - something to read, by a pipe or by < FILE.")
+        raise InputError(
+            "standard input is closed", "Give - something to read, by a pipe or by < FILE."
+        )
     with tempfile.TemporaryDirectory(prefix="shiq-") as folder:
         path = Path(folder, "stdin")
-        with naming(path, "Make room there, or name another folder by TMPDIR."), path.open("wb") as file:
+        with (
+            naming(path, "Make room there, or name another folder by TMPDIR."),
+            path.open("wb") as file,
+        ):
             shutil.copyfileobj(sys.stdin.buffer, file)
         if not path.stat().st_size:
             # A command that failed before the pipe looks the same as one with nothing to say.

@@ -32,8 +32,16 @@ def store_named(command: Callable[..., int]) -> Callable[..., int]:
 @click.command(cls=GuardedCommand)
 @store_named
 @snapshot_option
-@click.option("--set-aside", is_flag=True, help="What belongs to the data and was set aside because it contradicts, instead.")
-@click.option("--aside", is_flag=True, help="What was left out when data was read, with its place and why, instead.")
+@click.option(
+    "--set-aside",
+    is_flag=True,
+    help="What belongs to the data and was set aside because it contradicts, instead.",
+)
+@click.option(
+    "--aside",
+    is_flag=True,
+    help="What was left out when data was read, with its place and why, instead.",
+)
 def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> int:
     """Print the assertions of a store as N-Triples."""
     from jobs.store import open_store as opened
@@ -48,7 +56,9 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
                 click.echo(text, nl=False)
             return 0
         if set_aside:
-            click.echo("".join(f"{line}\n" for aside in kept.asides for line in aside.triples), nl=False)
+            click.echo(
+                "".join(f"{line}\n" for aside in kept.asides for line in aside.triples), nl=False
+            )
             return 0
         for assertion in kept.export():
             if not is_on_nodes(assertion):
@@ -58,8 +68,14 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
 
 @click.command(cls=GuardedCommand)
 @store_named
-@click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout.")
-@click.option("--verify", is_flag=True, help="Read every file of the store, and name those that are not as they were written.")
+@click.option(
+    "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
+)
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="Read every file of the store, and name those that are not as they were written.",
+)
 def status(store: str, json_file: str | None, verify: bool) -> int:
     """What a store holds: snapshot, certificate, sizes, and which snapshots it keeps."""
     from dataclasses import asdict
@@ -87,7 +103,8 @@ def compact(store: str) -> int:
 
     A table of which one copy is damaged (`shiq status --verify`) is written anew by the other.
 
-    Files that no snapshot has needed for a week are removed, and in an object store what a build that died left.
+    Files that no snapshot has needed for a week are removed, and in an object store what a build
+    that died left.
     """
     from jobs.store import place_of
     from jobs.store.upkeep import compact as run

@@ -1,7 +1,9 @@
 """Draws that do not wander: what generated data takes from its profile.
 
-The sums over a few universities are what evaluations compare, so draws are *stratified*: cards are dealt from a shuffled deck,
-each once, again and again, so that any sum of n draws is off its mean by less than one deck, for every seed.
+The sums over a few universities are what evaluations compare, so draws are *stratified*: cards are
+dealt from a shuffled deck,
+each once, again and again, so that any sum of n draws is off its mean by less than one deck, for
+every seed.
 
 >>> from itertools import islice
 >>> sorted(islice(deck(random.Random(1), (7, 10)), 4))
@@ -20,7 +22,9 @@ _STRATA = 5
 
 
 def below(rng: random.Random, n: int) -> int:
-    """A number of 0 … n-1. Rests on `random.Random.random` alone, the one method whose sequence Python keeps across versions."""
+    """A number of 0 … n-1. Rests on `random.Random.random` alone, the one method whose sequence
+    Python keeps across versions.
+    """
     return int(rng.random() * n)
 
 
@@ -53,7 +57,9 @@ def deck(rng: random.Random, bounds: tuple[int, int]) -> Iterator[int]:
     return dealt(rng, range(bounds[0], bounds[1] + 1))
 
 
-def stratified(rng: random.Random, bounds: tuple[float, float], strata: int = _STRATA) -> Iterator[float]:
+def stratified(
+    rng: random.Random, bounds: tuple[float, float], strata: int = _STRATA
+) -> Iterator[float]:
     """Endless draws between two bounds, one of each stratum of the interval per round."""
     low, high = bounds
     width = (high - low) / strata

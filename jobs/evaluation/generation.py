@@ -29,13 +29,20 @@ class TripleCounts:
 
     def plus(self, lines: list[str]) -> TripleCounts:
         """With what ``lines`` say."""
-        classes, data = (sum(RDF_TYPE in line for line in lines), sum(line.endswith('" .\n') for line in lines))
-        return TripleCounts(self.triples + len(lines), self.class_assertions + classes, self.data_assertions + data)
+        classes, data = (
+            sum(RDF_TYPE in line for line in lines),
+            sum(line.endswith('" .\n') for line in lines),
+        )
+        return TripleCounts(
+            self.triples + len(lines), self.class_assertions + classes, self.data_assertions + data
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationReport(TripleCounts):
-    """What a generator wrote. Counts are of distinct triples; the ``culprits`` are among the ``insertions``."""
+    """What a generator wrote. Counts are of distinct triples; the ``culprits`` are among the
+    ``insertions``.
+    """
 
     out: Path
     departments: int
@@ -46,10 +53,17 @@ class GenerationReport(TripleCounts):
     culprits: int = 0
 
 
-def write_triples(path: Path, parts: Iterable[list[str]], total: int, progress: Progress | None) -> TripleCounts:
-    """Writes N-Triples lines part by part, gzipped: the same bytes for the same lines, with the same zlib."""
+def write_triples(
+    path: Path, parts: Iterable[list[str]], total: int, progress: Progress | None
+) -> TripleCounts:
+    """Writes N-Triples lines part by part, gzipped: the same bytes for the same lines, with the
+    same zlib.
+    """
     counts = TripleCounts()
-    with path.open("wb") as raw, gzip.GzipFile(filename="", mode="wb", compresslevel=5, fileobj=raw, mtime=0) as file:
+    with (
+        path.open("wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", compresslevel=5, fileobj=raw, mtime=0) as file,
+    ):
         for done, lines in enumerate(parts, 1):
             file.write("".join(lines).encode())
             counts = counts.plus(lines)

@@ -1,10 +1,13 @@
 """Insertion batches: random ones as in the published evaluation, and parts of the data itself.
 
-`random_batch` draws assertions of the data evenly. Its subject becomes a fresh individual (half of the time) or any individual
-of the data, the object of a role assertion any individual; a class or a value stays. So the batch has the data's own mix of
+`random_batch` draws assertions of the data evenly. Its subject becomes a fresh individual (half of
+the time) or any individual
+of the data, the object of a role assertion any individual; a class or a value stays. So the batch
+has the data's own mix of
 predicates, and is not made to fit the TBox: it may well contradict it.
 
-The same arguments give the same batch: the draws rest on the one generator of numpy whose sequence is frozen.
+The same arguments give the same batch: the draws rest on the one generator of numpy whose sequence
+is frozen.
 """
 
 from __future__ import annotations
@@ -27,14 +30,17 @@ FRESH = 0.5
 PER_FRESH = 2
 _FRESH_IRI = "<urn:shiq:evaluate:fresh:"
 _TYPE = f"<{RDF}type>"
-_LINE = r"^[ \t]*(?P<s><[^>]*>|_:\S+)[ \t]+(?P<p><[^>]*>)[ \t]+(?P<o><[^>]*>|_:\S+|\".*)[ \t]*\.[ \t]*$"
+_LINE = (
+    r"^[ \t]*(?P<s><[^>]*>|_:\S+)[ \t]+(?P<p><[^>]*>)[ \t]+(?P<o><[^>]*>|_:\S+|\".*)[ \t]*\.[ \t]*$"
+)
 
 Ints = Any  # numpy arrays of integers
 
 
 @dataclass(frozen=True, eq=False)
 class NumberedTriples:
-    """Distinct triples as columns of numbers into ``terms``, which are N-Triples terms. ``lines``: as they stand in the file;
+    """Distinct triples as columns of numbers into ``terms``, which are N-Triples terms. ``lines``:
+    as they stand in the file;
     ``unread``: how many lines are no triples, comments and blank lines apart."""
 
     lines: Any
@@ -57,19 +63,31 @@ def read_triples(*paths: Path) -> NumberedTriples:
     """The distinct triples of N-Triples files, gzipped or not. Raises InputError."""
     text = b"\n".join(_bytes(path) for path in paths)
     lines = pa.array(text.decode("utf-8", "replace").split("\n"), pa.large_string())
-    lines = lines.filter(pc.and_(pc.greater(pc.binary_length(lines), 0), pc.invert(pc.starts_with(lines, "#"))))
+    lines = lines.filter(
+        pc.and_(pc.greater(pc.binary_length(lines), 0), pc.invert(pc.starts_with(lines, "#")))
+    )
     lines = pc.unique(pc.utf8_rtrim(lines, " \t\r"))
     parts = pc.extract_regex(lines, _LINE)
     good = pc.is_valid(parts)
     unread = len(lines) - int(pc.sum(good).as_py() or 0)
     parts, lines = parts.filter(good), lines.filter(good)
     if not len(lines):
-        raise InputError(f"{', '.join(map(str, paths))}: no line is a triple", "Name N-Triples files, gzipped or not.")
+        raise InputError(
+            f"{', '.join(map(str, paths))}: no line is a triple",
+            "Name N-Triples files, gzipped or not.",
+        )
     columns = [pc.struct_field(parts, name) for name in "spo"]
     columns[2] = pc.utf8_rtrim(columns[2], " \t")
     encoded = pa.concat_arrays(columns).dictionary_encode()
     s, p, o = np.split(encoded.indices.to_numpy(), 3)
-    return NumberedTriples(lines, encoded.dictionary, s.astype(np.int64), p.astype(np.int64), o.astype(np.int64), unread)
+    return NumberedTriples(
+        lines,
+        encoded.dictionary,
+        s.astype(np.int64),
+        p.astype(np.int64),
+        o.astype(np.int64),
+        unread,
+    )
 
 
 def _bytes(path: Path) -> bytes:
@@ -80,8 +98,11 @@ def _bytes(path: Path) -> bytes:
         raise InputError(f"{path}: {error}", "Name a file that can be read.") from error
 
 
-def random_batch(triples: NumberedTriples, count: int, seed: int, fresh: float = FRESH) -> list[str]:
-    """``count`` N-Triples lines that are not in ``triples``, no two alike; a share of ``fresh`` of their subjects is fresh.
+def random_batch(
+    triples: NumberedTriples, count: int, seed: int, fresh: float = FRESH
+) -> list[str]:
+    """``count`` N-Triples lines that are not in ``triples``, no two alike; a share of ``fresh`` of
+    their subjects is fresh.
 
     Raises InputError where so many different ones cannot be found.
     """
@@ -105,8 +126,16 @@ def random_batch(triples: NumberedTriples, count: int, seed: int, fresh: float =
         many = (count - found) + (count - found) // 8 + 16
         template = _below(rng, len(triples), many)
         is_fresh = rng.random_sample(many) < fresh
-        subject = np.where(is_fresh, terms + _below(rng, pool, many), individuals[_below(rng, len(individuals), many)])
-        object = np.where(is_role[template], individuals[_below(rng, len(individuals), many)], triples.object[template])
+        subject = np.where(
+            is_fresh,
+            terms + _below(rng, pool, many),
+            individuals[_below(rng, len(individuals), many)],
+        )
+        object = np.where(
+            is_role[template],
+            individuals[_below(rng, len(individuals), many)],
+            triples.object[template],
+        )
         rows = np.stack([subject, triples.predicate[template], object])
         mine = keys(*rows)
         first = np.zeros(many, dtype=bool)
@@ -117,7 +146,10 @@ def random_batch(triples: NumberedTriples, count: int, seed: int, fresh: float =
         if found == count:
             return _lines(np.concatenate(drawn, axis=1), triples.terms)
         taken = np.sort(np.concatenate([taken, keys(*rows)]))
-    raise InputError(f"no {count} different insertions can be drawn from {len(triples)} triples", "Ask for fewer.")
+    raise InputError(
+        f"no {count} different insertions can be drawn from {len(triples)} triples",
+        "Ask for fewer.",
+    )
 
 
 def slice_bounds(triples: int, slices: int, number: int) -> tuple[int, int]:
@@ -149,5 +181,7 @@ def _lines(rows: Ints, terms: Any) -> list[str]:
     predicates, objects = (terms.take(pa.array(row)).to_pylist() for row in rows[1:])
     return [
         f"{_FRESH_IRI}{number - known}> {p} {o} ." if fresh else f"{s} {p} {o} ."
-        for number, fresh, s, p, o in zip(rows[0].tolist(), is_fresh.tolist(), subjects, predicates, objects, strict=True)
+        for number, fresh, s, p, o in zip(
+            rows[0].tolist(), is_fresh.tolist(), subjects, predicates, objects, strict=True
+        )
     ]

@@ -1,4 +1,5 @@
-"""A TBox written as RDF/XML, after the OWL 2 mapping to RDF graphs: the axioms that our generators make, no others.
+"""A TBox written as RDF/XML, after the OWL 2 mapping to RDF graphs: the axioms that our generators
+make, no others.
 
 >>> from shiq.model import Class, SubClassOf, TBox
 >>> "rdfs:subClassOf" in tbox_as_rdfxml(TBox((SubClassOf(Class("urn:A"), Class("urn:B")),)), "urn:o")
@@ -41,7 +42,11 @@ def _collection(tag: str, members: Iterable[str]) -> str:
 
 
 def _filler(tag: str, expression: owl.ClassExpression) -> str:
-    return _reference(tag, expression.iri) if isinstance(expression, owl.Class) else f"<{tag}>{_node(expression)}</{tag}>"
+    return (
+        _reference(tag, expression.iri)
+        if isinstance(expression, owl.Class)
+        else f"<{tag}>{_node(expression)}</{tag}>"
+    )
 
 
 def _restriction(role: owl.ObjectPropertyExpression, *parts: str) -> str:
@@ -53,7 +58,9 @@ def _node(expression: owl.ClassExpression) -> str:
         case owl.Class(iri):
             return f"<owl:Class rdf:about={quoteattr(iri)}/>"
         case owl.ObjectIntersectionOf(operands):
-            return f"<owl:Class>{_collection('owl:intersectionOf', map(_node, operands))}</owl:Class>"
+            return (
+                f"<owl:Class>{_collection('owl:intersectionOf', map(_node, operands))}</owl:Class>"
+            )
         case owl.ObjectUnionOf(operands):
             return f"<owl:Class>{_collection('owl:unionOf', map(_node, operands))}</owl:Class>"
         case owl.ObjectComplementOf(operand):
@@ -67,7 +74,9 @@ def _node(expression: owl.ClassExpression) -> str:
         case owl.ObjectMaxCardinality(n, role, owl.Class(iri)) if iri == owl.OWL + "Thing":
             return _restriction(role, _number("owl:maxCardinality", n))
         case owl.ObjectMaxCardinality(n, role, filler):
-            return _restriction(role, _number("owl:maxQualifiedCardinality", n), _filler("owl:onClass", filler))
+            return _restriction(
+                role, _number("owl:maxQualifiedCardinality", n), _filler("owl:onClass", filler)
+            )
         case owl.DataAllValuesFrom(data, range):
             return _restriction(owl.ObjectProperty(data.iri), _range("owl:allValuesFrom", range))
     raise TypeError(f"no RDF/XML for {expression!r}")
@@ -79,7 +88,8 @@ def _range(tag: str, range: owl.DataRange) -> str:
             return _reference(tag, iri)
         case owl.DatatypeRestriction(datatype, facets):
             members = (
-                f"<rdf:Description>{_facet(facet.replace(owl.XSD, 'xsd:'), value)}</rdf:Description>" for facet, value in facets
+                f"<rdf:Description>{_facet(facet.replace(owl.XSD, 'xsd:'), value)}</rdf:Description>"
+                for facet, value in facets
             )
             restrictions = _collection("owl:withRestrictions", members)
             return f"<{tag}><rdfs:Datatype>{_reference('owl:onDatatype', datatype.iri)}{restrictions}</rdfs:Datatype></{tag}>"
@@ -123,8 +133,11 @@ def _axiom(axiom: owl.Axiom) -> tuple[str, str]:
     return property.iri, _reference("rdf:type", owl.OWL + characteristic)
 
 
-def tbox_as_rdfxml(tbox: owl.TBox, ontology: str, assertions: Iterable[owl.ClassAssertion] = ()) -> str:
-    """``tbox`` with its declarations, as the ontology of that IRI, and the classes of some individuals that come with it.
+def tbox_as_rdfxml(
+    tbox: owl.TBox, ontology: str, assertions: Iterable[owl.ClassAssertion] = ()
+) -> str:
+    """``tbox`` with its declarations, as the ontology of that IRI, and the classes of some
+    individuals that come with it.
 
     Raises TypeError for an axiom, or a class asserted, outside what is handled here.
     """

@@ -1,6 +1,8 @@
-"""Adding rows to a Delta table in one transaction, with the id of the run: a run that is repeated adds nothing.
+"""Adding rows to a Delta table in one transaction, with the id of the run: a run that is repeated
+adds nothing.
 
-The rows are written as Parquet files first, by this process or by executors; one entry of the table's log then makes them count.
+The rows are written as Parquet files first, by this process or by executors; one entry of the
+table's log then makes them count.
 """
 
 from __future__ import annotations
@@ -25,13 +27,16 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 from jobs.files import naming
 from shiq.errors import OperationalError
 
-#: What a writer of a Delta table has to care for that only adds files; anything else is left to Spark.
+# : What a writer of a Delta table has to care for that only adds files; anything else is left to
+# Spark.
 _FEATURES: Final = frozenset({"appendOnly", "invariants", "changeDataFeed", "timestampNtz"})
 
 
 @dataclass(frozen=True, slots=True)
 class PartFile:
-    """A Parquet file that was written into the folder of a table, with its size in bytes and its rows."""
+    """A Parquet file that was written into the folder of a table, with its size in bytes and its
+    rows.
+    """
 
     name: str
     size: int
@@ -39,7 +44,9 @@ class PartFile:
 
 
 def write_part(folder: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> Iterator[PartFile]:
-    """Write ``tables`` as one Parquet file of a new name in ``folder``; none where they have no rows."""
+    """Write ``tables`` as one Parquet file of a new name in ``folder``; none where they have no
+    rows.
+    """
     path, rows, writer = Path(folder) / f"part-{uuid.uuid4().hex}.parquet", 0, None
     try:
         for table in tables:
@@ -57,7 +64,9 @@ def write_part(folder: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> It
 
 
 def content_of(tables: Iterable[pa.Table]) -> int:
-    """A number that tells rows from others by all their values, whatever the order and the parts they come in."""
+    """A number that tells rows from others by all their values, whatever the order and the parts
+    they come in.
+    """
     total = 0
     for table in tables:
         for row in zip(*(column.to_pylist() for column in table.columns)):
@@ -67,7 +76,9 @@ def content_of(tables: Iterable[pa.Table]) -> int:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """``schema`` as Delta has it: times in microseconds of UTC, no large or coded texts, nothing of Arrow's own beside."""
+    """``schema`` as Delta has it: times in microseconds of UTC, no large or coded texts, nothing of
+    Arrow's own beside.
+    """
     return pa.schema([pa.field(field.name, _plain(field.type)) for field in schema])
 
 
@@ -95,7 +106,8 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 @dataclass(frozen=True, slots=True)
 class AppendRun:
-    """The id of what is added to a table: an application of Delta's, and the number of its transaction. Numbers up to the last
+    """The id of what is added to a table: an application of Delta's, and the number of its
+    transaction. Numbers up to the last
     one that was added are there."""
 
     application: str
@@ -116,15 +128,30 @@ class DeltaAppender:
         table = self._table()
         if table is None:
             return
-        features, settings = {*(table.protocol().writer_features or ())}, table.metadata().configuration or {}
-        if features - _FEATURES or table.metadata().partition_columns or any(x.startswith("delta.constraints") for x in settings):
+        features, settings = (
+            {*(table.protocol().writer_features or ())},
+            table.metadata().configuration or {},
+        )
+        if (
+            features - _FEATURES
+            or table.metadata().partition_columns
+            or any(x.startswith("delta.constraints") for x in settings)
+        ):
             raise OperationalError(
                 f"{self.path}: a Delta table with partitions, constraints or features that only Spark's Delta writes",
                 f"Name it as Spark knows it, with --engine spark: table:delta.`{self._place}`.",
             )
         there = {field.name: field for field in pa.schema(table.schema().to_arrow())}
-        wrong = [f"{field.name} {field.type}" for field in schema if not _fits(field, there.get(field.name))]
-        wrong += [f"no {name}" for name, field in there.items() if name not in schema.names and not field.nullable]
+        wrong = [
+            f"{field.name} {field.type}"
+            for field in schema
+            if not _fits(field, there.get(field.name))
+        ]
+        wrong += [
+            f"no {name}"
+            for name, field in there.items()
+            if name not in schema.names and not field.nullable
+        ]
         if wrong:
             raise OperationalError(
                 f"{self.path}: the table's columns are not those of the rows to add: {', '.join(wrong[:5])}",
@@ -144,7 +171,9 @@ class DeltaAppender:
         return self._place
 
     def append(self, parts: Sequence[PartFile], schema: pa.Schema, run: AppendRun) -> None:
-        """Make ``parts`` count, in one transaction that has the id ``run``. Raises: OperationalError."""
+        """Make ``parts`` count, in one transaction that has the id ``run``. Raises:
+        OperationalError.
+        """
         missing = [part.name for part in parts if not (self.path / part.name).is_file()]
         if missing:
             raise OperationalError(
@@ -153,27 +182,36 @@ class DeltaAppender:
             )
         now = int(time.time() * 1000)
         actions: list[Any] = [
-            AddAction(part.name, part.size, {}, now, True, json.dumps({"numRecords": part.rows})) for part in parts
+            AddAction(part.name, part.size, {}, now, True, json.dumps({"numRecords": part.rows}))
+            for part in parts
         ]
         properties = CommitProperties(app_transactions=[Transaction(run.application, run.number)])
         try:
             table = self._table()
             if table is None:
                 columns = Schema.from_arrow(schema)
-                create_table_with_add_actions(self._place, columns, actions, commit_properties=properties)
+                create_table_with_add_actions(
+                    self._place, columns, actions, commit_properties=properties
+                )
             else:
-                table.create_write_transaction(actions, "append", table.schema(), commit_properties=properties)
+                table.create_write_transaction(
+                    actions, "append", table.schema(), commit_properties=properties
+                )
         except (DeltaError, OSError) as error:
             for part in parts:
                 with suppress(OSError):
                     (self.path / part.name).unlink()
-            raise OperationalError(f"{self.path}: no rows could be added ({error})", "Run the same again.") from error
+            raise OperationalError(
+                f"{self.path}: no rows could be added ({error})", "Run the same again."
+            ) from error
 
     def _table(self) -> DeltaTable | None:
         try:
             return DeltaTable(self._place) if DeltaTable.is_deltatable(self._place) else None
         except (DeltaError, OSError) as error:
-            raise OperationalError(f"{self.path}: not a readable Delta table ({error})", "Name another one.") from error
+            raise OperationalError(
+                f"{self.path}: not a readable Delta table ({error})", "Name another one."
+            ) from error
 
 
 def _fits(field: pa.Field, there: pa.Field | None) -> bool:

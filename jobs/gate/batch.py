@@ -1,4 +1,6 @@
-"""The batch of a gate: its lines, which of them say an assertion, and the part that is left as sources for a check."""
+"""The batch of a gate: its lines, which of them say an assertion, and the part that is left as
+sources for a check.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ from shiq.reading import Place
 from shiq.result import Result
 from shiq.sources import FileSource
 
-#: The N-Triples lines of one assertion; those of several hang together by nodes that are named after a hash of them.
+# : The N-Triples lines of one assertion; those of several hang together by nodes that are named
+# after a hash of them.
 Stated: TypeAlias = tuple[str, ...]
-#: What is set aside together with a culprit: the triple alone, its row of a table, all triples with its subject, its named graph,
+# : What is set aside together with a culprit: the triple alone, its row of a table, all triples
+# with its subject, its named graph,
 #: or its document.
 UNITS: Final = ("triple", "row", "subject", "graph", "document")
 _HASHED: Final = re.compile(r"_:n([0-9a-f]{24})\.\d+(?= )")
@@ -36,7 +40,9 @@ def assertions_in(texts: Iterable[str]) -> list[Stated]:
 
 
 class GateBatch:
-    """Batch of a gate: the ``lines`` of the files ``names``. Lines go by their places in ``lines``."""
+    """Batch of a gate: the ``lines`` of the files ``names``. Lines go by their places in
+    ``lines``.
+    """
 
     def __init__(self, names: Sequence[str], lines: Sequence[Line]) -> None:
         self.names, self.lines = tuple(names), tuple(lines)
@@ -64,18 +70,28 @@ class GateBatch:
 
     @cached_property
     def _is_plain(self) -> bool:
-        return all(map(is_plain, self.names)) and not any(line.raw.endswith(b"\r") for line in self.lines)
+        return all(map(is_plain, self.names)) and not any(
+            line.raw.endswith(b"\r") for line in self.lines
+        )
 
     @cached_property
     def _structural(self) -> Sequence[int]:
         return [i for i, line in enumerate(self.lines) if is_structure(line)]
 
-    def stated(self, assertion: Stated, inside: Collection[int], places: Collection[Place] = ()) -> frozenset[int]:
-        """The lines without which ``assertion`` is not said any more: where it stands by its text and by the ``places`` that a
-        reader names; where none of these is ``inside``, what of OWL's vocabulary is about its individuals. Nothing where no line
+    def stated(
+        self, assertion: Stated, inside: Collection[int], places: Collection[Place] = ()
+    ) -> frozenset[int]:
+        """The lines without which ``assertion`` is not said any more: where it stands by its text
+        and by the ``places`` that a
+        reader names; where none of these is ``inside``, what of OWL's vocabulary is about its
+        individuals. Nothing where no line
         can have said it."""
         triple = said_by(assertion[0])
-        found = set(self._by_key.get((file_of(assertion[0]), triple), ()) if triple and len(assertion) == 1 else ())
+        found = set(
+            self._by_key.get((file_of(assertion[0]), triple), ())
+            if triple and len(assertion) == 1
+            else ()
+        )
         for place in places:
             found |= self.at(place)
         if found.isdisjoint(inside):
@@ -87,17 +103,24 @@ class GateBatch:
         return set(self._by_place.get((place.source, place.line), ()))
 
     def count_assertions(self, lines: Iterable[int]) -> int:
-        """How many assertions ``lines`` hold: what stays together is one, and so is a line that cannot be read."""
-        return len({self._blocks.first(i) for i in lines if self.lines[i].triple or self.lines[i].problem})
+        """How many assertions ``lines`` hold: what stays together is one, and so is a line that
+        cannot be read.
+        """
+        return len(
+            {self._blocks.first(i) for i in lines if self.lines[i].triple or self.lines[i].problem}
+        )
 
     def around(self, lines: Iterable[int], unit: str = "triple") -> frozenset[int]:
-        """``lines``, with what stays together with them, and what is of the same ``unit``. Of a row that goes along, another row
+        """``lines``, with what stays together with them, and what is of the same ``unit``. Of a row
+        that goes along, another row
         may say a triple again, and stays: it says nothing else that is wrong."""
         found = self._blocks.around(lines)
         if unit == "triple":
             return found
         units = {self._unit(self.lines[i], unit) for i in found}
-        found = found.union(i for i, x in enumerate(self.lines) if x.triple and self._unit(x, unit) in units)
+        found = found.union(
+            i for i, x in enumerate(self.lines) if x.triple and self._unit(x, unit) in units
+        )
         return found if unit == "row" else self._blocks.around(found)
 
     def _unit(self, line: Line, unit: str) -> object:
@@ -110,7 +133,9 @@ class GateBatch:
         return (line.file, line.triple[0]) if line.triple[0].startswith("_:") else line.triple[0]
 
     def _about(self, assertion: Stated) -> set[int]:
-        """The lines of OWL's vocabulary in structures that mention an individual of ``assertion``."""
+        """The lines of OWL's vocabulary in structures that mention an individual of
+        ``assertion``.
+        """
         named = {
             _named(file_of(text), term)
             for text in assertion
@@ -118,7 +143,11 @@ class GateBatch:
             for term in (said[0], said[2])
             if term.startswith(("<", "_:")) and not _HASHED.match(f"{term} ")
         }
-        return {i for i in self._structural if any(self._mentions(self.lines[j], named) for j in self._blocks.of(i))}
+        return {
+            i
+            for i in self._structural
+            if any(self._mentions(self.lines[j], named) for j in self._blocks.of(i))
+        }
 
     def _mentions(self, line: Line, named: Collection[object]) -> bool:
         file, (subject, _, value) = key_of(line)
@@ -129,10 +158,13 @@ class GateBatch:
         if not any(line.row for line in self.lines):
             return result
         leftovers = tuple(
-            replace(x, line=lines[0].at) if (lines := self._lines_at(x.source, x.line)) else x for x in result.evidence.leftovers
+            replace(x, line=lines[0].at) if (lines := self._lines_at(x.source, x.line)) else x
+            for x in result.evidence.leftovers
         )
         conflicts = tuple(map(self.with_row, result.conflicts))
-        return replace(result, conflicts=conflicts, evidence=replace(result.evidence, leftovers=leftovers))
+        return replace(
+            result, conflicts=conflicts, evidence=replace(result.evidence, leftovers=leftovers)
+        )
 
     def with_row(self, conflict: Conflict) -> Conflict:
         """``conflict``, in which what a mapping made of a table stands at its row and column."""
@@ -141,25 +173,40 @@ class GateBatch:
             lines = self._lines_at(place.source, place.line)
             return replace(place, line=lines[0].at, column=lines[0].column) if lines else place
 
-        return replace(conflict, places=tuple(tuple(map(moved, places)) for places in conflict.places))
+        return replace(
+            conflict, places=tuple(tuple(map(moved, places)) for places in conflict.places)
+        )
 
     def _lines_at(self, source: str, number: int) -> list[Line]:
         return [self.lines[i] for i in self._by_place.get((source, number), ())]
 
-    # --- sources for a check -----------------------------------------------------------------------
+    # --- sources for a check
+    # -----------------------------------------------------------------------
 
     def sources(self, inside: Collection[int], more: Sequence[Line] = ()) -> list[str | FileSource]:
-        """The lines at the places ``inside`` as sources with the names of the files; ``more``: lines that stand below. A batch of
-        lines of which none is out, and that all readers count alike, is read where it is; else from memory."""
+        """The lines at the places ``inside`` as sources with the names of the files; ``more``:
+        lines that stand below. A batch of
+        lines of which none is out, and that all readers count alike, is read where it is; else from
+        memory.
+        """
         if len(inside) == len(self.lines) and not more and self._is_plain:
             return list(self.names)
         found: list[str | FileSource] = []
         for i, name in enumerate(self.names):
             last = max((line.number for line in self.lines if line.file == i), default=0) + 1
-            below = [replace(line, number=last + n) for n, line in enumerate(x for x in more if x.file == i)]
+            below = [
+                replace(line, number=last + n)
+                for n, line in enumerate(x for x in more if x.file == i)
+            ]
             kept = [self.lines[k] for k in sorted(inside) if self.lines[k].file == i]
-            syntax = Format.NTRIPLES if Path(bare_name(name)).suffix in (".nt", ".ntriples") else Format.NQUADS
-            found.append(FileSource(name, Path(name), syntax, content=b"".join(spaced_text((*kept, *below)))))
+            syntax = (
+                Format.NTRIPLES
+                if Path(bare_name(name)).suffix in (".nt", ".ntriples")
+                else Format.NQUADS
+            )
+            found.append(
+                FileSource(name, Path(name), syntax, content=b"".join(spaced_text((*kept, *below))))
+            )
         return found
 
 

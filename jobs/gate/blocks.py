@@ -1,7 +1,9 @@
 """Lines of a batch that stay together: what RDF maps one assertion to, wherever it stands.
 
-A line that says the same triple again goes where the first one goes. The triples of a class expression, a list, a negative
-assertion or an annotated axiom hang together by the nodes that they are about; two assertions that share such a node share what
+A line that says the same triple again goes where the first one goes. The triples of a class
+expression, a list, a negative
+assertion or an annotated axiom hang together by the nodes that they are about; two assertions that
+share such a node share what
 is said of it, so that neither could be taken without a part of the other.
 """
 
@@ -18,13 +20,23 @@ from shiq.rdf.vocabulary import AXIOM_NODES, FILLERS, OPERATORS, REIFICATIONS, i
 
 _TYPE: Final = RDF + "type"
 _OF_INDIVIDUALS: Final = {OWL + "sameAs", OWL + "differentFrom"}
-#: What makes a name the node of a structure, as every blank node is of which OWL's vocabulary says something.
+# : What makes a name the node of a structure, as every blank node is of which OWL's vocabulary says
+# something.
 _NODES: Final = REIFICATIONS | AXIOM_NODES
 _PARTS: Final = (
-    *("sourceIndividual", "assertionProperty", "targetIndividual", "targetValue", "members", "distinctMembers"),
+    *(
+        "sourceIndividual",
+        "assertionProperty",
+        "targetIndividual",
+        "targetValue",
+        "members",
+        "distinctMembers",
+    ),
     *("annotatedSource", "annotatedProperty", "annotatedTarget", "onProperty"),
 )
-_OF_NODES: Final = OPERATORS | FILLERS | {RDF + "first", RDF + "rest"} | {OWL + part for part in _PARTS}
+_OF_NODES: Final = (
+    OPERATORS | FILLERS | {RDF + "first", RDF + "rest"} | {OWL + part for part in _PARTS}
+)
 
 
 class LineBlocks:
@@ -32,7 +44,11 @@ class LineBlocks:
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._parent = list(range(len(lines)))
-        nodes = {_node(line, line.triple[0]) for line in lines if line.triple and _structures_subject(*line.triple)}
+        nodes = {
+            _node(line, line.triple[0])
+            for line in lines
+            if line.triple and _structures_subject(*line.triple)
+        }
         first: dict[Hashable, int] = {}
         for i, line in enumerate(lines):
             for key in _keys(line, nodes):
@@ -40,7 +56,9 @@ class LineBlocks:
         members: dict[int, list[int]] = {}
         for i in range(len(lines)):
             members.setdefault(self.first(i), []).append(i)
-        self._members = {root: frozenset(found) for root, found in members.items() if len(found) > 1}
+        self._members = {
+            root: frozenset(found) for root, found in members.items() if len(found) > 1
+        }
 
     def of(self, line: int) -> frozenset[int]:
         """The lines that stay together with the one at this place."""
@@ -63,7 +81,9 @@ class LineBlocks:
 
 
 def is_structure(line: Line) -> bool:
-    """Whether ``line`` is of the vocabulary of OWL, so that it may say something together with others alone."""
+    """Whether ``line`` is of the vocabulary of OWL, so that it may say something together with
+    others alone.
+    """
     return line.triple is not None and _is_for_graph(*line.triple[1:])
 
 
@@ -74,7 +94,9 @@ def _keys(line: Line, nodes: set[Hashable]) -> Iterator[Hashable]:
     yield key_of(line)
     subject, predicate, value = line.triple
     for term, is_own in ((subject, True), (value, False)):
-        if (node := _node(line, term)) in nodes and (term.startswith("_:") or _is_of_node(predicate, value, is_own)):
+        if (node := _node(line, term)) in nodes and (
+            term.startswith("_:") or _is_of_node(predicate, value, is_own)
+        ):
             yield node
 
 
@@ -96,7 +118,9 @@ def _structures_subject(subject: str, predicate: str, value: str) -> bool:
 def _is_of_node(predicate: str, value: str, is_own: bool) -> bool:
     """Whether a triple belongs to the structure at a name, its subject (``is_own``) or object."""
     iri = predicate[1:-1]
-    return iri in _OF_NODES or (is_own and (is_misspelt(iri) or (iri == _TYPE and value[1:-1] in _NODES)))
+    return iri in _OF_NODES or (
+        is_own and (is_misspelt(iri) or (iri == _TYPE and value[1:-1] in _NODES))
+    )
 
 
 def _is_for_graph(predicate: str, value: str) -> bool:

@@ -1,6 +1,7 @@
 """The lines that conflicts cost: all of them, or a smallest set that breaks every conflict.
 
-What is chosen follows from the conflicts that were met so far, all of them each time, so that with `LEAST` a line that was set
+What is chosen follows from the conflicts that were met so far, all of them each time, so that with
+`LEAST` a line that was set
 aside for one conflict comes back in where a later one makes another choice cheaper.
 """
 
@@ -20,14 +21,18 @@ from shiq.conflict import Conflict
 from shiq.explanation import Pattern
 from shiq.result import Result
 
-#: What is set aside of conflicts: all insertions of each, since nothing tells which is the wrong one; or as few lines as will do.
+# : What is set aside of conflicts: all insertions of each, since nothing tells which is the wrong
+# one; or as few lines as will do.
 ALL, LEAST = "all", "least"
 
 
 @dataclass
 class Culprits:
-    """The conflicts met so far, each with its pattern, sentence and judgement, and what they cost: ``out``, and ``beside`` where
-    the policy lets the conflict pass. ``is_proven``: that no smaller set of lines breaks the conflicts."""
+    """The conflicts met so far, each with its pattern, sentence and judgement, and what they cost:
+    ``out``, and ``beside`` where
+    the policy lets the conflict pass. ``is_proven``: that no smaller set of lines breaks the
+    conflicts.
+    """
 
     batch: GateBatch
     policy: Policy
@@ -46,7 +51,9 @@ class Culprits:
     _lines: dict[Stated, frozenset[int]] = field(default_factory=dict)
 
     def judge(self, result: Result, inside: Collection[int]) -> range:
-        """Takes note of the conflicts of ``result``, the check of the lines ``inside``; gives their places."""
+        """Takes note of the conflicts of ``result``, the check of the lines ``inside``; gives their
+        places.
+        """
         begun = len(self.conflicts)
         for i, conflict in enumerate(result.conflicts):
             pattern = result.explained.pattern(i)
@@ -75,21 +82,30 @@ class Culprits:
         """Chooses what the conflicts cost; whether that is anything else than before."""
         before = {*self.out, *self.beside}
         prices = [
-            {a: self._price(a, judged) for a in blamed if self._lines[a]} for blamed, judged in zip(self._blamed, self.judgements)
+            {a: self._price(a, judged) for a in blamed if self._lines[a]}
+            for blamed, judged in zip(self._blamed, self.judgements)
         ]
         if self.aside == LEAST:
             chosen, self.is_proven = smallest([list(p.values()) for p in prices], self._rank())
-            self.is_proven = self.is_proven and all(conflict.is_minimal for conflict in self.conflicts)
+            self.is_proven = self.is_proven and all(
+                conflict.is_minimal for conflict in self.conflicts
+            )
         else:
-            chosen = frozenset().union(*(price for of_conflict in prices for price in of_conflict.values()))
+            chosen = frozenset().union(
+                *(price for of_conflict in prices for price in of_conflict.values())
+            )
         self._set_aside(prices, chosen)
         return before != {*self.out, *self.beside}
 
     def _price(self, assertion: Stated, judged: Judgement) -> frozenset[int]:
         """The lines that go so that ``assertion`` is not said any more."""
-        return self.batch.around(self._lines[assertion], self.unit if judged.blocks or self.unit == "row" else "triple")
+        return self.batch.around(
+            self._lines[assertion], self.unit if judged.blocks or self.unit == "row" else "triple"
+        )
 
-    def _set_aside(self, prices: list[dict[Stated, frozenset[int]]], chosen: Collection[int]) -> None:
+    def _set_aside(
+        self, prices: list[dict[Stated, frozenset[int]]], chosen: Collection[int]
+    ) -> None:
         out: dict[int, list[int]] = {}
         beside: dict[int, list[int]] = {}
         goes_with, beside_with = set[int](), set[int]()
@@ -103,11 +119,16 @@ class Culprits:
                 along = goes_with if self.judgements[n].blocks else beside_with
                 along |= price - self._lines[assertion]
         lines = self.batch.lines
-        self.out = {i: SetAsideLine(lines[i], "takes part in a contradiction", tuple(n), "conflict") for i, n in out.items()}
+        self.out = {
+            i: SetAsideLine(lines[i], "takes part in a contradiction", tuple(n), "conflict")
+            for i, n in out.items()
+        }
         reason = f"goes with a culprit: the same {self.unit}"
         self.out |= {i: SetAsideLine(lines[i], reason, kind="unit") for i in goes_with - out.keys()}
         self.beside = {
-            i: SetAsideLine(lines[i], str(self.judgements[n[0]]), tuple(n), self.judgements[n[0]].effect)
+            i: SetAsideLine(
+                lines[i], str(self.judgements[n[0]]), tuple(n), self.judgements[n[0]].effect
+            )
             for i, n in beside.items()
             if i not in self.out
         }
@@ -128,12 +149,29 @@ class Culprits:
         waiver = judged.waiver
         if waiver is None:
             return Aside(assertion, why, pattern.id, pattern.rule)
-        return Aside(assertion, why, pattern.id, pattern.rule, waiver.owner, waiver.reason, waiver.expires.isoformat())
+        return Aside(
+            assertion,
+            why,
+            pattern.id,
+            pattern.rule,
+            waiver.owner,
+            waiver.reason,
+            waiver.expires.isoformat(),
+        )
 
-    # --- an order of lines that does not follow from theirs ----------------------------------------
+    # --- an order of lines that does not follow from theirs
+    # ----------------------------------------
 
     def _rank(self) -> dict[int, int]:
         lines = self.batch.lines
-        involved = {i for blamed in self._blamed for a in blamed for i in self.batch.around(self._lines[a], self.unit)}
-        names = {i: (lines[i].triple or (), lines[i].graph, lines[i].file, lines[i].text) for i in involved}
+        involved = {
+            i
+            for blamed in self._blamed
+            for a in blamed
+            for i in self.batch.around(self._lines[a], self.unit)
+        }
+        names = {
+            i: (lines[i].triple or (), lines[i].graph, lines[i].file, lines[i].text)
+            for i in involved
+        }
         return {i: rank for rank, i in enumerate(sorted(involved, key=lambda i: names[i]))}

@@ -1,4 +1,6 @@
-"""Sides of a gate on Spark: executors add the rows of a table to Delta and Iceberg tables, each side in one transaction."""
+"""Sides of a gate on Spark: executors add the rows of a table to Delta and Iceberg tables, each
+side in one transaction.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from jobs.gate.appending import AppendRun, DeltaAppender, PartFile, content_of, plain_schema, write_part
+from jobs.gate.appending import (
+    AppendRun,
+    DeltaAppender,
+    PartFile,
+    content_of,
+    plain_schema,
+    write_part,
+)
 from jobs.gate.row_sides import REASON_COLUMNS
 from jobs.gate.side_names import is_delta_side
 from jobs.spark.lake import present_version
@@ -32,7 +41,9 @@ class FrameTarget(Protocol):
         """See that rows with ``columns`` can be added. Raises: OperationalError."""
 
     def append(self, rows: DataFrame, run: AppendRun) -> None:
-        """Add ``rows`` in one transaction, unless those of ``run`` are there. Raises: OperationalError."""
+        """Add ``rows`` in one transaction, unless those of ``run`` are there. Raises:
+        OperationalError.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +68,13 @@ def _plain(columns: StructType) -> pa.Schema:
     return plain_schema(to_arrow_schema(columns))
 
 
-def _write_task(folder: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _write_task(
+    folder: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     for part in write_part(folder, schema, (pa.Table.from_batches([batch]) for batch in batches)):
-        yield pa.RecordBatch.from_pydict({"name": [part.name], "size": [part.size], "rows": [part.rows]})
+        yield pa.RecordBatch.from_pydict(
+            {"name": [part.name], "size": [part.size], "rows": [part.rows]}
+        )
 
 
 def content_of_frame(rows: DataFrame) -> int:
@@ -95,8 +110,15 @@ class _KnownTarget:
                 f"{TABLE}{self.name} is of the format {format or 'of a view'}, which takes no rows in one transaction with an id",
                 "Name a table of Delta's or Iceberg's, so that a repeated run adds no row twice.",
             )
-        there, own = ({f.name.lower(): f.dataType.simpleString() for f in some} for some in (known.schema, columns))
-        if wrong := [f"{name} {own.get(name, 'is missing')}" for name in (own | there) if own.get(name) != there.get(name)]:
+        there, own = (
+            {f.name.lower(): f.dataType.simpleString() for f in some}
+            for some in (known.schema, columns)
+        )
+        if wrong := [
+            f"{name} {own.get(name, 'is missing')}"
+            for name in (own | there)
+            if own.get(name) != there.get(name)
+        ]:
             raise OperationalError(
                 f"{TABLE}{self.name}: the table's columns are not those of the rows to add: {', '.join(wrong[:5])}",
                 "Name another table, or change the columns of this one first. Nothing was done.",
@@ -107,9 +129,13 @@ class _KnownTarget:
         ordered = rows.select(*(f"`{column}`" for column in self.session.table(self.name).columns))
         writer = ordered.writeTo(self.name)
         if format == "delta":
-            writer.option("txnAppId", run.application).option("txnVersion", str(run.number)).append()
+            writer.option("txnAppId", run.application).option(
+                "txnVersion", str(run.number)
+            ).append()
             return
-        met = self.session.table(f"{self.name}.snapshots").where(f"summary['{_ICEBERG_RUN}'] = '{run}'")
+        met = self.session.table(f"{self.name}.snapshots").where(
+            f"summary['{_ICEBERG_RUN}'] = '{run}'"
+        )
         if not met.take(1):
             writer.option(f"snapshot-property.{_ICEBERG_RUN}", str(run)).append()
 
@@ -121,7 +147,8 @@ def target_of(session: SparkSession, name: str) -> FrameTarget:
     if is_delta_side(name):
         return _FolderTarget(DeltaAppender(Path(name)))
     raise UsageError(
-        f"{name} is one file, and executors write several", "Name a .delta table or table:NAME, or leave out --engine spark."
+        f"{name} is one file, and executors write several",
+        "Name a .delta table or table:NAME, or leave out --engine spark.",
     )
 
 
@@ -132,8 +159,16 @@ class FrameSides:
     targets: Mapping[str, FrameTarget]
 
     @classmethod
-    def of(cls, session: SparkSession, columns: StructType, accepted: str | None, quarantine: str | None) -> FrameSides:
-        """Sides with these names, which rows with ``columns`` fit. Raises: UsageError, OperationalError."""
+    def of(
+        cls,
+        session: SparkSession,
+        columns: StructType,
+        accepted: str | None,
+        quarantine: str | None,
+    ) -> FrameSides:
+        """Sides with these names, which rows with ``columns`` fit. Raises: UsageError,
+        OperationalError.
+        """
         named = {"quarantine": quarantine, "accepted": accepted}
         found = cls({side: target_of(session, name) for side, name in named.items() if name})
         for side, target in found.targets.items():

@@ -13,8 +13,10 @@ from shiq.result import Result
 
 @dataclass(frozen=True, slots=True)
 class EqualIndividuals:
-    """Individuals that a batch makes equal: ``individuals``: N-Triples terms that are equal, one for each individual or class of
-    equal ones that was told apart before; ``insertions``, ``base``, ``axioms``: a reason, as of a conflict; no ``insertions``
+    """Individuals that a batch makes equal: ``individuals``: N-Triples terms that are equal, one
+    for each individual or class of
+    equal ones that was told apart before; ``insertions``, ``base``, ``axioms``: a reason, as of a
+    conflict; no ``insertions``
     where the reason is not direct."""
 
     individuals: tuple[str, ...]
@@ -49,6 +51,13 @@ def _told(identity: entailed.Identity) -> EqualIndividuals:
     insertions, base, axioms = dict[str, None](), dict[str, None](), dict[str, None]()
     for reason in identity.reasons:
         for assertion in reason.assertions:
-            (insertions if assertion in reason.inserted else base).update(dict.fromkeys(assertion_lines(assertion)))
+            (insertions if assertion in reason.inserted else base).update(
+                dict.fromkeys(assertion_lines(assertion))
+            )
         axioms.update(dict.fromkeys(map(axiom_text, reason.axioms)))
-    return EqualIndividuals(tuple(term(part[0]) for part in identity.parts), tuple(insertions), tuple(base), tuple(axioms))
+    return EqualIndividuals(
+        tuple(term(part[0]) for part in identity.parts),
+        tuple(insertions),
+        tuple(base),
+        tuple(axioms),
+    )

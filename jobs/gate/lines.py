@@ -1,6 +1,7 @@
 """The lines of a batch, each as it stands in its file.
 
-N-Triples and N-Quads are split at their line ends and never rewritten. Files of other syntaxes have no line for each triple:
+N-Triples and N-Quads are split at their line ends and never rewritten. Files of other syntaxes have
+no line for each triple:
 their triples become N-Quads lines here, with blank nodes named in the order in which they are met.
 """
 
@@ -20,7 +21,16 @@ from shiq.formats import EXTENSIONS
 from shiq.ntriples import blank_term
 from shiq.rdf.statements import Statement, read_statements
 from shiq.rdf.terms import RefusedTermError, refuse_new_terms
-from shiq.sources import STDIN, TABLE, FileSource, TableKind, TableSource, source_of, table_kind, text_table_kind
+from shiq.sources import (
+    STDIN,
+    TABLE,
+    FileSource,
+    TableKind,
+    TableSource,
+    source_of,
+    table_kind,
+    text_table_kind,
+)
 from shiq.verdict import Leftover
 
 #: What a line says: (subject, predicate, object) in one spelling.
@@ -41,10 +51,14 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """A line of a batch: ``raw`` as it stands in the file, end of line included; ``triple``: None for a comment or a blank line;
-    ``graph``: the name of its graph, "" for the default graph; ``problem``: why it is no triple. A bare carriage
-    return ends a line, as N-Triples has it, and counts as one. ``row``, ``column``: where a mapping read it in a table, whose
-    rows are several lines each; else 0 and "". ``unordered``: its row in a table whose rows have no order, as that was read;
+    """A line of a batch: ``raw`` as it stands in the file, end of line included; ``triple``: None
+    for a comment or a blank line;
+    ``graph``: the name of its graph, "" for the default graph; ``problem``: why it is no triple. A
+    bare carriage
+    return ends a line, as N-Triples has it, and counts as one. ``row``, ``column``: where a mapping
+    read it in a table, whose
+    rows are several lines each; else 0 and "". ``unordered``: its row in a table whose rows have no
+    order, as that was read;
     `NO_ROW` where it is none of its table. Each line is itself alone."""
 
     file: int
@@ -74,9 +88,11 @@ class Line:
 
 
 def read_lines(source: str | TableSource, file: int = 0) -> tuple[list[Line], tuple[Leftover, ...]]:
-    """The lines of the file or table ``source``, and what is told of it beside them, as rows without a partner.
+    """The lines of the file or table ``source``, and what is told of it beside them, as rows
+    without a partner.
 
-    Raises: UsageError for a syntax that is not known by the name, InputError for a file that cannot be read, or is not one line
+    Raises: UsageError for a syntax that is not known by the name, InputError for a file that cannot
+    be read, or is not one line
     for each triple and broken."""
     if isinstance(source, TableSource) or table_kind(source) or text_table_kind(source):
         return _of_table(source, file)
@@ -84,10 +100,14 @@ def read_lines(source: str | TableSource, file: int = 0) -> tuple[list[Line], tu
 
 
 def digest_of(source: str | TableSource) -> str:
-    """A hash of the content of a file or table, whatever the order of a table's rows. Raises: InputError."""
+    """A hash of the content of a file or table, whatever the order of a table's rows. Raises:
+    InputError.
+    """
     try:
         if isinstance(source, TableSource) or Path(source).is_dir():
-            return hashlib.sha256(b"".join(sorted(line.raw for line in read_lines(source)[0]))).hexdigest()
+            return hashlib.sha256(
+                b"".join(sorted(line.raw for line in read_lines(source)[0]))
+            ).hexdigest()
         return hashlib.sha256(Path(source).read_bytes()).hexdigest()
     except OSError as error:
         raise InputError(f"{source}: {error.strerror}", "Name a file that can be read.") from error
@@ -97,7 +117,9 @@ def _of_file(name: str, file: int) -> list[Line]:
     suffix = _suffix(name)
     if suffix in _LINE_FORMATS:
         syntax = _LINE_FORMATS[suffix]
-        return [_line(file, number, raw, syntax) for number, raw in enumerate(_split(_content(name)), 1)]
+        return [
+            _line(file, number, raw, syntax) for number, raw in enumerate(_split(_content(name)), 1)
+        ]
     if suffix in _DOCUMENTS:
         return _of_document(name, file)
     raise UsageError(
@@ -108,7 +130,9 @@ def _of_file(name: str, file: int) -> list[Line]:
 
 
 def is_plain(name: str) -> bool:
-    """Whether the file ``name`` has a line for each triple, so that a check reads it as it stands."""
+    """Whether the file ``name`` has a line for each triple, so that a check reads it as it
+    stands.
+    """
     return not name.startswith(TABLE) and _suffix(name) in _LINE_FORMATS
 
 
@@ -121,7 +145,8 @@ def _suffix(name: str) -> str:
 
 
 def bare_name(name: str) -> str:
-    """The name of the file that a side of ``name`` is written to: not compressed, and N-Quads where lines were made.
+    """The name of the file that a side of ``name`` is written to: not compressed, and N-Quads where
+    lines were made.
 
     >>> bare_name("in/tonight.nt.gz"), bare_name("tonight.ttl")
     ('tonight.nt', 'tonight.nq')
@@ -133,11 +158,15 @@ def bare_name(name: str) -> str:
 def text_of(lines: Iterable[Line]) -> bytes:
     """``lines`` as a file; where one without an end of line is not the last, it gets one."""
     parts = [line.raw for line in lines]
-    return b"".join([part if part.endswith((b"\n", b"\r")) else part + b"\n" for part in parts[:-1]] + parts[-1:])
+    return b"".join(
+        [part if part.endswith((b"\n", b"\r")) else part + b"\n" for part in parts[:-1]]
+        + parts[-1:]
+    )
 
 
 def spaced_text(lines: Iterable[Line]) -> Iterator[bytes]:
-    """``lines`` of one file, each at the number that it has in its file, so that messages name the right place. Where a carriage
+    """``lines`` of one file, each at the number that it has in its file, so that messages name the
+    right place. Where a carriage
     return ends one, a newline does, for readers that count these alone."""
     at = 1
     for line in lines:
@@ -147,28 +176,36 @@ def spaced_text(lines: Iterable[Line]) -> Iterator[bytes]:
 
 
 def read_triple(text: bytes) -> Triple | None:
-    """What an N-Triples line says, whatever its spelling; None if it says nothing. Raises: SyntaxError, ValueError."""
+    """What an N-Triples line says, whatever its spelling; None if it says nothing. Raises:
+    SyntaxError, ValueError.
+    """
     found = _quad(text, ox.RdfFormat.N_TRIPLES)
     return _triple(found) if found else None
 
 
 # --- what a check calls them ----------------------------------------------------------------------
 
-#: What the parser says of a text that is a single line: the line that it names is none of the file's.
+# : What the parser says of a text that is a single line: the line that it names is none of the
+# file's.
 _SAID: Final = re.compile(r"Parser error (.*?): (.*?)(?: \(line \d+\))?", re.DOTALL)
 _COLUMNS: Final = re.compile(r"at line 1 (column \d+|between columns \d+ and \d+)")
 
-#: What a check puts before the label of a blank node of a batch (as subject or object): where it was read.
+# : What a check puts before the label of a blank node of a batch (as subject or object): where it
+# was read.
 _SCOPED: Final = re.compile(r"(?:\A|(?<=> ))_:i\d+\.(\d+)\.")
 
 
 def said_by(text: str) -> Triple | None:
-    """The triple of a line of a result, blank nodes as `key_of` names them. Raises: SyntaxError, ValueError."""
+    """The triple of a line of a result, blank nodes as `key_of` names them. Raises: SyntaxError,
+    ValueError.
+    """
     return read_triple(_SCOPED.sub("_:", text).encode())
 
 
 def key_of(line: Line) -> tuple[int, Triple]:
-    """What tells the triple of ``line`` from all others of its batch: a blank node is one of its file (-1: there is none)."""
+    """What tells the triple of ``line`` from all others of its batch: a blank node is one of its
+    file (-1: there is none).
+    """
     s, p, o = line.triple or ("", "", "")
     if not (s.startswith("_:") or o.startswith("_:")):
         return -1, (s, p, o)
@@ -250,34 +287,53 @@ def _of_document(name: str, file: int) -> list[Line]:
     if broken:
         first = broken[0]
         raise InputError(
-            f"{name}, line {first.line}: {first.message}", "Mend the file: no line of it can be told from the others."
+            f"{name}, line {first.line}: {first.message}",
+            "Mend the file: no line of it can be told from the others.",
         )
     renamed = _numbering()
     return [_stated(file, number, x, renamed) for number, x in enumerate(statements, 1)]
 
 
 def _of_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple[Leftover, ...]]:
-    """The rows of a table, broken ones as lines that are no triple. Tables of a session of Spark's have no order: their rows are
-    numbered in that of their texts. Broken rows of a table that this one is joined with stand at none of its rows."""
+    """The rows of a table, broken ones as lines that are no triple. Tables of a session of Spark's
+    have no order: their rows are
+    numbered in that of their texts. Broken rows of a table that this one is joined with stand at
+    none of its rows.
+    """
     statements, broken = read_statements(source)
     told = tuple(x for x in broken if x.kind != "malformed")
     rows: list[Statement | Leftover] = [*statements, *(x for x in broken if x.kind == "malformed")]
     for x in rows:
         if isinstance(x, Leftover) and not x.line:
-            raise InputError(f"{x.source}: {x.message}", "Is it a table of triples? Its columns s, p, o hold N-Triples terms.")
+            raise InputError(
+                f"{x.source}: {x.message}",
+                "Is it a table of triples? Its columns s, p, o hold N-Triples terms.",
+            )
     renamed = _numbering()
     if isinstance(source, TableSource) and source.mapping is not None:
         # A row is several lines, each with a number of its own.
         joined = [x for x in rows if isinstance(x, Leftover) and x.source != source.name]
-        own = sorted((x for x in rows if not isinstance(x, Leftover) or x.source == source.name), key=lambda x: x.line)
-        lines = [replace(_row(file, x, renamed), number=i, row=x.line, column=_column(x)) for i, x in enumerate(own, 1)]
+        own = sorted(
+            (x for x in rows if not isinstance(x, Leftover) or x.source == source.name),
+            key=lambda x: x.line,
+        )
+        lines = [
+            replace(_row(file, x, renamed), number=i, row=x.line, column=_column(x))
+            for i, x in enumerate(own, 1)
+        ]
         for i, x in enumerate(joined, len(lines) + 1):
             line = _row(file, x, renamed)
-            lines.append(replace(line, number=i, problem=f"{x.source}:{x.line}: {line.problem}", unordered=NO_ROW))
+            lines.append(
+                replace(
+                    line, number=i, problem=f"{x.source}:{x.line}: {line.problem}", unordered=NO_ROW
+                )
+            )
         return lines, told
     if isinstance(source, TableSource) and source.kind in (TableKind.SPARK, TableKind.ARROW):
         ordered = enumerate(sorted(rows, key=_text_and_key), 1)
-        return [replace(_row(file, x, renamed), number=i, unordered=x.line) for i, x in ordered], told
+        return [
+            replace(_row(file, x, renamed), number=i, unordered=x.line) for i, x in ordered
+        ], told
     return [_row(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)], told
 
 
@@ -293,7 +349,9 @@ def _row(file: int, x: Statement | Leftover, renamed: Callable[[str], str]) -> L
     if isinstance(x, Statement):
         return _stated(file, x.line, x, renamed)
     key = f" ({x.hint})" if x.hint else ""
-    return Line(file, x.line, f"? {x.text.removeprefix('? ')}\n".encode(), problem=f"{x.message}{key}")
+    return Line(
+        file, x.line, f"? {x.text.removeprefix('? ')}\n".encode(), problem=f"{x.message}{key}"
+    )
 
 
 def _stated(file: int, number: int, x: Statement, renamed: Callable[[str], str]) -> Line:
@@ -303,6 +361,10 @@ def _stated(file: int, number: int, x: Statement, renamed: Callable[[str], str])
 
 
 def _numbering() -> Callable[[str], str]:
-    """A function that renames blank nodes in the order in which it meets them: parsers name some of them by chance."""
+    """A function that renames blank nodes in the order in which it meets them: parsers name some of
+    them by chance.
+    """
     met: dict[str, str] = {}
-    return lambda term: met.setdefault(term, f"_:b{len(met) + 1}") if term.startswith("_:") else term
+    return lambda term: (
+        met.setdefault(term, f"_:b{len(met) + 1}") if term.startswith("_:") else term
+    )

@@ -1,4 +1,6 @@
-"""Lines as they may have been meant: other spellings of a line that was set aside, and the search for one that mends it."""
+"""Lines as they may have been meant: other spellings of a line that was set aside, and the search
+for one that mends it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ _ABSOLUTE: Final = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>]+)>?")
 
 
 class Mending:
-    """Other spellings of lines, by what a TBox knows: names that are near, the datatypes and values that a range names, and the
+    """Other spellings of lines, by what a TBox knows: names that are near, the datatypes and values
+    that a range names, and the
     IRI that a literal spells."""
 
     def __init__(self, signature: owl.Signature, tbox: ClausalTBox) -> None:
@@ -53,7 +56,8 @@ class Mending:
         return NearMisses(self._signature.object_properties | self._signature.data_properties)
 
     def spellings(self, triple: Triple, kind: str) -> list[Triple]:
-        """What ``triple`` may have been meant to say, the likeliest first; ``kind``: what was wrong with it
+        """What ``triple`` may have been meant to say, the likeliest first; ``kind``: what was wrong
+        with it
         (`SetAsideLine.kind`)."""
         subject, predicate, value = triple
         iri, known = predicate[1:-1], self._signature
@@ -71,26 +75,37 @@ class Mending:
         return [x for x in dict.fromkeys(found) if x != triple][:MOST_SPELLINGS]
 
     def _values(self, property: str, text: str) -> Iterator[owl.Literal]:
-        """Values that ``text`` may have been meant for: members of the range's enumerations that are spelt alike, then the same
+        """Values that ``text`` may have been meant for: members of the range's enumerations that
+        are spelt alike, then the same
         lexical form as another datatype of the range."""
         read = _literal(text)
         if read is None or read.language:
             return
         lexical = read.value
-        named = sorted({part for range_ in self._ranges.get(property, ()) for part in _named_in(range_)}, key=repr)
+        named = sorted(
+            {part for range_ in self._ranges.get(property, ()) for part in _named_in(range_)},
+            key=repr,
+        )
         near = [(-_likeness(lexical, x.lexical), x) for x in named if isinstance(x, owl.Literal)]
-        yield from (x for likeness, x in sorted(near, key=lambda pair: (pair[0], repr(pair[1]))) if -likeness >= _LEAST_ALIKE)
+        yield from (
+            x
+            for likeness, x in sorted(near, key=lambda pair: (pair[0], repr(pair[1])))
+            if -likeness >= _LEAST_ALIKE
+        )
         for datatype in named:
             if isinstance(datatype, owl.Datatype) and datatype.iri in DATATYPES:
                 made = owl.Literal(lexical, datatype.iri)
                 value = self._theory.value(made)
-                # A value that nobody knows, such as one of rdfs:Literal, is none that could be meant.
+                # A value that nobody knows, such as one of rdfs:Literal, is none that could be
+                # meant.
                 if not isinstance(value, IllTyped) and not value.is_opaque:
                     yield made
 
 
 def _literal(value: str) -> ox.Literal | None:
-    quad = next(iter(ox.parse(input=f"<urn:s> <urn:p> {value} .".encode(), format=ox.RdfFormat.N_TRIPLES)))
+    quad = next(
+        iter(ox.parse(input=f"<urn:s> <urn:p> {value} .".encode(), format=ox.RdfFormat.N_TRIPLES))
+    )
     return quad.object if isinstance(quad.object, ox.Literal) else None
 
 
@@ -132,7 +147,8 @@ def is_mendable(row: SetAsideLine) -> bool:
 
 
 class SpellingSearch:
-    """Search for the lines to write instead of some of ``rows``. ``found``: by line, what to write; ``open``: lines that were not
+    """Search for the lines to write instead of some of ``rows``. ``found``: by line, what to write;
+    ``open``: lines that were not
     looked at to the end. Both hold whenever the search stops."""
 
     def __init__(self, rows: Iterable[SetAsideLine], mending: Mending) -> None:
@@ -141,8 +157,11 @@ class SpellingSearch:
         self.found: dict[Line, str] = {}
         self.open = {x.line for x in self._rows}
 
-    def run(self, holds: Holds, is_over: Callable[[], bool], tell: Callable[[int, int], object]) -> None:
-        """Look at the lines until ``is_over``. ``holds`` is asked about many together, since what is consistent stays so without
+    def run(
+        self, holds: Holds, is_over: Callable[[], bool], tell: Callable[[int, int], object]
+    ) -> None:
+        """Look at the lines until ``is_over``. ``holds`` is asked about many together, since what
+        is consistent stays so without
         some of it. ``tell`` hears how many are done, of all."""
         for start in range(0, len(self._rows), TOGETHER):
             tell(start, len(self._rows))
@@ -150,11 +169,17 @@ class SpellingSearch:
                 return
             self._look_at(self._rows[start : start + TOGETHER], holds, is_over)
 
-    def _look_at(self, rows: Sequence[SetAsideLine], holds: Holds, is_over: Callable[[], bool]) -> None:
+    def _look_at(
+        self, rows: Sequence[SetAsideLine], holds: Holds, is_over: Callable[[], bool]
+    ) -> None:
         spelt = [(x, self._mending.spellings(x.line.triple, x.kind)) for x in rows if x.line.triple]
         for turn in range(MOST_SPELLINGS):
             self.open -= {x.line for x, known in spelt if turn >= len(known)}
-            todo = [(x, _written(x.line, known[turn])) for x, known in spelt if turn < len(known) and x.line in self.open]
+            todo = [
+                (x, _written(x.line, known[turn]))
+                for x, known in spelt
+                if turn < len(known) and x.line in self.open
+            ]
             parts = [todo] if todo else []
             while parts:
                 part = parts.pop()

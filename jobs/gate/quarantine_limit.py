@@ -1,4 +1,5 @@
-"""How much of a batch may go to the quarantine before the batch is refused as a whole (``--max-quarantine``).
+"""How much of a batch may go to the quarantine before the batch is refused as a whole
+(``--max-quarantine``).
 
 >>> parse_limit("2%").allows(2, of=100), parse_limit("2%").allows(2, of=99), parse_limit(3).allows(3, of=3)
 (True, False, True)
@@ -18,7 +19,9 @@ _LIMIT: Final = re.compile(r"(\d+)|(\d+(?:\.\d+)?)%")
 
 @dataclass(frozen=True, slots=True)
 class QuarantineLimit:
-    """The largest quarantine that a batch may have: ``most`` assertions, or ``most`` per cent of its assertions."""
+    """The largest quarantine that a batch may have: ``most`` assertions, or ``most`` per cent of
+    its assertions.
+    """
 
     most: Decimal
     is_share: bool = False
@@ -32,10 +35,13 @@ class QuarantineLimit:
 
 
 def parse_limit(value: int | str) -> QuarantineLimit:
-    """Read a limit: a number of assertions, or a share of them such as ``2%``. Raises: UsageError."""
+    """Read a limit: a number of assertions, or a share of them such as ``2%``. Raises:
+    UsageError.
+    """
     found = _LIMIT.fullmatch(str(value).strip())
     if found is None or Decimal(found[2] or 0) > 100:
         raise UsageError(
-            f"{value!r} is no limit for the quarantine", "Say how many assertions, as 100, or which share of them, as 2%."
+            f"{value!r} is no limit for the quarantine",
+            "Say how many assertions, as 100, or which share of them, as 2%.",
         )
     return QuarantineLimit(Decimal(found[1] or found[2]), is_share=found[1] is None)

@@ -1,4 +1,6 @@
-"""The decision of a gate by rows of a table: why each row is in the quarantine, and the conflicts as rows."""
+"""The decision of a gate by rows of a table: why each row is in the quarantine, and the conflicts
+as rows.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from jobs.gate.gated import REFUSED, WITH_THE_BATCH, GateAnswer, SetAsideLine
 from shiq.errors import UsageError
 
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
-#: Columns that the quarantine has after those of the table: why the row is there, and the same for programs.
+# : Columns that the quarantine has after those of the table: why the row is there, and the same for
+# programs.
 REASON_COLUMNS: Final = pa.schema(
     [("reason", _TEXT), ("cause", _TEXT), ("conflict", _TEXTS), ("axioms", _TEXTS), ("hint", _TEXT)]
 )
@@ -28,7 +31,9 @@ _ALONG: Final = "unit"
 
 
 def refuse_reason_columns(table: str, columns: Iterable[str]) -> None:
-    """Raises: UsageError for columns that have the names of `REASON_COLUMNS`, whatever their case, as Spark compares names."""
+    """Raises: UsageError for columns that have the names of `REASON_COLUMNS`, whatever their case,
+    as Spark compares names.
+    """
     for name in columns:
         if name.lower() in REASON_COLUMNS.names:
             raise UsageError(
@@ -39,7 +44,8 @@ def refuse_reason_columns(table: str, columns: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RowReason:
-    """Why a row is in the quarantine; the fields are `REASON_COLUMNS`. ``cause``: the id of the conflict's pattern,
+    """Why a row is in the quarantine; the fields are `REASON_COLUMNS`. ``cause``: the id of the
+    conflict's pattern,
     which conflicts of one kind share, else the kind of what was not understood."""
 
     reason: str
@@ -55,7 +61,9 @@ REFUSED_ROW: Final = RowReason(WITH_THE_BATCH, "batch")
 
 @dataclass(frozen=True)
 class RowSides:
-    """The rows that are set aside, by their numbers; all others are accepted, or none where ``refuses_all``."""
+    """The rows that are set aside, by their numbers; all others are accepted, or none where
+    ``refuses_all``.
+    """
 
     reasons: Mapping[int, RowReason]
     refuses_all: bool = False
@@ -66,19 +74,26 @@ class RowSides:
 
 
 def row_sides(gated: GateAnswer) -> RowSides:
-    """The sides of the rows of the one table that ``gated`` is about. A row that is tolerated is in the quarantine."""
+    """The sides of the rows of the one table that ``gated`` is about. A row that is tolerated is in
+    the quarantine.
+    """
     lines: dict[int, list[SetAsideLine]] = {}
     for line in (*gated.set_aside, *gated.tolerated):
         if line.kind != REFUSED_ROW.cause:
             lines.setdefault(line.line.table_row, []).append(line)
-    return RowSides({row: _reason_of(gated, some) for row, some in lines.items()}, gated.decision == REFUSED)
+    return RowSides(
+        {row: _reason_of(gated, some) for row, some in lines.items()}, gated.decision == REFUSED
+    )
 
 
 def _reason_of(gated: GateAnswer, lines: Sequence[SetAsideLine]) -> RowReason:
     own = [x for x in lines if x.kind != _ALONG] or lines
     conflicts = list(dict.fromkeys(n for x in own for n in x.conflicts))
     causes = [gated.patterns[n].id for n in conflicts] or [x.kind for x in own]
-    told = [f"{x.reason}: {gated.patterns[x.conflicts[0]].title}" if x.conflicts else x.reason for x in own]
+    told = [
+        f"{x.reason}: {gated.patterns[x.conflicts[0]].title}" if x.conflicts else x.reason
+        for x in own
+    ]
     return RowReason(
         "; ".join(dict.fromkeys(told)),
         ", ".join(dict.fromkeys(causes)),
@@ -96,7 +111,10 @@ def conflict_id(gated: GateAnswer, number: int) -> str:
 def reason_table(reasons: Sequence[RowReason]) -> pa.Table:
     """Rows of `REASON_COLUMNS`."""
     columns = [[getattr(x, name) for x in reasons] for name in REASON_COLUMNS.names]
-    return pa.table([pa.array(values, kind.type) for values, kind in zip(columns, REASON_COLUMNS)], schema=REASON_COLUMNS)
+    return pa.table(
+        [pa.array(values, kind.type) for values, kind in zip(columns, REASON_COLUMNS)],
+        schema=REASON_COLUMNS,
+    )
 
 
 def conflict_table(gated: GateAnswer) -> pa.Table:

@@ -16,7 +16,9 @@ from shiq.sources import TableKind, TableSource
 
 @dataclass(frozen=True)
 class SourceRows:
-    """The rows of a table in a file or folder. ``schema``: of all columns; in text every value is one."""
+    """The rows of a table in a file or folder. ``schema``: of all columns; in text every value is
+    one.
+    """
 
     source: TableSource
     schema: pa.Schema
@@ -24,7 +26,9 @@ class SourceRows:
 
     @classmethod
     def of(cls, source: TableSource) -> SourceRows:
-        """Raises: UsageError for a table whose rows have no columns in common, InputError for one that cannot be read."""
+        """Raises: UsageError for a table whose rows have no columns in common, InputError for one
+        that cannot be read.
+        """
         if source.kind in (TableKind.CSV, TableKind.TSV):
             return cls(source, pa.schema([(name, pa.string()) for name in read_header(source)]))
         if source.kind not in (TableKind.PARQUET, TableKind.DELTA):
@@ -35,7 +39,11 @@ class SourceRows:
         files, schemas = table_files(source, EveryColumn())[0], []
         for file in files:
             with opened(file) as parquet:
-                folders = [pa.field(name, pa.string()) for name in file.values if name not in parquet.schema_arrow.names]
+                folders = [
+                    pa.field(name, pa.string())
+                    for name in file.values
+                    if name not in parquet.schema_arrow.names
+                ]
                 schemas.append(pa.schema([*parquet.schema_arrow, *folders]).remove_metadata())
         return cls(source, pa.unify_schemas(schemas, promote_options="permissive"), tuple(files))
 
@@ -44,13 +52,21 @@ class SourceRows:
         if not self.files:
             names = self.schema.names
             for lines, columns in text_rows(self.source, names, Rejects(self.source.name)):
-                yield list(lines), pa.table([pa.array(column, pa.string()) for column in columns], schema=self.schema)
+                yield (
+                    list(lines),
+                    pa.table(
+                        [pa.array(column, pa.string()) for column in columns], schema=self.schema
+                    ),
+                )
             return
         before = 0
         for file in self.files:
             with opened(file) as parquet:
                 for batch in parquet.iter_batches(BATCH_ROWS):
-                    yield range(before + 1, before + batch.num_rows + 1), self._whole(pa.Table.from_batches([batch]), file)
+                    yield (
+                        range(before + 1, before + batch.num_rows + 1),
+                        self._whole(pa.Table.from_batches([batch]), file),
+                    )
                     before += batch.num_rows
 
     def _whole(self, rows: pa.Table, file: TableFile) -> pa.Table:

@@ -1,7 +1,9 @@
 """Rows of tables as the assertions that they stand for, and as lines of a file, made by executors.
 
-A row says what it is (kind), of which individual (term), with a number for its class, role, property or literal (name), perhaps
-another individual (other), and texts: the parts of a literal (lexical, datatype, language), or a value as JSON.
+A row says what it is (kind), of which individual (term), with a number for its class, role,
+property or literal (name), perhaps
+another individual (other), and texts: the parts of a literal (lexical, datatype, language), or a
+value as JSON.
 """
 
 from __future__ import annotations
@@ -21,8 +23,17 @@ from shiq.clause_axioms import atom_expression, module_assertions
 from shiq.model_json import decode
 from shiq.reasoner.protocol import Module
 
-#: Kinds of rows of A_add and of its modules; `ELEMENT` has a label as its text, and is where an individual is named first.
-CLASS, ROLE, DATA, SAME, DIFFERENT, REMEDY, VALUE = "class", "role", "data", "same", "different", "remedy", "value"
+# : Kinds of rows of A_add and of its modules; `ELEMENT` has a label as its text, and is where an
+# individual is named first.
+CLASS, ROLE, DATA, SAME, DIFFERENT, REMEDY, VALUE = (
+    "class",
+    "role",
+    "data",
+    "same",
+    "different",
+    "remedy",
+    "value",
+)
 ELEMENT, CLASH, NO_ROLE, NO_DATA = "element", "clash", "no role", "no data"
 #: Makes lines of assertions and of the individuals that are named first there.
 Write = Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]
@@ -42,18 +53,32 @@ class RowReader:
             case "class":
                 return [owl.ClassAssertion(owl.Class(self.classes[name]), term)]
             case "role" | "no role" as kind:
-                make = owl.ObjectPropertyAssertion if kind == ROLE else owl.NegativeObjectPropertyAssertion
+                make = (
+                    owl.ObjectPropertyAssertion
+                    if kind == ROLE
+                    else owl.NegativeObjectPropertyAssertion
+                )
                 return [make(owl.ObjectProperty(rules.roles[name].iri), term, other)]
             case "data" | "no data" as kind:
-                state = owl.DataPropertyAssertion if kind == DATA else owl.NegativeDataPropertyAssertion
-                return [state(owl.DataProperty(rules.properties[name]), term, owl.Literal(*map(row.__getitem__, LITERAL)))]
+                state = (
+                    owl.DataPropertyAssertion if kind == DATA else owl.NegativeDataPropertyAssertion
+                )
+                return [
+                    state(
+                        owl.DataProperty(rules.properties[name]),
+                        term,
+                        owl.Literal(*map(row.__getitem__, LITERAL)),
+                    )
+                ]
             case "same":
                 return [owl.SameIndividual(term, other)]
             case "different":
                 return [owl.DifferentIndividuals(term, other)]
             case "remedy":
                 atom = atom_expression(rules.tbox.atoms[name // 2])
-                return [owl.ClassAssertion(owl.ObjectComplementOf(atom) if name % 2 else atom, term)]
+                return [
+                    owl.ClassAssertion(owl.ObjectComplementOf(atom) if name % 2 else atom, term)
+                ]
             case "element":
                 positive, negative = label_of(row["lexical"])
                 return module_assertions(rules.tbox, Module((positive,), (negative,)), [term])
@@ -68,7 +93,9 @@ class RowReader:
             for batch in batches:
                 found: list[str] = []
                 for row in batch.to_pylist():
-                    named = {ELEMENT: row["term"], CLASH: row["term"], SAME: row["other"]}.get(row["kind"])
+                    named = {ELEMENT: row["term"], CLASH: row["term"], SAME: row["other"]}.get(
+                        row["kind"]
+                    )
                     found += write(self.assertions(row), [] if named is None else [named])
                 yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], ["line"])
 

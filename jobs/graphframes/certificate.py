@@ -1,6 +1,7 @@
 """What every fixpoint is held against before it is believed.
 
-A check here never uses GraphFrames, and costs about one more round. If it fails, the whole check ends with a `CertificateError`:
+A check here never uses GraphFrames, and costs about one more round. If it fails, the whole check
+ends with a `CertificateError`:
 nothing is decided on an answer that was not proved.
 """
 
@@ -18,15 +19,21 @@ class CertificateError(OperationalError):
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"the answer of the Spark job for {what} does not hold", "Nothing was decided; try --engine spark or --engine local."
+            f"the answer of the Spark job for {what} does not hold",
+            "Nothing was decided; try --engine spark or --engine local.",
         )
 
 
-def certify_entered(start: DataFrame, entered: DataFrame, dealt: DataFrame, wanted: DataFrame) -> None:
-    """Certify that exactly those of ``entered`` (id, round) are reached from ``start`` (id) along role assertions.
+def certify_entered(
+    start: DataFrame, entered: DataFrame, dealt: DataFrame, wanted: DataFrame
+) -> None:
+    """Certify that exactly those of ``entered`` (id, round) are reached from ``start`` (id) along
+    role assertions.
 
-    ``dealt`` are those whose outcome is known, ``wanted`` those at what entered: none of these was left out. Exactly the start
-    has round 0; everything else was given a round d by a neighbour of round d - 1, so by induction it is reached. And no message
+    ``dealt`` are those whose outcome is known, ``wanted`` those at what entered: none of these was
+    left out. Exactly the start
+    has round 0; everything else was given a round d by a neighbour of round d - 1, so by induction
+    it is reached. And no message
     from what entered goes to what did not, so nothing is missing.
     """
     lost = wanted.join(dealt, ["subject", "role", "object"], "left_anti").select(F.lit(1))
@@ -35,8 +42,12 @@ def certify_entered(start: DataFrame, entered: DataFrame, dealt: DataFrame, want
     vertices = ids.join(entered, "id", "left")
     to_src = F.when(F.contains("edge.outcome", F.lit("S")), F.col("dst.round"))
     to_dst = F.when(F.contains("edge.outcome", F.lit("D")), F.col("src.round"))
-    before = DataFrameCalls().messages(vertices, arcs, F.min("MSG").alias("before"), to_src=to_src, to_dst=to_dst)
-    rows = vertices.join(before, "id", "left").join(start.withColumn("starts", F.lit(True)), "id", "full")
+    before = DataFrameCalls().messages(
+        vertices, arcs, F.min("MSG").alias("before"), to_src=to_src, to_dst=to_dst
+    )
+    rows = vertices.join(before, "id", "left").join(
+        start.withColumn("starts", F.lit(True)), "id", "full"
+    )
     holds = (
         F.when(F.col("starts"), F.col("round") == 0)
         .when(F.col("round").isNull(), F.col("before").isNull())
@@ -47,15 +58,23 @@ def certify_entered(start: DataFrame, entered: DataFrame, dealt: DataFrame, want
 
 
 def certify_components(edges: DataFrame, found: DataFrame) -> None:
-    """Certify that ``found`` (id, component) names every end of ``edges`` (src, dst) once, by a vertex of its component, and that
-    no edge joins two. That a component is one piece is seen where it is laid out (`jobs.graphframes.modules`)."""
+    """Certify that ``found`` (id, component) names every end of ``edges`` (src, dst) once, by a
+    vertex of its component, and that
+    no edge joins two. That a component is one piece is seen where it is laid out
+    (`jobs.graphframes.modules`).
+    """
     ids = ends_of(edges)
     named = found.groupBy("id").agg(F.count("*").alias("names"))
     owned = found.filter("id = component").select("component", F.lit(True).alias("owned"))
     known = ids.withColumn("known", F.lit(True)).join(named, "id", "full")
     rows = known.join(found, "id", "left").join(owned, "component", "left")
-    wrong = rows.filter("known IS NULL OR names IS NULL OR names <> 1 OR owned IS NULL").select("id")
-    src, dst = (found.select(F.col("id").alias(end), F.col("component").alias(f"of_{end}")) for end in ("src", "dst"))
+    wrong = rows.filter("known IS NULL OR names IS NULL OR names <> 1 OR owned IS NULL").select(
+        "id"
+    )
+    src, dst = (
+        found.select(F.col("id").alias(end), F.col("component").alias(f"of_{end}"))
+        for end in ("src", "dst")
+    )
     crossing = edges.join(src, "src").join(dst, "dst").filter("of_src <> of_dst").select("src")
     if not wrong.union(crossing).isEmpty():
         raise CertificateError("components")

@@ -1,6 +1,7 @@
 """The Spark session of the engine `graphframes`, and whether its JVM has GraphFrames' core.
 
-The core is not part of graphframes-py. It is used where it is on the classpath (`spark.jars`, `spark.jars.packages`, or the
+The core is not part of graphframes-py. It is used where it is on the classpath (`spark.jars`,
+`spark.jars.packages`, or the
 environment variable below), and nothing asks for it.
 """
 
@@ -27,20 +28,30 @@ _PARTITION, _COMPILED = 500_000, 1_000_000
 def session(master: str | None = None) -> SparkSession:
     """The active Spark session; else one at ``master``, which ends with the process.
 
-    Raises: OperationalError where a jar is named that does not exist, or that this Spark cannot run.
+    Raises: OperationalError where a jar is named that does not exist, or that this Spark cannot
+    run.
     """
     jar = os.environ.get(JAR, "")
     if jar and not Path(jar).is_file():
-        raise OperationalError(f"{jar}: there is no such jar", "Leave --graphframes-jar out: the job runs on DataFrames then.")
+        raise OperationalError(
+            f"{jar}: there is no such jar",
+            "Leave --graphframes-jar out: the job runs on DataFrames then.",
+        )
     active = SparkSession.getActiveSession()
     if active is None:
-        active, started = spark_session(master=master, settings={"spark.jars": jar} if jar else {}, brief=True)
+        active, started = spark_session(
+            master=master, settings={"spark.jars": jar} if jar else {}, brief=True
+        )
         if started:
             atexit.register(stop, active)
     if is_connect(active):
-        raise OperationalError("the engine 'graphframes' needs a classic Spark session", "Unset SPARK_REMOTE.")
+        raise OperationalError(
+            "the engine 'graphframes' needs a classic Spark session", "Unset SPARK_REMOTE."
+        )
     if not hasattr(functions, "arrow_udf"):
-        raise OperationalError("the engine 'graphframes' needs pyspark 4.1", "pip install 'pyspark>=4.1'")
+        raise OperationalError(
+            "the engine 'graphframes' needs pyspark 4.1", "pip install 'pyspark>=4.1'"
+        )
     if jar and not has_core(active):
         raise OperationalError(
             f"{jar} is not GraphFrames' core, or came too late: Spark was running before it was named",
@@ -55,25 +66,37 @@ def has_core(spark: SparkSession) -> bool:
     if jvm is None:
         return False
     try:
-        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass("org.graphframes.GraphFramePythonAPI")
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(
+            "org.graphframes.GraphFramePythonAPI"
+        )
     except Exception:  # py4j wraps ClassNotFoundException
         return False
     return True
 
 
 def _settings(size: int) -> dict[str, str]:
-    """What a job over ``size`` rows runs under. Adaptive execution has made components come out wrong; a small graph wants one
+    """What a job over ``size`` rows runs under. Adaptive execution has made components come out
+    wrong; a small graph wants one
     partition, and compiling every plan would cost more than running it."""
     return {
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": str(1 + size // _PARTITION),
-        **({} if size > _COMPILED else {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}),
+        **(
+            {}
+            if size > _COMPILED
+            else {
+                "spark.sql.codegen.wholeStage": "false",
+                "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+            }
+        ),
     }
 
 
 @contextmanager
 def running(spark: SparkSession, size: int) -> Iterator[None]:
-    """Runs what is inside under settings for ``size`` assertions; what Spark itself raises becomes an `OperationalError`."""
+    """Runs what is inside under settings for ``size`` assertions; what Spark itself raises becomes
+    an `OperationalError`.
+    """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 

@@ -1,8 +1,12 @@
-"""The engine `graphframes`: the published method (criterion `definition7`) from beginning to end on Spark tables.
+"""The engine `graphframes`: the published method (criterion `definition7`) from beginning to end on
+Spark tables.
 
-Individuals are vertices, role assertions edges. The rounds of the procedure are messages between neighbours, and modules are
-connected components. Both are asked of GraphFrames, or of joins where its core is not at hand (`jobs.graphframes.messages`).
-The driver holds the batch, T, counts, and what contradicts. The engine `local` certifies a base that is given as files, and
+Individuals are vertices, role assertions edges. The rounds of the procedure are messages between
+neighbours, and modules are
+connected components. Both are asked of GraphFrames, or of joins where its core is not at hand
+(`jobs.graphframes.messages`).
+The driver holds the batch, T, counts, and what contradicts. The engine `local` certifies a base
+that is given as files, and
 explains conflicts.
 """
 
@@ -30,7 +34,13 @@ from abox_ops.modules.named import asked, inconsistent_groups
 from abox_ops.published.columns import rules_of, told_nodes
 from jobs.checking.answer import refuted_result
 from jobs.checking.base import Explanation, Findings, OpenBase
-from jobs.checking.deciding import deadline_of, explaining_limit, has_disagreed, timed_batch, unmatched_deletions
+from jobs.checking.deciding import (
+    deadline_of,
+    explaining_limit,
+    has_disagreed,
+    timed_batch,
+    unmatched_deletions,
+)
 from jobs.checking.options import PUBLISHED, Clock, Options
 from jobs.graphframes.add_set import GraphFramesAddSet, flat
 from jobs.graphframes.core import running, session
@@ -66,16 +76,22 @@ class GraphFramesKnowledgeBase:
 
     @classmethod
     def begin(cls, master: str | None) -> None:
-        """Begin the session that all knowledge bases of this engine share, at ``master``, if none is active."""
+        """Begin the session that all knowledge bases of this engine share, at ``master``, if none
+        is active.
+        """
         session(master)
 
     @classmethod
     def build(cls, tbox: TBox, abox: ABox) -> GraphFramesKnowledgeBase:
-        """Open (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies in SHIQ(D)."""
+        """Open (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies in
+        SHIQ(D).
+        """
         return cls(LocalKnowledgeBase.build(tbox, abox))
 
     @classmethod
-    def from_store(cls, store: StoredSnapshot, tbox: TBox | None = None) -> GraphFramesKnowledgeBase:
+    def from_store(
+        cls, store: StoredSnapshot, tbox: TBox | None = None
+    ) -> GraphFramesKnowledgeBase:
         """Open the snapshot of ``store``; ``tbox``: see `LocalKnowledgeBase.from_store`."""
         return cls(LocalKnowledgeBase.from_store(store, tbox))
 
@@ -99,12 +115,19 @@ class GraphFramesKnowledgeBase:
         while self._held:
             self._held.pop().remove()
 
-    # --- one batch ---------------------------------------------------------------------------------
+    # --- one batch
+    # ---------------------------------------------------------------------------------
 
     def graph_add_set(
-        self, insertions: ABox, deletions: ABox, most_module: int = Options.most_module, audit: float = 0.0
+        self,
+        insertions: ABox,
+        deletions: ABox,
+        most_module: int = Options.most_module,
+        audit: float = 0.0,
     ) -> GraphFramesAddSet:
-        """A_add for ((A less ``deletions``) ∪ ``insertions``), as tables that are there until `close`."""
+        """A_add for ((A less ``deletions``) ∪ ``insertions``), as tables that are there until
+        `close`.
+        """
         spark = session()
         after = self.local.without(deletions, insertions)
         whole = after.whole(insertions)
@@ -117,17 +140,28 @@ class GraphFramesKnowledgeBase:
             after.roles,
             definitions,
             _extended(calculus.roles, after.index.negated_roles | touched.negated_roles),
-            _extended(whole.names.data_properties.values, after.index.negated_properties | touched.negated_properties),
+            _extended(
+                whole.names.data_properties.values,
+                after.index.negated_properties | touched.negated_properties,
+            ),
             _class_literals(calculus),
         )
         files = round_files(spark)
         self._held.append(files)
         tables = UnionTables(spark, whole, rules, graph_calls(spark), files)
         told = told_nodes(calculus, whole, touched, definitions.features)
-        return GraphFramesAddSet(tables, enter(tables, touched.other, told), touched.nodes, most_module, audit)
+        return GraphFramesAddSet(
+            tables, enter(tables, touched.other, told), touched.nodes, most_module, audit
+        )
 
     def check(
-        self, base: OpenBase, insertions: list[object], deletions: list[object], options: Options, decider: Decider, clock: Clock
+        self,
+        base: OpenBase,
+        insertions: list[object],
+        deletions: list[object],
+        options: Options,
+        decider: Decider,
+        clock: Clock,
     ) -> tuple[Findings, Mapping[str, int], tuple[Leftover, ...]]:
         """See `jobs.checking.base.DistributedEngine.check`."""
         batch = timed_batch(base, insertions, deletions, options, clock)
@@ -136,12 +170,22 @@ class GraphFramesKnowledgeBase:
             found = self._found(base, batch.insertions, batch.deletions, options, decider, clock)
             # Counted where what Spark raises is told as ours.
             _ = found.add_set.size, found.add_set.pulled_in
-        places = batch.places(a for raw in found.conflicts for a in raw.insertions) if found.conflicts else {}
+        places = (
+            batch.places(a for raw in found.conflicts for a in raw.insertions)
+            if found.conflicts
+            else {}
+        )
         unmatched = unmatched_deletions(self.local, batch.deletions, batch.deleted_at)
         return replace(found, places=places), batch.ledger, (*batch.leftovers, *unmatched)
 
     def _found(
-        self, base: OpenBase, insertions: ABox, deletions: ABox, options: Options, decider: Decider, clock: Clock
+        self,
+        base: OpenBase,
+        insertions: ABox,
+        deletions: ABox,
+        options: Options,
+        decider: Decider,
+        clock: Clock,
     ) -> Findings:
         _, left, _ = deadline_of(options, clock.begun)
         clock.doing = "message rounds"
@@ -163,22 +207,34 @@ class GraphFramesKnowledgeBase:
                 clock.doing = "explaining"
                 near = _near(add_set, [*answers.inconsistent], options.max_conflicts)
                 part = abox_of(a for a in insertions if not near.isdisjoint(individuals_of(a)))
-                explanation = self._explained(base, part, deletions, decider, options, left(), refuted)
+                explanation = self._explained(
+                    base, part, deletions, decider, options, left(), refuted
+                )
         clock.stage("explaining")
         counts = dict(answers.modules)
         if large:
-            counts[Verdict.UNDETERMINED.value] = counts.get(Verdict.UNDETERMINED.value, 0) + len(large)
+            counts[Verdict.UNDETERMINED.value] = counts.get(Verdict.UNDETERMINED.value, 0) + len(
+                large
+            )
         modules = sum(counts.values())
         return Findings(
             criterion=PUBLISHED,
             add_set=add_set,
-            modules=Lazily(clashing + modules, lambda: [*add_set.contradictory, *add_set.members()]),
+            modules=Lazily(
+                clashing + modules, lambda: [*add_set.contradictory, *add_set.members()]
+            ),
             module_count=modules,
             contradictory=clashing,
             refuted=refuted,
             decided=counts,
-            undecided=(*answers.reasons, *(_too_large(size, add_set.most_module) for size in large)),
-            undetermined=Lazily(counts.get(Verdict.UNDETERMINED.value, 0), lambda: list(_undecided(add_set, answers.undecided))),
+            undecided=(
+                *answers.reasons,
+                *(_too_large(size, add_set.most_module) for size in large),
+            ),
+            undetermined=Lazily(
+                counts.get(Verdict.UNDETERMINED.value, 0),
+                lambda: list(_undecided(add_set, answers.undecided)),
+            ),
             shapes=sum(answers.shapes.values()),
             calls=sum(answers.shapes.values()),
             conflicts=explanation.conflicts,
@@ -199,7 +255,8 @@ class GraphFramesKnowledgeBase:
         seconds: float | None,
         refuted: int,
     ) -> Explanation:
-        """The conflicts of the ``part`` of the insertions that says what contradicts, found by the engine `local`; ``refuted``:
+        """The conflicts of the ``part`` of the insertions that says what contradicts, found by the
+        engine `local`; ``refuted``:
         how many contradictions there are in all."""
         from jobs.checking.explaining import explained
 
@@ -210,14 +267,18 @@ class GraphFramesKnowledgeBase:
             part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
         ) -> tuple[AddSet, Sequence[Answer]]:
             found = self.local.add_set(part, deletions, PUBLISHED)
-            return cast(AddSet, found), asked(found.modules, lambda distinct: decider.decide(found.tbox, distinct, left()))
+            return cast(AddSet, found), asked(
+                found.modules, lambda distinct: decider.decide(found.tbox, distinct, left())
+            )
 
         add_set, answers = answered(part, lambda _: None)
         groups = inconsistent_groups(add_set, answers)
         here = replace(base, knowledge_base=cast(KnowledgeBase, self.local))
         found = explained(here, part, add_set, groups, answered, decider, options, deadline, limit)
         others = max(0, refuted - len(groups))
-        return replace(found, unexplained=found.unexplained + others, complete=found.complete and not others)
+        return replace(
+            found, unexplained=found.unexplained + others, complete=found.complete and not others
+        )
 
 
 def _extended(numbered: Sequence[V], others: Iterable[V]) -> tuple[V, ...]:
@@ -227,7 +288,9 @@ def _extended(numbered: Sequence[V], others: Iterable[V]) -> tuple[V, ...]:
 
 
 def _class_literals(calculus: Calculus) -> tuple[tuple[int, ...], ...]:
-    """The literals that an assertion of each class number gives; none for a class that only a deleted assertion names."""
+    """The literals that an assertion of each class number gives; none for a class that only a
+    deleted assertion names.
+    """
     found: list[tuple[int, ...]] = []
     for i in range(len(calculus.names.classes.values)):
         try:
@@ -238,40 +301,68 @@ def _class_literals(calculus: Calculus) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def answers_of(add_set: GraphFramesAddSet, options: Options, seconds: float | None) -> DecidedShapes:
+def answers_of(
+    add_set: GraphFramesAddSet, options: Options, seconds: float | None
+) -> DecidedShapes:
     """What executors answer of the modules' shapes, one of each."""
     tables, records, clauses = add_set.tables, add_set.laid_out.records, pickle.dumps(add_set.tbox)
     asking = Asking(options.reasoner, options.heap, seconds, options.audit)
-    answers = tables.files.write("answers", decide(records, clauses, asking, width_of(tables.spark)))
+    answers = tables.files.write(
+        "answers", decide(records, clauses, asking, width_of(tables.spark))
+    )
     found = collected(answers)
     return replace(found, drawn=drawn(records, clauses, answers)) if options.audit else found
 
 
 def _near(add_set: GraphFramesAddSet, shapes: list[str], most: int) -> frozenset[str]:
-    """The individuals that say what contradicts, ``most`` times at least: those of clashing elements and of modules of one of
+    """The individuals that say what contradicts, ``most`` times at least: those of clashing
+    elements and of modules of one of
     ``shapes``, and those whose role assertions gave remedies there."""
     tables, entered = add_set.tables, add_set.entered
     modules = add_set.laid_out.those(add_set.shapes_frame(shapes))
     chosen = modules.select("component").distinct().limit(most)
     clashing = entered.vertices.filter("clashes").select("id").limit(most)
-    bad = tables.files.write("bad", modules.join(chosen, "component").select("id").union(clashing).distinct())
+    bad = tables.files.write(
+        "bad", modules.join(chosen, "component").select("id").union(clashing).distinct()
+    )
     edges = entered.edges.filter(F.contains("outcome", F.lit(" "))).select("src", "dst")
-    around = [edges.join(bad.withColumnsRenamed({"id": a}), a).select(b) for a, b in (("src", "dst"), ("dst", "src"))]
-    ids = reduce(DataFrame.union, around, bad).distinct().select("id", F.col("id").alias("component"))
-    return frozenset(term for elements in add_set.elements_of(ids).values() for element in elements for term in element)
+    around = [
+        edges.join(bad.withColumnsRenamed({"id": a}), a).select(b)
+        for a, b in (("src", "dst"), ("dst", "src"))
+    ]
+    ids = (
+        reduce(DataFrame.union, around, bad).distinct().select("id", F.col("id").alias("component"))
+    )
+    return frozenset(
+        term
+        for elements in add_set.elements_of(ids).values()
+        for element in elements
+        for term in element
+    )
 
 
 def _undecided(add_set: GraphFramesAddSet, reasons: Mapping[str, str]) -> Iterator[UndecidedModule]:
     """The modules that were left undecided, with the reason of each shape."""
     for shape, reason in reasons.items():
         chosen = add_set.laid_out.those(add_set.shapes_frame([shape]))
-        yield from (UndecidedModule(flat(elements), reason) for elements in add_set.elements_of(chosen).values())
+        yield from (
+            UndecidedModule(flat(elements), reason)
+            for elements in add_set.elements_of(chosen).values()
+        )
     laid_out = add_set.laid_out
     sizes = {row.component: row.size for row in laid_out.too_large.collect()}
-    members = laid_out.members.join(laid_out.too_large, "component", "left_semi").select("component", "id") if sizes else None
+    members = (
+        laid_out.members.join(laid_out.too_large, "component", "left_semi").select(
+            "component", "id"
+        )
+        if sizes
+        else None
+    )
     for component, elements in add_set.elements_of(members).items() if members is not None else ():
         yield UndecidedModule(flat(elements), _too_large(sizes[component], add_set.most_module))
 
 
 def _too_large(size: int, most: int) -> str:
-    return f"a module of {size:,} assertions is larger than a task is given (--most-module {most:,})"
+    return (
+        f"a module of {size:,} assertions is larger than a task is given (--most-module {most:,})"
+    )

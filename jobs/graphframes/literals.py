@@ -1,6 +1,8 @@
-"""What the TBox says of labels and assertions, for Spark's workers: functions of texts and numbers, as Arrow functions.
+"""What the TBox says of labels and assertions, for Spark's workers: functions of texts and numbers,
+as Arrow functions.
 
-A literal travels as a number, 2·atom, + 1 where it is negated; a label as its literals with commas between. So each distinct
+A literal travels as a number, 2·atom, + 1 where it is negated; a label as its literals with commas
+between. So each distinct
 combination is worked out once a batch.
 """
 
@@ -49,14 +51,18 @@ def label_of(text: str) -> Label:
 
 
 def arrow_column(work: Callable[..., str], *columns: Column) -> Column:
-    """``work`` of each row of ``columns``, a text; asked once for what a batch has several times."""
+    """``work`` of each row of ``columns``, a text; asked once for what a batch has several
+    times.
+    """
 
     # No type hints: Spark would read them.
     def of_batch(*batch):  # type: ignore[no-untyped-def]
         spare_imports()
         encoded = [column.dictionary_encode(null_encoding="encode") for column in batch]
         values = [column.dictionary.to_pylist() for column in encoded]
-        found, which = combinations(*(column.indices.to_numpy(zero_copy_only=False) for column in encoded))
+        found, which = combinations(
+            *(column.indices.to_numpy(zero_copy_only=False) for column in encoded)
+        )
         results = [work(*(known[i] for known, i in zip(values, row))) for row in found]
         return pa.array(results, pa.string()).take(pa.array(which))
 
@@ -66,8 +72,10 @@ def arrow_column(work: Callable[..., str], *columns: Column) -> Column:
 
 @dataclass(frozen=True)
 class WorkerRules:
-    """Definitions 5 to 7 for one batch, as workers ask for them. ``roles``: the role of each role number; ``class_literals``: the
-    literals that an assertion of each class number gives; ``token`` names it in a worker's memory."""
+    """Definitions 5 to 7 for one batch, as workers ask for them. ``roles``: the role of each role
+    number; ``class_literals``: the
+    literals that an assertion of each class number gives; ``token`` names it in a worker's memory.
+    """
 
     tbox: ClausalTBox
     box: RoleBox
@@ -88,9 +96,14 @@ class WorkerRules:
             return self.clash if positive == (iri == owl.NOTHING.iri) else ()
         return (2 * self.tbox.atom_ids[iri] + (not positive),)
 
-    def outcome(self, role: int, src: str, dst: str, inserted: bool, before_src: str, before_dst: str) -> str:
-        """What becomes of a role assertion between elements with these asserted labels (`Definition7.outcome`): K where it is
-        kept, S and D where its ends enter, and each remedy, s or d for its end and the number of the literal."""
+    def outcome(
+        self, role: int, src: str, dst: str, inserted: bool, before_src: str, before_dst: str
+    ) -> str:
+        """What becomes of a role assertion between elements with these asserted labels
+        (`Definition7.outcome`): K where it is
+        kept, S and D where its ends enter, and each remedy, s or d for its end and the number of
+        the literal.
+        """
         old = None if inserted else (label_of(before_src), label_of(before_dst))
         found = self.rules.outcome(self.roles[role], label_of(src), label_of(dst), old)
         remedies = (
@@ -98,17 +111,27 @@ class WorkerRules:
             for at_object, name, positive in found.remedies
             for number in self.literal(name, positive=positive)
         )
-        return "K" * found.kept + "S" * found.subject_enters + "D" * found.object_enters + "".join(remedies)
+        return (
+            "K" * found.kept
+            + "S" * found.subject_enters
+            + "D" * found.object_enters
+            + "".join(remedies)
+        )
 
     def normal(self, value: str, term: str) -> str:
-        """What a complex or negative assertion, as JSON, comes to at the individual ``term``, as JSON (`NORMAL`): literals, and
+        """What a complex or negative assertion, as JSON, comes to at the individual ``term``, as
+        JSON (`NORMAL`): literals, and
         negative assertions of which it is the subject."""
         numbers = {role: i for i, role in enumerate(self.roles)}
         found: list[Mapping[str, object]] = []
         for plain in normalise(decode(json.loads(value)), self.box).assertions:
             match plain:
                 case owl.ClassAssertion(expression, individual) if individual == term:
-                    name = expression.operand if isinstance(expression, owl.ObjectComplementOf) else expression
+                    name = (
+                        expression.operand
+                        if isinstance(expression, owl.ObjectComplementOf)
+                        else expression
+                    )
                     assert isinstance(name, owl.Class)
                     literals = self.literal(name.iri, positive=name is expression)
                     found += ({"kind": "literal", "name": number} for number in literals)
@@ -116,14 +139,28 @@ class WorkerRules:
                     role = role_of(property)
                     a, b = (object, subject) if role.inverted else (subject, object)
                     if a == term:
-                        found.append({"kind": "role", "name": numbers[role.inverse if role.inverted else role], "other": b})
-                case owl.NegativeDataPropertyAssertion(property, subject, literal) if subject == term:
+                        found.append(
+                            {
+                                "kind": "role",
+                                "name": numbers[role.inverse if role.inverted else role],
+                                "other": b,
+                            }
+                        )
+                case owl.NegativeDataPropertyAssertion(property, subject, literal) if (
+                    subject == term
+                ):
                     number = self.properties.index(property.iri)
-                    text = {"lexical": literal.lexical, "datatype": literal.datatype, "language": literal.language}
+                    text = {
+                        "lexical": literal.lexical,
+                        "datatype": literal.datatype,
+                        "language": literal.language,
+                    }
                     found.append({"kind": "data", "name": number, **text})
         return json.dumps(found)
 
     def ill_typed(self, lexical: str, datatype: str, language: str) -> str:
         """A text where a literal denotes nothing; empty where it denotes something."""
-        theory = kept("theory", self.token, lambda: DataTheory(self.tbox.definitions, self.tbox.roles))
+        theory = kept(
+            "theory", self.token, lambda: DataTheory(self.tbox.definitions, self.tbox.roles)
+        )
         return "ill-typed" * theory.is_ill_typed(owl.Literal(lexical, datatype, language))

@@ -1,6 +1,7 @@
 """What the job asks of GraphFrames: messages between neighbours, and connected components.
 
-Both are served by GraphFrames where its core is on the classpath, and else by the same joins on DataFrames. A graph is two
+Both are served by GraphFrames where its core is on the classpath, and else by the same joins on
+DataFrames. A graph is two
 tables: vertices (id, …) and edges (src, dst, …).
 """
 
@@ -14,7 +15,8 @@ from pyspark.sql import functions as F
 from jobs.graphframes.core import has_core
 from jobs.graphframes.round_files import RoundFiles
 
-#: Up to so many edges one superstep a hop is cheaper than contracting the graph, which has a high fixed cost.
+# : Up to so many edges one superstep a hop is cheaper than contracting the graph, which has a high
+# fixed cost.
 _SMALL = 200_000
 
 
@@ -23,12 +25,25 @@ class GraphCalls(Protocol):
 
     name: str
 
-    def messages(self, vertices: DataFrame, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column) -> DataFrame:
-        """(id, aggregate) for every vertex that gets a message along an edge. ``to_src`` and ``to_dst`` are what an edge sends to
-        its ends, in the columns ``src``, ``edge`` and ``dst``; null is no message. ``aggregate`` is over the column ``MSG``."""
+    def messages(
+        self,
+        vertices: DataFrame,
+        edges: DataFrame,
+        aggregate: Column,
+        *,
+        to_src: Column,
+        to_dst: Column,
+    ) -> DataFrame:
+        """(id, aggregate) for every vertex that gets a message along an edge. ``to_src`` and
+        ``to_dst`` are what an edge sends to
+        its ends, in the columns ``src``, ``edge`` and ``dst``; null is no message. ``aggregate`` is
+        over the column ``MSG``.
+        """
 
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
-        """(id, component) for every vertex that an edge mentions; a component goes by its least vertex."""
+        """(id, component) for every vertex that an edge mentions; a component goes by its least
+        vertex.
+        """
 
 
 def graph_calls(spark: SparkSession) -> GraphCalls:
@@ -41,19 +56,40 @@ class DataFrameCalls:
 
     name = "DataFrames"
 
-    def messages(self, vertices: DataFrame, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column) -> DataFrame:
+    def messages(
+        self,
+        vertices: DataFrame,
+        edges: DataFrame,
+        aggregate: Column,
+        *,
+        to_src: Column,
+        to_dst: Column,
+    ) -> DataFrame:
         """See `GraphCalls.messages`."""
-        src, dst = (vertices.select(F.col("id").alias(f"_{end}"), F.struct("*").alias(end)) for end in ("src", "dst"))
-        along = edges.select(F.col("src").alias("_src"), F.col("dst").alias("_dst"), F.struct("*").alias("edge"))
+        src, dst = (
+            vertices.select(F.col("id").alias(f"_{end}"), F.struct("*").alias(end))
+            for end in ("src", "dst")
+        )
+        along = edges.select(
+            F.col("src").alias("_src"), F.col("dst").alias("_dst"), F.struct("*").alias("edge")
+        )
         ends = (("src", to_src), ("dst", to_dst))
-        sent = F.array(*(F.struct(F.col(f"_{end}").alias("id"), message.alias("MSG")) for end, message in ends))
-        each = along.join(src, "_src").join(dst, "_dst").select(F.explode(sent).alias("sent")).select("sent.*")
+        sent = F.array(
+            *(F.struct(F.col(f"_{end}").alias("id"), message.alias("MSG")) for end, message in ends)
+        )
+        each = (
+            along.join(src, "_src")
+            .join(dst, "_dst")
+            .select(F.explode(sent).alias("sent"))
+            .select("sent.*")
+        )
         return each.filter("MSG is not null").groupBy("id").agg(aggregate)
 
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
         """See `GraphCalls.components`.
 
-        Each round a vertex takes the least name of its neighbours, and then the name of the vertex that it is named after,
+        Each round a vertex takes the least name of its neighbours, and then the name of the vertex
+        that it is named after,
         so that names travel twice as far in each. Stops because names only become less.
         """
         found = files.write("components", ends_of(edges).withColumn("component", F.col("id")))
@@ -61,9 +97,13 @@ class DataFrameCalls:
             least = F.min("MSG").alias("least")
             names = (F.col(f"{end}.component") for end in ("dst", "src"))
             met = self.messages(found, edges, least, **dict(zip(("to_src", "to_dst"), names)))
-            hooked = found.join(met, "id").select("id", "component", F.least("component", "least").alias("named"))
+            hooked = found.join(met, "id").select(
+                "id", "component", F.least("component", "least").alias("named")
+            )
             other = hooked.select(F.col("id").alias("named"), F.col("named").alias("further"))
-            after = files.write("components", hooked.join(other, "named").select("id", "component", "further"))
+            after = files.write(
+                "components", hooked.join(other, "named").select("id", "component", "further")
+            )
             if after.filter("component != further").isEmpty():
                 return found
             found = after.select("id", F.col("further").alias("component"))
@@ -74,11 +114,21 @@ class GraphFramesCalls:
 
     name = "GraphFrames"
 
-    def messages(self, vertices: DataFrame, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column) -> DataFrame:
+    def messages(
+        self,
+        vertices: DataFrame,
+        edges: DataFrame,
+        aggregate: Column,
+        *,
+        to_src: Column,
+        to_dst: Column,
+    ) -> DataFrame:
         """See `GraphCalls.messages`."""
         from graphframes import GraphFrame  # type: ignore[import-untyped]
 
-        found: DataFrame = GraphFrame(vertices, edges).aggregateMessages([aggregate], sendToSrc=[to_src], sendToDst=[to_dst])
+        found: DataFrame = GraphFrame(vertices, edges).aggregateMessages(
+            [aggregate], sendToSrc=[to_src], sendToDst=[to_dst]
+        )
         # It takes null for a message.
         return found.dropna()
 
@@ -91,7 +141,10 @@ class GraphFramesCalls:
         graph = GraphFrame(ends_of(edges), edges.select("src", "dst"))
         named: DataFrame = graph.connectedComponents(algorithm=algorithm, broadcastThreshold=-1)
         least = named.groupBy("component").agg(F.min("id").alias("least"))
-        return files.write("components", named.join(least, "component").select("id", F.col("least").alias("component")))
+        return files.write(
+            "components",
+            named.join(least, "component").select("id", F.col("least").alias("component")),
+        )
 
 
 def ends_of(edges: DataFrame) -> DataFrame:

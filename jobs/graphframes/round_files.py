@@ -14,7 +14,8 @@ from shiq.errors import OperationalError
 
 
 class RoundFiles:
-    """A folder of tables, removed by ``remove`` or with this. A table that is written again under its name takes the place of the
+    """A folder of tables, removed by ``remove`` or with this. A table that is written again under
+    its name takes the place of the
     one before."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
@@ -28,7 +29,9 @@ class RoundFiles:
         return f"{self.folder}/checkpoints"
 
     def write(self, name: str, rows: DataFrame) -> DataFrame:
-        """Compute ``rows`` once, and give them as the file says; the table ``name`` of the round before last is removed."""
+        """Compute ``rows`` once, and give them as the file says; the table ``name`` of the round
+        before last is removed.
+        """
         self._written[name] += 1
         path = f"{self.folder}/{name}/{self._written[name]}"
         rows.write.parquet(path)
@@ -37,8 +40,11 @@ class RoundFiles:
         return self.spark.read.schema(rows.schema).parquet(path)
 
 
-def round_files(spark: SparkSession, what: str = "the rounds of the engine 'graphframes'") -> RoundFiles:
-    """Files for one run, which hold ``what``: below Spark's checkpoint folder, or on this machine where Spark runs on it alone.
+def round_files(
+    spark: SparkSession, what: str = "the rounds of the engine 'graphframes'"
+) -> RoundFiles:
+    """Files for one run, which hold ``what``: below Spark's checkpoint folder, or on this machine
+    where Spark runs on it alone.
 
     Raises: OperationalError where the executors of a cluster have no folder in common.
     """

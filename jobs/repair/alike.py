@@ -15,13 +15,17 @@ from shiq.reasoner.structure import with_individuals
 def _terms(assertion: owl.Assertion) -> tuple[str | owl.Literal, ...]:
     """The individuals and the literal of ``assertion``."""
     match assertion:
-        case owl.DataPropertyAssertion(_, subject, value) | owl.NegativeDataPropertyAssertion(_, subject, value):
+        case owl.DataPropertyAssertion(_, subject, value) | owl.NegativeDataPropertyAssertion(
+            _, subject, value
+        ):
             return subject, value
     return individuals_of(assertion)
 
 
 def _predicate(assertion: owl.Assertion) -> Hashable:
-    """What is said, without of whom: equal for assertions that differ in their individuals and literals alone."""
+    """What is said, without of whom: equal for assertions that differ in their individuals and
+    literals alone.
+    """
     if isinstance(assertion, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
         return replace(assertion, subject="", literal=owl.Literal(""))
     return with_individuals(assertion, lambda _: "")
@@ -32,14 +36,18 @@ def predicates(assertions: Iterable[owl.Assertion]) -> Hashable:
 
 
 def matches(template: RawConflict, part: Sequence[owl.Assertion]) -> Iterator[RawConflict]:
-    """``template`` about other individuals and literals, wherever ``part`` says the like of different ones."""
+    """``template`` about other individuals and literals, wherever ``part`` says the like of
+    different ones.
+    """
     by_predicate: dict[Hashable, list[owl.Assertion]] = {}
     for assertion in part:
         by_predicate.setdefault(_predicate(assertion), []).append(assertion)
     wanted = [(_terms(a), by_predicate.get(_predicate(a), [])) for a in template.insertions]
 
     def extend(
-        place: int, bound: dict[str | owl.Literal, str | owl.Literal], taken: tuple[owl.Assertion, ...]
+        place: int,
+        bound: dict[str | owl.Literal, str | owl.Literal],
+        taken: tuple[owl.Assertion, ...],
     ) -> Iterator[RawConflict]:
         if place == len(wanted):
             yield RawConflict(taken, template.base, template.axioms)
@@ -48,7 +56,9 @@ def matches(template: RawConflict, part: Sequence[owl.Assertion]) -> Iterator[Ra
         for candidate in candidates:
             now = dict(bound)
             pairs = list(zip(terms, _terms(candidate)))
-            if all(now.setdefault(a, b) == b for a, b in pairs) and len(set(now.values())) == len(now):
+            if all(now.setdefault(a, b) == b for a, b in pairs) and len(set(now.values())) == len(
+                now
+            ):
                 yield from extend(place + 1, now, (*taken, candidate))
 
     if all(candidates for _, candidates in wanted):
@@ -58,7 +68,8 @@ def matches(template: RawConflict, part: Sequence[owl.Assertion]) -> Iterator[Ra
 def hitting_set(conflicts: Sequence[Collection[owl.Assertion]]) -> list[owl.Assertion]:
     """A set of assertions that meets all ``conflicts``, and of which none could be left out.
 
-    Greedy: what most conflicts share goes first, by its text where several do; then, the last chosen first, what the others make
+    Greedy: what most conflicts share goes first, by its text where several do; then, the last
+    chosen first, what the others make
     needless is put back.
     """
     places: dict[owl.Assertion, list[int]] = {}

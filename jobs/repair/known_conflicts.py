@@ -1,15 +1,22 @@
-"""The conflicts that a base has by itself, set aside so that the rest can be certified: what ``index --set-aside-known`` does.
+"""The conflicts that a base has by itself, set aside so that the rest can be certified: what
+``index --set-aside-known`` does.
 
-What is set aside is kept beside the rest, by name: rest and set aside together are the data. As little goes as may be:
+What is set aside is kept beside the rest, by name: rest and set aside together are the data. As
+little goes as may be:
 
-1. An assertion that contradicts the axioms alone goes, whatever else is there: every consistent part of the data lacks it. Which
+1. An assertion that contradicts the axioms alone goes, whatever else is there: every consistent
+   part of the data lacks it. Which
    classes and properties no individual can have is asked once for each of them.
-2. For each element or module that is inconsistent still, all minimal conflicts are found among the assertions around it. Of these
-   a hitting set goes: the assertion that most conflicts share first, by its text where several do; then those are put back that
+2. For each element or module that is inconsistent still, all minimal conflicts are found among the
+   assertions around it. Of these
+   a hitting set goes: the assertion that most conflicts share first, by its text where several do;
+   then those are put back that
    no conflict needs. So each that goes completes a conflict with the rest.
 
-Step 2 is repeated until nothing is known to be inconsistent. Then values go that leave an element or module undecided, because
-they have to be of a datatype that nothing defines. All of it follows from the set of assertions, not from their order.
+Step 2 is repeated until nothing is known to be inconsistent. Then values go that leave an element
+or module undecided, because
+they have to be of a datatype that nothing defines. All of it follows from the set of assertions,
+not from their order.
 """
 
 from __future__ import annotations
@@ -52,15 +59,18 @@ MOST = 500
 MOST_ALIKE = 50
 #: Begins the names of individuals of one of many parts that are asked about together.
 _COPY = "urn:shiq:part:"
-#: What sets the name of an object apart from that of its subject, where it is asked whether there can be any.
+# : What sets the name of an object apart from that of its subject, where it is asked whether there
+# can be any.
 _OBJECT = ":object"
 _ANY = owl.Datatype(owl.RDFS + "Literal")
 
 
 @dataclass(frozen=True)
 class KnownConflicts:
-    """``rest``: the assertions that are left; ``asides``: the others, in the order of their texts; ``conflicts``: one for each
-    assertion that contradicts by itself, and those of step 2; ``unexplained``: groups known to be inconsistent and not explained,
+    """``rest``: the assertions that are left; ``asides``: the others, in the order of their texts;
+    ``conflicts``: one for each
+    assertion that contradicts by itself, and those of step 2; ``unexplained``: groups known to be
+    inconsistent and not explained,
     which stay in the rest; ``labels``: of the terms of the TBox."""
 
     rest: ABox
@@ -94,7 +104,8 @@ class KnownConflicts:
                 {
                     **found.to_dict(),
                     "sample": [
-                        {**self.conflicts[i].to_dict(), "sentence": self.explained.sentence(i)} for i in found.conflicts[:sample]
+                        {**self.conflicts[i].to_dict(), "sentence": self.explained.sentence(i)}
+                        for i in found.conflicts[:sample]
                     ],
                 }
                 for found in self.groups
@@ -102,30 +113,45 @@ class KnownConflicts:
         }
 
 
-def set_aside_known(ontology: Reading, abox: ABox, decider: Decider, progress: Progress | None = None) -> KnownConflicts:
+def set_aside_known(
+    ontology: Reading, abox: ABox, decider: Decider, progress: Progress | None = None
+) -> KnownConflicts:
     """``abox`` split as the module says, for the TBox of ``ontology``."""
-    return _Search(ontology, decider, tbox_hash(ontology.tbox), progress or (lambda stage, done, total: None)).run(abox)
+    return _Search(
+        ontology, decider, tbox_hash(ontology.tbox), progress or (lambda stage, done, total: None)
+    ).run(abox)
 
 
 def nearby(
-    ontology: Reading, decider: Decider, add_set: AddSet, refuted: Sequence[tuple[str, ...]], undecided: Sequence[tuple[str, ...]]
+    ontology: Reading,
+    decider: Decider,
+    add_set: AddSet,
+    refuted: Sequence[tuple[str, ...]],
+    undecided: Sequence[tuple[str, ...]],
 ) -> list[owl.Assertion]:
-    """What is said of groups of individuals, and around those that are ``refuted`` as much as makes them so. ``add_set``: of A as
+    """What is said of groups of individuals, and around those that are ``refuted`` as much as makes
+    them so. ``add_set``: of A as
     it stands, to look it up."""
     search = _Search(ontology, decider, "", lambda stage, done, total: None)
     supports = Supports(LabelSpace(add_set.tbox), add_set)
     about = add_set.about_all(sorted({i for group in (*refuted, *undecided) for i in group}))
-    said = [list(dict.fromkeys(a for i in group for a in about[i])) for group in (*refuted, *undecided)]
+    said = [
+        list(dict.fromkeys(a for i in group for a in about[i])) for group in (*refuted, *undecided)
+    ]
     found = dict.fromkeys(a for part in said for a in part)
     for group, is_enough in zip(refuted, search._are_refuted(said[: len(refuted)])):
         if not is_enough:
-            found |= dict.fromkeys(next((part for part in supports.sets(group) if search._are_refuted([part])[0]), ()))
+            found |= dict.fromkeys(
+                next((part for part in supports.sets(group) if search._are_refuted([part])[0]), ())
+            )
     return list(found)
 
 
 @dataclass
 class Repairing:
-    """What ``index`` is given to set known conflicts aside: writes them to ``file``, and why beside it, before the store is."""
+    """What ``index`` is given to set known conflicts aside: writes them to ``file``, and why beside
+    it, before the store is.
+    """
 
     file: Path
     progress: Progress | None = None
@@ -136,7 +162,9 @@ class Repairing:
         self.progress = settings.get("progress")
         return self
 
-    def __call__(self, ontology: Reading, abox: ABox, decider: Decider) -> tuple[ABox, tuple[Aside, ...]]:
+    def __call__(
+        self, ontology: Reading, abox: ABox, decider: Decider
+    ) -> tuple[ABox, tuple[Aside, ...]]:
         self.known = known = set_aside_known(ontology, abox, decider, self.progress)
         text = "".join(f"{line}\n" for aside in known.asides for line in aside.triples)
         write_whole(self.file, text)
@@ -170,23 +198,37 @@ class _Search:
             chosen = hitting_set([c.insertions for c in raw])
             rest = without(whole, chosen)
         rest, undecided = self._decidable(rest)
-        self.conflicts += [Conflict((), _lines(c.insertions), tuple(map(axiom_text, c.axioms)), "base") for c in raw]
+        self.conflicts += [
+            Conflict((), _lines(c.insertions), tuple(map(axiom_text, c.axioms)), "base")
+            for c in raw
+        ]
         known = KnownConflicts(
-            rest, (*alone, *self._rows(chosen, raw), *undecided), tuple(self.conflicts), self.unexplained, self.ontology.labels
+            rest,
+            (*alone, *self._rows(chosen, raw), *undecided),
+            tuple(self.conflicts),
+            self.unexplained,
+            self.ontology.labels,
         )
         return replace(known, asides=tuple(_named(known)))
 
-    # --- step 1 ------------------------------------------------------------------------------------
+    # --- step 1
+    # ------------------------------------------------------------------------------------
 
     def _alone(self, abox: ABox) -> tuple[ABox, list[Aside]]:
-        """What is left without assertions of classes and properties that nothing can have, and these."""
+        """What is left without assertions of classes and properties that nothing can have, and
+        these.
+        """
         asked: dict[str, tuple[str, str, owl.Assertion]] = {}
         for family in FAMILIES:
             for iri in used(abox, family):
                 individual = f"urn:shiq:known:{len(asked)}"
                 asked[individual] = (family, iri, _any(family, iri, individual))
-        refuted = self._refuted(self.empty.add_set(abox_of(a for _, _, a in asked.values()), ABox()))
-        bad = sorted({individual.removesuffix(_OBJECT) for group in refuted for individual in group})
+        refuted = self._refuted(
+            self.empty.add_set(abox_of(a for _, _, a in asked.values()), ABox())
+        )
+        bad = sorted(
+            {individual.removesuffix(_OBJECT) for group in refuted for individual in group}
+        )
         why: dict[str, dict[str, tuple[str, ...]]] = {family: {} for family in FAMILIES}
         for done, individual in enumerate(bad):
             self.progress("explaining what nothing can be", done, len(bad))
@@ -197,14 +239,18 @@ class _Search:
         rows = []
         for assertion in chosen(abox, masks, {"same": (), "different": Pairs(), "complex": ()}):
             lines = assertion_lines(assertion)
-            self.conflicts.append(Conflict((), lines, why[_family(assertion)][_name(assertion)], "base"))
+            self.conflicts.append(
+                Conflict((), lines, why[_family(assertion)][_name(assertion)], "base")
+            )
             rows.append(Aside(lines, alone=self.digest))
         return chosen(abox, [~mask for mask in masks]), rows
 
-    # --- step 2 ------------------------------------------------------------------------------------
+    # --- step 2
+    # ------------------------------------------------------------------------------------
 
     def _around(self, abox: ABox) -> list[RawConflict]:
-        """Minimal conflicts around each element and module of ``abox`` that is inconsistent: for each, enough of them that it
+        """Minimal conflicts around each element and module of ``abox`` that is inconsistent: for
+        each, enough of them that it
         is consistent, by what is said of it, without a hitting set."""
         self.unexplained = 0
         self.progress("looking for known conflicts", len(self.conflicts), 0)
@@ -217,7 +263,9 @@ class _Search:
         near = [i for i, is_enough in enumerate(self._are_refuted(said)) if is_enough]
         found: dict[frozenset[owl.Assertion], RawConflict] = {}
         for i in sorted({*range(len(refuted))} - {*near}):
-            around = next((part for part in supports.sets(refuted[i]) if self._are_refuted([part])[0]), None)
+            around = next(
+                (part for part in supports.sets(refuted[i]) if self._are_refuted([part])[0]), None
+            )
             explained = self._explain(around) if around else []
             self.unexplained += not explained
             found.update((frozenset(c.insertions), c) for c in explained)
@@ -233,7 +281,8 @@ class _Search:
             todo = [part for part, is_open in zip(rest, self._are_refuted(rest)) if is_open]
         return sorted(found.values(), key=lambda c: repr(c.insertions))
 
-    # --- step 3 ------------------------------------------------------------------------------------
+    # --- step 3
+    # ------------------------------------------------------------------------------------
 
     def _decidable(self, abox: ABox) -> tuple[ABox, list[Aside]]:
         """What is left without values that leave something undecided, and these."""
@@ -241,12 +290,20 @@ class _Search:
         add_set = self.empty.add_set(abox, ABox())
         modules = self._modules(add_set, Verdict.UNDETERMINED)
         individuals = sorted({i for m in modules for element in m.elements for i in element})
-        open_ = open_values(add_set.tbox, (a for said in add_set.about_all(individuals).values() for a in said))
+        open_ = open_values(
+            add_set.tbox, (a for said in add_set.about_all(individuals).values() for a in said)
+        )
         reason = "its value has to be of a datatype that nothing defines"
-        return without(abox, open_), [Aside(assertion_lines(a), why=UNDECIDED, reason=reason) for a in open_]
+        return without(abox, open_), [
+            Aside(assertion_lines(a), why=UNDECIDED, reason=reason) for a in open_
+        ]
 
-    def _said(self, add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> list[list[owl.Assertion]]:
-        """What is said of the individuals of each group, sorted; nothing where that is too much to look at together."""
+    def _said(
+        self, add_set: AddSet, groups: Sequence[tuple[str, ...]]
+    ) -> list[list[owl.Assertion]]:
+        """What is said of the individuals of each group, sorted; nothing where that is too much to
+        look at together.
+        """
         about = add_set.about_all(sorted({individual for group in groups for individual in group}))
         found = []
         for group in groups:
@@ -254,15 +311,24 @@ class _Search:
             found.append(sorted(said, key=repr) if len(said) <= MOST else [])
         return found
 
-    def _alike(self, parts: Sequence[list[owl.Assertion]]) -> dict[frozenset[owl.Assertion], RawConflict]:
-        """Minimal conflicts of ``parts``, each inconsistent, one for each part at least. What a part shares with an earlier one,
-        up to its individuals and literals, is not worked out again, but asked: of all parts together."""
+    def _alike(
+        self, parts: Sequence[list[owl.Assertion]]
+    ) -> dict[frozenset[owl.Assertion], RawConflict]:
+        """Minimal conflicts of ``parts``, each inconsistent, one for each part at least. What a
+        part shares with an earlier one,
+        up to its individuals and literals, is not worked out again, but asked: of all parts
+        together.
+        """
         found: dict[frozenset[owl.Assertion], RawConflict] = {}
         guesses: list[tuple[int, RawConflict]] = []
         alone = []
         for i, part in enumerate(parts):
             self.progress("explaining known conflicts", i, len(parts))
-            guessed = [c for kind in self.templates.values() for c in itertools.islice(matches(kind, part), MOST_ALIKE)]
+            guessed = [
+                c
+                for kind in self.templates.values()
+                for c in itertools.islice(matches(kind, part), MOST_ALIKE)
+            ]
             if guessed:
                 guesses += [(i, c) for c in guessed]
                 continue
@@ -271,7 +337,9 @@ class _Search:
                 self.templates.setdefault(predicates(conflict.insertions), conflict)
             alone.append(i)
         explained = {*alone}
-        for (i, conflict), holds in zip(guesses, self._are_minimal([list(c.insertions) for _, c in guesses])):
+        for (i, conflict), holds in zip(
+            guesses, self._are_minimal([list(c.insertions) for _, c in guesses])
+        ):
             if holds:
                 found[frozenset(conflict.insertions)] = conflict
                 explained.add(i)
@@ -282,7 +350,9 @@ class _Search:
 
     def _are_minimal(self, parts: Sequence[list[owl.Assertion]]) -> list[bool]:
         """Which of ``parts`` contradict T, and do not without any one of theirs."""
-        fewer = [(i, part[:k] + part[k + 1 :]) for i, part in enumerate(parts) for k in range(len(part))]
+        fewer = [
+            (i, part[:k] + part[k + 1 :]) for i, part in enumerate(parts) for k in range(len(part))
+        ]
         answers = self._are_refuted([*parts, *(part for _, part in fewer)])
         too_many = {i for (i, _), is_refuted in zip(fewer, answers[len(parts) :]) if is_refuted}
         return [holds and i not in too_many for i, holds in enumerate(answers[: len(parts)])]
@@ -300,8 +370,14 @@ class _Search:
         return explainer.run(whole, add_set, groups) if groups else []
 
     def _are_refuted(self, parts: Sequence[Sequence[owl.Assertion]]) -> list[bool]:
-        """Which of ``parts`` contradict T, each by itself: asked together, with individuals of their own."""
-        named = [with_individuals(a, lambda name, i=i: f"{_COPY}{i}:{name}") for i, part in enumerate(parts) for a in part]  # type: ignore[misc]
+        """Which of ``parts`` contradict T, each by itself: asked together, with individuals of
+        their own.
+        """
+        named = [
+            with_individuals(a, lambda name, i=i: f"{_COPY}{i}:{name}")  # type: ignore[misc]
+            for i, part in enumerate(parts)
+            for a in part
+        ]
         refuted = self._refuted(self.empty.add_set(abox_of(named), ABox())) if named else []
         numbers = {int(group[0].removeprefix(_COPY).partition(":")[0]) for group in refuted}
         return [i in numbers for i in range(len(parts))]
@@ -309,12 +385,19 @@ class _Search:
     def _refuted(self, add_set: AddSet) -> list[tuple[str, ...]]:
         """The individuals of each element and module that is inconsistent."""
         modules = self._modules(add_set, Verdict.INCONSISTENT)
-        return [*add_set.contradictory, *(tuple(i for element in m.elements for i in element) for m in modules)]
+        return [
+            *add_set.contradictory,
+            *(tuple(i for element in m.elements for i in element) for m in modules),
+        ]
 
     def _modules(self, add_set: AddSet, verdict: Verdict) -> list[NamedModule]:
         """The modules of which the reasoner says ``verdict``."""
-        answers = asked(add_set.modules, lambda distinct: self.decider.decide(add_set.tbox, distinct, None))
-        return [add_set.modules[i] for i in positions(answers, lambda answer: answer.verdict is verdict)]
+        answers = asked(
+            add_set.modules, lambda distinct: self.decider.decide(add_set.tbox, distinct, None)
+        )
+        return [
+            add_set.modules[i] for i in positions(answers, lambda answer: answer.verdict is verdict)
+        ]
 
     def _rows(self, chosen: Iterable[owl.Assertion], raw: Sequence[RawConflict]) -> Iterator[Aside]:
         alone = {c.insertions[0] for c in raw if len(c.insertions) == 1}
@@ -323,11 +406,15 @@ class _Search:
 
 
 def _any(family: str, iri: str, individual: str) -> owl.Assertion:
-    """What every assertion on a class or property entails of its subject, and is refuted only with all of them."""
+    """What every assertion on a class or property entails of its subject, and is refuted only with
+    all of them.
+    """
     if family == "class":
         return owl.ClassAssertion(owl.Class(iri), individual)
     if family == "role":
-        return owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), individual, individual + _OBJECT)
+        return owl.ObjectPropertyAssertion(
+            owl.ObjectProperty(iri), individual, individual + _OBJECT
+        )
     return owl.ClassAssertion(owl.DataSomeValuesFrom(owl.DataProperty(iri), _ANY), individual)
 
 
@@ -339,7 +426,9 @@ def _family(assertion: owl.Assertion) -> str:
 
 def _name(assertion: owl.Assertion) -> str:
     match assertion:
-        case owl.ClassAssertion(owl.Class(iri), _) | owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), _, _):
+        case owl.ClassAssertion(owl.Class(iri), _) | owl.ObjectPropertyAssertion(
+            owl.ObjectProperty(iri), _, _
+        ):
             return iri
         case owl.DataPropertyAssertion(owl.DataProperty(iri), _, _):
             return iri

@@ -22,14 +22,25 @@ class OfAnAddSet(Protocol):
 
 
 def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...], str]]]:
-    """What of a batch may have left modules undetermined, as N-Triples lines with the reason; the likeliest first: values of
-    which nobody can say whether they are in a range; what is said of the individuals of the module alone; what else mentions one.
+    """What of a batch may have left modules undetermined, as N-Triples lines with the reason; the
+    likeliest first: values of
+    which nobody can say whether they are in a range; what is said of the individuals of the module
+    alone; what else mentions one.
     """
     if not result.undecided or not isinstance(result.a_add, OfAnAddSet):
         return
     add_set = result.a_add.add_set
-    reason = {individual: module.reason for module in reversed([*result.undecided]) for individual in module.individuals}
-    said = {a for about in add_set.about_all(sorted(reason)).values() for a in about if add_set.is_inserted(a)}
+    reason = {
+        individual: module.reason
+        for module in reversed([*result.undecided])
+        for individual in module.individuals
+    }
+    said = {
+        a
+        for about in add_set.about_all(sorted(reason)).values()
+        for a in about
+        if add_set.is_inserted(a)
+    }
     within = [a for a in said if all(i in reason for i in individuals_of(a))]
     for assertions in (open_values(add_set.tbox, within), within, said):
         told = ((a, next(reason[i] for i in individuals_of(a) if i in reason)) for a in assertions)
@@ -47,12 +58,18 @@ def ranges_of(tbox: ClausalTBox) -> dict[str, list[DataRange]]:
     return ranges
 
 
-def open_values(tbox: ClausalTBox, assertions: Iterable[Assertion]) -> Sequence[DataPropertyAssertion]:
-    """The ``assertions`` of which cannot be said whether the value is in some range of the property."""
+def open_values(
+    tbox: ClausalTBox, assertions: Iterable[Assertion]
+) -> Sequence[DataPropertyAssertion]:
+    """The ``assertions`` of which cannot be said whether the value is in some range of the
+    property.
+    """
     theory, ranges = DataTheory(tbox.definitions, tbox.roles), ranges_of(tbox)
     return [
         a
         for a in assertions
         if isinstance(a, DataPropertyAssertion)
-        and any(theory.contains(range_, a.literal) is None for range_ in ranges.get(a.property.iri, ()))
+        and any(
+            theory.contains(range_, a.literal) is None for range_ in ranges.get(a.property.iri, ())
+        )
     ]

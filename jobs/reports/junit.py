@@ -1,4 +1,6 @@
-"""A report as JUnit XML, for build servers: one case for each cause, which failed; an error where there is no verdict."""
+"""A report as JUnit XML, for build servers: one case for each cause, which failed; an error where
+there is no verdict.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def junit(report: Report) -> str:
         _undetermined(suite, report)
     if not len(suite):
         _case(suite, visible(headline(report)), report.command)
-    failures, errors, skipped = (len(suite.findall(f"*/{what}")) for what in ("failure", "error", "skipped"))
+    failures, errors, skipped = (
+        len(suite.findall(f"*/{what}")) for what in ("failure", "error", "skipped")
+    )
     seconds = f"{sum(report.statistics.get('seconds', {}).values()):.3f}"
     counts = {
         "tests": str(len(suite)),
@@ -50,7 +54,13 @@ def junit(report: Report) -> str:
     if report.about.get("made"):
         suite.set("timestamp", str(report.about["made"])[:19])
     output = SubElement(suite, "system-out")
-    output.text = "\n".join([visible(headline(report)), visible(lead(report)), *(visible(s.text) for s in steps(report))])
+    output.text = "\n".join(
+        [
+            visible(headline(report)),
+            visible(lead(report)),
+            *(visible(s.text) for s in steps(report)),
+        ]
+    )
     root = Element("testsuites", {"name": "shiq", **counts})
     root.append(suite)
     indent(root)
@@ -62,7 +72,12 @@ def _case(suite: Element, name: str, of: str) -> Element:
 
 
 def _failed(suite: Element, name: str, message: str, text: str) -> None:
-    failure = SubElement(_case(suite, name, "contradiction"), "failure", message=visible(message), type="contradiction")
+    failure = SubElement(
+        _case(suite, name, "contradiction"),
+        "failure",
+        message=visible(message),
+        type="contradiction",
+    )
     failure.text = visible(text)
 
 
@@ -73,18 +88,41 @@ def _undetermined(suite: Element, report: Report) -> None:
         if left.blocks:
             kinds[left.kind].append(left)
     for kind, found in kinds.items():
-        error = SubElement(_case(suite, kind, f"undetermined.{kind}"), "error", message=KINDS.get(kind, kind), type=kind)
-        rows = [visible(f"{x.place}: {x.message}{f' ({x.hint})' if x.hint else ''} × {x.number:,}") for x in found[:ROWS]]
-        error.text = "\n".join([*rows, *([f"… and {len(found) - ROWS:,} more"] if len(found) > ROWS else [])])
+        error = SubElement(
+            _case(suite, kind, f"undetermined.{kind}"),
+            "error",
+            message=KINDS.get(kind, kind),
+            type=kind,
+        )
+        rows = [
+            visible(f"{x.place}: {x.message}{f' ({x.hint})' if x.hint else ''} × {x.number:,}")
+            for x in found[:ROWS]
+        ]
+        error.text = "\n".join(
+            [*rows, *([f"… and {len(found) - ROWS:,} more"] if len(found) > ROWS else [])]
+        )
     for why in report.evidence.get("undecided", ())[:ROWS]:
-        SubElement(_case(suite, "not decided", "undetermined.undecided"), "error", message=visible(why), type="undecided")
+        SubElement(
+            _case(suite, "not decided", "undetermined.undecided"),
+            "error",
+            message=visible(why),
+            type="undecided",
+        )
     if not len(suite):
         reason = report.reason or headline(report)
-        SubElement(_case(suite, "no verdict", "undetermined"), "error", message=visible(reason), type="undetermined")
+        SubElement(
+            _case(suite, "no verdict", "undetermined"),
+            "error",
+            message=visible(reason),
+            type="undetermined",
+        )
 
 
 def _told(found: ReportedConflict) -> str:
     rows = [visible(found.sentence)]
     for title, facts in (("new", found.insertions), ("known", found.base)):
-        rows += [f"  {title}: {visible(f.text)}{f'  ({visible(str(f.places[0]))})' if f.places else ''}" for f in facts]
+        rows += [
+            f"  {title}: {visible(f.text)}{f'  ({visible(str(f.places[0]))})' if f.places else ''}"
+            for f in facts
+        ]
     return "\n".join([*rows, *(f"  rule: {visible(axiom)}" for axiom in found.axioms)])

@@ -1,6 +1,8 @@
-"""Runs as OpenLineage events, appended to a file of JSON lines: START, and COMPLETE with the verdict, FAIL, or ABORT.
+"""Runs as OpenLineage events, appended to a file of JSON lines: START, and COMPLETE with the
+verdict, FAIL, or ABORT.
 
-A check that finds a batch inconsistent is complete: the facets of its datasets say that the assertion `consistent` failed.
+A check that finds a batch inconsistent is complete: the facets of its datasets say that the
+assertion `consistent` failed.
 """
 
 from __future__ import annotations
@@ -33,9 +35,11 @@ _VERSION = re.compile(r"(?P<name>.*): (?:Delta version|Iceberg snapshot) (?P<ver
 
 @dataclass
 class RunEvents:
-    """The events of one run of ``command`` with ``inputs`` (`jobs.commands.running.Request`); a context manager around it.
+    """The events of one run of ``command`` with ``inputs`` (`jobs.commands.running.Request`); a
+    context manager around it.
 
-    Raises: OperationalError where ``file`` cannot be written as the run begins; where it cannot at the end, stderr says so, and
+    Raises: OperationalError where ``file`` cannot be written as the run begins; where it cannot at
+    the end, stderr says so, and
     what was found, and done, stands.
     """
 
@@ -54,7 +58,9 @@ class RunEvents:
         self._tell("START", {})
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
         try:
             self._tell_end(error)
         except OperationalError as fault:
@@ -62,12 +68,23 @@ class RunEvents:
 
     def _tell_end(self, error: BaseException | None) -> None:
         if isinstance(error, Exception):
-            self._tell("FAIL", {"errorMessage": _facet("ErrorMessageRunFacet", message=str(error), programmingLanguage="Python")})
+            self._tell(
+                "FAIL",
+                {
+                    "errorMessage": _facet(
+                        "ErrorMessageRunFacet", message=str(error), programmingLanguage="Python"
+                    )
+                },
+            )
         elif self.result is None:
             self._tell("ABORT", {})
         else:
             found = self.result
-            verdict = {"verdict": found.verdict.value, "reason": found.reason, "conflicts": len(found.conflicts)}
+            verdict = {
+                "verdict": found.verdict.value,
+                "reason": found.reason,
+                "conflicts": len(found.conflicts),
+            }
             asked = {"evidenceRun": found.evidence.run, "insertions": found.statistics.insertions}
             self._tell("COMPLETE", {"shiq_verdict": _facet("", **verdict, **asked)})
 
@@ -75,11 +92,20 @@ class RunEvents:
         store, found = self.inputs.get("store") or "", self.result
         snapshot = None if found is None else found.committed or found.snapshot or None
         held = [_dataset(store, snapshot)] if store else []
-        is_check, name = self.command == "check", f"{self.command} {held[0]['name']}" if held else self.command
-        is_written = found is not None and bool(found.committed) if is_check else kind in ("START", "COMPLETE")
+        is_check, name = (
+            self.command == "check",
+            f"{self.command} {held[0]['name']}" if held else self.command,
+        )
+        is_written = (
+            found is not None and bool(found.committed)
+            if is_check
+            else kind in ("START", "COMPLETE")
+        )
         event = {
             "eventType": kind,
-            "eventTime": datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "eventTime": datetime.now(timezone.utc)
+            .isoformat(timespec="milliseconds")
+            .replace("+00:00", "Z"),
             "producer": _PRODUCER,
             "schemaURL": f"{_SCHEMA}/RunEvent",
             "run": {"runId": self.run, "facets": dict(facets)},
@@ -96,14 +122,24 @@ class RunEvents:
             lines.write(json.dumps(event) + "\n")
 
     def _read(self, sides: tuple[str, ...], is_judged: bool = False) -> Iterator[dict[str, Any]]:
-        """The sources of ``sides``, as of their versions; if they are judged, with what was found of them."""
+        """The sources of ``sides``, as of their versions; if they are judged, with what was found
+        of them.
+        """
         notes = self.result.evidence.notes if self.result else ()
-        taken = {match["name"]: match["version"] for match in map(_VERSION.fullmatch, notes) if match}
+        taken = {
+            match["name"]: match["version"] for match in map(_VERSION.fullmatch, notes) if match
+        }
         judged = {}
         if is_judged and self.result is not None:
-            assertions = [{"assertion": "consistent", "success": self.result.verdict is Verdict.CONSISTENT}]
+            assertions = [
+                {"assertion": "consistent", "success": self.result.verdict is Verdict.CONSISTENT}
+            ]
             judged = {
-                "inputFacets": {"dataQualityAssertions": _facet("DataQualityAssertionsDatasetFacet", assertions=assertions)}
+                "inputFacets": {
+                    "dataQualityAssertions": _facet(
+                        "DataQualityAssertionsDatasetFacet", assertions=assertions
+                    )
+                }
             }
         for side in sides:
             given = self.inputs.get(side) or ()
@@ -118,10 +154,19 @@ def _dataset(name: str, version: object = None) -> dict[str, Any]:
     if name.startswith(TABLE):
         named = {"namespace": "spark", "name": name.removeprefix(TABLE)}
     elif place and place.netloc:
-        named = {"namespace": f"{place.scheme}://{place.netloc}", "name": place.path.lstrip("/") or "/"}
+        named = {
+            "namespace": f"{place.scheme}://{place.netloc}",
+            "name": place.path.lstrip("/") or "/",
+        }
     else:
         named = {"namespace": "file", "name": str(Path(place.path if place else name).absolute())}
-    facets = {} if version is None else {"facets": {"version": _facet("DatasetVersionDatasetFacet", datasetVersion=str(version))}}
+    facets = (
+        {}
+        if version is None
+        else {
+            "facets": {"version": _facet("DatasetVersionDatasetFacet", datasetVersion=str(version))}
+        }
+    )
     return {**named, **facets}
 
 

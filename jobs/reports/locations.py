@@ -1,7 +1,9 @@
 """Where the facts of conflicts stand in the files that were read.
 
-Reading keeps no line numbers. Where there are conflicts, the files are looked through once more for the few triples in question:
-one pass over the files that a call named, in its time and in constant memory (but for tables, which are read as for the check),
+Reading keeps no line numbers. Where there are conflicts, the files are looked through once more for
+the few triples in question:
+one pass over the files that a call named, in its time and in constant memory (but for tables, which
+are read as for the check),
 and none without a conflict.
 """
 
@@ -34,8 +36,11 @@ _LINES = {"NTRIPLES", "NQUADS"}
 
 @dataclass(frozen=True, slots=True)
 class SideFiles:
-    """The files that one side was read from, and those of them that a mapping reads as tables. ``scope``: a regular expression
-    for what comes before the number of the file in the name of a blank node that a check gives: ``_:<scope><number>.<label>``."""
+    """The files that one side was read from, and those of them that a mapping reads as tables.
+    ``scope``: a regular expression
+    for what comes before the number of the file in the name of a blank node that a check gives:
+    ``_:<scope><number>.<label>``.
+    """
 
     files: Sequence[object]
     scope: str
@@ -47,23 +52,32 @@ class SideFiles:
 
 
 def located(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[str, Any]:
-    """``document``, an answer as JSON, with ``locations`` in each conflict: side (insertions or base), index, source, line.
+    """``document``, an answer as JSON, with ``locations`` in each conflict: side (insertions or
+    base), index, source, line.
 
-    A fact of a file that is no N-Triples or N-Quads is given no line; one that is not found (a triple that the OWL mapping makes)
+    A fact of a file that is no N-Triples or N-Quads is given no line; one that is not found (a
+    triple that the OWL mapping makes)
     no location.
     """
     conflicts = document.get("conflicts", [])
     if not conflicts:
         return document
     places = {
-        side: _places((line for c in conflicts if not _is_told(c, side, read) for line in c[side]), read)
+        side: _places(
+            (line for c in conflicts if not _is_told(c, side, read) for line in c[side]), read
+        )
         for side, read in sides.items()
         if read.files
     }
 
     def with_locations(conflict: dict[str, Any]) -> dict[str, Any]:
         rows = [
-            {"side": side, "index": i, "source": sides[side].name(file), **filled(line=line, column=column)}
+            {
+                "side": side,
+                "index": i,
+                "source": sides[side].name(file),
+                **filled(line=line, column=column),
+            }
             for side, found in places.items()
             for i, text in enumerate(conflict[side])
             for file, line, column in found.get(text, ())
@@ -74,10 +88,14 @@ def located(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[st
 
 
 def _is_told(conflict: Mapping[str, Any], side: str, read: SideFiles) -> bool:
-    """Whether the check has told itself where the insertions of ``conflict`` stand, in the files that were given."""
+    """Whether the check has told itself where the insertions of ``conflict`` stand, in the files
+    that were given.
+    """
     told = conflict.get("places", ()) if side == "insertions" else ()
     names = set(map(read.name, range(len(read.files))))
-    return bool(told) and all(any(place.get("source") in names for place in of_line) for of_line in told)
+    return bool(told) and all(
+        any(place.get("source") in names for place in of_line) for of_line in told
+    )
 
 
 def _places(texts: Iterable[str], read: SideFiles) -> dict[str, Found]:
@@ -93,7 +111,9 @@ def _places(texts: Iterable[str], read: SideFiles) -> dict[str, Found]:
     for number, given in enumerate(files):
         mine = {triple: texts for (file, triple), texts in wanted.items() if file in (None, number)}
         if isinstance(given, TableSource):
-            for line, column, triple in _rows_about(given, f"{read.scope}{number}", {triple[0] for triple in mine}):
+            for line, column, triple in _rows_about(
+                given, f"{read.scope}{number}", {triple[0] for triple in mine}
+            ):
                 for text in mine.get(triple, ()):
                     if len(found[text]) < MOST:
                         found[text].append((number, line, column))
@@ -124,7 +144,9 @@ def _file(given: object) -> FileSource | None:
 
 
 def _asked(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Triple] | None:
-    """What to look for, and in which file alone if it has blank nodes; None for what no single line says."""
+    """What to look for, and in which file alone if it has blank nodes; None for what no single line
+    says.
+    """
     try:
         triple = _triple(text.encode())
     except (SyntaxError, ValueError):
@@ -143,7 +165,9 @@ def _asked(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Triple] | No
 
 
 def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, Triple]]:
-    """(line, triple) for the lines with one of ``subjects``. Lines are parsed only if they seem to have one."""
+    """(line, triple) for the lines with one of ``subjects``. Lines are parsed only if they seem to
+    have one.
+    """
     if not subjects:
         return
     plain = {subject.encode() for subject in subjects}
@@ -165,8 +189,12 @@ def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, 
                 yield number, triple
 
 
-def _rows_about(source: TableSource, scope: str, subjects: set[str]) -> Iterator[tuple[int, str, Triple]]:
-    """(line, columns, triple) for what a table says of ``subjects``, in which blank nodes have no scope."""
+def _rows_about(
+    source: TableSource, scope: str, subjects: set[str]
+) -> Iterator[tuple[int, str, Triple]]:
+    """(line, columns, triple) for what a table says of ``subjects``, in which blank nodes have no
+    scope.
+    """
     # Loaded where a conflict is about a table.
     from shiq.rdf.tables import read_table
     from shiq.rdf.triples import Rejects, Triples
@@ -176,7 +204,9 @@ def _rows_about(source: TableSource, scope: str, subjects: set[str]) -> Iterator
     names = (x[1:-1] if x.startswith("<") else f"_:{scope}.{x[2:]}" for x in subjects)
     ids = {triples.ids[name] for name in names if name in triples.ids}
     for row, subject in enumerate(triples.subject):
-        if subject in ids and (triple := _triple(triples.whole_text(row).replace(f"_:{scope}.", "_:").encode())):
+        if subject in ids and (
+            triple := _triple(triples.whole_text(row).replace(f"_:{scope}.", "_:").encode())
+        ):
             yield triples.line[row], triples.columns_of(row), triple
 
 

@@ -1,4 +1,6 @@
-"""A report as Markdown, for the summary of a build step or a message: short, however much there is to tell."""
+"""A report as Markdown, for the summary of a build step or a message: short, however much there is
+to tell.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,17 @@ _TICKS = re.compile(r"`+")
 
 def markdown(report: Report) -> str:
     """The text."""
-    lines = [f"## {_MARKS[tone(report)]} {_text(headline(report))}", "", f"**{_text(word(report))}** {_text(lead(report))}", ""]
+    lines = [
+        f"## {_MARKS[tone(report)]} {_text(headline(report))}",
+        "",
+        f"**{_text(word(report))}** {_text(lead(report))}",
+        "",
+    ]
     lines += [*(f"* {_text(part)}" for part in reasons(report)), ""] if reasons(report) else []
-    lines += [f"{i}. {_text(s.text)}{f' {_code(s.command)}' if s.command else ''}" for i, s in enumerate(steps(report), 1)]
+    lines += [
+        f"{i}. {_text(s.text)}{f' {_code(s.command)}' if s.command else ''}"
+        for i, s in enumerate(steps(report), 1)
+    ]
     lines += _causes(report) + _set_aside(report) + _leftovers(report) + _figures(report)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -40,7 +50,12 @@ def _causes(report: Report) -> list[str]:
         (_text(g.pattern.title or g.pattern.sentence), f"{len(g.conflicts):,}", _code(g.pattern.id))
         for g in report.causes[:CAUSES]
     ]
-    lines = ["", "### What contradicts what", "", *_table(("cause", "contradictions", "pattern"), rows)]
+    lines = [
+        "",
+        "### What contradicts what",
+        "",
+        *_table(("cause", "contradictions", "pattern"), rows),
+    ]
     lines += _hidden(len(report.causes) - CAUSES, "cause")
     for g in report.causes[:SAMPLED]:
         lines += ["", f"#### {_text(g.pattern.title or g.pattern.id)}", ""]
@@ -52,7 +67,9 @@ def _sample(found: ReportedConflict, labels: Labels) -> list[str]:
     lines = [_text(found.sentence), ""]
     for title, facts in (("new", found.insertions), ("known", found.base)):
         lines += [f"* {title}: {_code(fact.text)}{_place(fact)}" for fact in facts[:SAMPLED]]
-    return lines + [f"* rule: {_code(manchester(axiom, labels))}" for axiom in found.axioms[:SAMPLED]]
+    return lines + [
+        f"* rule: {_code(manchester(axiom, labels))}" for axiom in found.axioms[:SAMPLED]
+    ]
 
 
 def _place(fact: StatedFact) -> str:
@@ -75,7 +92,13 @@ def _leftovers(report: Report) -> list[str]:
     if not report.leftovers:
         return []
     rows = [
-        (_code(str(x.place)) if x.place.source else "", _text(x.kind), _text(x.message), f"{x.number:,}", _text(x.hint))
+        (
+            _code(str(x.place)) if x.place.source else "",
+            _text(x.kind),
+            _text(x.message),
+            f"{x.number:,}",
+            _text(x.hint),
+        )
         for x in sorted(report.leftovers, key=lambda x: not x.blocks)[:ROWS]
     ]
     return [
@@ -101,16 +124,27 @@ def _hidden(n: int, what: str) -> list[str]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {' | '.join(row)} |" for row in rows)]
+    return [
+        f"| {' | '.join(head)} |",
+        f"|{'---|' * len(head)}",
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]
 
 
 def _text(text: str) -> str:
-    """Text that stays text. Signs that could begin something are written as entities, since some hosts pass a backslash by."""
-    return _SPECIAL.sub(lambda match: match[0] if match[0] in "-:()=+" else f"&#{ord(match[0])};", shortened(text, CHARACTERS))
+    """Text that stays text. Signs that could begin something are written as entities, since some
+    hosts pass a backslash by.
+    """
+    return _SPECIAL.sub(
+        lambda match: match[0] if match[0] in "-:()=+" else f"&#{ord(match[0])};",
+        shortened(text, CHARACTERS),
+    )
 
 
 def _code(text: str) -> str:
-    """A code span, also within a table: the fence is longer than any within, and a bar would end the cell."""
+    """A code span, also within a table: the fence is longer than any within, and a bar would end
+    the cell.
+    """
     shown = shortened(text, CHARACTERS).replace("|", "¦")
     fence = "`" * (max((len(ticks) for ticks in _TICKS.findall(shown)), default=0) + 1)
     space = " " if "`" in shown[:1] + shown[-1:] else ""

@@ -1,6 +1,7 @@
 """What a report is made of: the JSON answer of a command, read into values.
 
-Every format is made of this, so that `shiq report` makes the same reports again from the JSON alone. Keys that are not known here
+Every format is made of this, so that `shiq report` makes the same reports again from the JSON
+alone. Keys that are not known here
 are passed by.
 """
 
@@ -23,7 +24,9 @@ FAIL = "fail"
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """Where a fact was read; ``line`` is 1-based, 0 where only the file is known; ``column``: of a table."""
+    """Where a fact was read; ``line`` is 1-based, 0 where only the file is known; ``column``: of a
+    table.
+    """
 
     source: str
     line: int = 0
@@ -49,7 +52,8 @@ class StatedFact:
 
 @dataclass(frozen=True, slots=True)
 class ReportedConflict:
-    """A conflict; ``number``: its place in the list, from 1; ``effect``: what a gate makes of it (fail, warn, info, waived,
+    """A conflict; ``number``: its place in the list, from 1; ``effect``: what a gate makes of it
+    (fail, warn, info, waived,
     known); ``remarks``: what else is to be known of it."""
 
     number: int
@@ -74,7 +78,8 @@ class ReportedLine:
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """Something that was not interpreted; ``blocks``: whether it stands in the way of `consistent`; ``count``: triples or lines,
+    """Something that was not interpreted; ``blocks``: whether it stands in the way of `consistent`;
+    ``count``: triples or lines,
     ``number``: the axioms, assertions and lines that they are."""
 
     kind: str
@@ -89,8 +94,11 @@ class Leftovers:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The answer as values. ``document``: the JSON as it stands; ``result``: of the (last) check; ``decision``: of a gate, else
-    ""; ``tolerated``: lines that its policy keeps beside; ``identities``: what becomes equal by what it accepts."""
+    """The answer as values. ``document``: the JSON as it stands; ``result``: of the (last) check;
+    ``decision``: of a gate, else
+    ""; ``tolerated``: lines that its policy keeps beside; ``identities``: what becomes equal by
+    what it accepts.
+    """
 
     document: Mapping[str, Any]
     result: Mapping[str, Any]
@@ -149,17 +157,28 @@ class Report:
     def disputes(self) -> tuple[ReportedConflict, ...]:
         """What a gate has accepted and contradicts what its store has set aside."""
         found = self.document.get("disputes", ())
-        explained = ExplainedConflicts([conflict_of(raw) for raw in found], self.document.get("labels", {}))
-        return tuple(_contradiction(raw, i + 1, explained.sentence(i)) for i, raw in enumerate(found))
+        explained = ExplainedConflicts(
+            [conflict_of(raw) for raw in found], self.document.get("labels", {})
+        )
+        return tuple(
+            _contradiction(raw, i + 1, explained.sentence(i)) for i, raw in enumerate(found)
+        )
 
 
 def conflict_of(raw: Mapping[str, Any]) -> Conflict:
     """The value that ``raw`` is the JSON of."""
-    return Conflict(tuple(raw["insertions"]), tuple(raw["base"]), tuple(raw["axioms"]), raw.get("origin", "insertions"))
+    return Conflict(
+        tuple(raw["insertions"]),
+        tuple(raw["base"]),
+        tuple(raw["axioms"]),
+        raw.get("origin", "insertions"),
+    )
 
 
 def report_of(document: Mapping[str, Any]) -> Report:
-    """The values in a JSON answer of `shiq check`, `certify`, `index` or `gate` that fits the schema."""
+    """The values in a JSON answer of `shiq check`, `certify`, `index` or `gate` that fits the
+    schema.
+    """
     result = document.get("result", document)
     evidence = result["evidence"]
     conflicts = document["conflicts"]
@@ -174,7 +193,11 @@ def report_of(document: Mapping[str, Any]) -> Report:
         document.get("decision", ""),
         conflicts,
         ExplainedConflicts([conflict_of(c) for c in conflicts], document.get("labels", {})),
-        tuple(_left(x, evidence.get("allowed", ())) for x in evidence["leftovers"] if not x.get("known")),
+        tuple(
+            _left(x, evidence.get("allowed", ()))
+            for x in evidence["leftovers"]
+            if not x.get("known")
+        ),
         tuple(map(_aside, document.get("set_aside", ()))),
         tuple(map(_aside, document.get("tolerated", ()))),
         tuple(document.get("identities") or ()),
@@ -189,7 +212,9 @@ def effect_of(raw: Mapping[str, Any]) -> str:
 
 def _aside(raw: Mapping[str, Any]) -> ReportedLine:
     reason = f"{raw['reason']} ({raw['hint']})" if raw.get("hint") else raw["reason"]
-    return ReportedLine(FilePlace.of(raw), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"]))
+    return ReportedLine(
+        FilePlace.of(raw), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"])
+    )
 
 
 def _contradiction(raw: Mapping[str, Any], number: int, sentence: str) -> ReportedConflict:
@@ -202,7 +227,9 @@ def _contradiction(raw: Mapping[str, Any], number: int, sentence: str) -> Report
             places.setdefault(("insertions", i), told)
 
     def facts(side: str) -> tuple[StatedFact, ...]:
-        return tuple(StatedFact(text, tuple(places.get((side, i), ()))) for i, text in enumerate(raw[side]))
+        return tuple(
+            StatedFact(text, tuple(places.get((side, i), ()))) for i, text in enumerate(raw[side])
+        )
 
     return ReportedConflict(
         number,
@@ -224,7 +251,9 @@ def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Leftovers:
         raw.get("text", ""),
         raw.get("hint", ""),
         raw.get("count", 1),
-        raw["kind"] not in allowed and raw["kind"] not in INFORMATIVE and not (raw.get("agreed") or raw.get("known")),
+        raw["kind"] not in allowed
+        and raw["kind"] not in INFORMATIVE
+        and not (raw.get("agreed") or raw.get("known")),
         raw.get("items") or raw.get("count", 1),
     )
 
@@ -232,7 +261,9 @@ def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Leftovers:
 def _remarks(raw: Mapping[str, Any]) -> tuple[str, ...]:
     found = []
     if raw.get("minimal") is False:
-        found.append("Time ran out while this was narrowed down: not everything listed need be part of the contradiction.")
+        found.append(
+            "Time ran out while this was narrowed down: not everything listed need be part of the contradiction."
+        )
     judgement = raw.get("judgement", {})
     owner, until, why = (judgement.get(key, "") for key in ("owner", "expires", "reason"))
     if judgement.get("expired"):

@@ -1,6 +1,8 @@
-"""A report as SARIF 2.1.0, for code hosts and editors: a rule for each cause, a result for each contradiction.
+"""A report as SARIF 2.1.0, for code hosts and editors: a rule for each cause, a result for each
+contradiction.
 
-Hosts cap what they take in, so that no more than `PER_RULE` results of a rule and `RESULTS` in all are written; what was left out
+Hosts cap what they take in, so that no more than `PER_RULE` results of a rule and `RESULTS` in all
+are written; what was left out
 is told by a notification.
 
 Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
@@ -33,7 +35,9 @@ def sarif(report: Report) -> str:
     """The document."""
     shown = _shown(report.causes)
     kinds = list(dict.fromkeys(left.kind for left in report.leftovers))
-    rules = [_rule(group) for group in report.causes if group.pattern.id in shown] + [_kind_rule(kind) for kind in kinds]
+    rules = [_rule(group) for group in report.causes if group.pattern.id in shown] + [
+        _kind_rule(kind) for kind in kinds
+    ]
     index = {rule["id"]: i for i, rule in enumerate(rules)}
     results = [
         _result(report.contradiction(i), group.pattern.id, index[group.pattern.id])
@@ -43,7 +47,12 @@ def sarif(report: Report) -> str:
     room = max(0, RESULTS - len(results))
     results += [_left(left, index[f"leftover/{left.kind}"]) for left in report.leftovers[:room]]
     hidden = len(report.conflicts) + len(report.leftovers) - len(results)
-    notes = [_note("note" if report.verdict is not Verdict.UNDETERMINED else "error", f"{headline(report)} {lead(report)}")]
+    notes = [
+        _note(
+            "note" if report.verdict is not Verdict.UNDETERMINED else "error",
+            f"{headline(report)} {lead(report)}",
+        )
+    ]
     if report.reason:
         notes.append(_note("warning", report.reason))
     if hidden:
@@ -62,12 +71,17 @@ def sarif(report: Report) -> str:
                     {
                         "executionSuccessful": report.verdict is not Verdict.UNDETERMINED,
                         "toolExecutionNotifications": notes,
-                        **({"endTimeUtc": report.about["made"]} if report.about.get("made") else {}),
+                        **(
+                            {"endTimeUtc": report.about["made"]} if report.about.get("made") else {}
+                        ),
                     }
                 ],
                 "results": results,
                 "columnKind": "unicodeCodePoints",
-                "properties": {"verdict": report.verdict.value, **({"decision": report.decision} if report.decision else {})},
+                "properties": {
+                    "verdict": report.verdict.value,
+                    **({"decision": report.decision} if report.decision else {}),
+                },
             }
         ],
     }
@@ -94,9 +108,15 @@ def _rule(group: ConflictGroup) -> dict[str, Any]:
         "name": _name(pattern.rule or "contradiction"),
         "shortDescription": {"text": _text(pattern.title or pattern.id)},
         "fullDescription": {"text": _text(pattern.sentence or pattern.title or pattern.id)},
-        "help": {"text": f"The ontology says:\n{rules}" + (f"\nOWL 2 RL rule {pattern.rule}: {said}." if said else "")},
+        "help": {
+            "text": f"The ontology says:\n{rules}"
+            + (f"\nOWL 2 RL rule {pattern.rule}: {said}." if said else "")
+        },
         "defaultConfiguration": {"level": "error"},
-        "properties": {"contradictions": len(group.conflicts), **({"owl2rl": pattern.rule} if pattern.rule else {})},
+        "properties": {
+            "contradictions": len(group.conflicts),
+            **({"owl2rl": pattern.rule} if pattern.rule else {}),
+        },
     }
 
 
@@ -115,7 +135,13 @@ def _result(found: ReportedConflict, rule: str, index: int) -> dict[str, Any]:
     old = [*_locations(found.base)]
     main = (new or old)[:1]
     related = [*(new or old)[1:], *(old if new else [])][:_RELATED]
-    parts = [*(f.text for f in found.insertions), "", *(f.text for f in found.base), "", *found.axioms]
+    parts = [
+        *(f.text for f in found.insertions),
+        "",
+        *(f.text for f in found.base),
+        "",
+        *found.axioms,
+    ]
     fingerprint = hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
     return {
         "ruleId": rule,
@@ -124,20 +150,34 @@ def _result(found: ReportedConflict, rule: str, index: int) -> dict[str, Any]:
         "message": {"text": _text(found.sentence)},
         **({"suppressions": [_suppression(found)]} if found.effect in ("waived", "known") else {}),
         **({"locations": main} if main else {}),
-        **({"relatedLocations": [{"id": i, **place} for i, place in enumerate(related)]} if related else {}),
+        **(
+            {"relatedLocations": [{"id": i, **place} for i, place in enumerate(related)]}
+            if related
+            else {}
+        ),
         "partialFingerprints": {"shiqConflict/v1": fingerprint},
         "properties": {"insertions": [visible(f.text) for f in found.insertions[:_RELATED]]},
     }
 
 
 def _suppression(found: ReportedConflict) -> dict[str, Any]:
-    return {"kind": "external", "status": "accepted", "justification": _text(" ".join(found.remarks))}
+    return {
+        "kind": "external",
+        "status": "accepted",
+        "justification": _text(" ".join(found.remarks)),
+    }
 
 
 def _left(left: Leftovers, index: int) -> dict[str, Any]:
     kind = f"leftover/{left.kind}"
-    said = left.message + (f" ({left.hint})" if left.hint else "") + (f" × {left.number:,}" if left.number > 1 else "")
-    digest = hashlib.sha256("\n".join([kind, left.message, left.text]).encode("utf-8", "surrogatepass")).hexdigest()
+    said = (
+        left.message
+        + (f" ({left.hint})" if left.hint else "")
+        + (f" × {left.number:,}" if left.number > 1 else "")
+    )
+    digest = hashlib.sha256(
+        "\n".join([kind, left.message, left.text]).encode("utf-8", "surrogatepass")
+    ).hexdigest()
     return {
         "ruleId": kind,
         "ruleIndex": index,
@@ -153,7 +193,11 @@ def _locations(facts: Iterable[StatedFact]) -> Iterable[dict[str, Any]]:
 
 
 def _location(place: FilePlace, text: str) -> dict[str, Any]:
-    region = {"region": {"startLine": place.line, "snippet": {"text": _text(text)}}} if place.line else {}
+    region = (
+        {"region": {"startLine": place.line, "snippet": {"text": _text(text)}}}
+        if place.line
+        else {}
+    )
     return {
         "physicalLocation": {"artifactLocation": {"uri": _uri(place.source)}, **region},
         "message": {"text": _text(text or place.source)},
@@ -161,7 +205,9 @@ def _location(place: FilePlace, text: str) -> dict[str, Any]:
 
 
 def _uri(source: str) -> str:
-    """A path as a URI reference: relative ones stay relative, so that a host finds them in its checkout."""
+    """A path as a URI reference: relative ones stay relative, so that a host finds them in its
+    checkout.
+    """
     path = PurePath(source)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix(), safe="/@,;=+$!*'()~-._")
 

@@ -1,6 +1,7 @@
 """The JSON Schema of answers, and whether an answer fits it.
 
-The words of JSON Schema (2020-12) that `verdict.schema.json` uses are the ones that are understood here; any other is refused, so
+The words of JSON Schema (2020-12) that `verdict.schema.json` uses are the ones that are understood
+here; any other is refused, so
 that no part of the schema goes unchecked.
 """
 
@@ -26,7 +27,9 @@ _SAID: Final = {"$schema", "$id", "$defs", "title", "description"}
 @cache
 def schema() -> dict[str, Any]:
     """The published schema."""
-    found: dict[str, Any] = json.loads(Path(__file__).with_name("verdict.schema.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        Path(__file__).with_name("verdict.schema.json").read_text(encoding="utf-8")
+    )
     return found
 
 
@@ -46,7 +49,9 @@ def _problems(value: object, rule: Mapping[str, Any], place: str) -> Iterator[st
         if word == "$ref":
             yield from _problems(value, schema()["$defs"][said.removeprefix("#/$defs/")], place)
         elif word == "type":
-            if not isinstance(value, _TYPES[said]) or (isinstance(value, bool) and said in ("integer", "number")):
+            if not isinstance(value, _TYPES[said]) or (
+                isinstance(value, bool) and said in ("integer", "number")
+            ):
                 yield f"{where}: not of type {said}"
                 return
         elif word == "const":
@@ -59,7 +64,11 @@ def _problems(value: object, rule: Mapping[str, Any], place: str) -> Iterator[st
             if isinstance(value, int | float) and value < said:
                 yield f"{where}: {value} is less than {said}"
         elif word == "required":
-            yield from (f"{where}: no {key!r}" for key in said if isinstance(value, dict) and key not in value)
+            yield from (
+                f"{where}: no {key!r}"
+                for key in said
+                if isinstance(value, dict) and key not in value
+            )
         elif word == "properties":
             if isinstance(value, dict):
                 for key, inner in said.items():

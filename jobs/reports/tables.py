@@ -32,7 +32,14 @@ COLUMNS: Final[Mapping[str, Mapping[str, Any]]] = {
         "sentence": _TEXT,
         "keys": _STRINGS,
     },
-    "assertions": {"conflict": _NUMBER, "side": _TEXT, "place": _NUMBER, "text": _TEXT, "source": _TEXT, "line": _NUMBER},
+    "assertions": {
+        "conflict": _NUMBER,
+        "side": _TEXT,
+        "place": _NUMBER,
+        "text": _TEXT,
+        "source": _TEXT,
+        "line": _NUMBER,
+    },
     "groups": {
         "pattern": _TEXT,
         "rule": _TEXT,
@@ -68,13 +75,31 @@ def tables(report: Report) -> dict[str, bytes]:
     made = {name: _columns(name) for name in COLUMNS}
     for group in report.causes:
         p = group.pattern
-        _add(made["groups"], p.id, p.rule, p.title, p.sentence, len(group.conflicts), list(p.axioms), list(p.manchester))
+        _add(
+            made["groups"],
+            p.id,
+            p.rule,
+            p.title,
+            p.sentence,
+            len(group.conflicts),
+            list(p.axioms),
+            list(p.manchester),
+        )
     patterns = {i: group.pattern for group in report.causes for i in group.conflicts}
     for i, raw in enumerate(report.conflicts):
         found, pattern = report.contradiction(i), patterns[i]
         sizes = len(found.insertions), len(found.base), len(found.axioms)
         kind = raw.get("origin", "insertions"), found.effect
-        _add(made["conflicts"], i + 1, pattern.id, pattern.rule, *kind, *sizes, found.sentence, list(found.keys))
+        _add(
+            made["conflicts"],
+            i + 1,
+            pattern.id,
+            pattern.rule,
+            *kind,
+            *sizes,
+            found.sentence,
+            list(found.keys),
+        )
         for side, facts in (("insertions", found.insertions), ("base", found.base)):
             for place, fact in enumerate(facts):
                 for at in fact.places or (None,):
@@ -83,10 +108,28 @@ def tables(report: Report) -> dict[str, bytes]:
         for place, axiom in enumerate(found.axioms):
             _add(made["assertions"], i + 1, "axioms", place, axiom, "", 0)
     for x in report.leftovers:
-        _add(made["leftovers"], x.kind, x.message, x.place.source, x.place.line, x.text, x.hint, x.count, x.blocks)
+        _add(
+            made["leftovers"],
+            x.kind,
+            x.message,
+            x.place.source,
+            x.place.line,
+            x.text,
+            x.hint,
+            x.count,
+            x.blocks,
+        )
     for lines, tolerated in ((report.set_aside, False), (report.tolerated, True)):
         for y in lines:
-            _add(made["set_aside"], y.place.source, y.place.line, y.text, y.reason, list(y.conflicts), tolerated)
+            _add(
+                made["set_aside"],
+                y.place.source,
+                y.place.line,
+                y.text,
+                y.reason,
+                list(y.conflicts),
+                tolerated,
+            )
     return {name: _parquet(name, columns) for name, columns in made.items()}
 
 
@@ -111,4 +154,8 @@ def _storable(value: Any) -> Any:
     """Text that UTF-8 can write."""
     if isinstance(value, list):
         return [_storable(item) for item in value]
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) and not value.isascii() else value
+    return (
+        value.encode("utf-8", "backslashreplace").decode()
+        if isinstance(value, str) and not value.isascii()
+        else value
+    )

@@ -1,4 +1,6 @@
-"""A report in words, for people who know their data and no logic. Plain text; every format escapes it by itself."""
+"""A report in words, for people who know their data and no logic. Plain text; every format escapes
+it by itself.
+"""
 
 from __future__ import annotations
 
@@ -66,16 +68,24 @@ def word(report: Report) -> str:
 
 def tone(report: Report) -> str:
     """``good``, ``bad`` or ``open``: how the answer is to be taken."""
-    if report.decision == "accepted" or (not report.decision and report.verdict is Verdict.CONSISTENT):
+    if report.decision == "accepted" or (
+        not report.decision and report.verdict is Verdict.CONSISTENT
+    ):
         return "good"
-    return "bad" if report.verdict is Verdict.INCONSISTENT and report.decision != "split" else "open"
+    return (
+        "bad" if report.verdict is Verdict.INCONSISTENT and report.decision != "split" else "open"
+    )
 
 
 def headline(report: Report) -> str:
     """The answer, in one sentence."""
     committed = report.result.get("committed", 0)
     if report.command == GATE:
-        if report.set_aside and len(report.singled_out) == len(report.set_aside) and not report.document.get("accepted"):
+        if (
+            report.set_aside
+            and len(report.singled_out) == len(report.set_aside)
+            and not report.document.get("accepted")
+        ):
             return "Nothing of the batch was left to accept: all of it was set aside."
         return {
             "accepted": "The whole batch was accepted.",
@@ -89,9 +99,17 @@ def headline(report: Report) -> str:
             Verdict.UNDETERMINED: "No verdict: nobody can say that this data is free of contradictions.",
         }[report.verdict]
     if report.verdict is Verdict.CONSISTENT:
-        return "The batch was added: nothing contradicts." if committed else "The batch can be added: nothing contradicts."
+        return (
+            "The batch was added: nothing contradicts."
+            if committed
+            else "The batch can be added: nothing contradicts."
+        )
     if report.verdict is Verdict.INCONSISTENT:
-        return "The knowledge base contradicts itself already." if _base_is_bad(report) else "The batch cannot be added."
+        return (
+            "The knowledge base contradicts itself already."
+            if _base_is_bad(report)
+            else "The batch cannot be added."
+        )
     return "No verdict: do not add the batch yet."
 
 
@@ -121,7 +139,9 @@ def lead(report: Report) -> str:
 
 def _gate_lead(report: Report) -> str:
     accepted, aside = int(report.document.get("accepted", 0)), len(report.set_aside)
-    broken = sum(1 for x in report.set_aside if not x.conflicts and x.reason.startswith("not a triple"))
+    broken = sum(
+        1 for x in report.set_aside if not x.conflicts and x.reason.startswith("not a triple")
+    )
     if report.decision == "refused":
         said = f"Nothing of its {count(aside, 'line')} was taken in. "
         if report.conflicts:
@@ -140,13 +160,17 @@ def _gate_lead(report: Report) -> str:
     if broken:
         said += f" {count(broken, 'line')} could not be read."
     committed = report.result.get("committed", 0)
-    return said.strip() + (f" The knowledge base is now at snapshot {committed}." if committed else "")
+    return said.strip() + (
+        f" The knowledge base is now at snapshot {committed}." if committed else ""
+    )
 
 
 def _found(report: Report) -> str:
     n = len(report.conflicts)
     if not n:
-        return "Contradictions were found, and none was explained: allow more time, or more conflicts."
+        return (
+            "Contradictions were found, and none was explained: allow more time, or more conflicts."
+        )
     said = count(n, "contradiction")
     if len(report.causes) < n:
         said += f" with {count(len(report.causes), 'cause')}"
@@ -155,7 +179,8 @@ def _found(report: Report) -> str:
     culprits = report.culprits
     if culprits:
         said += (
-            f"; {count(culprits, 'inserted fact')} {'takes' if culprits == 1 else 'take'} part in {'it' if n == 1 else 'them'}"
+            f"; {count(culprits, 'inserted fact')} {'takes' if culprits == 1 else 'take'} part in "
+            f"{'it' if n == 1 else 'them'}"
         )
     said += "."
     if report.more:
@@ -180,22 +205,41 @@ def steps(report: Report) -> tuple[NextStep, ...]:
         return _after_nothing(report)
     if report.command in (CERTIFY, INDEX) or _base_is_bad(report):
         found = [
-            NextStep("Go through the causes below. In each, one of the facts is wrong, or the rule is stricter than the world."),
-            NextStep("Correct or delete the wrong facts at their source, and build the store anew from what is left."),
+            NextStep(
+                "Go through the causes below. In each, one of the facts is wrong, or the rule is stricter than the world."
+            ),
+            NextStep(
+                "Correct or delete the wrong facts at their source, and build the store anew from what is left."
+            ),
         ]
         if report.command == INDEX:
             aside = shlex.join([*_called(report, INDEX), "--set-aside-known", "known.nt"])
-            found.append(NextStep("Or set aside what contradicts, as little as may be, and begin with the rest:", aside))
+            found.append(
+                NextStep(
+                    "Or set aside what contradicts, as little as may be, and begin with the rest:",
+                    aside,
+                )
+            )
         return tuple(found)
     found = [
         NextStep(
             "Go through the causes below. In each, a new fact is wrong, or an old one is, or the rule is stricter than the world."
         ),
-        NextStep("If a new fact is wrong: correct it in the file and line that is named, and check again."),
-        NextStep("If an old fact is wrong: put it into a file of deletions, which come first.", _deleting(report)),
+        NextStep(
+            "If a new fact is wrong: correct it in the file and line that is named, and check again."
+        ),
+        NextStep(
+            "If an old fact is wrong: put it into a file of deletions, which come first.",
+            _deleting(report),
+        ),
     ]
     if report.about.get("store"):
-        found.append(NextStep("To take in tonight what contradicts nothing, and set the rest aside:", _splitting(report)))
+        found.append(
+            NextStep(
+                "To take in tonight what contradicts nothing, and set the rest aside:",
+                _splitting(report),
+            )
+        )
     return tuple(found)
 
 
@@ -203,12 +247,24 @@ def _after_yes(report: Report) -> tuple[NextStep, ...]:
     if report.command in (CERTIFY, INDEX):
         store = report.about.get("store")
         said = "Batches can now be checked against it."
-        return (NextStep(said, shlex.join(["shiq", "check", "--store", store, "--insert", "tonight.nt"])),) if store else ()
+        return (
+            (
+                NextStep(
+                    said, shlex.join(["shiq", "check", "--store", store, "--insert", "tonight.nt"])
+                ),
+            )
+            if store
+            else ()
+        )
     if report.result.get("committed", 0):
         return (NextStep("Nothing. The batch is in the store."),)
     if not report.about.get("store"):
         return (NextStep("Nothing. The batch can be loaded."),)
-    return (NextStep("To take the batch into the store:", shlex.join([*_called(report, CHECK), "--commit"])),)
+    return (
+        NextStep(
+            "To take the batch into the store:", shlex.join([*_called(report, CHECK), "--commit"])
+        ),
+    )
 
 
 def _after_nothing(report: Report) -> tuple[NextStep, ...]:
@@ -223,23 +279,45 @@ def _after_nothing(report: Report) -> tuple[NextStep, ...]:
         )
     if "not certified" in report.reason:
         certify = shlex.join(["shiq", "certify", "--store", str(report.about.get("store", "DIR"))])
-        found.append(NextStep("The knowledge base itself has no certificate that it is free of contradictions:", certify))
+        found.append(
+            NextStep(
+                "The knowledge base itself has no certificate that it is free of contradictions:",
+                certify,
+            )
+        )
     return tuple(found or [NextStep("The reason says what is missing.")])
 
 
 def _after_gate(report: Report) -> tuple[NextStep, ...]:
     committed = report.result.get("committed", 0)
     if report.decision == "accepted":
-        return (NextStep("Nothing. The batch is in the store." if committed else "Nothing. The batch can be loaded."),)
-    again = shlex.join([*_called(report, GATE, "corrected.nt"), *_split(report, "quarantine"), "--commit"])
+        return (
+            NextStep(
+                "Nothing. The batch is in the store."
+                if committed
+                else "Nothing. The batch can be loaded."
+            ),
+        )
+    again = shlex.join(
+        [*_called(report, GATE, "corrected.nt"), *_split(report, "quarantine"), "--commit"]
+    )
     found = []
     if report.conflicts:
-        found.append(NextStep("Go through the causes below, and correct the new fact, the old one, or the rule."))
+        found.append(
+            NextStep(
+                "Go through the causes below, and correct the new fact, the old one, or the rule."
+            )
+        )
     if report.decision == "refused" and report.result["verdict"] != Verdict.CONSISTENT.value:
         if report.verdict is Verdict.UNDETERMINED or report.about.get("mode") == "split":
             # Without its culprits the batch could still not be decided.
             return (*found, *_after_nothing(report))
-        found.append(NextStep("To take in what contradicts nothing, and set only the rest aside:", _splitting(report)))
+        found.append(
+            NextStep(
+                "To take in what contradicts nothing, and set only the rest aside:",
+                _splitting(report),
+            )
+        )
     else:
         found.append(NextStep("Correct what was set aside, and hand it in again:", again))
     return tuple(found)
@@ -251,11 +329,16 @@ def _splitting(report: Report) -> str:
 
 
 def _split(report: Report, *sides: str) -> list[str]:
-    """The options of a gate that splits, with a file for each of ``sides`` that this run neither read nor wrote; folders for a
+    """The options of a gate that splits, with a file for each of ``sides`` that this run neither
+    read nor wrote; folders for a
     batch of several files, which comes out as several."""
     about = report.about
     end = "" if len(about.get("insertions") or ()) > 1 and len(sides) > 1 else ".nq"
-    values = (value for known in about.values() for value in ([known] if isinstance(known, str) else known))
+    values = (
+        value
+        for known in about.values()
+        for value in ([known] if isinstance(known, str) else known)
+    )
     taken = {os.path.normpath(value) for value in values}
     found = ["--mode", "split"]
     for side in sides:
@@ -288,7 +371,9 @@ def _open_kinds(report: Report) -> list[NextStep]:
         return []
     kinds = [kind for kind, _ in counts.most_common()]
     steps = [
-        NextStep(f"{counts[kind]:,} × {kind}: {in_plain_words(KINDS[kind])}. Correct each where the table below says.")
+        NextStep(
+            f"{counts[kind]:,} × {kind}: {in_plain_words(KINDS[kind])}. Correct each where the table below says."
+        )
         for kind in kinds
     ]
     allowing = [part for kind in kinds for part in ("--allow", kind)]
@@ -304,9 +389,15 @@ def in_plain_words(text: str) -> str:
 
 
 def reasons(report: Report) -> tuple[str, ...]:
-    """The parts of the reason that no step tells: those about leftovers are told by what to do about them."""
+    """The parts of the reason that no step tells: those about leftovers are told by what to do
+    about them.
+    """
     told = tuple(f" × {left.kind}, first: " for left in report.leftovers if left.blocks)
-    return tuple(part for part in report.reason.split("; ") if part and not any(start in part for start in told))
+    return tuple(
+        part
+        for part in report.reason.split("; ")
+        if part and not any(start in part for start in told)
+    )
 
 
 def _called(report: Report, command: str, insertions: str = "") -> list[str]:
@@ -316,8 +407,20 @@ def _called(report: Report, command: str, insertions: str = "") -> list[str]:
     if command == INDEX:
         known = [part for file in about.get("tbox", ()) for part in ("--tbox", str(file))]
         # What this run wrote is there by now.
-        return [*found, *known, "--store", str(about.get("store", "DIR")), "--replace", *about.get("abox", ())]
-    for name, option in (("store", "--store"), ("tbox", "--tbox"), ("abox", "--abox"), ("insertions", "--insert")):
+        return [
+            *found,
+            *known,
+            "--store",
+            str(about.get("store", "DIR")),
+            "--replace",
+            *about.get("abox", ()),
+        ]
+    for name, option in (
+        ("store", "--store"),
+        ("tbox", "--tbox"),
+        ("abox", "--abox"),
+        ("insertions", "--insert"),
+    ):
         if name == "insertions" and insertions:
             found += [option, insertions]
             continue
@@ -362,5 +465,10 @@ def inputs(report: Report) -> Sequence[tuple[str, str]]:
     for key, title in names.items():
         given = report.about.get(key)
         if given:
-            found.append((title, ", ".join(map(str, given)) if isinstance(given, list | tuple) else str(given)))
+            found.append(
+                (
+                    title,
+                    ", ".join(map(str, given)) if isinstance(given, list | tuple) else str(given),
+                )
+            )
     return found

@@ -1,4 +1,6 @@
-"""Writing reports: which formats, where, and the JSON last, so that who waits for it finds the others there."""
+"""Writing reports: which formats, where, and the JSON last, so that who waits for it finds the
+others there.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,13 @@ class Target:
     @property
     def answer(self) -> Path | None:
         """The JSON file that this target writes, if it does."""
-        return self.path / VERDICT if self.format == FOLDER else self.path if self.format == ".json" else None
+        return (
+            self.path / VERDICT
+            if self.format == FOLDER
+            else self.path
+            if self.format == ".json"
+            else None
+        )
 
     @property
     def inner_files(self) -> list[Path]:
@@ -51,11 +59,15 @@ class Target:
         if self.format != FOLDER:
             return []
         names = [f"report{end}" for end in FORMATS if end != ".json"]
-        return [self.path / name for name in (VERDICT, *names, *(f"{TABLES}/{name}.parquet" for name in COLUMNS))]
+        return [
+            self.path / name
+            for name in (VERDICT, *names, *(f"{TABLES}/{name}.parquet" for name in COLUMNS))
+        ]
 
 
 def target_of(name: str) -> Target:
-    """The target that ``name`` means: by its end; a folder if it is one, ends with a slash, or has no end.
+    """The target that ``name`` means: by its end; a folder if it is one, ends with a slash, or has
+    no end.
 
     Raises: UsageError for an end that is not known.
     """
@@ -74,7 +86,8 @@ def target_of(name: str) -> Target:
 
 
 def prepare(targets: Iterable[Target]) -> None:
-    """Sees before the work that reports can be written after it, and takes away the answers of an earlier run, which must not be
+    """Sees before the work that reports can be written after it, and takes away the answers of an
+    earlier run, which must not be
     taken for this one's. Raises: OperationalError."""
     for target in targets:
         folder = target.path if target.format == FOLDER else target.path.parent
@@ -82,17 +95,22 @@ def prepare(targets: Iterable[Target]) -> None:
             if target.format == FOLDER:
                 (folder / TABLES).mkdir(parents=True, exist_ok=True)
             elif not folder.is_dir():
-                raise OperationalError(f"{target.path}: there is no folder {folder}", "Make it first, or name another.")
+                raise OperationalError(
+                    f"{target.path}: there is no folder {folder}", "Make it first, or name another."
+                )
             answer = target.answer
             if answer is not None:
                 with contextlib.suppress(FileNotFoundError):
                     answer.unlink()
         except OSError as error:
-            raise OperationalError(f"{target.path}: cannot be written ({error.strerror})", "Name another place.") from error
+            raise OperationalError(
+                f"{target.path}: cannot be written ({error.strerror})", "Name another place."
+            ) from error
 
 
 def write_reports(document: Mapping[str, Any], targets: Sequence[Target]) -> None:
-    """Writes the answer ``document`` as each of ``targets``, every file in one step, the JSON after all others.
+    """Writes the answer ``document`` as each of ``targets``, every file in one step, the JSON after
+    all others.
 
     Raises: OperationalError.
     """

@@ -44,7 +44,8 @@ def described(spark: SparkSession, text: str) -> Iterator[None]:
 
 @dataclass
 class TaggedJobs:
-    """What is started in ``spark`` within: tagged `TAG`, described by its ``stage``, and counted. Afterwards all is as the caller
+    """What is started in ``spark`` within: tagged `TAG`, described by its ``stage``, and counted.
+    Afterwards all is as the caller
     had it."""
 
     spark: SparkSession
@@ -69,15 +70,20 @@ class TaggedJobs:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._stack.close()
-        # Nobody waits any more for what runs when the time of a check is over, or somebody has interrupted it.
+        # Nobody waits any more for what runs when the time of a check is over, or somebody has
+        # interrupted it.
         if kind is not None and not issubclass(kind, Exception) and not is_connect(self.spark):
             self.spark.sparkContext.cancelJobsWithTag(self.own)
 
     def cost(self) -> Mapping[str, int]:
-        """How many jobs and tasks there were, and bytes: shuffled, and sent to the driver; nothing where Spark does not tell."""
+        """How many jobs and tasks there were, and bytes: shuffled, and sent to the driver; nothing
+        where Spark does not tell.
+        """
         if is_connect(self.spark):
             return {}
-        context = self.spark.sparkContext._jsc.sc()  # Python's status tracker knows neither tags nor bytes
+        context = (
+            self.spark.sparkContext._jsc.sc()
+        )  # Python's status tracker knows neither tags nor bytes
         context.listenerBus().waitUntilEmpty()
         store = context.statusStore()
         jobs = list(context.statusTracker().getJobIdsForTag(self.own))

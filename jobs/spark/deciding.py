@@ -1,4 +1,6 @@
-"""Shapes decided in executors: each Python worker has a reasoner of its own, kept from task to task."""
+"""Shapes decided in executors: each Python worker has a reasoner of its own, kept from task to
+task.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,15 @@ _COLUMNS = ("shape", "modules", "verdict", "reason", "used", "near", "by")
 _SCHEMA = pa.schema([(name, pa.int64() if name == "modules" else pa.string()) for name in _COLUMNS])
 #: What a row of records is about: a module of some shape; one that is drawn for an audit.
 SHAPE, DRAWN = "shape", "drawn"
-#: Shapes of one question that are tried on the driver, with a small budget; and how many have to be open for them to go out.
+# : Shapes of one question that are tried on the driver, with a small budget; and how many have to
+# be open for them to go out.
 MOST_HERE, LEAST_OUT = 2_000, 2
 
 
 @dataclass(frozen=True)
 class DecidedShapes:
-    """``modules`` and ``shapes`` by verdict; ``undecided``: the reason by shape; ``inconsistent``: the answers by shape;
+    """``modules`` and ``shapes`` by verdict; ``undecided``: the reason by shape; ``inconsistent``:
+    the answers by shape;
     ``drawn``: shapes for an audit."""
 
     modules: dict[str, int]
@@ -55,7 +59,8 @@ class DecidedShapes:
 
 
 def decide(records: DataFrame, clauses: bytes, asking: Asking, tasks: int) -> DataFrame:
-    """The answer for each distinct shape of ``records``, whose modules are over the pickled ``clauses``: shape, modules that have
+    """The answer for each distinct shape of ``records``, whose modules are over the pickled
+    ``clauses``: shape, modules that have
     it, verdict, reason, clauses used."""
     shapes = (
         records.where(F.col("what") == SHAPE)
@@ -67,18 +72,29 @@ def decide(records: DataFrame, clauses: bytes, asking: Asking, tasks: int) -> Da
 
 def collected(answers: DataFrame) -> DecidedShapes:
     """What the driver has to know of the answers."""
-    sums = answers.groupBy("verdict").agg(F.sum("modules").alias("modules"), F.count("*").alias("shapes")).collect()
+    sums = (
+        answers.groupBy("verdict")
+        .agg(F.sum("modules").alias("modules"), F.count("*").alias("shapes"))
+        .collect()
+    )
     undecided: dict[str, str] = {}
     inconsistent: dict[str, Answer] = {}
     verdicts = {row.verdict for row in sums}
     if Verdict.UNDETERMINED.value in verdicts:
-        rows = answers.where(F.col("verdict") == Verdict.UNDETERMINED.value).select("shape", "reason").collect()
+        rows = (
+            answers.where(F.col("verdict") == Verdict.UNDETERMINED.value)
+            .select("shape", "reason")
+            .collect()
+        )
         undecided = {row.shape: row.reason for row in rows}
     if Verdict.INCONSISTENT.value in verdicts:
         for row in answers.where(F.col("verdict") == Verdict.INCONSISTENT.value).collect():
             inconsistent[row.shape] = _refuted(row.reason, row.used)
     return DecidedShapes(
-        {row.verdict: row.modules for row in sums}, {row.verdict: row.shapes for row in sums}, undecided, inconsistent
+        {row.verdict: row.modules for row in sums},
+        {row.verdict: row.shapes for row in sums},
+        undecided,
+        inconsistent,
     )
 
 
@@ -94,13 +110,24 @@ def _refuted(reason: str, used: str) -> Answer:
 
 def drawn(records: DataFrame, clauses: bytes, answers: DataFrame) -> DrawnShapes:
     """The shapes of ``records`` that are drawn for an audit, with their ``answers``."""
-    modules = records.where(F.col("what") == DRAWN).groupBy(F.col("text").alias("shape")).agg(F.min("body").alias("body"))
-    rows = modules.join(answers.groupBy("shape").agg(F.min("verdict").alias("verdict")), "shape").collect()
+    modules = (
+        records.where(F.col("what") == DRAWN)
+        .groupBy(F.col("text").alias("shape"))
+        .agg(F.min("body").alias("body"))
+    )
+    rows = modules.join(
+        answers.groupBy("shape").agg(F.min("verdict").alias("verdict")), "shape"
+    ).collect()
     found = sorted((row.shape, pickle.loads(row.body), row.verdict) for row in rows)
-    return DrawnShapes(cast(ClausalTBox, pickle.loads(clauses)), tuple((module, verdict) for _, module, verdict in found))
+    return DrawnShapes(
+        cast(ClausalTBox, pickle.loads(clauses)),
+        tuple((module, verdict) for _, module, verdict in found),
+    )
 
 
-def _decide(clauses: bytes, asking: Asking, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _decide(
+    clauses: bytes, asking: Asking, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     deadline = None if asking.seconds is None else time.monotonic() + asking.seconds
     tbox = None
     for batch in batches:
@@ -116,19 +143,26 @@ def _decide(clauses: bytes, asking: Asking, batches: Iterator[pa.RecordBatch]) -
             batch.column("modules"),
             [answer.verdict.value for answer in answers],
             [answer.reason for answer in answers],
-            [json.dumps(None if answer.used is None else sorted(answer.used)) for answer in answers],
+            [
+                json.dumps(None if answer.used is None else sorted(answer.used))
+                for answer in answers
+            ],
             [json.dumps(answer.near) for answer in answers],
             names_by(reasoner, len(modules)),
         ]
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=_SCHEMA)
 
 
-# --- questions of the driver --------------------------------------------------------------------------
+# --- questions of the driver
+# --------------------------------------------------------------------------
 
 
 class FarReasoner:
-    """Decides on the driver what a small budget suffices for, and in executors what that leaves open, where that is more than
-    one module, and what comes beyond `MOST_HERE`. ``here``: the reasoner of the driver, for all else."""
+    """Decides on the driver what a small budget suffices for, and in executors what that leaves
+    open, where that is more than
+    one module, and what comes beyond `MOST_HERE`. ``here``: the reasoner of the driver, for all
+    else.
+    """
 
     def __init__(
         self,
@@ -140,9 +174,17 @@ class FarReasoner:
     ) -> None:
         self.name = here.name
         self.by: Sequence[str] = ()
-        self._here, self._own, self._options, self._session, self._within = here, own, options, session, within
+        self._here, self._own, self._options, self._session, self._within = (
+            here,
+            own,
+            options,
+            session,
+            within,
+        )
 
-    def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+    def decide(
+        self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
+    ) -> list[Answer]:
         """See `shiq.reasoner.protocol.Reasoner`."""
         deadline = None if timeout is None else time.monotonic() + timeout
         # Whoever names another reasoner wants its answers.
@@ -152,12 +194,16 @@ class FarReasoner:
         asked = [i for i, answer in enumerate(answers) if answer.verdict is Verdict.UNDETERMINED]
         if asked:
             decide = self._far if len(asked) >= LEAST_OUT else self._decide_here
-            for i, (answer, name) in zip(asked, decide(tbox, [modules[i] for i in asked], seconds_left(deadline))):
+            for i, (answer, name) in zip(
+                asked, decide(tbox, [modules[i] for i in asked], seconds_left(deadline))
+            ):
                 answers[i], by[i] = answer, name
         self.by = tuple(by)
         return answers
 
-    def _decide_here(self, tbox: ClausalTBox, modules: Sequence[Module], seconds: float | None) -> list[tuple[Answer, str]]:
+    def _decide_here(
+        self, tbox: ClausalTBox, modules: Sequence[Module], seconds: float | None
+    ) -> list[tuple[Answer, str]]:
         answers = self._here.decide(tbox, modules, seconds)
         return [*zip(answers, names_by(self._here, len(modules)))]
 
@@ -165,7 +211,9 @@ class FarReasoner:
         """See `shiq.reasoner.protocol.Reasoner`."""
         self._here.close()
 
-    def _far(self, tbox: ClausalTBox, modules: Sequence[Module], seconds: float | None) -> list[tuple[Answer, str]]:
+    def _far(
+        self, tbox: ClausalTBox, modules: Sequence[Module], seconds: float | None
+    ) -> list[tuple[Answer, str]]:
         """The answers of executors, and who gave each."""
         asking = Asking(self._options.reasoner, self._options.heap, seconds)
         rows = pa.table(
@@ -178,7 +226,11 @@ class FarReasoner:
         with self._within("deciding shapes"):
             spark = self._session()
             spread = spark.createDataFrame(rows).repartition(min(len(modules), width_of(spark)))
-            told = spread.mapInArrow(partial(_decide, pickle.dumps(tbox), asking), DDL).toArrow().to_pylist()
+            told = (
+                spread.mapInArrow(partial(_decide, pickle.dumps(tbox), asking), DDL)
+                .toArrow()
+                .to_pylist()
+            )
         found = {int(row["shape"]): row for row in told}
         return [(_answer(found[i]), found[i]["by"]) for i in range(len(modules))]
 
@@ -194,4 +246,6 @@ _OPEN = Answer(Verdict.UNDETERMINED)
 def _answer(row: Mapping[str, str]) -> Answer:
     used = json.loads(row["used"])
     near = tuple(json.loads(row["near"]))
-    return Answer(Verdict(row["verdict"]), row["reason"], None if used is None else frozenset(used), near)
+    return Answer(
+        Verdict(row["verdict"]), row["reason"], None if used is None else frozenset(used), near
+    )

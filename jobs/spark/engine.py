@@ -1,6 +1,8 @@
-"""The engine `spark`: the engine `local`, for which tasks of Spark read the batch, and decide shapes that are many or hard.
+"""The engine `spark`: the engine `local`, for which tasks of Spark read the batch, and decide
+shapes that are many or hard.
 
-Reading is what grows with the bytes, and each line stands by itself; reasoning is dear, and each shape stands by itself. What
+Reading is what grows with the bytes, and each line stands by itself; reasoning is dear, and each
+shape stands by itself. What
 lies between costs the driver some 20 µs an insertion: less than to move it about.
 """
 
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
 
 
 class SparkWork:
-    """The work of one check that Spark does (`jobs.checking.base.FarWork`). A session is begun where there is something to do."""
+    """The work of one check that Spark does (`jobs.checking.base.FarWork`). A session is begun
+    where there is something to do.
+    """
 
     def __init__(self, base: OpenBase, options: Options) -> None:
         self._base, self._options = base, options
@@ -61,7 +65,9 @@ class SparkWork:
         from jobs.spark.deciding import FarReasoner
 
         here = decider.reasoner
-        decider.reasoner = FarReasoner(here, decider.own_reasoner, self._options, lambda: self._jobs.spark, self._within)
+        decider.reasoner = FarReasoner(
+            here, decider.own_reasoner, self._options, lambda: self._jobs.spark, self._within
+        )
         try:
             yield
         finally:
@@ -81,7 +87,9 @@ class SparkWork:
         """See `jobs.checking.base.FarWork.run`."""
         held: tuple[object, ...] = ()
         knowledge_base = self._base.knowledge_base
-        if isinstance(knowledge_base, LocalKnowledgeBase) and isinstance(knowledge_base.base, StoreBase):
+        if isinstance(knowledge_base, LocalKnowledgeBase) and isinstance(
+            knowledge_base.base, StoreBase
+        ):
             manifest = knowledge_base.base.store.manifest
             held = manifest.tbox_hash, manifest.snapshot, manifest.created
         content = *_content(insertions), *_content(deletions)
@@ -101,11 +109,19 @@ def _content(abox: ABox) -> tuple[int, int]:
     """The number of assertions, and the sum of their hashes, which is the same in any order."""
     total = 0
     individuals = term_hash(abox.individuals)
-    names = term_hash(abox.classes), term_hash(abox.object_properties), term_hash(abox.data_properties)
+    names = (
+        term_hash(abox.classes),
+        term_hash(abox.object_properties),
+        term_hash(abox.data_properties),
+    )
     groups = (
         (individuals[abox.class_subject], names[0][abox.class_name]),
         (individuals[abox.role_subject], names[1][abox.role_name], individuals[abox.role_object]),
-        (individuals[abox.data_subject], names[2][abox.data_name], literal_hash(abox.literals)[abox.data_literal]),
+        (
+            individuals[abox.data_subject],
+            names[2][abox.data_name],
+            literal_hash(abox.literals)[abox.data_literal],
+        ),
     )
     for kind, columns in enumerate(groups):
         mixed = np.full(len(columns[0]), kind + 1, np.uint64)
@@ -113,7 +129,9 @@ def _content(abox: ABox) -> tuple[int, int]:
             mixed = (mixed ^ column.view(np.uint64)) * _ODD
             mixed ^= mixed >> np.uint64(29)
         total += int(mixed.sum(dtype=np.uint64))
-    rest = ABox(individuals=abox.individuals, same=abox.same, different=abox.different, complex=abox.complex)
+    rest = ABox(
+        individuals=abox.individuals, same=abox.same, different=abox.different, complex=abox.complex
+    )
     total += sum(int(term_hash([repr(assertion)])[0]) for assertion in rest)
     return len(abox), total % (1 << 64)
 
@@ -131,25 +149,36 @@ def session_of(options: Options, *, brief: bool = True) -> SparkSession:
 
 
 def frame_of(assertions: Iterable[Assertion]) -> DataFrame:
-    """``assertions`` as triples: a DataFrame of N-Triples terms s, p, o, in the session that is active."""
+    """``assertions`` as triples: a DataFrame of N-Triples terms s, p, o, in the session that is
+    active.
+    """
     import pyarrow as pa  # type: ignore[import-untyped]
 
     from shiq.ntriples import assertion_lines
 
-    parts = [line.removesuffix(" .").split(" ", 2) for a in assertions for line in assertion_lines(a)]
-    columns = {name: pa.array([part[i] for part in parts], pa.string()) for i, name in enumerate("spo")}
+    parts = [
+        line.removesuffix(" .").split(" ", 2) for a in assertions for line in assertion_lines(a)
+    ]
+    columns = {
+        name: pa.array([part[i] for part in parts], pa.string()) for i, name in enumerate("spo")
+    }
     return session_of(Options()).createDataFrame(pa.table(columns))
 
 
 def failure_of(error: Exception, session: SparkSession) -> Exception:
-    """``error``, or what to make of Spark's own: a task that failed for good, a session that was lost."""
+    """``error``, or what to make of Spark's own: a task that failed for good, a session that was
+    lost.
+    """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     if not isinstance(error, PySparkException | Py4JError):
         return error
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    cause = next((line for line in reversed(lines) if "Error: " in line or "Exception: " in line), lines[0] if lines else "")
+    cause = next(
+        (line for line in reversed(lines) if "Error: " in line or "Exception: " in line),
+        lines[0] if lines else "",
+    )
     if "ModuleNotFoundError: " in cause:
         from jobs.spark.session import interpreter_of
 
@@ -158,5 +187,6 @@ def failure_of(error: Exception, session: SparkSession) -> Exception:
             f"They run {interpreter_of(session)}: install shiq there, or name another interpreter by PYSPARK_PYTHON.",
         )
     return OperationalError(
-        f"Spark gave up: {cause[:500]}", "Look into Spark's log; can every executor open the files of the batch?"
+        f"Spark gave up: {cause[:500]}",
+        "Look into Spark's log; can every executor open the files of the batch?",
     )

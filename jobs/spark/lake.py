@@ -1,7 +1,9 @@
-"""Tables that only a session of Spark's can read, as sources: `table:catalog.schema.t`, and Delta tables with deletion vectors or
+"""Tables that only a session of Spark's can read, as sources: `table:catalog.schema.t`, and Delta
+tables with deletion vectors or
 column mapping, where delta-spark is on the session.
 
-Of a table that keeps versions, the one that is the newest when it is asked for is read, in tasks, as often as it is needed. Any
+Of a table that keeps versions, the one that is the newest when it is asked for is read, in tasks,
+as often as it is needed. Any
 other may change meanwhile, so a check takes it once, to the driver.
 """
 
@@ -29,12 +31,18 @@ from shiq.sources import TABLE, TableKind, TableSource, table_kind
 _SNAPSHOT = re.compile(r"\bcurrent-snapshot-id=(\d+)")
 
 
-def spark_tables(sources: Sequence[object], options: Options, *, builds: bool = False) -> list[object]:
-    """``sources``, with those that only Spark can read as tables of its session. ``builds``: they are read once, for a store.
+def spark_tables(
+    sources: Sequence[object], options: Options, *, builds: bool = False
+) -> list[object]:
+    """``sources``, with those that only Spark can read as tables of its session. ``builds``: they
+    are read once, for a store.
 
     Raises: InputError, OperationalError.
     """
-    return [_read(str(os.fspath(s)), options, builds) or s if isinstance(s, (str, os.PathLike)) else s for s in sources]
+    return [
+        _read(str(os.fspath(s)), options, builds) or s if isinstance(s, (str, os.PathLike)) else s
+        for s in sources
+    ]
 
 
 def _read(name: str, options: Options, builds: bool) -> TableSource | None:
@@ -46,7 +54,9 @@ def _read(name: str, options: Options, builds: bool) -> TableSource | None:
     try:
         if version is not None:
             reader = session.read.format("delta").option("versionAsOf", version)
-            return triples_in(name, reader.load(str(Path(name).absolute())), f"Delta version {version}")
+            return triples_in(
+                name, reader.load(str(Path(name).absolute())), f"Delta version {version}"
+            )
         known = KnownTable.of(session, name)
         found = triples_in(name, known.frame, known.told)
         if known.version is None and not builds:
@@ -91,7 +101,8 @@ def condition(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class KnownTable:
-    """A table that a session knows by ``name``. ``version``: the one that ``frame`` reads, of those that its ``format`` keeps;
+    """A table that a session knows by ``name``. ``version``: the one that ``frame`` reads, of those
+    that its ``format`` keeps;
     None where that cannot be told."""
 
     name: str
@@ -101,7 +112,9 @@ class KnownTable:
 
     @classmethod
     def of(cls, session: SparkSession, source: str) -> KnownTable:
-        """The present version of the table that ``source`` names, `table:` and all. Raises: what Spark does."""
+        """The present version of the table that ``source`` names, `table:` and all. Raises: what
+        Spark does.
+        """
         name = source.removeprefix(TABLE)
         now = session.table(name)
         format, version = present_version(session, name)

@@ -1,7 +1,10 @@
-"""A batch from a table that a session of Spark's knows: what came and went between two of its versions, net.
+"""A batch from a table that a session of Spark's knows: what came and went between two of its
+versions, net.
 
-Delta tells rows by its change data feed, Iceberg by its table `NAME.changes`, a scan of its changelog. They are
-believed where counts agree: rows before, and what came less what went, are the rows after. Else the versions are compared, row by
+Delta tells rows by its change data feed, Iceberg by its table `NAME.changes`, a scan of its
+changelog. They are
+believed where counts agree: rows before, and what came less what went, are the rows after. Else the
+versions are compared, row by
 row. A triple that one row lost while another still says it is not deleted (`shiq.rdf.changes`).
 """
 
@@ -30,7 +33,10 @@ from shiq.rdf.triples import Rejects, Triples, shown
 from shiq.sources import TableKind, TableSource
 
 #: Kinds of rows of Delta's feed and of Iceberg's changelog.
-CAME, WENT = ("insert", "update_postimage", "update_after"), ("delete", "update_preimage", "update_before")
+CAME, WENT = (
+    ("insert", "update_postimage", "update_after"),
+    ("delete", "update_preimage", "update_before"),
+)
 _TYPE = "_change_type"
 #: What stands behind the name of an Iceberg table where a store keeps what it took of it.
 ICEBERG = "#iceberg"
@@ -41,13 +47,18 @@ _ROW = COLUMNS[:4]
 
 @dataclass(frozen=True)
 class LakeChanges(TableChanges):
-    """The changes of a table that Spark knows; ``first`` and ``last`` are versions of Delta's, or snapshots of Iceberg's;
+    """The changes of a table that Spark knows; ``first`` and ``last`` are versions of Delta's, or
+    snapshots of Iceberg's;
     ``committed``: when the last of Iceberg's was made, in milliseconds, as its ids do not grow."""
 
     committed: int | None = None
 
     def __str__(self) -> str:
-        how = "by its change data feed" if self.by_feed else "by comparing its versions, since it has no whole change data feed"
+        how = (
+            "by its change data feed"
+            if self.by_feed
+            else "by comparing its versions, since it has no whole change data feed"
+        )
         return f"{self.insertions.name}: {self.rows:,} rows {how}; the next batch is --after-version {self.last}"
 
     @property
@@ -62,9 +73,15 @@ class LakeChanges(TableChanges):
 
 
 def lake_changes(
-    table: str, options: Options, first: int | None = None, last: int | None = None, *, after: int | None = None
+    table: str,
+    options: Options,
+    first: int | None = None,
+    last: int | None = None,
+    *,
+    after: int | None = None,
 ) -> LakeChanges:
-    """The changes that the versions from ``first`` on, or those after ``after``, made up to ``last`` (None: the newest), of the
+    """The changes that the versions from ``first`` on, or those after ``after``, made up to
+    ``last`` (None: the newest), of the
     table that `table:NAME` names. ``first`` 0 is the first snapshot of Iceberg's, too.
 
     Raises: InputError where Spark knows no such table or versions, or a version is gone.
@@ -75,12 +92,22 @@ def lake_changes(
         kept = _kept(session, known, newest)
         if first == 0 and known.format == "iceberg":
             first = kept[1]
-        at = _place(kept, table, after) if first is None else _place([*kept, kept[-1] + 1], table, first) - 1
+        at = (
+            _place(kept, table, after)
+            if first is None
+            else _place([*kept, kept[-1] + 1], table, first) - 1
+        )
         end = _place(kept, table, newest if last is None else last)
         if end < at:
-            raise InputError(f"{table}: {kept[end]} comes before the first version asked for", "Name the earlier version first.")
+            raise InputError(
+                f"{table}: {kept[end]} comes before the first version asked for",
+                "Name the earlier version first.",
+            )
         if at == 0 and kept[0] != _NOTHING:
-            raise InputError(f"{table}: what was there before {kept[1]} has expired", "Build the store anew from the table.")
+            raise InputError(
+                f"{table}: what was there before {kept[1]} has expired",
+                "Build the store anew from the table.",
+            )
         versions = Versions(session, known, kept[at], kept[end])
         net, by_feed = ([], True) if at == end else versions.net()
         came, went = ([row for row in net if (row["n"] > 0) is sign] for sign in (True, False))
@@ -91,22 +118,37 @@ def lake_changes(
     except (PySparkException, Py4JError) as error:
         raise unreadable(table, error) from error
     first = kept[min(at + 1, end)]
-    taken = f"{table}, {known.told.rpartition(' ')[0]} {first}" + (f" to {kept[end]}" if kept[end] != first else "")
+    taken = f"{table}, {known.told.rpartition(' ')[0]} {first}" + (
+        f" to {kept[end]}" if kept[end] != first else ""
+    )
     rows = sum(abs(row["n"]) for row in net)
     return LakeChanges(
-        _source(taken, came), _source(taken, gone), first, kept[end], rows, by_feed, path=path, ids=ids, committed=committed
+        _source(taken, came),
+        _source(taken, gone),
+        first,
+        kept[end],
+        rows,
+        by_feed,
+        path=path,
+        ids=ids,
+        committed=committed,
     )
 
 
 def version_taken(table: str, options: Options, taken: Mapping[str, int]) -> int | None:
-    """The last version of the table that `table:NAME` names that a store took, by what was ``taken`` of each feed
-    (`Session.taken`); None where it took none. Raises: InputError where that is another table's, or gone."""
+    """The last version of the table that `table:NAME` names that a store took, by what was
+    ``taken`` of each feed
+    (`Session.taken`); None where it took none. Raises: InputError where that is another table's, or
+    gone.
+    """
     session = session_of(options)
     try:
         known, _ = _known(session, table)
         if known.format == "iceberg":
             number = taken.get(f"{table}{ICEBERG}")
-            found = [snapshot for snapshot, committed in _commits(session, known) if committed == number]
+            found = [
+                snapshot for snapshot, committed in _commits(session, known) if committed == number
+            ]
             if number is not None and not found:
                 raise InputError(
                     f"{table}: the snapshot that the store took last has expired, or is of another table that had its name",
@@ -123,35 +165,56 @@ def _known(session: SparkSession, table: str) -> tuple[KnownTable, int]:
     """A table and its newest version. Raises: InputError for one that keeps none."""
     known = KnownTable.of(session, table)
     if known.version is None:
-        raise InputError(f"{table} tells no versions, so it tells no changes", "Name one of Delta's or Iceberg's, with rows.")
+        raise InputError(
+            f"{table} tells no versions, so it tells no changes",
+            "Name one of Delta's or Iceberg's, with rows.",
+        )
     return known, known.version
 
 
 def _commits(session: SparkSession, known: KnownTable) -> list[tuple[int, int]]:
-    """The snapshots that an Iceberg table keeps, and when each was made, in milliseconds, earliest first."""
-    rows = session.table(f"{known.name}.snapshots").select("snapshot_id", F.unix_millis("committed_at").alias("at")).collect()
+    """The snapshots that an Iceberg table keeps, and when each was made, in milliseconds, earliest
+    first.
+    """
+    rows = (
+        session.table(f"{known.name}.snapshots")
+        .select("snapshot_id", F.unix_millis("committed_at").alias("at"))
+        .collect()
+    )
     return sorted(((row[0], row[1]) for row in rows), key=lambda row: row[1])
 
 
 def _log(session: SparkSession, known: KnownTable) -> tuple[str, str]:
-    """Where a Delta table is, as a path if it is on this machine, and what its log calls it now; "" of what is none."""
-    detail = session.sql(f"DESCRIBE DETAIL {known.name}").first() if known.format == "delta" else None
+    """Where a Delta table is, as a path if it is on this machine, and what its log calls it now; ""
+    of what is none.
+    """
+    detail = (
+        session.sql(f"DESCRIBE DETAIL {known.name}").first() if known.format == "delta" else None
+    )
     if detail is None:
         return "", ""
     scheme, _, path = detail["location"].partition(":")
-    return str(Path("/" + path.lstrip("/"))) if scheme == "file" else detail["location"], str(detail["id"])
+    return str(Path("/" + path.lstrip("/"))) if scheme == "file" else detail["location"], str(
+        detail["id"]
+    )
 
 
 def _id_at(path: str, version: int, present: str) -> str:
-    """What the log of a Delta table calls it at a version; what it does now, if it is not on this machine. Raises: InputError."""
+    """What the log of a Delta table calls it at a version; what it does now, if it is not on this
+    machine. Raises: InputError.
+    """
     return str(delta_log(Path(path), version)[0].metadata().id) if path.startswith("/") else present
 
 
 def _kept(session: SparkSession, known: KnownTable, newest: int) -> list[int]:
-    """The versions of a table from the oldest to the newest; before them, the one before the oldest, or `_NOTHING`."""
+    """The versions of a table from the oldest to the newest; before them, the one before the
+    oldest, or `_NOTHING`.
+    """
     if known.format == "delta":
         return [*range(_NOTHING, newest + 1)]
-    snapshots = session.table(f"{known.name}.snapshots").select("snapshot_id", "parent_id").collect()
+    snapshots = (
+        session.table(f"{known.name}.snapshots").select("snapshot_id", "parent_id").collect()
+    )
     parents, found = {row[0]: row[1] for row in snapshots}, [newest]
     while found[-1] in parents:
         parent = parents[found[-1]]
@@ -161,7 +224,9 @@ def _kept(session: SparkSession, known: KnownTable, newest: int) -> list[int]:
 
 def _place(kept: Sequence[int], table: str, version: int | None) -> int:
     if version is None or version not in kept[1:]:
-        raise InputError(f"{table} has no version {version} (any more)", "Is it of another table, or expired?")
+        raise InputError(
+            f"{table} has no version {version} (any more)", "Is it of another table, or expired?"
+        )
     return kept.index(version)
 
 
@@ -175,20 +240,32 @@ class Versions:
     last: int
 
     def net(self) -> tuple[list[Any], bool]:
-        """The rows that came more often than they went, or the other way round, by ``n``, and whether the table's feed tells."""
+        """The rows that came more often than they went, or the other way round, by ``n``, and
+        whether the table's feed tells.
+        """
         try:
             found = _net(self._feed())
-            before = self.known.at(self.session, self.before).count() if self.before != _NOTHING else 0
-            if before + sum(row["n"] for row in found) == self.known.at(self.session, self.last).count():
+            before = (
+                self.known.at(self.session, self.before).count() if self.before != _NOTHING else 0
+            )
+            if (
+                before + sum(row["n"] for row in found)
+                == self.known.at(self.session, self.last).count()
+            ):
                 return found, True
         except (PySparkException, Py4JError):
             pass  # there is none for these versions, or it is not whole
         both = [(self.last, 1)] + ([(self.before, -1)] if self.before != _NOTHING else [])
-        signed = [_rows(self.known, self.known.at(self.session, v)).withColumn("n", F.lit(n)) for v, n in both]
+        signed = [
+            _rows(self.known, self.known.at(self.session, v)).withColumn("n", F.lit(n))
+            for v, n in both
+        ]
         return _net(reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), signed)), False
 
     def identity(self) -> tuple[str, tuple[str, ...]]:
-        """Where a Delta table is, and what its log calls it at these versions, as `shiq.table_changes` tells."""
+        """Where a Delta table is, and what its log calls it at these versions, as
+        `shiq.table_changes` tells.
+        """
         path, present = _log(self.session, self.known)
         versions = sorted({self.last if self.before == _NOTHING else self.before, self.last})
         try:
@@ -204,27 +281,45 @@ class Versions:
             feed = reader.option("readChangeFeed", "true").options(**span).table(name)
         else:
             begin = {} if self.before == _NOTHING else {"start-snapshot-id": self.before}
-            feed = reader.options(**begin, **{"end-snapshot-id": self.last}).table(f"{name}.changes")
+            feed = reader.options(**begin, **{"end-snapshot-id": self.last}).table(
+                f"{name}.changes"
+            )
         kind = F.lower(_TYPE)
-        sign = F.when(kind.isin(*CAME), 1).when(kind.isin(*WENT), -1).otherwise(F.raise_error(F.concat(F.lit("kind "), kind)))
+        sign = (
+            F.when(kind.isin(*CAME), 1)
+            .when(kind.isin(*WENT), -1)
+            .otherwise(F.raise_error(F.concat(F.lit("kind "), kind)))
+        )
         return _rows(self.known, feed, sign.alias("n"))
 
     def unsaid(self, rows: Sequence[Any]) -> list[Any]:
-        """Those of ``rows`` whose triple no row of the last version says, in any spelling; those that are no triple, too."""
-        triples, rejects, ids = Triples(), Rejects(self.known.name), dict[int, tuple[int, int, int]]()
+        """Those of ``rows`` whose triple no row of the last version says, in any spelling; those
+        that are no triple, too.
+        """
+        triples, rejects, ids = (
+            Triples(),
+            Rejects(self.known.name),
+            dict[int, tuple[int, int, int]](),
+        )
         for number, row in enumerate(rows):
             begun = len(triples)
             read_rows([[row[c]] if c in row else [None] for c in COLUMNS], 0, triples, "b", rejects)
             if len(triples) > begun:
                 ids[number] = triples.row(begun)
         wanted, left = {*ids.values()}, set[tuple[int, int, int]]()
-        spelt = {row["s"] for row in rows} - {None} | {shown(triples.terms[s]) for s, _, _ in wanted}
+        spelt = {row["s"] for row in rows} - {None} | {
+            shown(triples.terms[s]) for s, _, _ in wanted
+        }
         subjects = self.session.createDataFrame([(s,) for s in sorted(spelt)], "s string")
         there = _rows(self.known, self.known.at(self.session, self.last))
-        near = there.join(F.broadcast(subjects), "s", "left_semi").unionByName(there.where(F.col("s").contains("\\")))
+        near = there.join(F.broadcast(subjects), "s", "left_semi").unionByName(
+            there.where(F.col("s").contains("\\"))
+        )
         for batch in near.toArrow().to_batches(BATCH_ROWS):
             begun, none = len(triples), [None] * batch.num_rows
-            columns = [batch.column(c).to_pylist() if c in batch.schema.names else none for c in COLUMNS]
+            columns = [
+                batch.column(c).to_pylist() if c in batch.schema.names else none for c in COLUMNS
+            ]
             read_rows(columns, 0, triples, "b", rejects)
             left |= wanted & {triples.row(row) for row in range(begun, len(triples))}
             triples.cut(begun)
@@ -234,16 +329,24 @@ class Versions:
 def _rows(known: KnownTable, frame: DataFrame, *more: Column) -> DataFrame:
     """The columns that are read, as texts, and ``more``. Raises: InputError."""
     check_columns(known.name, frame.columns)
-    return frame.select(*(F.col(c).cast("string").alias(c) for c in COLUMNS if c in frame.columns), *more)
+    return frame.select(
+        *(F.col(c).cast("string").alias(c) for c in COLUMNS if c in frame.columns), *more
+    )
 
 
 def _net(signed: DataFrame) -> list[Any]:
     """Rows of `_ROW` by the sum of ``n`` where that is not 0, with the key of one of them."""
     row = [column for column in _ROW if column in signed.columns]
     keys = [F.max("key").alias("key")] if "key" in signed.columns else []
-    return signed.groupBy(*row).agg(F.sum("n").alias("n"), *keys).where("n <> 0").sort(*row).collect()
+    return (
+        signed.groupBy(*row).agg(F.sum("n").alias("n"), *keys).where("n <> 0").sort(*row).collect()
+    )
 
 
 def _source(name: str, rows: Sequence[Any]) -> TableSource:
     columns = [column for column in COLUMNS if not rows or column in rows[0]]
-    return TableSource(name, TableKind.ARROW, pa.table({c: pa.array([row[c] for row in rows], pa.string()) for c in columns}))
+    return TableSource(
+        name,
+        TableKind.ARROW,
+        pa.table({c: pa.array([row[c] for row in rows], pa.string()) for c in columns}),
+    )

@@ -1,8 +1,11 @@
-"""Reading a batch on Spark: files of lines by Spark's own reader, tables of files by ranges (`shiq.rdf.ranges`), DataFrames by
-their partitions. Tasks parse, and the driver puts the parts together (`shiq.rdf.parts`), so that what follows is as with any
+"""Reading a batch on Spark: files of lines by Spark's own reader, tables of files by ranges
+(`shiq.rdf.ranges`), DataFrames by
+their partitions. Tasks parse, and the driver puts the parts together (`shiq.rdf.parts`), so that
+what follows is as with any
 engine: assertions, ledger, leftovers, places.
 
-Every other format is read by the driver. Parts come to it as a stream, one partition after the other, when all are parsed. A file
+Every other format is read by the driver. Parts come to it as a stream, one partition after the
+other, when all are parsed. A file
 counts as read where the parts have as many bytes as the driver saw.
 """
 
@@ -45,12 +48,16 @@ from shiq.sources import FileSource, TableKind, TableSource, source_of
 PART_BYTES = 16 << 20
 #: Rows of a table that make one part.
 PART_ROWS = 1 << 17
-#: A part by the number of its source, where in that it begins, and which one it is of those that begin there.
+# : A part by the number of its source, where in that it begins, and which one it is of those that
+# begin there.
 DDL = "source bigint, at bigint, number bigint, bytes bigint, body binary"
-_SCHEMA = pa.schema([*((name, pa.int64()) for name in ("source", "at", "number", "bytes")), ("body", pa.binary())])
+_SCHEMA = pa.schema(
+    [*((name, pa.int64()) for name in ("source", "at", "number", "bytes")), ("body", pa.binary())]
+)
 #: Lines of fewer bytes are one partition.
 LEAST_BYTES = 1 << 20
-#: Characters that Hadoop takes for a pattern, or for the end of a scheme, and how names begin that Spark passes over.
+# : Characters that Hadoop takes for a pattern, or for the end of a scheme, and how names begin that
+# Spark passes over.
 _PATTERN, _HIDDEN = re.compile(r"[{}\[\]*?\\:]"), ("_", ".")
 _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8, which Spark's reader drops
 
@@ -59,7 +66,8 @@ Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 @dataclass
 class SparkReading:
-    """The sources of a batch, those that tasks can parse with their `parts`. All are parsed when the first one is asked for,
+    """The sources of a batch, those that tasks can parse with their `parts`. All are parsed when
+    the first one is asked for,
     in jobs that are started ``within`` something."""
 
     spark: SparkSession
@@ -77,7 +85,11 @@ class SparkReading:
     def _source(self, value: object, number: int) -> object:
         known = source_of(value)
         parts = partial(self.parts, number)
-        if isinstance(known, TableSource) and known.kind is TableKind.SPARK and known.is_read_row_by_row:
+        if (
+            isinstance(known, TableSource)
+            and known.kind is TableKind.SPARK
+            and known.is_read_row_by_row
+        ):
             mapping = known.mapping and known.mapping.without_tables()
             task = partial(read_frame, number=number, source=known.name, mapping=mapping)
             self._frames.append(_columns_read(known).mapInArrow(task, DDL))
@@ -94,17 +106,26 @@ class SparkReading:
             self._lines[path] = number, known.name, known.format is Format.NQUADS
             self._bytes[number] = known.name, _bytes_expected(known.path)
         else:
-            self._ranges += ((number, i, part) for i, part in enumerate(byte_ranges(known, "", PART_BYTES)))
+            self._ranges += (
+                (number, i, part) for i, part in enumerate(byte_ranges(known, "", PART_BYTES))
+            )
         return replace(known, parts=parts)
 
     def _is_shared(self, source: object) -> bool:
-        """Whether executors can be expected to see ``source``: not where it is a temporary file of this machine."""
+        """Whether executors can be expected to see ``source``: not where it is a temporary file of
+        this machine.
+        """
         if not isinstance(source, FileSource) or is_connect(self.spark):
             return True
         is_here = str(self.spark.sparkContext.master).startswith("local")
-        return is_here or Path(tempfile.gettempdir()) not in source.path.absolute().parents or is_address(source.name)
+        return (
+            is_here
+            or Path(tempfile.gettempdir()) not in source.path.absolute().parents
+            or is_address(source.name)
+        )
 
-    # --- on the driver -----------------------------------------------------------------------------
+    # --- on the driver
+    # -----------------------------------------------------------------------------
 
     def parts(self, number: int) -> Iterator[ParsedPart]:
         """The parts of the source of that number, in order; to be asked for once."""
@@ -141,7 +162,9 @@ class SparkReading:
         if not self._lines:
             return []
         reader = (
-            self.spark.read.option("lineSep", "\n").option("ignoreCorruptFiles", "false").option("ignoreMissingFiles", "false")
+            self.spark.read.option("lineSep", "\n")
+            .option("ignoreCorruptFiles", "false")
+            .option("ignoreMissingFiles", "false")
         )
         lines = reader.text([f"file://{path}" for path in self._lines])
         columns = "value", "_metadata.file_path", "_metadata.file_block_start"
@@ -156,7 +179,9 @@ class SparkReading:
 
     @contextmanager
     def _streamed(self, frame: DataFrame) -> Iterator[Iterator[Row]]:
-        """The rows of ``frame``, one partition after the other. Where these are several, all tasks have run by then."""
+        """The rows of ``frame``, one partition after the other. Where these are several, all tasks
+        have run by then.
+        """
         size = sum(size for _, size in self._bytes.values())
         if not self._frames and not self._ranges and size < LEAST_BYTES:
             yield frame.toLocalIterator()
@@ -173,7 +198,12 @@ def triples_of(source: TableSource) -> DataFrame:
     """The columns `COLUMNS` of a DataFrame, as texts. Raises: InputError."""
     frame: DataFrame = source.value
     check_columns(source.name, frame.columns)
-    return frame.select(*((F.col(c) if c in frame.columns else F.lit(None)).cast("string").alias(c) for c in COLUMNS))
+    return frame.select(
+        *(
+            (F.col(c) if c in frame.columns else F.lit(None)).cast("string").alias(c)
+            for c in COLUMNS
+        )
+    )
 
 
 def _columns_read(source: TableSource) -> DataFrame:
@@ -187,11 +217,17 @@ def _columns_read(source: TableSource) -> DataFrame:
 
 
 def is_read_by_spark(source: FileSource) -> bool:
-    """Whether Spark's reader of lines gives all lines of ``source``: not where it passes names over, takes them for patterns, or
+    """Whether Spark's reader of lines gives all lines of ``source``: not where it passes names
+    over, takes them for patterns, or
     unpacks without the bounds that shiq has."""
     path = source.path.absolute()
     is_plain = not _PATTERN.search(str(path)) and not path.name.startswith(_HIDDEN)
-    return is_plain and not source.compressed and not is_address(source.name) and path.stat().st_size > len(_MARK)
+    return (
+        is_plain
+        and not source.compressed
+        and not is_address(source.name)
+        and path.stat().st_size > len(_MARK)
+    )
 
 
 def _bytes_expected(path: Path) -> int:
@@ -217,7 +253,14 @@ def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -
         source, name, quads = files[unquote(urlsplit(block[0]).path)]
         found = ParsedRange.of(name)
         try:
-            read_lines(io.BytesIO(b"\n".join(texts)), found.triples, "", found.rejects, quads=quads, part=True)
+            read_lines(
+                io.BytesIO(b"\n".join(texts)),
+                found.triples,
+                "",
+                found.rejects,
+                quads=quads,
+                part=True,
+            )
             part = part_of(replace(found, lines=lines))
         except InputError as error:
             part = ParsedPart(error=(error.message, error.remedy))
@@ -243,9 +286,16 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str, int, pa.Array]]:
         return
     paths, starts = batch.column(1).dictionary_encode(), batch.column(2).to_numpy()
     names = paths.indices.to_numpy()
-    ends = [*(np.flatnonzero((names[1:] != names[:-1]) | (starts[1:] != starts[:-1])) + 1).tolist(), batch.num_rows]
+    ends = [
+        *(np.flatnonzero((names[1:] != names[:-1]) | (starts[1:] != starts[:-1])) + 1).tolist(),
+        batch.num_rows,
+    ]
     for begin, end in zip([0, *ends], ends):
-        yield paths.dictionary[int(names[begin])].as_py(), int(starts[begin]), batch.column(0).slice(begin, end - begin)
+        yield (
+            paths.dictionary[int(names[begin])].as_py(),
+            int(starts[begin]),
+            batch.column(0).slice(begin, end - begin),
+        )
 
 
 def _join_lines(lines: pa.Array) -> bytes:
@@ -268,8 +318,11 @@ def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) ->
             yield row_of(source, at, 0, part)
 
 
-def read_frame(batches: Batches, number: int, source: str, mapping: TableMapping | None = None) -> Batches:
-    """The parts of the rows of a DataFrame with the columns `COLUMNS`, or those of a ``mapping`` without joins; where they stand
+def read_frame(
+    batches: Batches, number: int, source: str, mapping: TableMapping | None = None
+) -> Batches:
+    """The parts of the rows of a DataFrame with the columns `COLUMNS`, or those of a ``mapping``
+    without joins; where they stand
     in it cannot be said."""
     spare_imports()
     context = TaskContext.get()
@@ -297,12 +350,16 @@ def _without_lines(part: ParsedPart) -> ParsedPart:
 def row_of(source: int, at: int, number: int, part: ParsedPart, size: int = 0) -> pa.RecordBatch:
     """``part`` as the row of `DDL` that a task gives; ``size``: the bytes of its lines."""
     columns = [pa.array([value], pa.int64()) for value in (source, at, number, size)]
-    return pa.RecordBatch.from_arrays([*columns, pa.array([bytes_of(part)], pa.binary())], schema=_SCHEMA)
+    return pa.RecordBatch.from_arrays(
+        [*columns, pa.array([bytes_of(part)], pa.binary())], schema=_SCHEMA
+    )
 
 
 def bytes_of(part: ParsedPart) -> bytes:
     """Encode a part as bytes, for `part_in`."""
-    return pickle.dumps([getattr(part, name.name) for name in fields(part)], pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps(
+        [getattr(part, name.name) for name in fields(part)], pickle.HIGHEST_PROTOCOL
+    )
 
 
 def part_in(body: bytes) -> ParsedPart:

@@ -12,7 +12,8 @@ from shiq.reasoner.protocol import Reasoner
 
 @dataclass(frozen=True)
 class Asking:
-    """Which reasoner, and how. ``seconds``: what is left for each task; None for no limit; ``audit``: the share of the shapes
+    """Which reasoner, and how. ``seconds``: what is left for each task; None for no limit;
+    ``audit``: the share of the shapes
     that are handed to the driver, to be decided again (`jobs.spark.auditing`)."""
 
     reasoner: str
@@ -23,7 +24,9 @@ class Asking:
 
 def reasoner_of(asking: Asking) -> Reasoner:
     """This worker's reasoner."""
-    return kept("reasoner", (asking.reasoner, asking.heap), lambda: _created(asking), lambda r: r.close())
+    return kept(
+        "reasoner", (asking.reasoner, asking.heap), lambda: _created(asking), lambda r: r.close()
+    )
 
 
 def _created(asking: Asking) -> Reasoner:

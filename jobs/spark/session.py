@@ -1,7 +1,9 @@
 """The one place that opens Spark sessions.
 
-An active session (of spark-submit, of a notebook) is used as it is; otherwise one is started: over Spark Connect where
-SPARK_REMOTE says so, else on this machine. Over Connect the server owns the workers' Python, which is looked at, but not set.
+An active session (of spark-submit, of a notebook) is used as it is; otherwise one is started: over
+Spark Connect where
+SPARK_REMOTE says so, else on this machine. Over Connect the server owns the workers' Python, which
+is looked at, but not set.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ from shiq.remote.place import Place
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
-#: What a session on one machine is given; anything that spark-submit or ``settings`` say goes before it.
+# : What a session on one machine is given; anything that spark-submit or ``settings`` say goes
+# before it.
 _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -43,10 +46,12 @@ _DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
 }
-#: Java code that runs for seconds costs more to optimise than it gains, and a small heap is collected by one thread. An index of
+# : Java code that runs for seconds costs more to optimise than it gains, and a small heap is
+# collected by one thread. An index of
 #: LUBM-10 takes half the CPU of the JVM.
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-#: Where users say what their JVMs are to be started with: variables, and words in Spark's own settings.
+# : Where users say what their JVMs are to be started with: variables, and words in Spark's own
+# settings.
 _JAVA_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _JAVA_WORDS = ("driver-java-options", "driver.extraJavaOptions", "driver.defaultJavaOptions")
 
@@ -54,20 +59,28 @@ _JAVA_WORDS = ("driver-java-options", "driver.extraJavaOptions", "driver.default
 TASKS = "spark.shiq.tasks"
 #: What Spark has for `spark.dynamicAllocation.maxExecutors` where there is no limit.
 _NO_LIMIT = 2**31 - 1
-#: Tasks for a cluster without a limit: enough that it grows, few enough that a small one hardly notices.
+# : Tasks for a cluster without a limit: enough that it grows, few enough that a small one hardly
+# notices.
 _TASKS_WITHOUT_LIMIT = 64
 #: However many executors are allowed: a task costs the driver some milliseconds.
 _MOST_TASKS = 1024
 
 
 def spark_session(
-    *, master: str | None = None, settings: Mapping[str, str] | None = None, name: str = "shiq", brief: bool = False
+    *,
+    master: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    name: str = "shiq",
+    brief: bool = False,
 ) -> tuple[SparkSession, bool]:
     """A Spark session, and whether it was started here (and so is the caller's to stop).
 
-    ``master`` and ``settings`` count only where one is started; a Connect server takes ``settings`` or has them. Its workers
-    run this interpreter, unless the user has named one. ``brief``: it is for one check, index or stream that ends, so its JVM on
-    this machine is not to optimise, unless the user has said how JVMs start. Raises `OperationalError` where none can be started,
+    ``master`` and ``settings`` count only where one is started; a Connect server takes ``settings``
+    or has them. Its workers
+    run this interpreter, unless the user has named one. ``brief``: it is for one check, index or
+    stream that ends, so its JVM on
+    this machine is not to optimise, unless the user has said how JVMs start. Raises
+    `OperationalError` where none can be started,
     or a server lacks one of ``settings``.
     """
     active = SparkSession.getActiveSession()
@@ -99,7 +112,9 @@ def spark_session(
         ) from error
     if not is_connect(session):
         session.sparkContext.setLogLevel("ERROR")
-    elif untaken := [key for key, value in (settings or {}).items() if session.conf.get(key, None) != value]:
+    elif untaken := [
+        key for key, value in (settings or {}).items() if session.conf.get(key, None) != value
+    ]:
         raise OperationalError(
             f"the Spark Connect server has not the settings that are needed here: {', '.join(sorted(untaken))}",
             "Start the server with them, or unset SPARK_REMOTE.",
@@ -109,43 +124,71 @@ def spark_session(
 
 
 def is_connect(session: SparkSession) -> bool:
-    """Whether ``session`` speaks to a server by Spark Connect: it has neither a SparkContext nor RDDs."""
+    """Whether ``session`` speaks to a server by Spark Connect: it has neither a SparkContext nor
+    RDDs.
+    """
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def _java_options_are_said(settings: Mapping[str, str]) -> bool:
-    """Whether the user has said what the driver's JVM is to be started with: two collectors, say, would keep it from starting."""
-    folder = os.environ.get("SPARK_CONF_DIR") or Path(os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__), "conf")
+    """Whether the user has said what the driver's JVM is to be started with: two collectors, say,
+    would keep it from starting.
+    """
+    folder = os.environ.get("SPARK_CONF_DIR") or Path(
+        os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__), "conf"
+    )
     said = [os.environ.get("PYSPARK_SUBMIT_ARGS", ""), *settings]
     with suppress(OSError):
-        said.append(Path(folder, "spark-defaults.conf").read_text(encoding="utf-8", errors="replace"))
-    return any(map(os.environ.get, _JAVA_VARIABLES)) or any(word in text for text in said for word in _JAVA_WORDS)
+        said.append(
+            Path(folder, "spark-defaults.conf").read_text(encoding="utf-8", errors="replace")
+        )
+    return any(map(os.environ.get, _JAVA_VARIABLES)) or any(
+        word in text for text in said for word in _JAVA_WORDS
+    )
 
 
 def width_of(session: SparkSession) -> int:
     """How many tasks ``session`` is to have at least, so that every core that it may get has one.
 
-    The setting `TASKS`, else Spark's default parallelism. Unless the user has set that, it counts the cores that have registered
+    The setting `TASKS`, else Spark's default parallelism. Unless the user has set that, it counts
+    the cores that have registered
     by now, and is at least `_cores_allowed`. Raises: UsageError where `TASKS` is no such number.
     """
     asked = _setting(session, TASKS)
     if asked is not None:
         if not asked.isdecimal() or not int(asked):
-            raise UsageError(f"{TASKS} is {asked!r}, and not a number of tasks", f"Give one above 0: --conf {TASKS}=64")
+            raise UsageError(
+                f"{TASKS} is {asked!r}, and not a number of tasks",
+                f"Give one above 0: --conf {TASKS}=64",
+            )
         return int(asked)
-    registered = _width_told(session) if is_connect(session) else max(1, session.sparkContext.defaultParallelism)
-    return registered if _setting(session, "spark.default.parallelism") else max(registered, _cores_allowed(session))
+    registered = (
+        _width_told(session)
+        if is_connect(session)
+        else max(1, session.sparkContext.defaultParallelism)
+    )
+    return (
+        registered
+        if _setting(session, "spark.default.parallelism")
+        else max(registered, _cores_allowed(session))
+    )
 
 
 def _cores_allowed(session: SparkSession) -> int:
-    """The tasks that run at once where dynamic allocation gives all that it may, up to `_MOST_TASKS`; 1 without it."""
+    """The tasks that run at once where dynamic allocation gives all that it may, up to
+    `_MOST_TASKS`; 1 without it.
+    """
     is_dynamic = (_setting(session, "spark.dynamicAllocation.enabled") or "").lower() == "true"
-    if not is_dynamic or (_setting(session, "spark.master") or "").partition("[")[0] == "local":  # which ignores it
+    if (
+        not is_dynamic or (_setting(session, "spark.master") or "").partition("[")[0] == "local"
+    ):  # which ignores it
         return 1
     executors = int(_setting(session, "spark.dynamicAllocation.maxExecutors") or _NO_LIMIT)
     if executors >= _NO_LIMIT:
         return _TASKS_WITHOUT_LIMIT
-    slots = int(_setting(session, "spark.executor.cores") or 1) // int(_setting(session, "spark.task.cpus") or 1)
+    slots = int(_setting(session, "spark.executor.cores") or 1) // int(
+        _setting(session, "spark.task.cpus") or 1
+    )
     return min(executors * max(1, slots), _MOST_TASKS)
 
 
@@ -159,23 +202,30 @@ def _setting(session: SparkSession, key: str) -> str | None:
 
 @lru_cache(maxsize=4)
 def _width_told(session: SparkSession) -> int:
-    """The default parallelism, of which a Connect session tells nothing but by how many tasks a range has."""
+    """The default parallelism, of which a Connect session tells nothing but by how many tasks a
+    range has.
+    """
     parts = session.range(1 << 16).select(F.spark_partition_id().alias("part"))
     return 1 + int(parts.agg(F.max("part")).collect()[0][0])
 
 
 def interpreter_of(session: SparkSession) -> str:
-    """The interpreter that the user has named for the workers of ``session``, else this one: another python3 on the path may lack
+    """The interpreter that the user has named for the workers of ``session``, else this one:
+    another python3 on the path may lack
     what the tasks import."""
     if is_connect(session):
         return "the Python of the Connect server"
-    named = os.environ.get("PYSPARK_PYTHON") or session.sparkContext.getConf().get("spark.pyspark.python")
+    named = os.environ.get("PYSPARK_PYTHON") or session.sparkContext.getConf().get(
+        "spark.pyspark.python"
+    )
     return named or sys.executable
 
 
 def _set_interpreter(session: SparkSession) -> None:
-    """Has the workers of ``session`` run `interpreter_of` it; those on this machine find what this process finds, if they run the
-    same, however it came to be on the path. Those of a Connect server are asked whether they have this version of shiq.
+    """Has the workers of ``session`` run `interpreter_of` it; those on this machine find what this
+    process finds, if they run the
+    same, however it came to be on the path. Those of a Connect server are asked whether they have
+    this version of shiq.
 
     Raises: OperationalError where they have not."""
     if is_connect(session):
@@ -190,7 +240,9 @@ def _set_interpreter(session: SparkSession) -> None:
     context, python = session.sparkContext, interpreter_of(session)
     context.pythonExec = python
     if str(context.master).startswith("local") and shutil.which(python) == sys.executable:
-        context.environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+        context.environment["PYTHONPATH"] = os.pathsep.join(
+            os.path.abspath(entry) for entry in sys.path
+        )
 
 
 def _version_told(session: SparkSession) -> str:
@@ -218,13 +270,16 @@ _REACH = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5")
 
 
 def hand_on(session: SparkSession, place: Place) -> None:
-    """Has the workers of ``session`` reach the object store of ``place`` as this process does; those on this machine share its
+    """Has the workers of ``session`` reach the object store of ``place`` as this process does;
+    those on this machine share its
     copies. The server of a Connect session has variables of its own."""
     if isinstance(place, Path) or is_connect(session):
         return
     context = session.sparkContext
     handed = (*_REACH, "SHIQ_CACHE") if str(context.master).startswith("local") else _REACH
-    context.environment.update({name: value for name, value in os.environ.items() if name.startswith(handed)})
+    context.environment.update(
+        {name: value for name, value in os.environ.items() if name.startswith(handed)}
+    )
 
 
 def stop(session: SparkSession) -> None:
@@ -232,7 +287,10 @@ def stop(session: SparkSession) -> None:
     gateway = SparkContext._gateway  # no public way to end the JVM before the interpreter ends
     try:
         session.stop()
-    except (Py4JError, OSError):  # the JVM is gone already, and with it all that the next session would take for its own
+    except (
+        Py4JError,
+        OSError,
+    ):  # the JVM is gone already, and with it all that the next session would take for its own
         SparkContext._active_spark_context = None
         SparkSession._instantiatedSession = None
     process = getattr(gateway, "proc", None)
@@ -249,7 +307,9 @@ def stop(session: SparkSession) -> None:
 
 
 class _silent_stderr:
-    """Keeps what Spark's launcher says about itself off the terminal; it is written again if starting fails."""
+    """Keeps what Spark's launcher says about itself off the terminal; it is written again if
+    starting fails.
+    """
 
     def __enter__(self) -> None:
         sys.stderr.flush()

@@ -1,4 +1,6 @@
-"""What a Python worker of Spark keeps from one task to the next: reasoners, clauses, what it has opened."""
+"""What a Python worker of Spark keeps from one task to the next: reasoners, clauses, what it has
+opened.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _kept: dict[str, OrderedDict[Hashable, Any]] = {}
 
 @dataclass(frozen=True)
 class StoreKey:
-    """A snapshot of a store that every executor can open: its path, and the manifest that the driver read."""
+    """A snapshot of a store that every executor can open: its path, and the manifest that the
+    driver read.
+    """
 
     path: str
     manifest: Manifest
@@ -29,8 +33,12 @@ class StoreKey:
         return self.path, self.manifest.snapshot, self.manifest.created, self.manifest.tbox_hash
 
 
-def kept(kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None) -> V:
-    """The value of ``kind`` for ``key``, made where this worker has none; the least recently used ones are dropped."""
+def kept(
+    kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None
+) -> V:
+    """The value of ``kind`` for ``key``, made where this worker has none; the least recently used
+    ones are dropped.
+    """
     spare_imports()
     values = _kept.setdefault(kind, OrderedDict())
     if key not in values:

@@ -1,4 +1,6 @@
-"""What a store holds as an `ABox`, column by column: for what looks at all of A, such as certifying it."""
+"""What a store holds as an `ABox`, column by column: for what looks at all of A, such as certifying
+it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def stored_abox(store: Store) -> ABox:
 
     def pairs_of(kind: int) -> Pairs:
         told = pairs["kind"] == kind
-        return Pairs(int_array(place(pairs["node"][told])), int_array(place(pairs["neighbour"][told])))
+        return Pairs(
+            int_array(place(pairs["node"][told])), int_array(place(pairs["neighbour"][told]))
+        )
 
     return ABox(
         individuals=list(map(str, individuals["term"].to_pylist())),
@@ -64,7 +68,8 @@ def _used(names: Sequence[str], column: Ints) -> tuple[list[str], Ints]:
 
 
 def _literals(store: Store, column: Ints) -> tuple[list[Literal], Ints]:
-    """The literals that ``column`` mentions, each once, though the store may have several numbers for one; and ``column`` in
+    """The literals that ``column`` mentions, each once, though the store may have several numbers
+    for one; and ``column`` in
     terms of them."""
     used, place = np.unique(column, return_inverse=True)
     known: Interner[Literal] = Interner()

@@ -1,6 +1,8 @@
-"""Reading a file of an object store by blocks: those that are wanted, each verified when it is read first.
+"""Reading a file of an object store by blocks: those that are wanted, each verified when it is read
+first.
 
-Blocks are kept among the copies on this machine (`shiq.remote.copies`); blocks that lie near one another come by one request.
+Blocks are kept among the copies on this machine (`shiq.remote.copies`); blocks that lie near one
+another come by one request.
 """
 
 from __future__ import annotations
@@ -39,17 +41,23 @@ class BlockReader(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.bytes}[whence]
+        self._at = (
+            offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.bytes}[whence]
+        )
         return self._at
 
     def read(self, size: int | None = -1) -> bytes:
-        """The next ``size`` bytes, or all that are left. Raises: StoreError where some are not as they were written."""
+        """The next ``size`` bytes, or all that are left. Raises: StoreError where some are not as
+        they were written.
+        """
         start, end = self._at, self._file.bytes
         end = end if size is None or size < 0 else min(end, start + size)
         if start >= end:
             return b""
         first, last = start // BLOCK, -(-end // BLOCK)
-        content = b"".join(self._verified(*copy) for copy in sorted(self._copies(list(range(first, last))).items()))
+        content = b"".join(
+            self._verified(*copy) for copy in sorted(self._copies(list(range(first, last))).items())
+        )
         self._at = end
         return content[start - first * BLOCK : end - first * BLOCK]
 

@@ -1,7 +1,10 @@
-"""Digests of the blocks of a file that is mapped into memory, so that what a check reads is what was written.
+"""Digests of the blocks of a file that is mapped into memory, so that what a check reads is what
+was written.
 
-Behind the content of a look-up file stands the CRC-32 of each of its blocks, and the manifest names the CRC-32 of these. A block
-is held against its own when something in it is read for the first time in a process; a check that reads little verifies little.
+Behind the content of a look-up file stands the CRC-32 of each of its blocks, and the manifest names
+the CRC-32 of these. A block
+is held against its own when something in it is read for the first time in a process; a check that
+reads little verifies little.
 """
 
 from __future__ import annotations
@@ -22,8 +25,12 @@ _WIDTH = 4
 
 
 def digests_of(content: memoryview) -> tuple[bytes, str]:
-    """The digests of the blocks of ``content``, which are written behind it, and their own digest."""
-    digests = b"".join(_crc(content[start : start + BLOCK]) for start in range(0, len(content), BLOCK))
+    """The digests of the blocks of ``content``, which are written behind it, and their own
+    digest.
+    """
+    digests = b"".join(
+        _crc(content[start : start + BLOCK]) for start in range(0, len(content), BLOCK)
+    )
     return digests, _crc(digests).hex()
 
 
@@ -32,7 +39,9 @@ def _crc(data: bytes | memoryview) -> bytes:
 
 
 class Blocks:
-    """The blocks of the mapped file at ``path``, whose digests have the given ``digest``; ``content``: all but the digests."""
+    """The blocks of the mapped file at ``path``, whose digests have the given ``digest``;
+    ``content``: all but the digests.
+    """
 
     def __init__(self, path: Path, pages: mmap.mmap, digest: str) -> None:
         count = -(-len(pages) // (BLOCK + _WIDTH))
@@ -58,14 +67,21 @@ class Blocks:
             self._range(start >> _SHIFT, (end - 1 >> _SHIFT) + 1)
 
     def cells(self, offset: int, width: int, places: Ints) -> None:
-        """Verifies the cells of ``width`` bytes at ascending ``places`` of a column that begins at ``offset``."""
+        """Verifies the cells of ``width`` bytes at ascending ``places`` of a column that begins at
+        ``offset``.
+        """
         if len(places):
-            low, high = offset + int(places[0]) * width >> _SHIFT, (offset + int(places[-1]) * width >> _SHIFT) + 1
+            low, high = (
+                offset + int(places[0]) * width >> _SHIFT,
+                (offset + int(places[-1]) * width >> _SHIFT) + 1,
+            )
             if self._has_unseen(low, high, len(places)):
                 self._each(offset + places * width >> _SHIFT)
 
     def spans(self, offset: int, start: Ints, end: Ints) -> None:
-        """Verifies the bytes from start[i] on, before end[i], for each i, of what begins at ``offset``; both ascend."""
+        """Verifies the bytes from start[i] on, before end[i], for each i, of what begins at
+        ``offset``; both ascend.
+        """
         if len(start):
             low, high = offset + int(start[0]) >> _SHIFT, (offset + int(end[-1]) - 1 >> _SHIFT) + 1
             if self._has_unseen(low, high, len(start)):
@@ -77,7 +93,9 @@ class Blocks:
         self._range(0, len(self._seen))
 
     def _has_unseen(self, low: int, high: int, wanted: int) -> bool:
-        """Whether some of a range of blocks are still to be verified; where most of them are ``wanted``, they are, here."""
+        """Whether some of a range of blocks are still to be verified; where most of them are
+        ``wanted``, they are, here.
+        """
         if self._seen.find(0, low, high) < 0:
             return False
         if high - low > 2 + wanted // 2:

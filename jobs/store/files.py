@@ -1,4 +1,6 @@
-"""The files of a store: written whole and durably under their final names, and believed only as they were written."""
+"""The files of a store: written whole and durably under their final names, and believed only as
+they were written.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,13 @@ class DataFile:
     """A file of a snapshot, or the rows of one table in a file that several tables share.
 
     path: within the store.
-    bytes, sha256: of the file. In a place that is no folder also ``digests``, the CRC-32 of each `DIGESTED` bytes of it.
+    bytes, sha256: of the file. In a place that is no folder also ``digests``, the CRC-32 of each
+    `DIGESTED` bytes of it.
     start, rows: the first row, and how many there are.
-    low, high: the first key and the last; None where there are no rows, or the file was written without.
-    lookup: bytes of its look-up file, or of its part of a shared one, which begins at ``lookup_at``; 0 where it has none.
+    low, high: the first key and the last; None where there are no rows, or the file was written
+    without.
+    lookup: bytes of its look-up file, or of its part of a shared one, which begins at
+    ``lookup_at``; 0 where it has none.
     lookup_digest: of the digests of the blocks of these (`jobs.store.blocks`).
     """
 
@@ -74,12 +79,16 @@ def is_store(folder: Path) -> bool:
     from jobs.store.lock import LOCK
     from jobs.store.manifest import MANIFEST, TABLES
 
-    return (folder / TABLES).is_dir() and ((folder / MANIFEST).is_file() or (folder / LOCK).is_file())
+    return (folder / TABLES).is_dir() and (
+        (folder / MANIFEST).is_file() or (folder / LOCK).is_file()
+    )
 
 
 @contextmanager
 def writable(store: Place) -> Iterator[None]:
-    """Says of what goes wrong in writing below ``store`` what it is and what to do. Raises: StoreError."""
+    """Says of what goes wrong in writing below ``store`` what it is and what to do. Raises:
+    StoreError.
+    """
     try:
         yield
     except ConnectionError:
@@ -104,9 +113,14 @@ _REFUSED = {
 
 
 @contextmanager
-def placed(store: Place, name: str, temporary: Path | None = None, *, durable: bool = True) -> Iterator[Path]:
-    """A path to write to; what is there at the end is the file ``name`` of the store, in one step, durably, unless it need not
-    outlive the machine. Without ``temporary`` the path is nobody else's: a task may be run twice at once."""
+def placed(
+    store: Place, name: str, temporary: Path | None = None, *, durable: bool = True
+) -> Iterator[Path]:
+    """A path to write to; what is there at the end is the file ``name`` of the store, in one step,
+    durably, unless it need not
+    outlive the machine. Without ``temporary`` the path is nobody else's: a task may be run twice at
+    once.
+    """
     if not isinstance(store, Path):
         with store.placed(name) as path:
             yield path
@@ -132,7 +146,9 @@ def described(store: Place, name: str, rows: int = 0) -> DataFile:
 
 
 def write_json(store: Place, folder: str, name: str, value: object) -> DataFile:
-    """Writes ``value`` below ``folder`` of the store, under ``name`` and a digest of its content."""
+    """Writes ``value`` below ``folder`` of the store, under ``name`` and a digest of its
+    content.
+    """
     content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     digest = hashlib.sha256(content).hexdigest()
     path = f"{folder}/{name}-{digest[:16]}.json"
@@ -169,15 +185,23 @@ def unreadable(store: Place, file: DataFile, error: OSError) -> StoreError:
     return StoreError(f"{store / file.path}: cannot be read ({error.strerror})", MOVED, store)
 
 
-def damaged(path: Path, what: str = "it is not as it was written", store: Place | str = "") -> StoreError:
-    """What is said of a file of ``store`` at ``path`` that is not as it was written. A copy goes, so that it is fetched anew."""
+def damaged(
+    path: Path, what: str = "it is not as it was written", store: Place | str = ""
+) -> StoreError:
+    """What is said of a file of ``store`` at ``path`` that is not as it was written. A copy goes,
+    so that it is fetched anew.
+    """
     # Loaded where something is damaged, or far.
     from shiq.remote.copies import is_copy
 
     if is_copy(path):
         path.unlink(missing_ok=True)
-        return StoreError(f"{path}: the copy of a file of the store is damaged ({what})", COPIED, store)
-    root = store or next((folder for folder in path.parents if (folder / "store.json").exists()), "")
+        return StoreError(
+            f"{path}: the copy of a file of the store is damaged ({what})", COPIED, store
+        )
+    root = store or next(
+        (folder for folder in path.parents if (folder / "store.json").exists()), ""
+    )
     return StoreError(f"{path}: the file is damaged ({what})", DAMAGED, root)
 
 

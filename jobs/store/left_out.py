@@ -1,6 +1,8 @@
-"""What of the data of a store was left out: each line, triple or assertion as it stands, in files that are kept beside A.
+"""What of the data of a store was left out: each line, triple or assertion as it stands, in files
+that are kept beside A.
 
-One file for the building of the store and one for each batch that left something out, in order; many are written as one again.
+One file for the building of the store and one for each batch that left something out, in order;
+many are written as one again.
 """
 
 from __future__ import annotations
@@ -23,8 +25,11 @@ from shiq.verdict import Leftover
 _MOST_FILES = 32
 
 
-def add_left_out(store: Place, old: Manifest | None, left: Iterable[Leftover]) -> tuple[dict[str, DataFile], dict[str, Any]]:
-    """The documents of what is left out, and what the manifest says of it (how many by kind, and how many are not there as they
+def add_left_out(
+    store: Place, old: Manifest | None, left: Iterable[Leftover]
+) -> tuple[dict[str, DataFile], dict[str, Any]]:
+    """The documents of what is left out, and what the manifest says of it (how many by kind, and
+    how many are not there as they
     stand), once ``left`` comes to what ``old`` has."""
     files = _files(old.documents) if old else []
     told = dict(old.facts.get(LEFT_OUT, {})) if old else {}
@@ -41,7 +46,9 @@ def add_left_out(store: Place, old: Manifest | None, left: Iterable[Leftover]) -
         files.append(described(store, name, rows))
     if len(files) > _MOST_FILES:
         files = [_joined(store, files)]
-    return _documents(files), {LEFT_OUT: {"counts": dict(sorted(counts.items())), "unkept": missing}} if files else {}
+    return _documents(files), {
+        LEFT_OUT: {"counts": dict(sorted(counts.items())), "unkept": missing}
+    } if files else {}
 
 
 def compacted(store: Place, documents: Mapping[str, DataFile]) -> dict[str, DataFile]:
@@ -52,7 +59,9 @@ def compacted(store: Place, documents: Mapping[str, DataFile]) -> dict[str, Data
 
 
 def read_left_out(store: Place, documents: Mapping[str, DataFile]) -> Iterator[Leftover]:
-    """What ``documents`` have of it, in order. Raises: StoreError where one is not as it was written."""
+    """What ``documents`` have of it, in order. Raises: StoreError where one is not as it was
+    written.
+    """
     for file in _files(documents):
         verify(store, file)
         with gzip.open(file_at(store, file.path)) as lines:
@@ -60,7 +69,9 @@ def read_left_out(store: Place, documents: Mapping[str, DataFile]) -> Iterator[L
 
 
 def _files(documents: Mapping[str, DataFile]) -> list[DataFile]:
-    numbers = sorted(int(name.rpartition("-")[2]) for name in documents if name.startswith(f"{LEFT_OUT}-"))
+    numbers = sorted(
+        int(name.rpartition("-")[2]) for name in documents if name.startswith(f"{LEFT_OUT}-")
+    )
     return [documents[f"{LEFT_OUT}-{number}"] for number in numbers]
 
 

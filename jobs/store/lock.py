@@ -1,7 +1,9 @@
 """One writer at a time, by an advisory lock that the kernel frees when its holder dies.
 
-The lock is on the file ``lock`` of the store; the file stays, and its text (process, boot, since when) only serves the message.
-A lock left by a crash needs no repair: a process that is gone, or a machine that was restarted, holds nothing.
+The lock is on the file ``lock`` of the store; the file stays, and its text (process, boot, since
+when) only serves the message.
+A lock left by a crash needs no repair: a process that is gone, or a machine that was restarted,
+holds nothing.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @contextmanager
 def writing(store: Place) -> Iterator[None]:
-    """Holds the writer's lock of ``store`` (an existing directory); elsewhere nothing is held, and the manifest decides.
+    """Holds the writer's lock of ``store`` (an existing directory); elsewhere nothing is held, and
+    the manifest decides.
 
-    Raises: StoreError if another process, or another writer of this one, holds it, or something cannot be written meanwhile.
+    Raises: StoreError if another process, or another writer of this one, holds it, or something
+    cannot be written meanwhile.
     """
     if not isinstance(store, Path):
         with writable(store):
@@ -39,7 +43,8 @@ def writing(store: Place) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StoreError(
-                f"{store}: another writer is at work ({_holder(file)})", "Wait until it has ended, then try again."
+                f"{store}: another writer is at work ({_holder(file)})",
+                "Wait until it has ended, then try again.",
             ) from None
         with writable(store):
             os.ftruncate(file, 0)
@@ -51,7 +56,11 @@ def writing(store: Place) -> Iterator[None]:
 
 def _identity() -> dict[str, object]:
     boot = _BOOT.read_text().strip() if _BOOT.exists() else ""
-    return {"process": os.getpid(), "boot": boot, "since": datetime.now(timezone.utc).isoformat(timespec="seconds")}
+    return {
+        "process": os.getpid(),
+        "boot": boot,
+        "since": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    }
 
 
 def _holder(file: int) -> str:

@@ -1,8 +1,11 @@
 """The look-up file of a data file: the same rows where they can be had one by one.
 
-A Parquet file gives no less than a row group, so that a thousand terms, whose hashes lie anywhere, would decode the whole table.
-Beside each data file of a table lies an Arrow file of the same rows, neither compressed nor encoded, which is mapped into memory:
-a look-up touches the pages that its rows lie in and nothing else. Integers take 32 bits where all of a column fit. Behind it
+A Parquet file gives no less than a row group, so that a thousand terms, whose hashes lie anywhere,
+would decode the whole table.
+Beside each data file of a table lies an Arrow file of the same rows, neither compressed nor
+encoded, which is mapped into memory:
+a look-up touches the pages that its rows lie in and nothing else. Integers take 32 bits where all
+of a column fit. Behind it
 stand the digests of its blocks (`jobs.store.blocks`).
 """
 
@@ -41,7 +44,9 @@ def lookup_path(path: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LookupPart:
-    """The rows of one data file as a look-up file holds them, and the digests of their blocks, which have a ``digest``."""
+    """The rows of one data file as a look-up file holds them, and the digests of their blocks,
+    which have a ``digest``.
+    """
 
     content: memoryview
     digests: bytes
@@ -54,7 +59,9 @@ class LookupPart:
 
 def lookup_part(columns: Mapping[str, Column]) -> LookupPart:
     """The rows of ``columns`` for a look-up file."""
-    batch = pa.RecordBatch.from_arrays([_plain(column) for column in columns.values()], names=list(columns))
+    batch = pa.RecordBatch.from_arrays(
+        [_plain(column) for column in columns.values()], names=list(columns)
+    )
     out = pa.BufferOutputStream()
     with pa.ipc.new_file(out, batch.schema) as writer:
         writer.write_batch(batch)
@@ -63,12 +70,16 @@ def lookup_part(columns: Mapping[str, Column]) -> LookupPart:
 
 
 def begin_of(end: int) -> int:
-    """Where the next part of a look-up file begins after one that ends at ``end``: what is mapped begins with a page."""
+    """Where the next part of a look-up file begins after one that ends at ``end``: what is mapped
+    begins with a page.
+    """
     return -(-end // _PAGE) * _PAGE
 
 
 def write_lookups(store: Place, path: str, parts: Sequence[LookupPart]) -> None:
-    """Write the look-up file of the data file at ``path``, durably, of ``parts`` one behind the other (`begin_of`)."""
+    """Write the look-up file of the data file at ``path``, durably, of ``parts`` one behind the
+    other (`begin_of`).
+    """
     end = 0
     with placed(store, lookup_path(path)) as temporary, temporary.open("wb") as file:
         for part in parts:
@@ -83,13 +94,16 @@ def _plain(column: Column) -> pa.Array:
         texts = column.cast(pa.large_string())
         return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     if len(column) and _HALF.min <= column.min() and column.max() <= _HALF.max:
-        return pa.Array.from_buffers(pa.int32(), len(column), [None, pa.py_buffer(column.astype(np.int32))])
+        return pa.Array.from_buffers(
+            pa.int32(), len(column), [None, pa.py_buffer(column.astype(np.int32))]
+        )
     return arrow_ints(column)
 
 
 @dataclass(frozen=True, eq=False)
 class _Lain:
-    """Place of a column in its file: its cells of ``width`` bytes from ``offset`` on; those of texts are their ``ends`` among
+    """Place of a column in its file: its cells of ``width`` bytes from ``offset`` on; those of
+    texts are their ``ends`` among
     the letters, which begin at ``letters``."""
 
     offset: int
@@ -99,7 +113,10 @@ class _Lain:
 
     def verify_run(self, blocks: Blocks, start: int, stop: int) -> None:
         """Verifies the rows from number ``start`` on, before ``stop``, of which there are some."""
-        blocks.span(self.offset + start * self.width, self.offset + (stop + (self.ends is not None)) * self.width)
+        blocks.span(
+            self.offset + start * self.width,
+            self.offset + (stop + (self.ends is not None)) * self.width,
+        )
         if self.ends is not None:
             blocks.span(self.letters + int(self.ends[start]), self.letters + int(self.ends[stop]))
 
@@ -113,7 +130,8 @@ class _Lain:
 
 @dataclass(frozen=True, eq=False)
 class MappedFile:
-    """The rows of one data file in a look-up file, mapped into memory; ``columns`` as they lie there: integers of 32 or 64 bits,
+    """The rows of one data file in a look-up file, mapped into memory; ``columns`` as they lie
+    there: integers of 32 or 64 bits,
     long texts. ``blocks``: by which they are verified; ``lain``: where each column lies."""
 
     key: str
@@ -158,9 +176,13 @@ class MappedFile:
         return self._at(np.arange(start, stop))
 
     def _runs(self, wanted: Ints) -> tuple[slice, Ints, Ints]:
-        """Which of ``wanted`` lie between the first key and the last, and where the run of each of these begins and ends."""
+        """Which of ``wanted`` lie between the first key and the last, and where the run of each of
+        these begins and ends.
+        """
         keys = self.keys
-        near = slice(int(wanted.searchsorted(int(keys[0]))), int(wanted.searchsorted(int(keys[-1]), "right")))
+        near = slice(
+            int(wanted.searchsorted(int(keys[0]))), int(wanted.searchsorted(int(keys[-1]), "right"))
+        )
         # Keys of the same width: else numpy would widen, and so read, all of them.
         sought = wanted[near].astype(keys.dtype)
         low, high = runs(keys, sought)
@@ -168,7 +190,8 @@ class MappedFile:
         return near, low, high
 
     def _verify_runs(self, sought: npt.NDArray[Any], low: Ints, high: Ints) -> None:
-        """Verifies that the search did not go astray in a damaged block: what stands on either side of a run bounds it, keys were
+        """Verifies that the search did not go astray in a damaged block: what stands on either side
+        of a run bounds it, keys were
         written in order."""
         if self.blocks.is_whole:
             return
@@ -183,12 +206,20 @@ class MappedFile:
             if (rows[1:] < rows[:-1]).any():
                 self._astray()
             key.verify(self.blocks, rows)
-        is_bounded = (low <= high) & ((low == 0) | (keys[before] < sought)) & ((high > last) | (keys[after] > sought))
-        if not (is_bounded & ((low == high) | ((keys[first] == sought) & (keys[final] == sought)))).all():
+        is_bounded = (
+            (low <= high)
+            & ((low == 0) | (keys[before] < sought))
+            & ((high > last) | (keys[after] > sought))
+        )
+        if not (
+            is_bounded & ((low == high) | ((keys[first] == sought) & (keys[final] == sought)))
+        ).all():
             self._astray()
 
     def _is_run(self, sought: int, low: int, high: int) -> bool:
-        """Whether the rows from ``low`` on, before ``high``, are those of the key ``sought``, by keys that are verified."""
+        """Whether the rows from ``low`` on, before ``high``, are those of the key ``sought``, by
+        keys that are verified.
+        """
         keys, key, count = self.keys, self.lain[self.key], len(self)
         if not 0 <= low <= high <= count:
             return False
@@ -198,7 +229,9 @@ class MappedFile:
             key.verify_run(self.blocks, low - 1 if low else 0, low + 1)
             key.verify_run(self.blocks, high - 1, min(high + 1, count))
         is_bounded = (low == 0 or keys[low - 1] < sought) and (high == count or keys[high] > sought)
-        return bool(is_bounded and (low == high or (keys[low] == sought and keys[high - 1] == sought)))
+        return bool(
+            is_bounded and (low == high or (keys[low] == sought and keys[high - 1] == sought))
+        )
 
     def _astray(self) -> None:
         self.blocks.all()
@@ -208,7 +241,10 @@ class MappedFile:
         if not self.blocks.is_whole and len(rows):
             self._verify(self.blocks, rows)
         found = {name: take(column, rows) for name, column in self.columns.items()}
-        return {n: column.astype(np.int64) if isinstance(column, np.ndarray) else column for n, column in found.items()}
+        return {
+            n: column.astype(np.int64) if isinstance(column, np.ndarray) else column
+            for n, column in found.items()
+        }
 
     def _verify(self, blocks: Blocks, rows: Ints) -> None:
         """Verifies ``rows`` (ascending, some) of all columns."""
@@ -217,22 +253,34 @@ class MappedFile:
             for column in self.lain.values():
                 column.verify(blocks, rows)
             return
-        parts = [(first, stop)] if stop - first == len(rows) else [(row, row + 1) for row in rows.tolist()]
+        parts = (
+            [(first, stop)]
+            if stop - first == len(rows)
+            else [(row, row + 1) for row in rows.tolist()]
+        )
         for column in self.lain.values():
             for start, end in parts:
                 column.verify_run(blocks, start, end)
 
 
 def mapped(store: Place, file: DataFile, key: str) -> MappedFile:
-    """The rows of ``file``, sorted by ``key``, of its look-up file. Raises: StoreError where it cannot be read."""
+    """The rows of ``file``, sorted by ``key``, of its look-up file. Raises: StoreError where it
+    cannot be read.
+    """
     name = lookup_path(file.path)
     try:
         path = file_at(store, name)
         with path.open("rb") as source:
             size = source.seek(0, 2)
             if size < file.lookup_at + file.lookup:
-                raise damaged(path, f"it has {size:,} bytes and was written with {file.lookup_at + file.lookup:,}", store)
-            pages = mmap.mmap(source.fileno(), file.lookup, access=mmap.ACCESS_READ, offset=file.lookup_at)
+                raise damaged(
+                    path,
+                    f"it has {size:,} bytes and was written with {file.lookup_at + file.lookup:,}",
+                    store,
+                )
+            pages = mmap.mmap(
+                source.fileno(), file.lookup, access=mmap.ACCESS_READ, offset=file.lookup_at
+            )
         blocks = Blocks(path, pages, file.lookup_digest)
         _verify_footer(blocks)
         content = pa.py_buffer(blocks.content)
@@ -241,7 +289,9 @@ def mapped(store: Place, file: DataFile, key: str) -> MappedFile:
             arrays = {name: batch.column(name) for name in batch.schema.names}
     except (OSError, ValueError, pa.ArrowInvalid) as error:
         raise StoreError(f"{store / name}: cannot be read ({error})", MOVED, store) from error
-    columns = {n: a if pa.types.is_large_string(a.type) else stored_ints(a) for n, a in arrays.items()}
+    columns = {
+        n: a if pa.types.is_large_string(a.type) else stored_ints(a) for n, a in arrays.items()
+    }
     if not batch.num_rows:
         blocks.all()
         return MappedFile(key, columns, blocks, {})
@@ -252,7 +302,9 @@ def mapped(store: Place, file: DataFile, key: str) -> MappedFile:
 
 
 def _verify_footer(blocks: Blocks) -> None:
-    """Verifies what says where the columns lie, at the end of the file; and the beginning of it, for what stands there."""
+    """Verifies what says where the columns lie, at the end of the file; and the beginning of it,
+    for what stands there.
+    """
     size = len(blocks.content)
     blocks.span(0, min(1, size))
     blocks.span(max(0, size - _TAIL), size)
@@ -265,4 +317,6 @@ def _lain(array: pa.Array, base: int) -> _Lain:
     if not letters:
         return _Lain(cells.address - base, array.type.bit_width // 8)
     ends = np.frombuffer(cells, np.int64, len(array) + 1)
-    return _Lain(cells.address - base, 8, ends, letters[0].address - base if letters[0] is not None else 0)
+    return _Lain(
+        cells.address - base, 8, ends, letters[0].address - base if letters[0] is not None else 0
+    )

@@ -1,6 +1,7 @@
 """The manifest of a store: one small JSON file that names the snapshot, replaced as a whole.
 
-Everything else is written before it and never changed afterwards, so that a crash at any moment leaves the snapshot that the
+Everything else is written before it and never changed afterwards, so that a crash at any moment
+leaves the snapshot that the
 manifest names: the old one, or the new one, never a mixture.
 """
 
@@ -25,8 +26,10 @@ MANIFEST = "store.json"
 #: A manifest that is being written.
 UNFINISHED = MANIFEST + ".tmp"
 FORMAT = "shiq-store"
-#: The version that is read and written, and those of which `shiq export` and `shiq index --from-store` read what A and T are, by
-#: Parquet files and documents. Version 2 has no look-up files, 3 no digests but of documents, 4 no keys by which files are found,
+# : The version that is read and written, and those of which `shiq export` and `shiq index
+# --from-store` read what A and T are, by
+# : Parquet files and documents. Version 2 has no look-up files, 3 no digests but of documents, 4 no
+# keys by which files are found,
 #: nor ranges; up to 6 a commit writes a file for each table.
 VERSION, OLDER = 7, (2, 3, 4, 5, 6)
 #: From this version on, a manifest has a digest of itself, "" in those before.
@@ -40,7 +43,8 @@ ASIDE = "aside"
 DOCUMENTS = "documents"
 #: The fact that says by feed which of its batches was taken in last.
 TAKEN = "taken"
-#: The documents of what was left out of the data when it was read, each with a number behind; and what the facts say of it.
+# : The documents of what was left out of the data when it was read, each with a number behind; and
+# what the facts say of it.
 LEFT_OUT = "left-out"
 #: The folder of the files that name rows which are no longer valid, in older versions.
 REMOVED = "removed"
@@ -50,11 +54,14 @@ TERM_LABELS = "term-labels"
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Record that a snapshot was decided: by which ``reasoner``, when (ISO 8601), with which ``verdict`` and why, which kinds of
-    ``leftovers`` there were, how many of each (``counts``), and which of them were ``allowed``: checks do not ask about these
+    """Record that a snapshot was decided: by which ``reasoner``, when (ISO 8601), with which
+    ``verdict`` and why, which kinds of
+    ``leftovers`` there were, how many of each (``counts``), and which of them were ``allowed``:
+    checks do not ask about these
     again. ``known``: the kinds that somebody answered for then.
 
-    It speaks of one TBox (``tbox_hash``) and one ``snapshot`` and of nothing else; "" and 0 stand for those of the store that it
+    It speaks of one TBox (``tbox_hash``) and one ``snapshot`` and of nothing else; "" and 0 stand
+    for those of the store that it
     is given to, which fills them in. Only a CONSISTENT one makes the store a base for checks.
     """
 
@@ -71,11 +78,18 @@ class Certificate:
 
     @staticmethod
     def now(
-        *, verdict: Verdict | str, reasoner: str, reason: str = "", allowed: Iterable[str] = (), known: Iterable[str] = ()
+        *,
+        verdict: Verdict | str,
+        reasoner: str,
+        reason: str = "",
+        allowed: Iterable[str] = (),
+        known: Iterable[str] = (),
     ) -> Certificate:
         """A certificate of this moment, for the store that it will be given to."""
         date = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        return Certificate(Verdict(verdict), reasoner, date, reason, allowed=tuple(allowed), known=tuple(known))
+        return Certificate(
+            Verdict(verdict), reasoner, date, reason, allowed=tuple(allowed), known=tuple(known)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -94,8 +108,10 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """A table of a snapshot: the files that it consists of, and a file that names the rows in them that are no longer valid. The
-    first ``ranges`` of the files follow one another by their keys; those behind them are small, came with commits and lie
+    """A table of a snapshot: the files that it consists of, and a file that names the rows in them
+    that are no longer valid. The
+    first ``ranges`` of the files follow one another by their keys; those behind them are small,
+    came with commits and lie
     anywhere."""
 
     files: tuple[DataFile, ...]
@@ -109,9 +125,12 @@ class TableVersion:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Content of a snapshot: ``tables`` by name; ``documents``: the TBox and the leftovers; ``facts``: counts that need no table
-    to be opened; ``identity``: of the building of the store, which its snapshots share; ``before``: the manifest of the snapshot
-    before, where it is kept (`jobs.store.snapshots`); ``stamp``: by which the place has the manifest that this one is, or is
+    """Content of a snapshot: ``tables`` by name; ``documents``: the TBox and the leftovers;
+    ``facts``: counts that need no table
+    to be opened; ``identity``: of the building of the store, which its snapshots share; ``before``:
+    the manifest of the snapshot
+    before, where it is kept (`jobs.store.snapshots`); ``stamp``: by which the place has the
+    manifest that this one is, or is
     written after (`shiq.remote.bucket`), "" where there is none."""
 
     snapshot: int
@@ -133,8 +152,13 @@ class Manifest:
         return found
 
     def taken_with(self, taken: Mapping[str, int]) -> Mapping[str, int]:
-        """``taken`` beside what was taken in before; of each feed the greater number, so that one is never told back."""
-        return {**self.taken, **{feed: max(number, self.taken.get(feed, number)) for feed, number in taken.items()}}
+        """``taken`` beside what was taken in before; of each feed the greater number, so that one
+        is never told back.
+        """
+        return {
+            **self.taken,
+            **{feed: max(number, self.taken.get(feed, number)) for feed, number in taken.items()},
+        }
 
     @property
     def range_size(self) -> int | None:
@@ -143,7 +167,9 @@ class Manifest:
 
 
 def tbox_hash(tbox: TBox) -> str:
-    """What identifies a TBox: its axioms in order (the numbering of clauses and atoms rests on it) and its vocabulary."""
+    """What identifies a TBox: its axioms in order (the numbering of clauses and atoms rests on it)
+    and its vocabulary.
+    """
     tbox = replace(tbox, signature=replace(tbox.signature, declared=frozenset()))
     text = json.dumps(encode(tbox), ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -199,7 +225,8 @@ def _digest(text: str) -> str:
 def read_manifest(store: Place, *, older: bool = False) -> Manifest:
     """The manifest of the store at ``store``. ``older``: of one of an older version too.
 
-    Raises: StoreError if there is no store, it was never finished, or it is of another format or version.
+    Raises: StoreError if there is no store, it was never finished, or it is of another format or
+    version.
     """
     try:
         text, stamp = _local_text(store) if isinstance(store, Path) else store.read(MANIFEST)
@@ -208,11 +235,15 @@ def read_manifest(store: Place, *, older: bool = False) -> Manifest:
             raise ValueError(value["format"])
     except FileNotFoundError as error:
         raise StoreError(
-            f"{store}: there is no store here", "Build one with `shiq index --tbox T --store DIR ABOX…`.", store
+            f"{store}: there is no store here",
+            "Build one with `shiq index --tbox T --store DIR ABOX…`.",
+            store,
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(
-            f"{store / MANIFEST}: not the manifest of a store ({error!r})", f"Build the store again: {BUILD_ANEW}.", store
+            f"{store / MANIFEST}: not the manifest of a store ({error!r})",
+            f"Build the store again: {BUILD_ANEW}.",
+            store,
         ) from error
     version = value.get("version")
     if version in OLDER and not older:
@@ -229,11 +260,16 @@ def read_manifest(store: Place, *, older: bool = False) -> Manifest:
         )
     try:
         told = value.get("sha256", "")
-        if value["version"] >= _SEALED and _digest(text.replace(_SHA256.format(told), _SHA256.format(""), 1)) != told:
+        if (
+            value["version"] >= _SEALED
+            and _digest(text.replace(_SHA256.format(told), _SHA256.format(""), 1)) != told
+        ):
             raise ValueError("it is not as it was written")
         return manifest_of(value, stamp)
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{store / MANIFEST}: the manifest is damaged ({error})", DAMAGED, store) from error
+        raise StoreError(
+            f"{store / MANIFEST}: the manifest is damaged ({error})", DAMAGED, store
+        ) from error
 
 
 def _local_text(store: Path) -> tuple[str, str]:
@@ -241,7 +277,10 @@ def _local_text(store: Path) -> tuple[str, str]:
     if not store.exists():
         raise FileNotFoundError
     if not store.is_dir():
-        raise StoreError(f"{store}: not a store but a file", "Name the directory that `shiq index --store` wrote.")
+        raise StoreError(
+            f"{store}: not a store but a file",
+            "Name the directory that `shiq index --store` wrote.",
+        )
     if not file.exists():
         if (store / TABLES).exists():
             raise StoreError(
@@ -249,12 +288,16 @@ def _local_text(store: Path) -> tuple[str, str]:
                 "Build it again: `shiq index --tbox T --store DIR ABOX…`; what is there is overwritten.",
                 store,
             )
-        raise StoreError(f"{store}: not a store, it has no {MANIFEST}", "Name the directory that `shiq index --store` wrote.")
+        raise StoreError(
+            f"{store}: not a store, it has no {MANIFEST}",
+            "Name the directory that `shiq index --store` wrote.",
+        )
     return file.read_text(encoding="utf-8"), ""
 
 
 def manifest_of(value: Mapping[str, Any], stamp: str = "") -> Manifest:
-    """The manifest that ``value`` is the JSON of; the place has it by a ``stamp``. Of an older version, look-up files are passed
+    """The manifest that ``value`` is the JSON of; the place has it by a ``stamp``. Of an older
+    version, look-up files are passed
     over. Raises: ValueError, KeyError, TypeError for anything else."""
     passed_over = {"lookup": 0, "lookup_digest": ""} if value["version"] in OLDER else {}
     return Manifest(
@@ -276,4 +319,8 @@ def manifest_of(value: Mapping[str, Any], stamp: str = "") -> Manifest:
 
 
 def _file_json(file: DataFile) -> dict[str, Any]:
-    return {field.name: value for field in fields(file) if (value := getattr(file, field.name)) != field.default}
+    return {
+        field.name: value
+        for field in fields(file)
+        if (value := getattr(file, field.name)) != field.default
+    }

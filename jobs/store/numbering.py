@@ -1,12 +1,18 @@
-"""Node ids with locality: neighbours get near ids, so that what a check walks lies in few row groups.
+"""Node ids with locality: neighbours get near ids, so that what a check walks lies in few row
+groups.
 
-The numbers follow from the set of assertions alone, not from the order in which they were read, so that whoever builds a store,
-in one process or in many (`jobs.spark.building`), gives the same ones. Individuals stand in the order of their terms where that
-is local (IRIs mostly begin with what they belong to). Else clusters are grown as in Borůvka's algorithm: in each round every
-cluster joins the neighbour that it is tied to most closely for their sizes; the clusters of the last round order those of the
+The numbers follow from the set of assertions alone, not from the order in which they were read, so
+that whoever builds a store,
+in one process or in many (`jobs.spark.building`), gives the same ones. Individuals stand in the
+order of their terms where that
+is local (IRIs mostly begin with what they belong to). Else clusters are grown as in Borůvka's
+algorithm: in each round every
+cluster joins the neighbour that it is tied to most closely for their sizes; the clusters of the
+last round order those of the
 round before, down to the individuals.
 
-Literals are numbered by the individuals that carry them, each range of `RANGE` individuals by itself: a literal that two ranges
+Literals are numbered by the individuals that carry them, each range of `RANGE` individuals by
+itself: a literal that two ranges
 have gets a number in either. So a range is numbered without a look at the others.
 """
 
@@ -23,7 +29,8 @@ from shiq.model import Literal
 
 #: After every `BLOCK` individuals, `GAP` ids are left for newcomers that belong beside them.
 BLOCK, GAP = 4096, 512
-#: Individuals of a range, unless others are asked for: their literals are numbered together, their rows are a file of each table,
+# : Individuals of a range, unless others are asked for: their literals are numbered together, their
+# rows are a file of each table,
 #: and Spark treats them in one task.
 RANGE = 32 * BLOCK
 #: Two ids are near if they are likely to lie in one row group.
@@ -39,10 +46,12 @@ def spread(rank: Ints) -> Ints:
 
 
 def local_rank(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
-    """The rank of each of the individuals ``terms`` (all different), which the pairs (subjects[i], objects[i]) of positions
+    """The rank of each of the individuals ``terms`` (all different), which the pairs (subjects[i],
+    objects[i]) of positions
     connect.
 
-    Cost: O(m log m) a round for m pairs; the clusters with ties at least halve each round, so O(log count) rounds.
+    Cost: O(m log m) a round for m pairs; the clusters with ties at least halve each round, so O(log
+    count) rounds.
     """
     rank = term_rank(terms)
     near = nearness(rank, subjects, objects)
@@ -63,11 +72,16 @@ def term_rank(terms: Sequence[str]) -> Ints:
     return rank
 
 
-def literal_ids(node_rank: Ints, literal: Ints, literals: Sequence[Literal], width: int | None = None) -> tuple[Ints, Ints]:
-    """The number of the literal of each data assertion, by the rank of its node and the position of its literal; and the
-    position of the literal that each number stands for. ``width``: individuals of a range, if not `RANGE`.
+def literal_ids(
+    node_rank: Ints, literal: Ints, literals: Sequence[Literal], width: int | None = None
+) -> tuple[Ints, Ints]:
+    """The number of the literal of each data assertion, by the rank of its node and the position of
+    its literal; and the
+    position of the literal that each number stands for. ``width``: individuals of a range, if not
+    `RANGE`.
 
-    Within a range, literals stand in the order of the least node that has them, then of their texts.
+    Within a range, literals stand in the order of the least node that has them, then of their
+    texts.
     """
     count = max(len(literals), 1)
     _, which, example = distinct(node_rank // (width or RANGE) * count + literal)
@@ -82,7 +96,9 @@ def literal_ids(node_rank: Ints, literal: Ints, literals: Sequence[Literal], wid
 
 
 def nearness(rank: Ints, subjects: Ints, objects: Ints) -> float:
-    """The share of pairs with near ids, among those that no order could always keep together (a hub's pairs) left out."""
+    """The share of pairs with near ids, among those that no order could always keep together (a
+    hub's pairs) left out.
+    """
     if not len(subjects):
         return 1.0
     degree = np.bincount(subjects, minlength=len(rank)) + np.bincount(objects, minlength=len(rank))
@@ -93,7 +109,8 @@ def nearness(rank: Ints, subjects: Ints, objects: Ints) -> float:
 
 
 def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
-    """The order of a clustering of positions; starts from the order of their ``hashes``, so that ties do not chain up along the
+    """The order of a clustering of positions; starts from the order of their ``hashes``, so that
+    ties do not chain up along the
     order of the terms."""
     count = len(hashes)
     cluster = np.empty(count, np.int64)
@@ -107,8 +124,11 @@ def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
     return rank
 
 
-def clustered(cluster: Ints, low: Ints, high: Ints, weight: Floats, size: Floats, rounds: int) -> list[Ints]:
-    """``cluster`` of each position, then what that has grown to after each round, until no ties are left. ``low`` and ``high``
+def clustered(
+    cluster: Ints, low: Ints, high: Ints, weight: Floats, size: Floats, rounds: int
+) -> list[Ints]:
+    """``cluster`` of each position, then what that has grown to after each round, until no ties are
+    left. ``low`` and ``high``
     are tied by ``weight``; ``size``: of each cluster."""
     levels = [cluster]
     for _ in range(rounds):
@@ -128,13 +148,18 @@ def clustered(cluster: Ints, low: Ints, high: Ints, weight: Floats, size: Floats
 def bundled(low: Ints, high: Ints, weight: Floats, count: int) -> tuple[Ints, Ints, Floats]:
     """Parallel ties as one tie of their common weight."""
     ties, inverse = np.unique(low * count + high, return_inverse=True)
-    return ties // count, ties % count, np.bincount(inverse, weight, minlength=len(ties)).astype(np.float64)
+    return (
+        ties // count,
+        ties % count,
+        np.bincount(inverse, weight, minlength=len(ties)).astype(np.float64),
+    )
 
 
 def join(low: Ints, high: Ints, weight: Floats, size: Floats) -> tuple[Ints, Floats]:
     """Each cluster with its closest neighbour; new numbers by old cluster, and the new sizes.
 
-    Follows pointers by doubling; ties are broken by number, so that pointers form no cycle longer than two.
+    Follows pointers by doubling; ties are broken by number, so that pointers form no cycle longer
+    than two.
     """
     count = len(size)
     here, there = np.concatenate([low, high]), np.concatenate([high, low])

@@ -15,7 +15,16 @@ import numpy as np
 
 from jobs.store.files import read_json
 from jobs.store.left_out import read_left_out
-from jobs.store.manifest import ASIDE, LEFT_OUT, MANIFEST, TERM_LABELS, Certificate, Manifest, TableVersion, read_manifest
+from jobs.store.manifest import (
+    ASIDE,
+    LEFT_OUT,
+    MANIFEST,
+    TERM_LABELS,
+    Certificate,
+    Manifest,
+    TableVersion,
+    read_manifest,
+)
 from jobs.store.row_groups import Decoded
 from jobs.store.schema import COMPLETION, KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from jobs.store.snapshots import kept, manifest_at
@@ -34,10 +43,12 @@ if TYPE_CHECKING:
 
 
 def open_store(path: Place, snapshot: int | None = None, *, older: bool = False) -> Store:
-    """Opens the snapshot that the store at ``path`` holds now, or an older one that it keeps; later writers do not disturb it.
+    """Opens the snapshot that the store at ``path`` holds now, or an older one that it keeps; later
+    writers do not disturb it.
     ``older``: one of an older version too, for what A and T are and nothing else.
 
-    Raises: StoreError if there is no store, it was never finished, is of another version, misses files, or does not keep the
+    Raises: StoreError if there is no store, it was never finished, is of another version, misses
+    files, or does not keep the
     ``snapshot``.
     """
     stamp = _stamp(path)
@@ -50,7 +61,8 @@ def open_store(path: Place, snapshot: int | None = None, *, older: bool = False)
 
 
 def renewed(store: Store) -> Store:
-    """``store``, if it is what its place on disk holds now; else what that holds, opened. Cost, where nothing was written: a look
+    """``store``, if it is what its place on disk holds now; else what that holds, opened. Cost,
+    where nothing was written: a look
     at one directory entry."""
     if store.stamp and store.stamp == _stamp(store.path):
         return store
@@ -82,7 +94,8 @@ class _NoTables(dict[str, ParquetTable]):
 
 
 class Store:
-    """One snapshot of a store. ``reads`` counts what was fetched from its tables; ``stamp``: of the manifest on disk that it was
+    """One snapshot of a store. ``reads`` counts what was fetched from its tables; ``stamp``: of the
+    manifest on disk that it was
     opened by, () where that is not known."""
 
     def __init__(self, path: Place, manifest: Manifest, stamp: tuple[int | str, ...] = ()) -> None:
@@ -92,7 +105,9 @@ class Store:
         self.reads = ReadCounter()
         self._decoded: Decoded = {}
         self._vocabulary: frozenset[str] | None = None
-        self._tables: dict[str, ParquetTable] = {name: self.table_of(name, manifest.tables[name]) for name in manifest.tables}
+        self._tables: dict[str, ParquetTable] = {
+            name: self.table_of(name, manifest.tables[name]) for name in manifest.tables
+        }
 
     def __len__(self) -> int:
         """|A|, distinct assertions."""
@@ -101,7 +116,12 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -110,7 +130,9 @@ class Store:
 
     @property
     def certificate(self) -> Certificate | None:
-        """What is certified of this TBox and this snapshot; one that speaks of others certifies nothing."""
+        """What is certified of this TBox and this snapshot; one that speaks of others certifies
+        nothing.
+        """
         found = self.manifest.certificate
         if found is None or (found.tbox_hash, found.snapshot) == (self.tbox_hash, self.snapshot):
             return found
@@ -140,7 +162,11 @@ class Store:
     def tbox(self) -> owl.TBox:
         found = decode(self._document("tbox"))
         if not isinstance(found, owl.TBox):
-            raise StoreError(f"{self.path}: the TBox is damaged", f"Build the store again: {BUILD_ANEW}.", self.path)
+            raise StoreError(
+                f"{self.path}: the TBox is damaged",
+                f"Build the store again: {BUILD_ANEW}.",
+                self.path,
+            )
         return found
 
     @cached_property
@@ -173,14 +199,19 @@ class Store:
         return self.leftovers[len(self.tbox_leftovers) :]
 
     def left_out(self, *, unasked: bool = True) -> Iterator[Leftover]:
-        """What of the data was not understood when it was read, was allowed or made the certificate undetermined, and is not in
-        A, one by one; then, if ``unasked``, what is outside SHIQ(D), and allowed. Raises: StoreError."""
+        """What of the data was not understood when it was read, was allowed or made the certificate
+        undetermined, and is not in
+        A, one by one; then, if ``unasked``, what is outside SHIQ(D), and allowed. Raises:
+        StoreError.
+        """
         yield from read_left_out(self.path, self.manifest.documents)
         yield from self._unasked if unasked else ()
 
     @property
     def left_out_counts(self) -> tuple[dict[str, int], int]:
-        """How many of these there are, by kind; and how many of them are only counted, or shortened."""
+        """How many of these there are, by kind; and how many of them are only counted, or
+        shortened.
+        """
         told = self.manifest.facts.get(LEFT_OUT, {})
         counts = Counter[str](told.get("counts", {}))
         for leftover in self._unasked:
@@ -190,13 +221,24 @@ class Store:
     @property
     def _unasked(self) -> Iterator[Leftover]:
         allowed = self.certificate.allowed if self.certificate else ()
-        return (x for x in self.data_leftovers if x.said and x.kind in LEAVING_OUT and x.kind in allowed and not x.asked)
+        return (
+            x
+            for x in self.data_leftovers
+            if x.said and x.kind in LEAVING_OUT and x.kind in allowed and not x.asked
+        )
 
     @property
     def read_properties(self) -> frozenset[str]:
-        """The object and data properties that the data was read for: there may have been assertions on others that did not go
+        """The object and data properties that the data was read for: there may have been assertions
+        on others that did not go
         into the store."""
-        return frozenset((*self.manifest.facts.get("read_properties", ()), *self.object_properties, *self.data_properties))
+        return frozenset(
+            (
+                *self.manifest.facts.get("read_properties", ()),
+                *self.object_properties,
+                *self.data_properties,
+            )
+        )
 
     @cached_property
     def index_document(self) -> dict[str, Any]:
@@ -269,30 +311,39 @@ class Store:
     def terms_of(self, nodes: Ints) -> list[str]:
         """The term of each node."""
         rows = self.table("individuals").rows_of(nodes)
-        return [str(term) for term in take(rows["term"], _positions(rows["node"], nodes, self.path)).to_pylist()]
+        return [
+            str(term)
+            for term in take(rows["term"], _positions(rows["node"], nodes, self.path)).to_pylist()
+        ]
 
     def literals_of(self, literals: Ints) -> list[owl.Literal]:
         """The literal of each id."""
         rows = self.table("literals").rows_of(literals)
         wanted = _positions(rows["literal"], literals, self.path)
-        parts = (take(rows[name], wanted).to_pylist() for name in ("lexical", "datatype", "language"))
+        parts = (
+            take(rows[name], wanted).to_pylist() for name in ("lexical", "datatype", "language")
+        )
         return [owl.Literal(*part) for part in zip(*parts)]
 
     def vocabulary(self) -> frozenset[str]:
-        """The classes and properties that A speaks of, those of assertions that were deleted since perhaps among them. Cost: the
+        """The classes and properties that A speaks of, those of assertions that were deleted since
+        perhaps among them. Cost: the
         names, and where there are complex assertions, those."""
         if self._vocabulary is None:
             # Loaded where something is outside SHIQ(D).
             from simplify.locality import names_of
 
             complex_ = names_of(complex_assertions(self.table("complex").all()).values())
-            self._vocabulary = frozenset((*self.classes, *self.object_properties, *self.data_properties, *complex_))
+            self._vocabulary = frozenset(
+                (*self.classes, *self.object_properties, *self.data_properties, *complex_)
+            )
         return self._vocabulary
 
     # --- the assertions ---------------------------------------------------------------------------
 
     def export(self) -> Iterator[owl.Assertion]:
-        """Every assertion of A, once: class, role, data, same, different, complex; by node within each kind.
+        """Every assertion of A, once: class, role, data, same, different, complex; by node within
+        each kind.
 
         Cost: one scan; the terms are held in memory, literals are not.
         """
@@ -304,12 +355,18 @@ class Store:
         properties = [owl.ObjectProperty(iri) for iri in self.object_properties]
         for rows in self.table("half_edges").scan():
             forward = rows["role"] % 2 == 0
-            for node, role, neighbour in zip(*(rows[name][forward].tolist() for name in ("node", "role", "neighbour"))):
-                yield owl.ObjectPropertyAssertion(properties[role // 2], terms[node], terms[neighbour])
+            for node, role, neighbour in zip(
+                *(rows[name][forward].tolist() for name in ("node", "role", "neighbour"))
+            ):
+                yield owl.ObjectPropertyAssertion(
+                    properties[role // 2], terms[node], terms[neighbour]
+                )
         data_properties = [owl.DataProperty(iri) for iri in self.data_properties]
         for rows in self.table("data_assertions").scan():
             literals = self.literals_of(rows["literal"])
-            for node, name, literal in zip(rows["node"].tolist(), rows["property"].tolist(), literals):
+            for node, name, literal in zip(
+                rows["node"].tolist(), rows["property"].tolist(), literals
+            ):
                 yield owl.DataPropertyAssertion(data_properties[name], terms[node], literal)
         yield from self._export_rare(terms)
 
@@ -317,7 +374,9 @@ class Store:
         pairs = self.table("pairs").all()
         for kind, make in ((SAME, owl.SameIndividual), (DIFFERENT, owl.DifferentIndividuals)):
             told = pairs["kind"] == kind
-            for node, neighbour in zip(pairs["node"][told].tolist(), pairs["neighbour"][told].tolist()):
+            for node, neighbour in zip(
+                pairs["node"][told].tolist(), pairs["neighbour"][told].tolist()
+            ):
                 yield make(terms[node], terms[neighbour])
         yield from complex_assertions(self.table("complex").all()).values()
 
@@ -334,7 +393,8 @@ class Store:
 
 
 def status(store: Store) -> dict[str, Any]:
-    """What ``store`` holds, as JSON: snapshot, certificate, counts, by table its rows, files and bytes, and the snapshots up to
+    """What ``store`` holds, as JSON: snapshot, certificate, counts, by table its rows, files and
+    bytes, and the snapshots up to
     this one that are kept, latest first."""
     manifest = store.manifest
     tables = {
@@ -342,7 +402,9 @@ def status(store: Store) -> dict[str, Any]:
             "rows": len(store.table(name)),
             "files": len(version.files),
             "removed": version.removed.rows if version.removed else 0,
-            "bytes": sum(file.lookup + (0 if file.is_shared else file.bytes) for file in version.all_files),
+            "bytes": sum(
+                file.lookup + (0 if file.is_shared else file.bytes) for file in version.all_files
+            ),
         }
         for name, version in manifest.tables.items()
     }
@@ -377,16 +439,22 @@ def status(store: Store) -> dict[str, Any]:
 
 
 def complex_assertions(rows: Columns) -> dict[int, owl.Assertion]:
-    """The assertions that ``rows`` of the table ``complex`` hold, by their ordinal, each once, in order."""
+    """The assertions that ``rows`` of the table ``complex`` hold, by their ordinal, each once, in
+    order.
+    """
     texts = dict(zip(rows["ordinal"].tolist(), rows["value"].to_pylist()))
     return {ordinal: decode(json.loads(texts[ordinal])) for ordinal in sorted(texts)}
 
 
 def _positions(keys: Ints, wanted: Ints, store: Place) -> Ints:
-    """Where each of ``wanted`` is among the ascending ``keys``. Raises: StoreError if one is missing."""
+    """Where each of ``wanted`` is among the ascending ``keys``. Raises: StoreError if one is
+    missing.
+    """
     found = positions(keys, wanted)
     if len(wanted) and (not len(keys) or np.any(keys[np.minimum(found, len(keys) - 1)] != wanted)):
         raise StoreError(
-            f"{store}: the store names something that its dictionary does not hold", f"Build it again: {BUILD_ANEW}.", store
+            f"{store}: the store names something that its dictionary does not hold",
+            f"Build it again: {BUILD_ANEW}.",
+            store,
         )
     return found

@@ -1,4 +1,6 @@
-"""A store that is to be built where another one may be: what is there, and under which verdict the new one takes its place."""
+"""A store that is to be built where another one may be: what is there, and under which verdict the
+new one takes its place.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ from pathlib import Path
 
 from jobs.checking.options import ALWAYS
 from jobs.store.lock import LOCK
-from jobs.store.manifest import DOCUMENTS, LOOKUPS, MANIFEST, REMOVED, TABLES, UNFINISHED, read_manifest
+from jobs.store.manifest import (
+    DOCUMENTS,
+    LOOKUPS,
+    MANIFEST,
+    REMOVED,
+    TABLES,
+    UNFINISHED,
+    read_manifest,
+)
 from jobs.store.snapshots import SNAPSHOTS
 from shiq.errors import StoreError, UsageError
 from shiq.remote.place import Place, place_of
@@ -20,7 +30,9 @@ BUILDING = "building"
 
 @dataclass(frozen=True)
 class StandingStore:
-    """A store that is there. ``verdict``: of its certificate; all is empty where its manifest cannot be read."""
+    """A store that is there. ``verdict``: of its certificate; all is empty where its manifest
+    cannot be read.
+    """
 
     identity: str = ""
     snapshot: int = 0
@@ -34,14 +46,18 @@ class StandingStore:
 
 @dataclass(frozen=True)
 class Replacement:
-    """The place of a new store: what is there now, and whether that is replaced whatever the verdict is."""
+    """The place of a new store: what is there now, and whether that is replaced whatever the
+    verdict is.
+    """
 
     path: Place
     standing: StandingStore | None
     always: bool = False
 
     def refusal(self, verdict: Verdict) -> str:
-        """Why a base of this ``verdict`` does not take the place of the store that is there; "" if it does."""
+        """Why a base of this ``verdict`` does not take the place of the store that is there; "" if
+        it does.
+        """
         if self.standing is None or self.always:
             return ""
         is_worse = verdict is Verdict.UNDETERMINED and self.standing.verdict is Verdict.CONSISTENT
@@ -55,14 +71,19 @@ class Replacement:
     def confirm(self) -> None:
         """See that what is there is still what was there before. Raises: StoreError."""
         if standing_at(self.path) != self.standing:
-            raise StoreError(f"{self.path}: another store was put there meanwhile", "Look at it: shiq status, then run the same.")
+            raise StoreError(
+                f"{self.path}: another store was put there meanwhile",
+                "Look at it: shiq status, then run the same.",
+            )
 
 
 def claim_place(path: Place, replace: bool | str) -> Replacement:
-    """The place ``path`` for a new store. ``replace``: whether a store that is there may be replaced, by a base that is
+    """The place ``path`` for a new store. ``replace``: whether a store that is there may be
+    replaced, by a base that is
     consistent or no worse; `ALWAYS`: by any base.
 
-    Raises: UsageError where one is there and may not be replaced; StoreError where something else is there.
+    Raises: UsageError where one is there and may not be replaced; StoreError where something else
+    is there.
     """
     refuse_other_content(path)
     standing = standing_at(path)
@@ -86,20 +107,33 @@ def standing_at(path: Place) -> StandingStore | None:
     except StoreError:
         return StandingStore()
     return StandingStore(
-        manifest.identity, manifest.snapshot, manifest.certificate.verdict if manifest.certificate is not None else None
+        manifest.identity,
+        manifest.snapshot,
+        manifest.certificate.verdict if manifest.certificate is not None else None,
     )
 
 
 def refuse_other_content(path: Place) -> None:
     """Refuse a place where something else than a store is. Raises: StoreError."""
     if isinstance(path, Path) and path.exists() and not path.is_dir():
-        raise StoreError(f"{path}: is a file, not a directory", "Name a new directory for the store.")
-    there = path.top() if not isinstance(path, Path) else [entry.name for entry in path.iterdir()] if path.exists() else []
+        raise StoreError(
+            f"{path}: is a file, not a directory", "Name a new directory for the store."
+        )
+    there = (
+        path.top()
+        if not isinstance(path, Path)
+        else [entry.name for entry in path.iterdir()]
+        if path.exists()
+        else []
+    )
     if MANIFEST not in there:
         ours = (LOCK, TABLES, LOOKUPS, DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, UNFINISHED)
         strange = sorted(set(there).difference(ours))
         if strange:
-            raise StoreError(f"{path}: the directory is not empty and not a store (it has {strange[0]})", "Name a new directory.")
+            raise StoreError(
+                f"{path}: the directory is not empty and not a store (it has {strange[0]})",
+                "Name a new directory.",
+            )
 
 
 def _refuse_inside(path: Place) -> None:
@@ -108,9 +142,14 @@ def _refuse_inside(path: Place) -> None:
         return  # the command line has seen to it
     above = path.address
     while (above := above.rpartition("/")[0]).count("/") > 2:
-        with suppress(StoreError, UsageError):  # who may write here need not be allowed to look there
+        with suppress(
+            StoreError, UsageError
+        ):  # who may write here need not be allowed to look there
             if standing_at(place_of(above)) is not None:
                 break
     else:
         return
-    raise UsageError(f"{path} lies in the store {above}, which it would damage", "Name another place for --store.")
+    raise UsageError(
+        f"{path} lies in the store {above}, which it would damage",
+        "Name another place for --store.",
+    )

@@ -1,6 +1,7 @@
 """Reading a Parquet file of a store by row groups: where it has no look-up file beside it.
 
-So read are tables in object stores, files of older formats, and those whose look-up file is damaged. Decoded row groups are kept,
+So read are tables in object stores, files of older formats, and those whose look-up file is
+damaged. Decoded row groups are kept,
 up to a bound.
 """
 
@@ -14,14 +15,24 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.store.files import MOVED, DataFile, verify
-from shiq.columns.arrays import Columns, Ints, ReadCounter, concatenate, matching_rows, numpy_ints, run_lengths, take
+from shiq.columns.arrays import (
+    Columns,
+    Ints,
+    ReadCounter,
+    concatenate,
+    matching_rows,
+    numpy_ints,
+    run_lengths,
+    take,
+)
 from shiq.errors import StoreError
 from shiq.remote.place import Place, file_at
 
 _INT64 = np.iinfo(np.int64)
 
 
-#: Decoded row groups of a store, each by its file, where its rows begin there, and its number; at most `_MOST_DECODED`.
+# : Decoded row groups of a store, each by its file, where its rows begin there, and its number; at
+# most `_MOST_DECODED`.
 Decoded: TypeAlias = dict[tuple[str, int, int], Columns]
 _MOST_DECODED = 500
 
@@ -29,10 +40,25 @@ _MOST_DECODED = 500
 class RowGroups:
     """The rows of ``file``, sorted by ``key``, of which the columns of ``empty`` are read."""
 
-    def __init__(self, store: Place, file: DataFile, key: str, empty: Columns, reads: ReadCounter, decoded: Decoded) -> None:
+    def __init__(
+        self,
+        store: Place,
+        file: DataFile,
+        key: str,
+        empty: Columns,
+        reads: ReadCounter,
+        decoded: Decoded,
+    ) -> None:
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-        self._store, self._file, self._key, self._empty, self._reads, self._decoded = store, file, key, empty, reads, decoded
+        self._store, self._file, self._key, self._empty, self._reads, self._decoded = (
+            store,
+            file,
+            key,
+            empty,
+            reads,
+            decoded,
+        )
         self._blocks: Any = None
         if isinstance(store, Path) or not file.digests:
             verify(store, file)
@@ -43,7 +69,9 @@ class RowGroups:
             self._blocks = BlockReader(store, file)
         try:
             self._parquet = pq.ParquetFile(
-                self._blocks or file_at(store, file.path), memory_map=self._blocks is None, pre_buffer=False
+                self._blocks or file_at(store, file.path),
+                memory_map=self._blocks is None,
+                pre_buffer=False,
             )
         except (OSError, pa.ArrowInvalid) as error:
             raise self._unreadable(error) from error
@@ -53,12 +81,19 @@ class RowGroups:
         first, last = file.start, file.start + file.rows
         #: The row groups that it has rows of, and which of its rows each begins with.
         self._groups = [i for i in range(len(counts)) if ends[i] < last and ends[i + 1] > first]
-        self._begins = np.array([max(int(ends[i]) - first, 0) for i in self._groups] + [file.rows], np.int64)
-        self._cuts = {i: (max(first - int(ends[i]), 0), min(last, int(ends[i + 1])) - int(ends[i])) for i in self._groups}
+        self._begins = np.array(
+            [max(int(ends[i]) - first, 0) for i in self._groups] + [file.rows], np.int64
+        )
+        self._cuts = {
+            i: (max(first - int(ends[i]), 0), min(last, int(ends[i + 1])) - int(ends[i]))
+            for i in self._groups
+        }
         low = file.low if file.low is not None else _INT64.min
         high = file.high if file.high is not None else _INT64.max
         bounds = [self._bounds(i, counts[i]) or (low, high) for i in self._groups]
-        self._low, self._high = (np.array([bound[end] for bound in bounds], np.int64) for end in (0, 1))
+        self._low, self._high = (
+            np.array([bound[end] for bound in bounds], np.int64) for end in (0, 1)
+        )
 
     def __len__(self) -> int:
         return self._file.rows
@@ -77,7 +112,10 @@ class RowGroups:
     def between(self, low: int, high: int) -> Columns:
         """The rows with low ≤ key < high."""
         near = np.flatnonzero((self._low < high) & (self._high >= low)).tolist()
-        return self._selected([self._groups[i] for i in near], lambda keys: np.flatnonzero((keys >= low) & (keys < high)))
+        return self._selected(
+            [self._groups[i] for i in near],
+            lambda keys: np.flatnonzero((keys >= low) & (keys < high)),
+        )
 
     def part(self, start: int, stop: int) -> Columns:
         """The rows from number ``start`` on, before ``stop``."""
@@ -98,11 +136,17 @@ class RowGroups:
             return None
         column = self._parquet.schema_arrow.names.index(self._key)
         statistics = self._parquet.metadata.row_group(i).column(column).statistics
-        return (statistics.min, statistics.max) if statistics is not None and statistics.has_min_max else None
+        return (
+            (statistics.min, statistics.max)
+            if statistics is not None and statistics.has_min_max
+            else None
+        )
 
     def _near(self, wanted: Ints) -> list[int]:
         """The row groups that may have keys among ``wanted``."""
-        near = np.flatnonzero(wanted.searchsorted(self._low, "left") < wanted.searchsorted(self._high, "right"))
+        near = np.flatnonzero(
+            wanted.searchsorted(self._low, "left") < wanted.searchsorted(self._high, "right")
+        )
         return [self._groups[i] for i in near.tolist()]
 
     def _selected(self, groups: Sequence[int], positions: Callable[[Ints], Ints]) -> Columns:
@@ -118,7 +162,9 @@ class RowGroups:
         names = [*self._empty]
         keys = [(self._file.path, self._file.start, i) for i in groups]
         if self._blocks is not None:
-            self._blocks.fetch([self._span(i) for i, key in zip(groups, keys) if key not in self._decoded])
+            self._blocks.fetch(
+                [self._span(i) for i, key in zip(groups, keys) if key not in self._decoded]
+            )
         for i, key in zip(groups, keys):
             rows = self._decoded.get(key)
             if rows is None:
@@ -139,10 +185,14 @@ class RowGroups:
         group = self._parquet.metadata.row_group(i)
         parts = [group.column(j) for j in range(group.num_columns)]
         starts = [part.dictionary_page_offset or part.data_page_offset for part in parts]
-        return min(starts), max(start + part.total_compressed_size for start, part in zip(starts, parts))
+        return min(starts), max(
+            start + part.total_compressed_size for start, part in zip(starts, parts)
+        )
 
     def _unreadable(self, error: Exception) -> StoreError:
-        return StoreError(f"{self._store / self._file.path}: cannot be read ({error})", MOVED, self._store)
+        return StoreError(
+            f"{self._store / self._file.path}: cannot be read ({error})", MOVED, self._store
+        )
 
 
 def columns_of(table: pa.Table) -> Columns:
@@ -151,6 +201,8 @@ def columns_of(table: pa.Table) -> Columns:
     for name in table.column_names:
         column = table.column(name).combine_chunks()
         if isinstance(column, pa.ChunkedArray):
-            column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
+            column = (
+                pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
+            )
         columns[name] = column if pa.types.is_string(column.type) else numpy_ints(column)
     return columns

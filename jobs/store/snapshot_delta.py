@@ -1,9 +1,13 @@
-"""What an accepted batch changes in the tables of a store: rows that come and rows that go (THEORY, "Irrelevant role assertions"
+"""What an accepted batch changes in the tables of a store: rows that come and rows that go (THEORY,
+"Irrelevant role assertions"
 and "Maintenance of the told sets").
 
-Told literals and equalities of (A less the deletions) ∪ A⁺ differ from those of A only where their maintenance has been: delete
-and rederive, then outward from what was inserted. Where N goes on, its merge classes serve N = told too; else those of the store
-are counted again around what changed, or of all of A where N is lost. So the work grows with the batch and what it changes.
+Told literals and equalities of (A less the deletions) ∪ A⁺ differ from those of A only where their
+maintenance has been: delete
+and rederive, then outward from what was inserted. Where N goes on, its merge classes serve N = told
+too; else those of the store
+are counted again around what changed, or of all of A where N is lost. So the work grows with the
+batch and what it changes.
 """
 
 from __future__ import annotations
@@ -27,7 +31,18 @@ from abox_ops.patch.columns import Patch
 from abox_ops.patch.renewal import ElementRenames, Renewal, renewed
 from abox_ops.told.maintenance import insert
 from shiq.abox import ABox
-from shiq.columns.arrays import NONE, ArrayTable, Columns, Ints, Table, come_and_go, is_in, least_by, unique, without
+from shiq.columns.arrays import (
+    NONE,
+    ArrayTable,
+    Columns,
+    Ints,
+    Table,
+    come_and_go,
+    is_in,
+    least_by,
+    unique,
+    without,
+)
 from shiq.columns.rows import NODES, ROW_COLUMNS, SAME, Names
 from shiq.model import Assertion, Literal
 from shiq.roles import Role
@@ -45,9 +60,13 @@ class Numbers:
 
 @dataclass(frozen=True)
 class SnapshotDelta:
-    """Difference of two snapshots. ``added`` and ``removed``: rows by table, in the store's numbers, in the columns
-    that identify them. The values of new numbers, which follow on those of the store: ``terms``, ``literals``,
-    ``complex``, ``labels``. ``vanished``: nodes that nothing mentions any more. ``names``: all, the stored ones first."""
+    """Difference of two snapshots. ``added`` and ``removed``: rows by table, in the store's
+    numbers, in the columns
+    that identify them. The values of new numbers, which follow on those of the store: ``terms``,
+    ``literals``,
+    ``complex``, ``labels``. ``vanished``: nodes that nothing mentions any more. ``names``: all, the
+    stored ones first.
+    """
 
     added: dict[str, Columns]
     removed: dict[str, Columns]
@@ -62,18 +81,27 @@ class SnapshotDelta:
 
 
 def snapshot_delta(
-    store: StoredSnapshot, insertions: ABox, deletions: ABox, free: Numbers, patch: Patch | None = None
+    store: StoredSnapshot,
+    insertions: ABox,
+    deletions: ABox,
+    free: Numbers,
+    patch: Patch | None = None,
 ) -> SnapshotDelta | None:
-    """What a batch changes in a ``store``; the deletions come first. ``patch``: by which the batch was accepted, if it was.
+    """What a batch changes in a ``store``; the deletions come first. ``patch``: by which the batch
+    was accepted, if it was.
 
-    None where that is no small change: the batch brings vocabulary or axioms into the clauses, or takes complex assertions
-    away, or labels clash, or the store's index is of other clauses than this version of the program reads in the TBox.
+    None where that is no small change: the batch brings vocabulary or axioms into the clauses, or
+    takes complex assertions
+    away, or labels clash, or the store's index is of other clauses than this version of the program
+    reads in the TBox.
     """
     stored = LocalKnowledgeBase.from_store(store)
     if isinstance(stored.index.labels.table, ArrayTable):
         return None
     after = stored.without(deletions, insertions)
-    if stored.index.contradictory or (isinstance(after.base, LessBase) and len(after.base.removed["complex"]["node"])):
+    if stored.index.contradictory or (
+        isinstance(after.base, LessBase) and len(after.base.removed["complex"]["node"])
+    ):
         return None
     whole = after.whole(insertions)
     # An N that only this process has made is not stored, and merge classes of told go on.
@@ -83,13 +111,30 @@ def snapshot_delta(
     if told is None or told.calculus.table.clashes(told.graph.label).any():
         return None
     changes = whole.insertions > 0 or after is not stored
-    counts = None if renews or not changes else counted(after.index, told) if counting else counted_anew(told)
-    return _Growth(stored.index, after.index, whole, told, free, patch if renews else None, store.table("merged"), counts).found()
+    counts = (
+        None
+        if renews or not changes
+        else counted(after.index, told)
+        if counting
+        else counted_anew(told)
+    )
+    return _Growth(
+        stored.index,
+        after.index,
+        whole,
+        told,
+        free,
+        patch if renews else None,
+        store.table("merged"),
+        counts,
+    ).found()
 
 
 @dataclass(frozen=True)
 class ToldUnion:
-    """Told literals and equalities of A ∪ A⁺, where they are not those of A less the deletions, as labels of ``graph``."""
+    """Told literals and equalities of A ∪ A⁺, where they are not those of A less the deletions, as
+    labels of ``graph``.
+    """
 
     calculus: Calculus
     graph: Graph
@@ -97,14 +142,19 @@ class ToldUnion:
     detached: Ints
 
 
-def told_of(after: LocalKnowledgeBase, whole: UnionView, *, counting: bool = True) -> ToldUnion | None:
-    """Told of ``whole``, from A less the deletions (``after``); with the merge classes of what it meets, for ``counting``. None
+def told_of(
+    after: LocalKnowledgeBase, whole: UnionView, *, counting: bool = True
+) -> ToldUnion | None:
+    """Told of ``whole``, from A less the deletions (``after``); with the merge classes of what it
+    meets, for ``counting``. None
     where ``whole`` brings clauses of its own."""
     index = after.index
     if after.calculi.simplified_with(whole) is not index.simplified:
         return None
     calculus = after.calculi.of(index.simplified, "clausal", whole.names)
-    graph = Graph(whole, after.roles, index.equal, index.labels.of, index.merged if counting else None)
+    graph = Graph(
+        whole, after.roles, index.equal, index.labels.of, index.merged if counting else None
+    )
     touched = touched_by(whole, after.roles)
     insert(calculus, graph, touched.nodes)
     vanished = whole.base.vanished if isinstance(whole.base, LessBase) else NONE
@@ -114,7 +164,8 @@ def told_of(after: LocalKnowledgeBase, whole: UnionView, *, counting: bool = Tru
 
 
 def counted(index: Index, told: ToldUnion) -> Counts:
-    """The merge classes of A ∪ A⁺ in the graph of ``told``, counted again where labels, members or role assertions are not those
+    """The merge classes of A ∪ A⁺ in the graph of ``told``, counted again where labels, members or
+    role assertions are not those
     of A less the deletions, whose ``index`` has changed itself where it is detached."""
     graph = told.graph
     # With those that a vanished one was in a class with.
@@ -159,14 +210,18 @@ class _Growth:
 
     def found(self) -> SnapshotDelta:
         graph = self.graph
-        added = {name: self._mapped(dict(table.columns)) for name, table in self.whole.inserted.items()}
+        added = {
+            name: self._mapped(dict(table.columns)) for name, table in self.whole.inserted.items()
+        }
         literals, added["data_assertions"]["literal"] = self._numbered(
             added["data_assertions"]["literal"], self.whole.batch.literals, self.free.literal
         )
         complex_, added["complex"]["ordinal"] = self._numbered(
             added["complex"]["ordinal"], list(self.whole.batch.complex), self.free.ordinal
         )
-        removed = {name: {c: rows[c] for c in ROW_COLUMNS[name]} for name, rows in self.gone.items()}
+        removed = {
+            name: {c: rows[c] for c in ROW_COLUMNS[name]} for name, rows in self.gone.items()
+        }
         node, element = graph.member_node, graph.rep[graph.member_element]
         alive = ~is_in(node, self.vanished)
         self.node, self.element = node[alive], element[alive]
@@ -198,30 +253,38 @@ class _Growth:
             self.index.negated_properties | touched.negated_properties,
         )
 
-    # --- numbers -----------------------------------------------------------------------------------
+    # --- numbers
+    # -----------------------------------------------------------------------------------
 
     def _mapped(self, rows: Columns) -> Columns:
         """``rows`` with the fresh nodes as the store will number them."""
-        return {name: self._stored(column) if name in NODES else column for name, column in rows.items()}
+        return {
+            name: self._stored(column) if name in NODES else column for name, column in rows.items()
+        }
 
     def _stored(self, nodes: Ints) -> Ints:
         return np.where(nodes >= FRESH, nodes - FRESH + self.free.node, nodes)
 
     @staticmethod
     def _numbered(ids: Ints, values: list, first: int) -> tuple[list, Ints]:  # type: ignore[type-arg]
-        """The values of the ids from `FRESH` on that are in use, and ``ids`` with those numbered from ``first`` on."""
+        """The values of the ids from `FRESH` on that are in use, and ``ids`` with those numbered
+        from ``first`` on.
+        """
         used = unique(ids[ids >= FRESH])
         found = ids.copy()
         found[ids >= FRESH] = first + np.searchsorted(used, ids[ids >= FRESH])
         return [values[i] for i in (used - FRESH).tolist()], found
 
     def _element_names(self) -> Ints:
-        """The least node of each element that is still there, by number; the base's number where it was not gathered."""
+        """The least node of each element that is still there, by number; the base's number where it
+        was not gathered.
+        """
         graph = self.graph
         least = least_by(self.element, self.node, len(graph))
         return np.where(least < np.iinfo(np.int64).max, least, graph.key)
 
-    # --- the index ---------------------------------------------------------------------------------
+    # --- the index
+    # ---------------------------------------------------------------------------------
 
     def _renewal(self) -> Renewal | None:
         if self.patch is None:
@@ -233,11 +296,15 @@ class _Growth:
         key, example = np.unique(self.index.equal.of(self.node[left]), return_index=True)
         into = self._stored(self.name[self.element[left[example]]])
         gone = keys[~is_in(keys, names)]
-        renamed = ElementRenames(names, self.graph.label[reps], self.node[first], key, into, gone, self.free.node)
+        renamed = ElementRenames(
+            names, self.graph.label[reps], self.node[first], key, into, gone, self.free.node
+        )
         return renewed(self.patch, self.calculus, renamed)
 
     def _elements(self, renewal: Renewal | None) -> tuple[list[Label], tuple[Columns, Columns]]:
-        """The new labels, and the rows of ``elements`` that come and go. Those of ``renewal`` are numbered on the way."""
+        """The new labels, and the rows of ``elements`` that come and go. Those of ``renewal`` are
+        numbered on the way.
+        """
         reps = unique(self.element)
         label = self.graph.label[reps]
         others = renewal.added["completed"]["label"] if renewal else NONE
@@ -245,7 +312,9 @@ class _Growth:
         new = unique(used[used >= self.free.label])
 
         def stored(labels: Ints) -> Ints:
-            return np.where(labels < self.free.label, labels, self.free.label + np.searchsorted(new, labels))
+            return np.where(
+                labels < self.free.label, labels, self.free.label + np.searchsorted(new, labels)
+            )
 
         label = stored(label)
         if renewal:
@@ -253,10 +322,14 @@ class _Growth:
         keys = unique(self.old.equal.of(self.touched))
         rows = self._mapped({"element": self.name[reps], "label": label})
         known = self.calculus.table.labels
-        return [known[i] for i in new.tolist()], come_and_go(self.old.labels.table.rows_of(keys), rows)
+        return [known[i] for i in new.tolist()], come_and_go(
+            self.old.labels.table.rows_of(keys), rows
+        )
 
     def _equal(self) -> tuple[Columns, Columns]:
-        return self._difference(self.old.equal.by_member, self.touched, self.node, self.name[self.element])
+        return self._difference(
+            self.old.equal.by_member, self.touched, self.node, self.name[self.element]
+        )
 
     def _merged(self) -> tuple[Columns, Columns]:
         graph = self.graph
@@ -271,12 +344,16 @@ class _Growth:
         if self.merged is not self.old.merged.by_member:
             # Nobody has kept them since N was there.
             keys += [rows["member"] for rows in self.merged.scan()]
-        return self._difference(self.merged, unique(np.concatenate(keys)), self.name[reps], least[class_])
+        return self._difference(
+            self.merged, unique(np.concatenate(keys)), self.name[reps], least[class_]
+        )
 
     def _same(self) -> tuple[Columns, Columns]:
         """Asserted equality, anew for the classes at which a pair came or went."""
         pairs = [self.whole.inserted["pairs"].columns, *([self.gone["pairs"]] if self.gone else [])]
-        ends = unique(np.concatenate([rows["node"][rows["kind"] // 2 * 2 == SAME] for rows in pairs]))
+        ends = unique(
+            np.concatenate([rows["node"][rows["kind"] // 2 * 2 == SAME] for rows in pairs])
+        )
         old = self.old.same
         groups = unique(old.of(ends[ends < FRESH]))
         nodes = unique(np.concatenate([ends, old.members(groups)[1]]))
@@ -286,12 +363,20 @@ class _Growth:
         least = nodes[components(len(nodes), first, second)]
         return self._difference(old.by_member, nodes[nodes < FRESH], nodes, least)
 
-    def _difference(self, table: Table, members: Ints, member: Ints, group: Ints) -> tuple[Columns, Columns]:
-        """The rows (member, group) that come and go if ``members`` of a stored grouping are grouped so now."""
+    def _difference(
+        self, table: Table, members: Ints, member: Ints, group: Ints
+    ) -> tuple[Columns, Columns]:
+        """The rows (member, group) that come and go if ``members`` of a stored grouping are grouped
+        so now.
+        """
         several, groups = of_several(member, group)
-        return come_and_go(table.rows_of(members), self._mapped({"member": several, "group": groups}))
+        return come_and_go(
+            table.rows_of(members), self._mapped({"member": several, "group": groups})
+        )
 
     @staticmethod
-    def _both_ways(name: str, rows: tuple[Columns, Columns]) -> Mapping[str, tuple[Columns, Columns]]:
+    def _both_ways(
+        name: str, rows: tuple[Columns, Columns]
+    ) -> Mapping[str, tuple[Columns, Columns]]:
         """The rows of a grouping's two tables."""
         return {name: rows, f"{name}_members": rows}

@@ -1,4 +1,5 @@
-"""Reading a table of a store: only the rows that are wanted, from the look-up files (`jobs.store.lookup`), or where there are
+"""Reading a table of a store: only the rows that are wanted, from the look-up files
+(`jobs.store.lookup`), or where there are
 none, by row groups (`jobs.store.row_groups`)."""
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ _INT64 = np.iinfo(np.int64)
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable:
-    """The files of one version of the table ``name``, each sorted by `key`, less the rows that were removed since they were
+    """The files of one version of the table ``name``, each sorted by `key`, less the rows that were
+    removed since they were
     written."""
 
     name: str
@@ -60,7 +62,9 @@ class ParquetTable:
 
     @cached_property
     def _count(self) -> int:
-        return sum(file.rows for file in self.version.files) - (self.version.removed.rows if self.version.removed else 0)
+        return sum(file.rows for file in self.version.files) - (
+            self.version.removed.rows if self.version.removed else 0
+        )
 
     @property
     def last_key(self) -> int:
@@ -76,7 +80,8 @@ class ParquetTable:
         return self._part_of(file, self.identity).part(0, file.rows)
 
     def paths(self, *, shared: bool) -> tuple[str, ...]:
-        """Where its own files lie, or those that other tables ``shared`` with it, for who reads them all; they are verified
+        """Where its own files lie, or those that other tables ``shared`` with it, for who reads
+        them all; they are verified
         first."""
         files = [file for file in self.version.files if file.is_shared == shared]
         for file in files:
@@ -90,8 +95,15 @@ class ParquetTable:
         near = matching_rows(self.removed[self.key], unique(rows[self.key]))
         if not len(near):
             return rows
-        gone = contained([rows[name] for name in self.identity], [self.removed[name][near] for name in self.identity])
-        return {name: take(column, (~gone).nonzero()[0]) for name, column in rows.items()} if gone.any() else rows
+        gone = contained(
+            [rows[name] for name in self.identity],
+            [self.removed[name][near] for name in self.identity],
+        )
+        return (
+            {name: take(column, (~gone).nonzero()[0]) for name, column in rows.items()}
+            if gone.any()
+            else rows
+        )
 
     @cached_property
     def _opened(self) -> dict[DataFile, MappedFile | RowGroups]:
@@ -106,28 +118,42 @@ class ParquetTable:
     def _part_of(self, file: DataFile, columns: Sequence[str]) -> MappedFile | RowGroups:
         if file.lookup:
             return mapped(self.store, file, self.key)
-        return RowGroups(self.store, file, self.key, {name: self._empty[name] for name in columns}, self.reads, self.decoded)
+        return RowGroups(
+            self.store,
+            file,
+            self.key,
+            {name: self._empty[name] for name in columns},
+            self.reads,
+            self.decoded,
+        )
 
     @cached_property
     def _bounds(self) -> tuple[tuple[DataFile, ...], Ints, Ints]:
         """The files that have rows; the first key and the last of each."""
         files = tuple(file for file in self.version.files if file.rows)
         low = np.array([_INT64.min if file.low is None else file.low for file in files], np.int64)
-        high = np.array([_INT64.max if file.high is None else file.high for file in files], np.int64)
+        high = np.array(
+            [_INT64.max if file.high is None else file.high for file in files], np.int64
+        )
         return files, low, high
 
     def _holding(self, wanted: Ints) -> list[MappedFile | RowGroups]:
         """The files that may hold some of the keys ``wanted`` (ascending), opened."""
         files, low, high = self._bounds
         if len(files) > _FEW:
-            near = np.flatnonzero(wanted.searchsorted(low, "left") < wanted.searchsorted(high, "right"))
+            near = np.flatnonzero(
+                wanted.searchsorted(low, "left") < wanted.searchsorted(high, "right")
+            )
             files = tuple(files[i] for i in near.tolist())
         return list(map(self._part, files))
 
     @cached_property
     def _empty(self) -> Columns:
         kinds = {field.name: field.type for field in SCHEMAS[self.name]}
-        return {name: pa.nulls(0, kind) if pa.types.is_string(kind) else np.zeros(0, np.int64) for name, kind in kinds.items()}
+        return {
+            name: pa.nulls(0, kind) if pa.types.is_string(kind) else np.zeros(0, np.int64)
+            for name, kind in kinds.items()
+        }
 
     def rows_of(self, keys: Ints) -> Columns:
         """The rows whose key is among ``keys``, sorted by key."""
@@ -141,13 +167,20 @@ class ParquetTable:
         return self._valid(found)
 
     def degrees(self, keys: Ints) -> Ints:
-        """About how many rows each of the (ascending, distinct) ``keys`` has: those that were removed count."""
-        return sum((file.degrees(keys) for file in self._holding(keys)), np.zeros(len(keys), np.int64))
+        """About how many rows each of the (ascending, distinct) ``keys`` has: those that were
+        removed count.
+        """
+        return sum(
+            (file.degrees(keys) for file in self._holding(keys)), np.zeros(len(keys), np.int64)
+        )
 
     def small_rows(self, starts: Ints) -> Ints:
-        """About how many rows of the small files lie between each of the (ascending) keys ``starts`` and the next, the last one
+        """About how many rows of the small files lie between each of the (ascending) keys
+        ``starts`` and the next, the last one
         without an end. Cost: O(log rows) for each start and file."""
-        files = [self._part(file) for file in self.version.files[self.version.ranges :] if file.rows]
+        files = [
+            self._part(file) for file in self.version.files[self.version.ranges :] if file.rows
+        ]
         places = (np.append(file.places(starts), len(file)) for file in files)
         return sum(map(np.diff, places), np.zeros(len(starts), np.int64))
 

@@ -21,7 +21,9 @@ MOST_SHOWN = 100
 
 @dataclass(frozen=True)
 class VerifiedFiles:
-    """Extent of a verification: how many ``files`` of a store, of how many ``bytes`` together, are as they were written."""
+    """Extent of a verification: how many ``files`` of a store, of how many ``bytes`` together, are
+    as they were written.
+    """
 
     files: int
     bytes: int
@@ -46,8 +48,14 @@ def verified(path: Place) -> VerifiedFiles:
             if not isinstance(path, Path) and is_new:
                 for told in (file.path, lookup_path(file.path)):
                     path.forget(told)
-            files, size = files + is_new * (1 + bool(file.lookup)), size + is_new * file.bytes + file.lookup
-            for is_whole in (*([partial(verify, path, file)] if is_new else []), partial(verify_lookup, path, file, name)):
+            files, size = (
+                files + is_new * (1 + bool(file.lookup)),
+                size + is_new * file.bytes + file.lookup,
+            )
+            for is_whole in (
+                *([partial(verify, path, file)] if is_new else []),
+                partial(verify_lookup, path, file, name),
+            ):
                 try:
                     is_whole()
                 except StoreError as error:
@@ -60,18 +68,23 @@ def verified(path: Place) -> VerifiedFiles:
 
 
 def check_sizes(path: Path, manifest: Manifest) -> None:
-    """Raises: StoreError unless every file of a snapshot is there, whole by its size; where each is fetched, that tells."""
+    """Raises: StoreError unless every file of a snapshot is there, whole by its size; where each is
+    fetched, that tells.
+    """
     for name, (written, is_end) in _sizes(manifest).items():
         try:
             size = (path / name).stat().st_size
         except OSError:
             raise StoreError(f"{path / name}: the file is missing", DAMAGED, path) from None
         if size < written or (is_end and size != written):
-            raise damaged(path / name, f"it has {size:,} bytes and was written with {written:,}", path)
+            raise damaged(
+                path / name, f"it has {size:,} bytes and was written with {written:,}", path
+            )
 
 
 def _sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
-    """The bytes of every file of a snapshot, by its path, and whether it has no more: of a look-up file that tables share, the
+    """The bytes of every file of a snapshot, by its path, and whether it has no more: of a look-up
+    file that tables share, the
     last part may be that of another snapshot."""
     files = [file for table in manifest.tables.values() for file in table.all_files]
     sizes = {file.path: (file.bytes, True) for file in [*files, *manifest.documents.values()]}
@@ -82,7 +95,9 @@ def _sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
 
 
 def verify_lookup(store: Place, file: DataFile, table: str) -> None:
-    """Raises: StoreError unless the look-up file of ``file``, of a ``table``, is as it was written."""
+    """Raises: StoreError unless the look-up file of ``file``, of a ``table``, is as it was
+    written.
+    """
     if file.lookup:
         mapped(store, file, key_of(table)).blocks.all()
 
@@ -95,7 +110,9 @@ def _manifests(path: Place, faults: list[StoreError]) -> Iterator[Manifest]:
 
 
 def _files(manifest: Manifest) -> Iterator[tuple[str, DataFile]]:
-    """The files of a snapshot, each with the table that it belongs to, or the document that it is."""
+    """The files of a snapshot, each with the table that it belongs to, or the document that it
+    is.
+    """
     for name, table in manifest.tables.items():
         yield from ((name, file) for file in table.all_files)
     yield from manifest.documents.items()

@@ -1,6 +1,7 @@
 """Putting a new snapshot in place, and replacing a certificate.
 
-Tables and documents are written first; the manifest, which names them, is put in place last and in one step.
+Tables and documents are written first; the manifest, which names them, is put in place last and in
+one step.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ from shiq.verdict import Leftover
 
 @dataclass(frozen=True)
 class AssertionCounts:
-    """Numbers of assertions in a store: of named classes, roles, data properties, in all; and of each class name."""
+    """Numbers of assertions in a store: of named classes, roles, data properties, in all; and of
+    each class name.
+    """
 
     class_assertions: int
     role_assertions: int
@@ -61,10 +64,14 @@ class AssertionCounts:
 
 @dataclass(frozen=True)
 class Rebuild:
-    """A store that is being written by this process. ``old`` is the snapshot that `finish` replaces, if there is one;
-    ``keeps``: whether it, and those that it keeps, stay behind the new one; ``labels``: of the terms of the TBox; ``width``:
-    individuals of a range of its tables, None for as many as the old snapshot has; ``stamp``: of what the manifest replaces;
-    ``taken``: see `jobs.store.manifest.TAKEN`, beside those of the old snapshot; ``read_properties``: those that the data was
+    """A store that is being written by this process. ``old`` is the snapshot that `finish`
+    replaces, if there is one;
+    ``keeps``: whether it, and those that it keeps, stay behind the new one; ``labels``: of the
+    terms of the TBox; ``width``:
+    individuals of a range of its tables, None for as many as the old snapshot has; ``stamp``: of
+    what the manifest replaces;
+    ``taken``: see `jobs.store.manifest.TAKEN`, beside those of the old snapshot;
+    ``read_properties``: those that the data was
     read for, where these are not those of the TBox."""
 
     path: Place
@@ -94,7 +101,9 @@ class Rebuild:
             tables=tables,
             documents={},
             facts={
-                "individuals": sum(file.rows for file in tables["individuals"].files) if "individuals" in tables else 0,
+                "individuals": sum(file.rows for file in tables["individuals"].files)
+                if "individuals" in tables
+                else 0,
                 **asdict(counts),
                 "ontologies": list(self.ontologies),
                 **({"range_size": self.range_size} if self.range_size else {}),
@@ -115,9 +124,13 @@ class Rebuild:
         asides: Iterable[Aside] | None = None,
         left_out: Iterable[Leftover] | None = None,
     ) -> Store:
-        """Puts the snapshot of ``tables`` in the place of the old one, and opens it. ``tbox_leftovers``: those of reading the
-        TBox, as far as they are told apart from the others; ``asides``: what is set aside (None: as before, by the snapshots
-        that are kept); ``left_out``: what comes to what these left out (None: ``leftovers``, which only count some)."""
+        """Puts the snapshot of ``tables`` in the place of the old one, and opens it.
+        ``tbox_leftovers``: those of reading the
+        TBox, as far as they are told apart from the others; ``asides``: what is set aside (None: as
+        before, by the snapshots
+        that are kept); ``left_out``: what comes to what these left out (None: ``leftovers``, which
+        only count some).
+        """
         path, of_tbox = self.path, tuple(tbox_leftovers)
         of_a = tuple(leftovers)
         left_over = (*of_tbox, *of_a)
@@ -131,11 +144,17 @@ class Rebuild:
             manifest,
             documents={
                 "tbox": write_document(path, "tbox", encode(self.tbox)),
-                "leftovers": write_document(path, "leftovers", [encode(leftover) for leftover in left_over]),
+                "leftovers": write_document(
+                    path, "leftovers", [encode(leftover) for leftover in left_over]
+                ),
                 "index": write_document(path, "index", index_document),
                 **self._asides(asides),
                 **files,
-                **({TERM_LABELS: write_document(path, TERM_LABELS, dict(self.labels))} if self.labels else {}),
+                **(
+                    {TERM_LABELS: write_document(path, TERM_LABELS, dict(self.labels))}
+                    if self.labels
+                    else {}
+                ),
             },
             certificate=issued(certificate, self.tbox_hash, manifest.snapshot, left_over),
             facts={
@@ -161,14 +180,17 @@ class Rebuild:
         return {ASIDE: held} if held else {}
 
     def _released(self) -> dict[str, Any]:
-        return {RELEASED: self.old.facts[RELEASED]} if self.old and RELEASED in self.old.facts else {}
+        return (
+            {RELEASED: self.old.facts[RELEASED]} if self.old and RELEASED in self.old.facts else {}
+        )
 
     def _taken(self) -> dict[str, Any]:
         taken = self.old.taken_with(self.taken) if self.old and self.keeps else self.taken
         return {TAKEN: taken} if taken else {}
 
     def _read_properties(self) -> list[str]:
-        """The object and data properties of the TBox that the data was first read with, by the snapshots that are kept: what was
+        """The object and data properties of the TBox that the data was first read with, by the
+        snapshots that are kept: what was
         said by others is not in the store."""
         if self.old and self.keeps:
             return list(self.old.facts.get("read_properties", ()))
@@ -187,8 +209,10 @@ def rebuilding(
     labels: Mapping[str, str] | None = None,
     place: Replacement | None = None,
 ) -> Iterator[Rebuild]:
-    """Holds the writer's lock of the store at ``path``, which is made if there is none, for a new snapshot about ``tbox``.
-    ``keeps``: whether the snapshots that the store has stay behind it; ``labels``: of the terms of ``tbox``; ``place``: what was
+    """Holds the writer's lock of the store at ``path``, which is made if there is none, for a new
+    snapshot about ``tbox``.
+    ``keeps``: whether the snapshots that the store has stay behind it; ``labels``: of the terms of
+    ``tbox``; ``place``: what was
     found at ``path`` before, which has to be there still.
 
     Raises: StoreError if ``path`` holds something else, or another writer is at work.
@@ -204,26 +228,46 @@ def rebuilding(
             sync_directory(path)
         else:
             path.tried(LOCK)
-        yield Rebuild(path, tbox, tbox_hash(tbox), old, tuple(sorted(ontologies)), keeps, labels or {}, stamp=stamp)
+        yield Rebuild(
+            path,
+            tbox,
+            tbox_hash(tbox),
+            old,
+            tuple(sorted(ontologies)),
+            keeps,
+            labels or {},
+            stamp=stamp,
+        )
 
 
 def about(certificate: Certificate | None, path: Place, tbox: TBox) -> None:
     if certificate is not None and certificate.tbox_hash not in ("", tbox_hash(tbox)):
-        raise StoreError(f"{path}: the certificate is about another TBox", "Certify this TBox with this ABox first.")
+        raise StoreError(
+            f"{path}: the certificate is about another TBox",
+            "Certify this TBox with this ABox first.",
+        )
 
 
-def certify(path: Place, certificate: Certificate | None, *, checked: tuple[str, int] | None = None) -> Store:
-    """The store at ``path`` with this ``certificate``, which replaces the old one in one step; None takes it away.
+def certify(
+    path: Place, certificate: Certificate | None, *, checked: tuple[str, int] | None = None
+) -> Store:
+    """The store at ``path`` with this ``certificate``, which replaces the old one in one step; None
+    takes it away.
 
-    ``checked``: the `Store.identity` that was certified, if it matters. Raises: StoreError if the store is another by now, the
-    certificate is about another TBox or snapshot than it holds (0 stands for the present one), or another writer is at work.
+    ``checked``: the `Store.identity` that was certified, if it matters. Raises: StoreError if the
+    store is another by now, the
+    certificate is about another TBox or snapshot than it holds (0 stands for the present one), or
+    another writer is at work.
     """
     read_manifest(path)
     with writing(path):
         manifest = read_manifest(path)
         unchanged(path, manifest, checked)
         if certificate is not None:
-            if certificate.tbox_hash not in ("", manifest.tbox_hash) or certificate.snapshot not in (0, manifest.snapshot):
+            if certificate.tbox_hash not in (
+                "",
+                manifest.tbox_hash,
+            ) or certificate.snapshot not in (0, manifest.snapshot):
                 raise StoreError(
                     f"{path}: the certificate is about another TBox or snapshot than the store holds",
                     "The store was changed meanwhile: certify it again.",
@@ -235,13 +279,19 @@ def certify(path: Place, certificate: Certificate | None, *, checked: tuple[str,
 
 
 def unchanged(path: Place, present: Manifest | None, checked: tuple[str, int] | None) -> None:
-    """Raises: StoreError if the store at ``path`` is not the one that was ``checked`` (None: whichever it is)."""
+    """Raises: StoreError if the store at ``path`` is not the one that was ``checked`` (None:
+    whichever it is).
+    """
     if checked is not None and (present is None or (present.identity, present.snapshot) != checked):
         by_now = f" (it holds snapshot {present.snapshot} by now)" if present else ""
-        raise StoreError(f"{path}: the store was changed since it was checked{by_now}", "Run the same again.")
+        raise StoreError(
+            f"{path}: the store was changed since it was checked{by_now}", "Run the same again."
+        )
 
 
-def issued(certificate: Certificate | None, tbox_hash: str, snapshot: int, leftovers: tuple[Leftover, ...]) -> Certificate | None:
+def issued(
+    certificate: Certificate | None, tbox_hash: str, snapshot: int, leftovers: tuple[Leftover, ...]
+) -> Certificate | None:
     """``certificate`` for this TBox, snapshot and leftovers."""
     if certificate is None:
         return None
@@ -249,7 +299,9 @@ def issued(certificate: Certificate | None, tbox_hash: str, snapshot: int, lefto
     for leftover in leftovers:
         counts[leftover.kind] += leftover.number
     known = dict(sorted(counts.items()))
-    return replace(certificate, tbox_hash=tbox_hash, snapshot=snapshot, leftovers=tuple(known), counts=known)
+    return replace(
+        certificate, tbox_hash=tbox_hash, snapshot=snapshot, leftovers=tuple(known), counts=known
+    )
 
 
 def _claim(path: Place) -> None:
@@ -261,7 +313,9 @@ def _claim(path: Place) -> None:
 
 
 def _previous(path: Place) -> Manifest | None:
-    """The manifest to be replaced; a store of another version, or damaged, is replaced as a whole."""
+    """The manifest to be replaced; a store of another version, or damaged, is replaced as a
+    whole.
+    """
     try:
         return read_manifest(path)
     except StoreError:
@@ -278,14 +332,16 @@ def aside_document(store: Place, asides: Iterable[Aside]) -> dict[str, DataFile]
     return {ASIDE: write_document(store, ASIDE, rows)} if rows else {}
 
 
-#: Seconds for which files that no snapshot needs any more are kept for readers that opened one before.
+# : Seconds for which files that no snapshot needs any more are kept for readers that opened one
+# before.
 KEPT = 7 * 24 * 3600.0
 #: The fact of a manifest that says since when no snapshot has needed a file.
 RELEASED = "released"
 
 
 def succeed(store: Place, new: Manifest, old: Manifest) -> None:
-    """Puts ``new`` in the place of ``old``, which is not kept, nor is what lies behind it. Their files stay for a week, for
+    """Puts ``new`` in the place of ``old``, which is not kept, nor is what lies behind it. Their
+    files stay for a week, for
     readers that opened them."""
     needed, before = _named(new), time.time() - KEPT
     new = _released(store, new, set[str]().union(*map(_named, _readable(store, old))) - needed)
@@ -293,18 +349,30 @@ def succeed(store: Place, new: Manifest, old: Manifest) -> None:
     if isinstance(store, Path):
         for folder in (DOCUMENTS, REMOVED, SNAPSHOTS, LOOKUPS, TABLES):
             for file in store.glob(f"{folder}/**/*"):
-                if file.is_file() and str(file.relative_to(store)) not in needed and file.stat().st_mtime < before:
+                if (
+                    file.is_file()
+                    and str(file.relative_to(store)) not in needed
+                    and file.stat().st_mtime < before
+                ):
                     file.unlink()
         return
     since = new.facts[RELEASED]
     for name, put in list(store.names()):
-        is_ours = name.partition("/")[0] in (DOCUMENTS, REMOVED, SNAPSHOTS, LOOKUPS, TABLES, BUILDING)
+        is_ours = name.partition("/")[0] in (
+            DOCUMENTS,
+            REMOVED,
+            SNAPSHOTS,
+            LOOKUPS,
+            TABLES,
+            BUILDING,
+        )
         if is_ours and name not in needed and max(put, since.get(name, 0.0)) < before:
             store.remove(name)
 
 
 def _released(store: Place, new: Manifest, gone: set[str]) -> Manifest:
-    """``new``, and a note that from now on no snapshot needs the files ``gone``: the time that they carry in a folder, a fact of
+    """``new``, and a note that from now on no snapshot needs the files ``gone``: the time that they
+    carry in a folder, a fact of
     the manifest elsewhere."""
     if isinstance(store, Path):
         for name in sorted(gone):
@@ -312,8 +380,12 @@ def _released(store: Place, new: Manifest, gone: set[str]) -> Manifest:
                 os.utime(store / name)
         return new
     now = time.time()
-    since: dict[str, Any] = {name: at for name, at in new.facts.get(RELEASED, {}).items() if at >= now - 2 * KEPT}
-    return replace(new, facts={**new.facts, RELEASED: {**dict.fromkeys(sorted(gone), now), **since}})
+    since: dict[str, Any] = {
+        name: at for name, at in new.facts.get(RELEASED, {}).items() if at >= now - 2 * KEPT
+    }
+    return replace(
+        new, facts={**new.facts, RELEASED: {**dict.fromkeys(sorted(gone), now), **since}}
+    )
 
 
 def _readable(store: Place, manifest: Manifest) -> Iterator[Manifest]:
@@ -326,4 +398,6 @@ def _named(manifest: Manifest) -> set[str]:
     """The paths of the files of a snapshot, within its store."""
     files = [file for table in manifest.tables.values() for file in table.all_files]
     others = [*manifest.documents.values(), *([manifest.before] if manifest.before else [])]
-    return {file.path for file in (*files, *others)} | {lookup_path(file.path) for file in files if file.lookup}
+    return {file.path for file in (*files, *others)} | {
+        lookup_path(file.path) for file in files if file.lookup
+    }

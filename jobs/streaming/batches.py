@@ -1,8 +1,12 @@
-"""A stream system on Spark, from sources to outputs; each batch's rows and the checkpoint in one step.
+"""A stream system on Spark, from sources to outputs; each batch's rows and the checkpoint in one
+step.
 
-Our checkpoint is what counts: positions in files, the order's state, rows and the batch whose buckets' states are on disk. Spark
-keeps the offsets of topics. What it had done behind our last checkpoint when the driver died, it does again, from the same
-offsets and states to the same rows; a batch that the checkpoint has is passed over. So each row is there once.
+Our checkpoint is what counts: positions in files, the order's state, rows and the batch whose
+buckets' states are on disk. Spark
+keeps the offsets of topics. What it had done behind our last checkpoint when the driver died, it
+does again, from the same
+offsets and states to the same rows; a batch that the checkpoint has is passed over. So each row is
+there once.
 """
 
 from __future__ import annotations
@@ -58,14 +62,19 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Face(Protocol[R_co]):
-    """A stream system as it is on the driver: it hears what tasks find, writes to the outputs of its run, and keeps what a
-    checkpoint takes beside positions and outputs. ``name``: of the system, as Spark's pages show it."""
+    """A stream system as it is on the driver: it hears what tasks find, writes to the outputs of
+    its run, and keeps what a
+    checkpoint takes beside positions and outputs. ``name``: of the system, as Spark's pages show
+    it.
+    """
 
     name: ClassVar[str]
 
     @property
     def system(self) -> Any:
-        """What tasks are sent; of `Query` a `jobs.streaming.chunks.SparkSystem`. Raises: UsageError for what Spark cannot do."""
+        """What tasks are sent; of `Query` a `jobs.streaming.chunks.SparkSystem`. Raises: UsageError
+        for what Spark cannot do.
+        """
 
     def state(self) -> bytes:
         """What `restore` takes."""
@@ -79,7 +88,9 @@ class Face(Protocol[R_co]):
 
 @dataclass
 class Batches:
-    """A run on Spark over ``targets``, batch by batch; ``run``: outputs, and the checkpoint that takes ``listener``'s state."""
+    """A run on Spark over ``targets``, batch by batch; ``run``: outputs, and the checkpoint that
+    takes ``listener``'s state.
+    """
 
     session: SparkSession
     listener: Any
@@ -110,7 +121,8 @@ class Batches:
         return []
 
     def drive(self, *, follow: bool = False) -> list[Row]:
-        """Has all batches heard; the rows that the end of the input brings. With ``follow`` Ctrl-C is the end of the input.
+        """Has all batches heard; the rows that the end of the input brings. With ``follow`` Ctrl-C
+        is the end of the input.
 
         Raises: UsageError, InputError, OperationalError."""
         check_targets(self.targets, self.options)
@@ -128,14 +140,22 @@ class Batches:
                         break
                     except PySparkException as error:
                         attempts, before = (1 if self.batch > before else attempts + 1), self.batch
-                        if self.failed or attempts == ATTEMPTS or not any(TOO_SLOW in said for said in chain(error)):
+                        if (
+                            self.failed
+                            or attempts == ATTEMPTS
+                            or not any(TOO_SLOW in said for said in chain(error))
+                        ):
                             raise
                 return self.finish(system) if self.batch >= 0 else []
         except (PySparkException, Py4JError) as error:
-            whole = "".join(format_exception(error))  # some errors of Spark show a plan, which has options of sources
+            whole = "".join(
+                format_exception(error)
+            )  # some errors of Spark show a plan, which has options of sources
             shown = error if self.options.hide(whole) == whole else None
             said = self.options.hide(reason(error))
-            raise self.failed or OperationalError(f"Spark: {said}", "Look at what Spark's log says.") from shown
+            raise self.failed or OperationalError(
+                f"Spark: {said}", "Look at what Spark's log says."
+            ) from shown
         finally:
             system.destroy()
 
@@ -145,7 +165,9 @@ class Batches:
         else:
             frame = with_figures(ticks(self.session), self.query_name)
         writer = frame.writeStream.outputMode("append").queryName(self.query_name)
-        writer = writer.foreachBatch(partial(self._batch, system, follow)).option("checkpointLocation", str(folder / "spark"))
+        writer = writer.foreachBatch(partial(self._batch, system, follow)).option(
+            "checkpointLocation", str(folder / "spark")
+        )
         if not is_kafka(self.targets):
             return (writer.trigger(processingTime=_TICK) if follow else writer).start()
         return (writer if follow else writer.trigger(availableNow=True)).start()
@@ -164,7 +186,9 @@ class Batches:
         """The chunks of a batch, as ``rows`` makes them."""
         if is_kafka(self.targets):
             return frame.mapInArrow(topic_chunks(system, rows), COLUMNS).rdd.map(_plain)
-        return self.session.sparkContext.parallelize(self.pieces, len(self.pieces)).mapPartitions(file_chunks(system, rows))
+        return self.session.sparkContext.parallelize(self.pieces, len(self.pieces)).mapPartitions(
+            file_chunks(system, rows)
+        )
 
     def _next(self, follow: bool) -> list[Piece]:
         """The pieces of files that the next batch reads."""
@@ -183,7 +207,9 @@ class Batches:
         pressed = list[int]()
         with _taking_down(pressed) if follow else nullcontext():
             try:
-                while not pressed and not self._over.wait(_LOOK) and not query.awaitTermination(0.001):  # type: ignore[arg-type]
+                while not pressed and not self._over.wait(_LOOK):
+                    if query.awaitTermination(0.001):  # type: ignore[arg-type]
+                        break
                     self.run.status.look()
             finally:
                 query.stop()
@@ -197,7 +223,9 @@ class Batches:
             self.batch = number
             lengths = self.run.outputs.flush()
             if self.run.checkpoint is not None:
-                self.run.checkpoint.save(CheckpointContent(self._places(), lengths, self.listener.state()))
+                self.run.checkpoint.save(
+                    CheckpointContent(self._places(), lengths, self.listener.state())
+                )
             self.saved()
             if not is_kafka(self.targets):
                 tell(frame, figures, f"{self.query_name}: batch {number}, what it brought")
@@ -208,7 +236,9 @@ class Batches:
             raise
 
     def _is_any(self, follow: bool) -> bool:
-        """Whether there is something to read, by ``_pieces`` where it is files; their end ends the run."""
+        """Whether there is something to read, by ``_pieces`` where it is files; their end ends the
+        run.
+        """
         if is_kafka(self.targets):
             return True
         self.pieces = self._next(follow)
@@ -223,7 +253,9 @@ class Batches:
     def _restore(self, saved: CheckpointContent) -> None:
         folder = None if self.run.checkpoint is None else self.run.checkpoint.path
         if folder is not None and not (folder / "spark" / "offsets").is_dir():
-            raise OperationalError(f"{folder}: what Spark kept there is gone", "Remove the directory to begin anew.")
+            raise OperationalError(
+                f"{folder}: what Spark kept there is gone", "Remove the directory to begin anew."
+            )
         self.batch, self.positions = saved.positions["batch"], dict(saved.positions["read"])
         self.listener.restore(saved.state)
 
@@ -233,8 +265,14 @@ def _plain(row: Any) -> ChunkRow:
 
 
 def check_layout(run: StreamRun) -> None:
-    """Raises: OperationalError where the checkpoint of ``run`` is not laid out as those that are written here."""
-    if run.checkpoint is not None and run.saved is not None and run.saved.positions.get("layout") != _LAYOUT:
+    """Raises: OperationalError where the checkpoint of ``run`` is not laid out as those that are
+    written here.
+    """
+    if (
+        run.checkpoint is not None
+        and run.saved is not None
+        and run.saved.positions.get("layout") != _LAYOUT
+    ):
         raise OperationalError(
             f"{run.checkpoint.path}: made by another version of shiq, whose state on Spark lies elsewhere",
             "Remove the directory and read the stream from its beginning; or end the run with the version that began it.",
@@ -245,7 +283,10 @@ class _RunFolder:
     """The folder of a run, as a context: that of its checkpoint, or one for this run only."""
 
     def __init__(self, kept: Path | None) -> None:
-        self.is_kept, self.path = kept is not None, (kept or Path(tempfile.mkdtemp(prefix="shiq-stream-"))).absolute()
+        self.is_kept, self.path = (
+            kept is not None,
+            (kept or Path(tempfile.mkdtemp(prefix="shiq-stream-"))).absolute(),
+        )
 
     def __enter__(self) -> Path:
         return self.path
@@ -257,7 +298,9 @@ class _RunFolder:
 
 @contextmanager
 def _taking_down(pressed: list[int]) -> Iterator[None]:
-    """Ctrl-C is taken down, and not raised: Spark's own handler would ask the JVM something in the middle of an answer."""
+    """Ctrl-C is taken down, and not raised: Spark's own handler would ask the JVM something in the
+    middle of an answer.
+    """
     if current_thread() is not main_thread():
         yield
         return

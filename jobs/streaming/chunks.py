@@ -1,9 +1,14 @@
-"""Records as a task hands them on: chunks, each a head, the times of its records, and parts for buckets.
+"""Records as a task hands them on: chunks, each a head, the times of its records, and parts for
+buckets.
 
-A head is a few numbers about the whole chunk, by which the order knows mostly that all of it is in time. The times (with lines,
-and ids where there are any) are asked for only if that is not so. Texts stay at the source: those of rejected records are read
-again. The parts are a system's own columns; ``event`` in them is the record's place in the chunk, so that those of rejected
-records can be taken out without looking at anything else. What a system shows the driver of each record goes there in order.
+A head is a few numbers about the whole chunk, by which the order knows mostly that all of it is in
+time. The times (with lines,
+and ids where there are any) are asked for only if that is not so. Texts stay at the source: those
+of rejected records are read
+again. The parts are a system's own columns; ``event`` in them is the record's place in the chunk,
+so that those of rejected
+records can be taken out without looking at anything else. What a system shows the driver of each
+record goes there in order.
 """
 
 from __future__ import annotations
@@ -19,14 +24,22 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from streams.front.event import Event, EventError, parse_event
 from streams.front.record import Record
 
-#: The columns of chunks; heads, times and what the driver is shown of records have numbers of their own beside those of buckets.
+# : The columns of chunks; heads, times and what the driver is shown of records have numbers of
+# their own beside those of buckets.
 COLUMNS: Final = "bucket int, place string, data binary"
 SHOWN, TIMES, HEAD = -3, -2, -1
 #: A chunk has at most so many records, or bytes.
 MOST_RECORDS, MOST_BYTES = 20_000, 16 << 20
 _PACKED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
 _TIMES: Final = pa.schema(
-    {"line": pa.int64(), "t": pa.int64(), "id": pa.string(), "problem": pa.string(), "triples": pa.int64(), "text": pa.binary()}
+    {
+        "line": pa.int64(),
+        "t": pa.int64(),
+        "id": pa.string(),
+        "problem": pa.string(),
+        "triples": pa.int64(),
+        "text": pa.binary(),
+    }
 )
 
 #: A record that was not used wholly: its place in the chunk, the kind, why, and how it reads.
@@ -36,7 +49,9 @@ V = TypeVar("V")
 
 
 class Moment(NamedTuple):
-    """How far the stream is: the first and newest times accepted, and before what none is accepted any more."""
+    """How far the stream is: the first and newest times accepted, and before what none is accepted
+    any more.
+    """
 
     first: int | None = None
     newest: int | None = None
@@ -45,7 +60,8 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Split:
-    """A chunk's events, taken apart: tables by bucket, with a column ``event``; what was not used; figures to be summed up; what
+    """A chunk's events, taken apart: tables by bucket, with a column ``event``; what was not used;
+    figures to be summed up; what
     the driver is to see of each event, a row an event."""
 
     parts: Mapping[int, pa.Table]
@@ -56,8 +72,11 @@ class Split:
 
 @dataclass(frozen=True)
 class EventLimits:
-    """Which events are used: ``unit``, ``lateness``, ``max_ahead``, ``window`` and ``parse`` as `streams.front.arrivals.Arrivals`
-    has them; those outside [``start``, ``end``] are counted, and not used. Times are divided by ``step``."""
+    """Which events are used: ``unit``, ``lateness``, ``max_ahead``, ``window`` and ``parse`` as
+    `streams.front.arrivals.Arrivals`
+    has them; those outside [``start``, ``end``] are counted, and not used. Times are divided by
+    ``step``.
+    """
 
     unit: str = "sec"
     lateness: int | None = 0
@@ -74,7 +93,9 @@ class EventLimits:
 
 
 class SparkSystem(Protocol):
-    """What a stream system does on Spark. Every worker gets one copy, which may keep what is dear to make (`cached_property`)."""
+    """What a stream system does on Spark. Every worker gets one copy, which may keep what is dear
+    to make (`cached_property`).
+    """
 
     @property
     def limits(self) -> EventLimits: ...
@@ -88,23 +109,32 @@ class SparkSystem(Protocol):
         """Whether the driver is to see each event."""
 
     def split(self, events: Sequence[Event | None]) -> Split:
-        """Takes the events of a chunk apart; None stands where a record is none, or is outside the limits."""
+        """Takes the events of a chunk apart; None stands where a record is none, or is outside the
+        limits.
+        """
 
-    def step(self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment) -> tuple[bytes, list[Row]]:
-        """Takes parts, in order; the new state and the rows that are known now. Called in each batch for each bucket."""
+    def step(
+        self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment
+    ) -> tuple[bytes, list[Row]]:
+        """Takes parts, in order; the new state and the rows that are known now. Called in each
+        batch for each bucket.
+        """
 
     def finish(self, bucket: int, state: bytes, moment: Moment) -> list[Row]:
         """The rows that the end of the input brings; the state stays."""
 
 
 def taken(kept: dict[int, tuple[bytes, V]], bucket: int, state: bytes | None) -> V | None:
-    """What a worker has ``kept`` of the ``state`` of a bucket, to work on: it is kept no more. None if it has it of no such."""
+    """What a worker has ``kept`` of the ``state`` of a bucket, to work on: it is kept no more. None
+    if it has it of no such.
+    """
     before, value = kept.pop(bucket, (None, None))
     return value if before == state else None
 
 
 class TimeSpan(NamedTuple):
-    """The times of a chunk's events: the first, the newest, the least; how far one was at most behind, and ahead of, the newest
+    """The times of a chunk's events: the first, the newest, the least; how far one was at most
+    behind, and ahead of, the newest
     before it."""
 
     first: int
@@ -121,14 +151,22 @@ class TimeSpan(NamedTuple):
         t = np.array(times, np.int64)
         newest = np.maximum.accumulate(t)
         further = t[1:] - newest[:-1]
-        span = t[0], newest[-1], t.min(), max(-further.min(initial=0), 0), max(further.max(initial=0), 0)
+        span = (
+            t[0],
+            newest[-1],
+            t.min(),
+            max(-further.min(initial=0), 0),
+            max(further.max(initial=0), 0),
+        )
         return TimeSpan(*map(int, span))
 
 
 @dataclass(frozen=True)
 class Head:
-    """``covers``: how many lines the chunk has, from 1 on (of a topic they are offsets), behind the ``shift`` lines of its piece;
-    ``position``: (unit, up to where) it is read by it. ``refused``: with line and time ahead. ``is_plain``: each record is an
+    """``covers``: how many lines the chunk has, from 1 on (of a topic they are offsets), behind the
+    ``shift`` lines of its piece;
+    ``position``: (unit, up to where) it is read by it. ``refused``: with line and time ahead.
+    ``is_plain``: each record is an
     event without an id; ``times``: of these; ``used``: figures, if each of them is in time."""
 
     source: str
@@ -166,7 +204,9 @@ def unpacked(data: bytes) -> pa.Table:
 
 
 def cut(records: Iterable[Record]) -> Iterator[tuple[int, list[Record]]]:
-    """Chunks of records that follow upon each other, each with the last line before it; at least one."""
+    """Chunks of records that follow upon each other, each with the last line before it; at least
+    one.
+    """
     chunk, size, before = list[Record](), 0, 0
     for record in records:
         chunk.append(record)
@@ -187,7 +227,8 @@ def rows_of(
     is_topic: bool = False,
     position: tuple[str, int] | None = None,
 ) -> Iterator[tuple[int, str, bytes]]:
-    """The rows, as `COLUMNS`, of records that follow upon each other; ``place``: of a chunk by its first record and number, what
+    """The rows, as `COLUMNS`, of records that follow upon each other; ``place``: of a chunk by its
+    first record and number, what
     chunks are ordered by. At least one chunk, so that ``position`` is told."""
     for number, (before, whole) in enumerate(cut(records)):
         covers = whole[-1].line - before if whole else 0
@@ -198,10 +239,14 @@ def rows_of(
             event, problem = _event(record, system.limits)
             events.append(event)
             problems.append(problem)
-        used = [event if event is not None and system.limits.has(event.t) else None for event in events]
+        used = [
+            event if event is not None and system.limits.has(event.t) else None for event in events
+        ]
         split = system.split(used)
         lines = [record.line - shift for record in chunk]
-        is_plain = not any(problems) and not any(event.id is not None for event in events if event is not None)
+        is_plain = not any(problems) and not any(
+            event.id is not None for event in events if event is not None
+        )
         held = [event for event in used if event is not None]
         counts = {
             "events": len(held),
@@ -226,16 +271,28 @@ def rows_of(
         columns = {
             "line": lines,
             "t": [None if event is None else event.t for event in events],
-            "id": pa.nulls(len(chunk)) if is_plain else [None if event is None else event.id for event in events],
+            "id": pa.nulls(len(chunk))
+            if is_plain
+            else [None if event is None else event.id for event in events],
             "problem": pa.nulls(len(chunk)) if is_plain else problems,
             "triples": [0 if event is None else len(event.triples) for event in events],
-            "text": pa.nulls(len(chunk)) if is_plain else [r.data if said else None for r, said in zip(chunk, problems)],
+            "text": pa.nulls(len(chunk))
+            if is_plain
+            else [r.data if said else None for r, said in zip(chunk, problems)],
         }
         yield TIMES, at, packed(pa.table(columns).cast(_TIMES), _PACKED)
         for bucket, part in split.parts.items():
             yield bucket, at, packed(part)
         if split.shown is not None:
-            yield SHOWN, at, packed(split.shown.append_column("text", pa.array([record.whole for record in chunk], pa.string())))
+            yield (
+                SHOWN,
+                at,
+                packed(
+                    split.shown.append_column(
+                        "text", pa.array([record.whole for record in chunk], pa.string())
+                    )
+                ),
+            )
 
 
 def texts_at(records: Iterable[Record], lines: Collection[int]) -> dict[int, str]:

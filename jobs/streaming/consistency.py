@@ -1,4 +1,6 @@
-"""Consistency of streams on Spark: the columns and the kernel of one process, a bucket of individuals at a time."""
+"""Consistency of streams on Spark: the columns and the kernel of one process, a bucket of
+individuals at a time.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,11 @@ def _decoded(names: Sequence[bytes]) -> list[str]:
 
 @dataclass(frozen=True)
 class Consistency:
-    """`jobs.streaming.chunks.SparkSystem`. ``same``: one name of individuals that have several; ``static``: spans by bucket, with
-    the names of their individuals; ``follow``: conflicts are told when they open, too; ``shows``: the driver is to see events."""
+    """`jobs.streaming.chunks.SparkSystem`. ``same``: one name of individuals that have several;
+    ``static``: spans by bucket, with
+    the names of their individuals; ``follow``: conflicts are told when they open, too; ``shows``:
+    the driver is to see events.
+    """
 
     plan: StreamPlan
     same: Mapping[str, str]
@@ -62,7 +67,10 @@ class Consistency:
         triples = [event.triples if event is not None else () for event in events]
         owner = np.repeat(np.arange(len(events)), [len(texts) for texts in triples])
         times = np.array([event.t if event is not None else -1 for event in events], np.int64)
-        intake, refused = TripleEncoder(self.plan.view, self.plan.masks, same=self.same), list[tuple[int, str, str, str]]()
+        intake, refused = (
+            TripleEncoder(self.plan.view, self.plan.masks, same=self.same),
+            list[tuple[int, str, str, str]](),
+        )
         unused = set[int]()
 
         def tell(place: int, kind: str, reason: str, text: str) -> None:
@@ -79,17 +87,31 @@ class Consistency:
             who, which = np.unique(columns.key[rows], return_inverse=True)
             parts[int(bucket[rows[0]])] = pa.table(
                 {
-                    "who": pa.DictionaryArray.from_arrays(pa.array(which, pa.int32()), pa.array(names[who], pa.binary())),
+                    "who": pa.DictionaryArray.from_arrays(
+                        pa.array(which, pa.int32()), pa.array(names[who], pa.binary())
+                    ),
                     "label": columns.label[rows].astype(np.int32),
                     "t": times[columns.time[rows]],
                     "event": columns.time[rows].astype(np.int32),
                 }
             )
-        shown = self._shown([event or Event(-1) for event in events], unused, columns, names) if self.shows else None
+        shown = (
+            self._shown([event or Event(-1) for event in events], unused, columns, names)
+            if self.shows
+            else None
+        )
         return Split(parts, refused, {"tuples": intake.tuples}, shown)
 
-    def _shown(self, events: Sequence[Event], unused: set[int], columns: EventColumns, names: npt.NDArray[Any]) -> pa.Table:
-        """What `BucketFindings` makes `Taken` of: the labels of an event, each with whom it is of."""
+    def _shown(
+        self,
+        events: Sequence[Event],
+        unused: set[int],
+        columns: EventColumns,
+        names: npt.NDArray[Any],
+    ) -> pa.Table:
+        """What `BucketFindings` makes `Taken` of: the labels of an event, each with whom it is
+        of.
+        """
         said = list(shown(events, unused, columns.time, np.arange(len(columns.time))))
         begins = pa.array(np.cumsum([0, *(len(taken.codes) for taken in said)]), pa.int32())
         at = np.concatenate([taken.codes for taken in said]) if said else columns.key
@@ -97,15 +119,21 @@ class Consistency:
         return pa.table(
             {
                 "t": pa.array([taken.t for taken in said], pa.int64()),
-                "triples": pa.array([_encoded(taken.triples) for taken in said], pa.list_(pa.binary())),
+                "triples": pa.array(
+                    [_encoded(taken.triples) for taken in said], pa.list_(pa.binary())
+                ),
                 "is_whole": pa.array([taken.is_whole for taken in said], pa.bool_()),
                 "who": pa.ListArray.from_arrays(begins, whose),
                 "label": pa.ListArray.from_arrays(begins, pa.array(columns.label[at], pa.int64())),
             }
         )
 
-    def step(self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment) -> tuple[bytes, list[Row]]:
-        """Takes the columns of a batch; final rows, and with ``follow`` those of conflicts that opened."""
+    def step(
+        self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment
+    ) -> tuple[bytes, list[Row]]:
+        """Takes the columns of a batch; final rows, and with ``follow`` those of conflicts that
+        opened.
+        """
         held, found = _Bucket(self, bucket, state), list[Row]()
         held.telling.heard = found.extend
         held.take(parts)
@@ -123,7 +151,9 @@ class Consistency:
         if first is None or last is None:
             return []
         start, end = np.maximum(found.start, first), np.minimum(found.end, last)
-        return held.telling.final(Violations(found.key, found.conflict, start, end).at(start <= end))
+        return held.telling.final(
+            Violations(found.key, found.conflict, start, end).at(start <= end)
+        )
 
 
 class _Bucket:
@@ -131,7 +161,9 @@ class _Bucket:
 
     def __init__(self, system: Consistency, bucket: int, state: bytes | None) -> None:
         self.partition, self.names = StreamPartition(system.plan), Numbering()
-        self.telling = Rows(system.plan, self.partition.finder, self.names, system.limits.end, lambda rows: None)
+        self.telling = Rows(
+            system.plan, self.partition.finder, self.names, system.limits.end, lambda rows: None
+        )
         if state is None:
             names, spans = system.static.get(bucket, ([], no_spans()))
             self.names.set(list(names))
@@ -158,12 +190,16 @@ class _Bucket:
         """The live spans and their names, and which open conflicts were told."""
         key = self.partition.keys()
         self.partition.renumber(self.names.keep(key[runs(key)]))
-        return packed(self.telling.told, {**self.partition.spans._asdict(), "names": self.names.column()})
+        return packed(
+            self.telling.told, {**self.partition.spans._asdict(), "names": self.names.column()}
+        )
 
 
 @dataclass(frozen=True)
 class BucketFindings:
-    """What buckets find, taken down by ``watch``, which has begun and decides nothing itself; `jobs.streaming.query.Listener`."""
+    """What buckets find, taken down by ``watch``, which has begun and decides nothing itself;
+    `jobs.streaming.query.Listener`.
+    """
 
     name: ClassVar[str] = "consistency"
     watch: Watch
@@ -180,13 +216,25 @@ class BucketFindings:
             rows = np.flatnonzero(bucket == number)
             who, which = np.unique(key[rows], return_inverse=True)
             code = watch.plan.masks.code(which.astype(np.int64), label[rows])
-            static[number] = [names.names[n] for n in who.tolist()], spans.at(rows)._replace(code=code)
+            static[number] = (
+                [names.names[n] for n in who.tolist()],
+                spans.at(rows)._replace(code=code),
+            )
         if not watch.beside:
             names.set([])
         watch.partition.spans = no_spans()
         clock = watch.arrivals.clock
-        limits = EventLimits(watch.arrivals.unit, clock.lateness, clock.max_ahead, watch.plan.window, watch.start, watch.end)
-        return Consistency(watch.plan, watch.intake.same, static, limits, watch.follow, bool(watch.beside))
+        limits = EventLimits(
+            watch.arrivals.unit,
+            clock.lateness,
+            clock.max_ahead,
+            watch.plan.window,
+            watch.start,
+            watch.end,
+        )
+        return Consistency(
+            watch.plan, watch.intake.same, static, limits, watch.follow, bool(watch.beside)
+        )
 
     def hear(self, told: BatchTold, rows: Sequence[Row]) -> None:
         """Takes the figures, rejects and rows of a batch."""
@@ -198,7 +246,9 @@ class BucketFindings:
     def _show(self, tables: Sequence[pa.Table]) -> None:
         """Shows what is beside the records of a batch, in their order, as one process would."""
         watch = self.watch
-        for row in sorted((row for table in tables for row in table.to_pylist()), key=lambda row: row["rank"]):
+        for row in sorted(
+            (row for table in tables for row in table.to_pylist()), key=lambda row: row["rank"]
+        ):
             if not row["used"]:
                 for one in watch.beside:
                     one.refuse(row["text"])
@@ -206,9 +256,15 @@ class BucketFindings:
             who = np.array(watch.intake.names.all(_decoded(row["who"])), np.int64)
             codes = watch.plan.masks.code(who, np.array(row["label"], np.int64))
             for one in watch.beside:
-                one.take(row["text"], Taken(row["t"], _decoded(row["triples"]), codes, row["is_whole"]))
+                one.take(
+                    row["text"], Taken(row["t"], _decoded(row["triples"]), codes, row["is_whole"])
+                )
         watch.passed((watch.arrivals.clock.watermark or 0) - 1)
-        watch.forget(np.unique(np.concatenate([np.empty(0, np.int64), *(one.keys() for one in watch.beside)])))
+        watch.forget(
+            np.unique(
+                np.concatenate([np.empty(0, np.int64), *(one.keys() for one in watch.beside)])
+            )
+        )
 
     def _take(self, rows: Sequence[Row]) -> None:
         ordered = sorted(rows, key=order)

@@ -1,8 +1,12 @@
-"""Rules learnt from streams, on Spark: what a snapshot entails is worked out in tasks, from T and A saturated once.
+"""Rules learnt from streams, on Spark: what a snapshot entails is worked out in tasks, from T and A
+saturated once.
 
-A bucket has the snapshots of some words, each of 64 that follow upon each other. It keeps what they assert, and tells after each
-batch what those that changed entail, as columns of a word. The driver puts these together, and reports on windows as one process
-does; the end of finite sources is the end of a window's input, since they are not merged by time here. Of a stream that is
+A bucket has the snapshots of some words, each of 64 that follow upon each other. It keeps what they
+assert, and tells after each
+batch what those that changed entail, as columns of a word. The driver puts these together, and
+reports on windows as one process
+does; the end of finite sources is the end of a window's input, since they are not merged by time
+here. Of a stream that is
 followed a window is reported once a batch brought a later snapshot, with all that came so far.
 """
 
@@ -38,7 +42,9 @@ Texts = dict[int, dict[str, None]]
 
 @dataclass(frozen=True)
 class SnapshotEntailment:
-    """`jobs.streaming.chunks.SparkSystem`. ``knowledge``: opened, so that what it saturated once is sent along."""
+    """`jobs.streaming.chunks.SparkSystem`. ``knowledge``: opened, so that what it saturated once is
+    sent along.
+    """
 
     shows: ClassVar[bool] = False
     knowledge: MinerKnowledge
@@ -57,13 +63,18 @@ class SnapshotEntailment:
 
     def split(self, events: Sequence[Event | None]) -> Split:
         """The triples of events that can be used, by the word of their snapshot."""
-        found, refused = dict[int, list[tuple[int, int, list[str]]]](), list[tuple[int, str, str, str]]()
+        found, refused = (
+            dict[int, list[tuple[int, int, list[str]]]](),
+            list[tuple[int, str, str, str]](),
+        )
         for number, event in enumerate(events):
             if event is None:
                 continue
             unused = set[str]()
 
-            def tell(kind: str, reason: str, text: str, number: int = number, unused: set[str] = unused) -> None:
+            def tell(
+                kind: str, reason: str, text: str, number: int = number, unused: set[str] = unused
+            ) -> None:
                 refused.append((number, kind, reason, text))
                 unused.add(text)
 
@@ -71,12 +82,16 @@ class SnapshotEntailment:
             texts = [text for text in event.triples if text not in unused]
             found.setdefault(event.t // _WORD % self.buckets, []).append((number, event.t, texts))
         parts = {
-            bucket: pa.table({name: [row[at] for row in rows] for at, name in enumerate(("event", "t", "texts"))})
+            bucket: pa.table(
+                {name: [row[at] for row in rows] for at, name in enumerate(("event", "t", "texts"))}
+            )
             for bucket, rows in found.items()
         }
         return Split(parts, refused)
 
-    def step(self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment) -> tuple[bytes, list[Row]]:
+    def step(
+        self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment
+    ) -> tuple[bytes, list[Row]]:
         """Unites snapshots with what came; a row for each word of which some changed."""
         held, new = self._held(bucket, state), Texts()
         for part in parts:
@@ -87,10 +102,15 @@ class SnapshotEntailment:
                 if more:
                     held[t].update(more)
                     new.setdefault(t, {}).update(more)
-        rows = [self._word(held, new, list(changed)) for _, changed in groupby(sorted(new), lambda t: t // _WORD)]
+        rows = [
+            self._word(held, new, list(changed))
+            for _, changed in groupby(sorted(new), lambda t: t // _WORD)
+        ]
         for t in [t for t in held if moment.watermark is not None and t < moment.watermark]:
             del held[t]
-        after = zlib.compress(json.dumps([[t, list(texts)] for t, texts in held.items()]).encode(), 1)
+        after = zlib.compress(
+            json.dumps([[t, list(texts)] for t, texts in held.items()]).encode(), 1
+        )
         self._kept[bucket] = after, held
         return after, rows
 
@@ -105,20 +125,27 @@ class SnapshotEntailment:
         return {t: dict.fromkeys(texts) for t, texts in json.loads(zlib.decompress(state))}
 
     def _word(self, held: Texts, new: Texts, changed: Sequence[int]) -> Row:
-        """``told``: what is new of the snapshots that changed; ``out``: those that entail nothing usable, and why that is not
+        """``told``: what is new of the snapshots that changed; ``out``: those that entail nothing
+        usable, and why that is not
         known; ``columns``: atoms, each with the bits of the others that entail it."""
         columns, out = dict[Atom, int](), list[tuple[int, str | None]]()
         for t in changed:
             reason = None
             try:
-                found = self.knowledge.entailed(self._intake.assertions(list(held[t]), lambda kind, reason, text: None))
+                found = self.knowledge.entailed(
+                    self._intake.assertions(list(held[t]), lambda kind, reason, text: None)
+                )
             except UndecidedEntailmentError as undecided:
                 found, reason = None, undecided.reason
             if found is None:
                 out.append((t, reason))
             for atom in found or ():
                 columns[atom] = columns.get(atom, 0) | 1 << t % _WORD
-        return {"told": [(t, list(new[t])) for t in changed], "out": out, "columns": list(columns.items())}
+        return {
+            "told": [(t, list(new[t])) for t in changed],
+            "out": out,
+            "columns": list(columns.items()),
+        }
 
 
 @dataclass(frozen=True)
@@ -134,7 +161,13 @@ class EntailedWindows:
         knowledge, arrivals = self.discovery.windows.knowledge, self.discovery.arrivals
         knowledge.entailed(())
         clock = arrivals.clock
-        limits = EventLimits(arrivals.unit, clock.lateness, clock.max_ahead, arrivals.window, step=self.discovery.step)
+        limits = EventLimits(
+            arrivals.unit,
+            clock.lateness,
+            clock.max_ahead,
+            arrivals.window,
+            step=self.discovery.step,
+        )
         return SnapshotEntailment(knowledge, self.discovery.ontology.signature, limits)
 
     def hear(self, told: BatchTold, rows: Sequence[Row]) -> None:
@@ -150,7 +183,9 @@ class EntailedWindows:
     def _take(self, row: Row) -> None:
         windows, assertions = self.discovery.windows, self.discovery.intake.assertions
         changed = [t for t, _ in row["told"]]
-        entailed: dict[int, list[Any] | None] = {t: [] for t in changed} | {t: None for t, _ in row["out"]}
+        entailed: dict[int, list[Any] | None] = {t: [] for t in changed} | {
+            t: None for t, _ in row["out"]
+        }
         first = changed[0] - changed[0] % _WORD
         for atom, mask in row["columns"]:
             for place in bits(mask):

@@ -1,9 +1,13 @@
 """Enrichment of streams on Spark: the rows of one process, in its order.
 
-Tasks make the keys of a batch's events, and the rows of those whose entry is known: entries are broadcast. The driver has each
-key that is not known reasoned about once in tasks, by one of its events; then goes through the batch in order, since what is a
-hit, and what is kept, depends on it; and writes the rows. A batch that is done again gives the same: a key has one answer,
-whichever of its events is reasoned about. A batch's entries go into their file in one step once the checkpoint has the batch, so
+Tasks make the keys of a batch's events, and the rows of those whose entry is known: entries are
+broadcast. The driver has each
+key that is not known reasoned about once in tasks, by one of its events; then goes through the
+batch in order, since what is a
+hit, and what is kept, depends on it; and writes the rows. A batch that is done again gives the
+same: a key has one answer,
+whichever of its events is reasoned about. A batch's entries go into their file in one step once the
+checkpoint has the batch, so
 that one that is begun anew does not find its own.
 """
 
@@ -35,13 +39,16 @@ from streams.enrichment.stream import EnrichedStream
 from streams.front.rejects import MALFORMED
 from streams.front.result import StreamAnswer
 
-#: What has keys, each with the lines of an event, reasoned about: their entries as texts, and how many questions each took.
+# : What has keys, each with the lines of an event, reasoned about: their entries as texts, and how
+# many questions each took.
 Reasoned = Callable[[Sequence[tuple[str, list[str]]]], Iterable[tuple[str, str, int]]]
 
 
 @dataclass
 class OrderedRows:
-    """The rows of ``stream`` in order; ``lines``: how many each file has had. `jobs.streaming.query.Face`."""
+    """The rows of ``stream`` in order; ``lines``: how many each file has had.
+    `jobs.streaming.query.Face`.
+    """
 
     name: ClassVar[str] = "enrich"
     stream: EnrichedStream
@@ -52,11 +59,20 @@ class OrderedRows:
     def system(self) -> EventKeys:
         """What tasks need of ``stream``."""
         if self.stream.records.form in ("csv", "jsonld"):
-            raise UsageError("rows of a table with a mapping, and JSON-LD, are read in one process", "Leave out --engine spark.")
+            raise UsageError(
+                "rows of a table with a mapping, and JSON-LD, are read in one process",
+                "Leave out --engine spark.",
+            )
         enricher, realizer = self.stream.enricher, self.stream.enricher.realizer
         program = None if enricher.program is None else enricher.program.with_joins()
         asked = realizer.reasoner, realizer.timeout, realizer.heap, realizer.static
-        return EventKeys(enricher.knowledge, program, *asked, frozenset(self.stream.only), EventLimits(self.stream.unit))
+        return EventKeys(
+            enricher.knowledge,
+            program,
+            *asked,
+            frozenset(self.stream.only),
+            EventLimits(self.stream.unit),
+        )
 
     def state(self) -> bytes:
         return json.dumps({"stream": json.loads(self.stream.state()), "lines": self.lines}).encode()
@@ -66,11 +82,16 @@ class OrderedRows:
         self.lines = held["lines"]
         self.stream.restore(json.dumps(held["stream"]).encode())
 
-    def hear(self, chunks: Sequence[tuple[str, bytes]], known: Mapping[Key, Entry], reasoned: Reasoned) -> dict[str, int]:
+    def hear(
+        self, chunks: Sequence[tuple[str, bytes]], known: Mapping[Key, Entry], reasoned: Reasoned
+    ) -> dict[str, int]:
         """Takes the chunks of a batch, with their places; how far sources are read by it."""
         self._store()
         seconds, begun = self.stream.enricher.counts.seconds, perf_counter()
-        ordered = sorted(((json.loads(place), unpacked(data)) for place, data in chunks), key=lambda chunk: chunk[0])
+        ordered = sorted(
+            ((json.loads(place), unpacked(data)) for place, data in chunks),
+            key=lambda chunk: chunk[0],
+        )
         tables = [(table, json.loads(table.schema.metadata[b"told"])) for _, table in ordered]
         asked: dict[str, list[str]] = {}
         for _, told in tables:
@@ -91,7 +112,9 @@ class OrderedRows:
         for text, entry, calls in reasoned:
             found[text] = key_of(text), entry_of(entry)
             enricher.realizer.before += calls
-        self._made = [pair for pair in found.values() if pair[1].verdict is not Verdict.UNDETERMINED]
+        self._made = [
+            pair for pair in found.values() if pair[1].verdict is not Verdict.UNDETERMINED
+        ]
         return found
 
     def _store(self) -> None:
@@ -100,7 +123,9 @@ class OrderedRows:
         if self.stream.enricher.file is not None:
             self.stream.enricher.file.save(made)
 
-    def _take(self, table: pa.Table, told: dict[str, Any], entries: Mapping[str, tuple[Key, Entry]]) -> None:
+    def _take(
+        self, table: pa.Table, told: dict[str, Any], entries: Mapping[str, tuple[Key, Entry]]
+    ) -> None:
         source, stream = told["source"], self.stream
         before = 0 if told["topic"] else self.lines.get(source, 0)
         if not told["topic"]:
@@ -152,9 +177,17 @@ class EnrichedBatches(Batches):
     listener: OrderedRows
     _known: Broadcast[dict[Key, Entry]] | None = None
 
-    def hear(self, frame: DataFrame, system: Broadcast[EventKeys], number: int) -> Mapping[str, int]:
-        enricher, context, begun = self.listener.stream.enricher, self.session.sparkContext, perf_counter()
-        known: Broadcast[dict[Key, Entry]] = context.broadcast(dict(enricher.entries)) if self._known is None else self._known
+    def hear(
+        self, frame: DataFrame, system: Broadcast[EventKeys], number: int
+    ) -> Mapping[str, int]:
+        enricher, context, begun = (
+            self.listener.stream.enricher,
+            self.session.sparkContext,
+            perf_counter(),
+        )
+        known: Broadcast[dict[Key, Entry]] = (
+            context.broadcast(dict(enricher.entries)) if self._known is None else self._known
+        )
         with described(self.session, f"{self.query_name}: batch {number}, keys"):
             found = self.chunks(frame, system, partial(chunks_of, known=known)).collect()
         enricher.counts.seconds["keys"] += perf_counter() - begun
@@ -168,7 +201,9 @@ class EnrichedBatches(Batches):
         self._known = known
         before, hits = enricher.counts.events, enricher.counts.hits
         self.run.status.records += len(found)
-        self.positions.update(self.listener.hear([(place, data) for _, place, data in found], known.value, in_tasks))
+        self.positions.update(
+            self.listener.hear([(place, data) for _, place, data in found], known.value, in_tasks)
+        )
         if self._known is None:
             known.destroy()
         return {"events": enricher.counts.events - before, "hits": enricher.counts.hits - hits}

@@ -1,4 +1,6 @@
-"""Enrichment in tasks: the keys of events, the rows of those whose entry is known, and entries for keys that nobody knows."""
+"""Enrichment in tasks: the keys of events, the rows of those whose entry is known, and entries for
+keys that nobody knows.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,13 @@ from streams.enrichment.rows import has_type, row_halves
 from streams.front.event import EventError
 from streams.front.record import Record
 
-#: In the column ``key``, for what has none: the verdict's place here, from the end; and for a record that is no event.
+# : In the column ``key``, for what has none: the verdict's place here, from the end; and for a
+# record that is no event.
 ANSWERED: Final = (Verdict.CONSISTENT, Verdict.INCONSISTENT, Verdict.UNDETERMINED)
 BROKEN: Final = -9
-_COLUMNS: Final = pa.schema({"line": pa.int64(), "key": pa.int32(), "first": pa.string(), "second": pa.string()})
+_COLUMNS: Final = pa.schema(
+    {"line": pa.int64(), "key": pa.int32(), "first": pa.string(), "second": pa.string()}
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,9 @@ class EventKeys:
 
 @dataclass
 class _Chunk:
-    """Events of one piece. ``keys``: those that occur, as texts; ``unknown``: of each that is not known an event, as lines."""
+    """Events of one piece. ``keys``: those that occur, as texts; ``unknown``: of each that is not
+    known an event, as lines.
+    """
 
     system: EventKeys
     known: dict[Key, Entry]
@@ -95,7 +102,13 @@ class _Chunk:
             entry = self.system.answer(asked)
             self.bypassed += 1
             self.calls += self.system.realizer.calls - before
-            self._put(line, -1 - ANSWERED.index(entry.verdict), EnrichedEvent(entry, order, False, ()), t, identifier)
+            self._put(
+                line,
+                -1 - ANSWERED.index(entry.verdict),
+                EnrichedEvent(entry, order, False, ()),
+                t,
+                identifier,
+            )
             return
         place = self._places.get(key)
         if place is None:
@@ -110,14 +123,24 @@ class _Chunk:
             names = [name if isinstance(name, str) else None for name in order]
             self.rows.append((line, place, json.dumps([t, identifier, names]), None))
 
-    def _put(self, line: int, key: int, found: EnrichedEvent, t: int | None, identifier: str | None) -> None:
+    def _put(
+        self, line: int, key: int, found: EnrichedEvent, t: int | None, identifier: str | None
+    ) -> None:
         is_shown = not self.system.only or has_type(found, self.system.only)
         self.rows.append((line, key, *(row_halves(found, t, identifier) if is_shown else ("", ""))))
 
     def packed(self, **told: Any) -> bytes:
         """The chunk as a table, with what is ``told`` of it."""
-        columns = [pa.array(column, kind) for column, kind in zip(zip(*self.rows) if self.rows else ((),) * 4, _COLUMNS.types)]
-        told |= {"keys": [*self.keys], "unknown": self.unknown, "bypassed": self.bypassed, "calls": self.calls}
+        columns = [
+            pa.array(column, kind)
+            for column, kind in zip(zip(*self.rows) if self.rows else ((),) * 4, _COLUMNS.types)
+        ]
+        told |= {
+            "keys": [*self.keys],
+            "unknown": self.unknown,
+            "bypassed": self.bypassed,
+            "calls": self.calls,
+        }
         return packed(pa.table(columns, schema=_COLUMNS.with_metadata({"told": json.dumps(told)})))
 
 
@@ -138,15 +161,30 @@ def chunks_of(
         for record in found:
             if record.data or record.event or record.problem:
                 chunk.take(record, record.line - (0 if is_topic else before), reader)
-        told = {"source": source, "covers": found[-1].line - before if found else 0, "topic": is_topic, "position": position}
-        yield 0, json.dumps(place(found[0] if found else Record(source, 1, b""), number)), chunk.packed(**told)
+        told = {
+            "source": source,
+            "covers": found[-1].line - before if found else 0,
+            "topic": is_topic,
+            "position": position,
+        }
+        yield (
+            0,
+            json.dumps(place(found[0] if found else Record(source, 1, b""), number)),
+            chunk.packed(**told),
+        )
 
 
-def reasoned(system: Broadcast[EventKeys], rows: Iterable[tuple[str, list[str]]]) -> Iterator[tuple[str, str, int]]:
+def reasoned(
+    system: Broadcast[EventKeys], rows: Iterable[tuple[str, list[str]]]
+) -> Iterator[tuple[str, str, int]]:
     """In a task: the entries of keys, each by one event; how many questions that took."""
     spare_imports()
     for text, lines in rows:
         own = system.value
         asked, before = own.reader.question(lines), own.realizer.calls
-        assert isinstance(asked, EventQuestion) and asked.keyed.key is not None and key_text(asked.keyed.key) == text, text
+        assert (
+            isinstance(asked, EventQuestion)
+            and asked.keyed.key is not None
+            and key_text(asked.keyed.key) == text
+        ), text
         yield text, entry_text(own.answer(asked)), own.realizer.calls - before

@@ -1,9 +1,13 @@
 """The order of a batch: which of its records are used, and how far time is by them.
 
-What is late, or an id's second event, depends on all that came before, event by event, in order of source and line. Spark's own
-watermark would not do: it moves between batches, drops in silence what is behind it, and is a time stamp, which t need not be.
-So one place judges, on the driver. Mostly the heads of chunks say that all is in time, and it sees nothing else. Where an id is
-given, an event is late, or a record is broken it asks for times, lines and ids of the batch, and then for the texts of what it
+What is late, or an id's second event, depends on all that came before, event by event, in order of
+source and line. Spark's own
+watermark would not do: it moves between batches, drops in silence what is behind it, and is a time
+stamp, which t need not be.
+So one place judges, on the driver. Mostly the heads of chunks say that all is in time, and it sees
+nothing else. Where an id is
+given, an event is late, or a record is broken it asks for times, lines and ids of the batch, and
+then for the texts of what it
 rejects. Time moves by events alone.
 """
 
@@ -43,7 +47,9 @@ class _Heard(RejectLog):
 
 @dataclass
 class BatchTold:
-    """What a batch tells the driver. ``shown``: what it sees of records, with their ``rank`` and whether they are ``used``."""
+    """What a batch tells the driver. ``shown``: what it sees of records, with their ``rank`` and
+    whether they are ``used``.
+    """
 
     moment: Moment
     positions: dict[str, int] = field(default_factory=dict)
@@ -73,7 +79,8 @@ class BatchRecords(Protocol):
 
 
 class OrderedBatch(NamedTuple):
-    """``ranks``: the number of each chunk among all, by its place; ``used``: of chunks whose records are not all used, which are;
+    """``ranks``: the number of each chunk among all, by its place; ``used``: of chunks whose
+    records are not all used, which are;
     ``order``: the number of each record among all."""
 
     told: BatchTold
@@ -104,14 +111,24 @@ class Order:
 
     @property
     def moment(self) -> Moment:
-        return Moment(self.arrivals.first, self.arrivals.clock.newest, self.arrivals.clock.watermark)
+        return Moment(
+            self.arrivals.first, self.arrivals.clock.newest, self.arrivals.clock.watermark
+        )
 
-    def judge(self, heads: Mapping[str, Head], records: BatchRecords, *, closely: bool = False) -> OrderedBatch:
-        """Judges a batch by the ``heads`` of its chunks, and by its ``records`` if that does not do, or ``closely``."""
+    def judge(
+        self, heads: Mapping[str, Head], records: BatchRecords, *, closely: bool = False
+    ) -> OrderedBatch:
+        """Judges a batch by the ``heads`` of its chunks, and by its ``records`` if that does not
+        do, or ``closely``.
+        """
         places = sorted(heads, key=json.loads)
         chunks = [_Chunk(place, heads[place], self._before(heads[place])) for place in places]
         duplicates = self.arrivals.duplicates
-        seen = None if closely else _in_time_by_heads(self.arrivals.clock, [head for _, head, _ in chunks])
+        seen = (
+            None
+            if closely
+            else _in_time_by_heads(self.arrivals.clock, [head for _, head, _ in chunks])
+        )
         if seen is None:
             used, order, rejects, counts = self._look(chunks, records)
         else:
@@ -131,9 +148,13 @@ class Order:
             self.lines[head.source] = before + head.covers
         return before
 
-    def _accept(self, chunks: Sequence[_Chunk], seen: TimeSpan) -> tuple[list[Reject], dict[str, int]]:
+    def _accept(
+        self, chunks: Sequence[_Chunk], seen: TimeSpan
+    ) -> tuple[list[Reject], dict[str, int]]:
         """Accepts all records; what of them could not be used, and figures."""
-        self.arrivals.first = seen.least if self.arrivals.first is None else min(seen.least, self.arrivals.first)
+        self.arrivals.first = (
+            seen.least if self.arrivals.first is None else min(seen.least, self.arrivals.first)
+        )
         self.arrivals.clock.newest = seen.newest
         names = ("events", "outside", "triples")
         counts = {name: sum(head.used[name] for _, head, _ in chunks) for name in names}
@@ -150,7 +171,9 @@ class Order:
     def _look(
         self, chunks: Sequence[_Chunk], records: BatchRecords
     ) -> tuple[dict[str, npt.NDArray[np.bool_]], dict[str, Ints], list[Reject], dict[str, int]]:
-        """Looks at the times of all records: which are used; their numbers among all; what is not used; figures."""
+        """Looks at the times of all records: which are used; their numbers among all; what is not
+        used; figures.
+        """
         times = records.times()
         tables = [times[place] for place, _, _ in chunks]
         columns = _Columns.of([head for _, head, _ in chunks], tables)
@@ -173,12 +196,21 @@ class Order:
         for place, head, before in chunks:
             for line, t, row, kind, reason, text in head.refused:
                 if masks[place][row]:
-                    rejects.append((int(order[place][row]), (kind, head.source, line + before, reason, text, t)))
+                    rejects.append(
+                        (
+                            int(order[place][row]),
+                            (kind, head.source, line + before, reason, text, t),
+                        )
+                    )
         told = [reject for _, reject in sorted(rejects, key=lambda item: item[0])]
         return {place: mask for place, mask in masks.items() if not mask.all()}, order, told, counts
 
     def _one_by_one(
-        self, chunks: Sequence[_Chunk], tables: Sequence[pa.Table], columns: _Columns, records: BatchRecords
+        self,
+        chunks: Sequence[_Chunk],
+        tables: Sequence[pa.Table],
+        columns: _Columns,
+        records: BatchRecords,
     ) -> tuple[npt.NDArray[np.bool_], list[tuple[int, Reject]]]:
         """What `_all_in_time` says, whatever the records are."""
         parts = [table.to_pylist() for table in tables]
@@ -187,7 +219,13 @@ class Order:
         for rank, (number, row) in enumerate(zip(columns.head.tolist(), columns.row.tolist())):
             (place, head, before), found = chunks[number], parts[number][row]
             event = None if found["t"] is None else Event(found["t"], id=found["id"])
-            record = Record(head.source, found["line"] + before, found["text"] or b"", event, found["problem"] or "")
+            record = Record(
+                head.source,
+                found["line"] + before,
+                found["text"] or b"",
+                event,
+                found["problem"] or "",
+            )
             accepted[rank] = self.arrivals.accept(record) is not None
             if self.heard.heard:
                 rejects.append((rank, (*self.heard.heard.pop(), self.times.pop())))
@@ -210,12 +248,15 @@ class _Chunk(NamedTuple):
 
 
 def _in_time_by_heads(clock: EventClock, heads: Sequence[Head]) -> TimeSpan | None:
-    """The times of all records, if by the heads each of them is accepted, whatever the others are; else None."""
+    """The times of all records, if by the heads each of them is accepted, whatever the others are;
+    else None.
+    """
     spans = [head.times for head in heads if head.times is not None]
     if not spans or not all(head.is_plain for head in heads):
         return None
     if len({head.source for head in heads if head.is_topic}) > 1:
-        # The partitions of a topic go on side by side: in which order their times come is not known.
+        # The partitions of a topic go on side by side: in which order their times come is not
+        # known.
         newest, least = max(span.newest for span in spans), min(span.least for span in spans)
         spans = [TimeSpan(newest, newest, least, newest - least, newest - least)]
     newest = spans[0].first if clock.newest is None else clock.newest
@@ -230,7 +271,8 @@ def _in_time_by_heads(clock: EventClock, heads: Sequence[Head]) -> TimeSpan | No
 
 @dataclass(frozen=True)
 class _Columns:
-    """All records of a batch in order: in which chunk, and which row there; ``position``: among those of all chunks one after the
+    """All records of a batch in order: in which chunk, and which row there; ``position``: among
+    those of all chunks one after the
     other. A time of -1 is none; ``plain``: none has an id or is none."""
 
     head: Ints
@@ -248,10 +290,14 @@ class _Columns:
         t = _numbers(tables, "t")
         # The partitions of a topic go on side by side: by offset, not one after the other.
         topics = sorted({head.source for head in heads if head.is_topic})
-        topic = np.repeat([topics.index(head.source) if head.is_topic else -1 for head in heads], sizes)
+        topic = np.repeat(
+            [topics.index(head.source) if head.is_topic else -1 for head in heads], sizes
+        )
         order = np.lexsort((row, number, topic, np.where(topic < 0, 0, _numbers(tables, "line"))))
         plain = all(head.is_plain for head in heads)
-        return _Columns(number[order], row[order], order, t[order], _numbers(tables, "triples")[order], plain)
+        return _Columns(
+            number[order], row[order], order, t[order], _numbers(tables, "triples")[order], plain
+        )
 
 
 def _numbers(tables: Sequence[pa.Table], name: str) -> Ints:
@@ -260,13 +306,19 @@ def _numbers(tables: Sequence[pa.Table], name: str) -> Ints:
 
 
 def _all_in_time(arrivals: Arrivals, columns: _Columns) -> npt.NDArray[np.bool_] | None:
-    """Accepts all records at once, if none has to be looked at alone; else None, and nothing has changed."""
+    """Accepts all records at once, if none has to be looked at alone; else None, and nothing has
+    changed.
+    """
     clock, t = arrivals.clock, columns.t
     if not columns.plain or not len(t):
         return None if len(t) else np.zeros(0, bool)
-    newest = np.maximum.accumulate(np.concatenate(([t[0] if clock.newest is None else clock.newest], t)))
+    newest = np.maximum.accumulate(
+        np.concatenate(([t[0] if clock.newest is None else clock.newest], t))
+    )
     before = newest[:-1]
-    if (t - before > clock.max_ahead).any() or (clock.lateness is not None and (before - t > clock.lateness).any()):
+    if (t - before > clock.max_ahead).any() or (
+        clock.lateness is not None and (before - t > clock.lateness).any()
+    ):
         return None
     clock.newest = int(newest[-1])
     arrivals.first = min(int(t.min()), clock.newest if arrivals.first is None else arrivals.first)

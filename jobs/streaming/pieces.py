@@ -1,7 +1,9 @@
 """Which pieces of files and tables there are to read, and the records of one: what a task is given.
 
-Positions are by unit, a file: bytes of lines, rows of a table, 1 for a packed file that was read. A piece of lines begins and
-ends with lines, so that tasks read pieces side by side; which number its first line has is known when those before were counted.
+Positions are by unit, a file: bytes of lines, rows of a table, 1 for a packed file that was read. A
+piece of lines begins and
+ends with lines, so that tasks read pieces side by side; which number its first line has is known
+when those before were counted.
 """
 
 from __future__ import annotations
@@ -21,15 +23,19 @@ from streams.front.record import Record
 from streams.front.sources import EventTable, Folder, read_lines
 from streams.front.tables import file_rows
 
-#: How much one batch takes, about (a packed file is never cut), and which part of that a piece is; what a row counts as.
+# : How much one batch takes, about (a packed file is never cut), and which part of that a piece is;
+# what a row counts as.
 BATCH_BYTES, PIECES, ROW_BYTES = 128 << 20, 16, 80
 LINES, PACKED, ROWS = "lines", "packed", "rows"
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A file of the source number ``source``, called ``name`` in what is said of records; ``size``: up to which position it can
-    be read. ``order``: its place among the files of the source; ``values``: those of a table's folders."""
+    """A file of the source number ``source``, called ``name`` in what is said of records; ``size``:
+    up to which position it can
+    be read. ``order``: its place among the files of the source; ``values``: those of a table's
+    folders.
+    """
 
     source: int
     order: int
@@ -54,8 +60,14 @@ class Piece:
 
 
 def units(targets: Sequence[str], format: str = "auto", *, follow: bool = False) -> list[Unit]:
-    """What there is to read now, in order; of lines that are still written, whole ones. Raises: InputError."""
-    return [unit for number, target in enumerate(targets) for unit in _units(number, target, format, follow)]
+    """What there is to read now, in order; of lines that are still written, whole ones. Raises:
+    InputError.
+    """
+    return [
+        unit
+        for number, target in enumerate(targets)
+        for unit in _units(number, target, format, follow)
+    ]
 
 
 def _units(number: int, target: str, format: str, follow: bool) -> Iterator[Unit]:
@@ -66,16 +78,26 @@ def _units(number: int, target: str, format: str, follow: bool) -> Iterator[Unit
         del passed_over  # files that are no data by their names
         for order, file in enumerate(files):
             with opened(file) as parquet:
-                yield Unit(number, order, target, file.path, ROWS, parquet.metadata.num_rows, file.values)
+                yield Unit(
+                    number, order, target, file.path, ROWS, parquet.metadata.num_rows, file.values
+                )
         return
     for order, name in enumerate(Folder(path).files() if path.is_dir() else [path]):
         try:
             with open(name, "rb") as stream:
                 packed = packing_of(stream.read(MAGIC_BYTES)) is not None
                 end = stream.seek(0, 2)
-                size = 1 if packed else _whole_lines(stream, end) if follow and not path.is_dir() else end
+                size = (
+                    1
+                    if packed
+                    else _whole_lines(stream, end)
+                    if follow and not path.is_dir()
+                    else end
+                )
         except OSError as error:
-            raise InputError(f"{name} cannot be read ({error.strerror})", "Check the path and its permissions.") from error
+            raise InputError(
+                f"{name} cannot be read ({error.strerror})", "Check the path and its permissions."
+            ) from error
         yield Unit(number, order, str(name), str(name), PACKED if packed else LINES, size)
 
 
@@ -110,16 +132,22 @@ def advanced(there: Sequence[Unit], positions: Mapping[str, int], most: int) -> 
 
 
 def batch_bytes(most: int, width: int) -> int:
-    """How much a batch takes for ``width`` cores: two pieces each, where ``most`` bytes are too few for that."""
+    """How much a batch takes for ``width`` cores: two pieces each, where ``most`` bytes are too few
+    for that.
+    """
     return most * max(2 * width, PIECES) // PIECES
 
 
-def between(there: Sequence[Unit], start: Mapping[str, int], end: Mapping[str, int], most: int) -> list[Piece]:
+def between(
+    there: Sequence[Unit], start: Mapping[str, int], end: Mapping[str, int], most: int
+) -> list[Piece]:
     """The pieces, of about ``most`` bytes, from one set of positions to another, in order."""
     found, known = [], {unit.key for unit in there}
     gone = next((key for key in end if end[key] > start.get(key, 0) and key not in known), None)
     if gone is not None:
-        raise InputError(f"{gone.partition(' ')[2]} is gone, and was not read to its end", "Put it back.")
+        raise InputError(
+            f"{gone.partition(' ')[2]} is gone, and was not read to its end", "Put it back."
+        )
     for unit in there:
         low, high = start.get(unit.key, 0), end.get(unit.key, 0)
         # A file may have grown since.
@@ -143,7 +171,9 @@ def _cut(unit: Unit, position: int) -> int:
 
 
 def records(piece: Piece, unit_of_time: str) -> Iterator[Record]:
-    """The records of a piece, those of blank lines too (without data); lines are counted from its beginning."""
+    """The records of a piece, those of blank lines too (without data); lines are counted from its
+    beginning.
+    """
     unit = piece.unit
     if unit.kind == ROWS:
         table = EventTable(unit.name, unit_of_time)
@@ -152,7 +182,14 @@ def records(piece: Piece, unit_of_time: str) -> Iterator[Record]:
     if unit.kind == PACKED:
         with open(unit.path, "rb") as stream:
             packing = packing_of(stream.read(MAGIC_BYTES))
-        return (r for r, _ in read_lines(FileSource(unit.name, Path(unit.path), Format.NTRIPLES, packing).open(), unit.name, 0))
+        return (
+            r
+            for r, _ in read_lines(
+                FileSource(unit.name, Path(unit.path), Format.NTRIPLES, packing).open(),
+                unit.name,
+                0,
+            )
+        )
     with open(unit.path, "rb") as stream:
         stream.seek(piece.low)
         data = stream.read(piece.high - piece.low)

@@ -1,4 +1,6 @@
-"""A stream system in buckets, on Spark: a batch is read, put in order, and decided bucket by bucket."""
+"""A stream system in buckets, on Spark: a batch is read, put in order, and decided bucket by
+bucket.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,7 @@ from jobs.streaming.batches import Batches, Face, R_co
 from jobs.streaming.chunks import HEAD, SHOWN, TIMES, Head, Moment, Row, rows_of, unpacked
 from jobs.streaming.failures import ATTEMPTS, TOO_SLOW, reason
 from jobs.streaming.ordering import BatchTold, Order
-from jobs.streaming.sources import (
-    is_kafka,
-    piece_texts,
-    place_of,
-    topic_texts,
-)
+from jobs.streaming.sources import is_kafka, piece_texts, place_of, topic_texts
 from jobs.streaming.stages import BucketStates, BucketStep, ShuffledChunks, finish, shuffle_chunks
 from shiq.errors import OperationalError, UsageError
 from streams.front.checkpoint import CheckpointContent
@@ -55,7 +52,9 @@ class Query(Batches):
         return BucketStates(self._folder.path / "buckets", self.system.buckets)
 
     def begin(self) -> None:
-        if self.run.checkpoint is None and not str(self.session.sparkContext.master).startswith("local"):
+        if self.run.checkpoint is None and not str(self.session.sparkContext.master).startswith(
+            "local"
+        ):
             raise UsageError(
                 f"{self.query_name} on a cluster keeps its state in files that all executors see",
                 "Name a folder for them: --checkpoint DIR.",
@@ -64,25 +63,42 @@ class Query(Batches):
             self.states.check(self.batch)
 
     def hear(self, frame: DataFrame, system: Broadcast[Any], number: int) -> Mapping[str, int]:
-        chunks = shuffle_chunks(self.chunks(frame, system, rows_of), self.system.buckets, self.width)
+        chunks = shuffle_chunks(
+            self.chunks(frame, system, rows_of), self.system.buckets, self.width
+        )
         heads = self.run_job("read", number, lambda: chunks.rows_of(HEAD))
-        shown = self.run_job("show", number, lambda: chunks.rows_of(SHOWN)) if self.system.shows else []
-        records = _Records(self, frame, number, chunks, {place: Head.of_bytes(data) for _, place, data in heads})
+        shown = (
+            self.run_job("show", number, lambda: chunks.rows_of(SHOWN)) if self.system.shows else []
+        )
+        records = _Records(
+            self, frame, number, chunks, {place: Head.of_bytes(data) for _, place, data in heads}
+        )
         ordered = self.order.judge(records.heads, records, closely=bool(shown))
         told = ordered.told
-        step = BucketStep(system, self.states, self.batch, number, told.moment, ordered.ranks, ordered.used)
-        rows = [row for found in self.run_job("decide", number, lambda: chunks.step(step)) for row in json.loads(found)]
+        step = BucketStep(
+            system, self.states, self.batch, number, told.moment, ordered.ranks, ordered.used
+        )
+        rows = [
+            row
+            for found in self.run_job("decide", number, lambda: chunks.step(step))
+            for row in json.loads(found)
+        ]
         self.positions.update(told.positions)
         self.moment = told.moment
         self.run.status.records += told.counts.get("events", 0)
-        tables = [_shown(unpacked(data), ordered.order[place], ordered.used.get(place)) for _, place, data in shown]
+        tables = [
+            _shown(unpacked(data), ordered.order[place], ordered.used.get(place))
+            for _, place, data in shown
+        ]
         self.listener.hear(replace(told, shown=tables), rows)
         figures = {name: told.counts.get(name, 0) for name in ("events", "triples", "duplicates")}
         return {**figures, "rejects": len(told.rejects), "rows": len(rows)}
 
     def finish(self, system: Broadcast[Any]) -> list[Row]:
         with described(self.session, f"{self.query_name}: the end of the input"):
-            buckets = self.session.sparkContext.parallelize(range(self.system.buckets), min(self.system.buckets, self.width))
+            buckets = self.session.sparkContext.parallelize(
+                range(self.system.buckets), min(self.system.buckets, self.width)
+            )
             last = buckets.map(finish(system, self.states, self.batch, self.moment)).collect()
         return [row for rows in last for row in json.loads(rows)]
 
@@ -96,7 +112,8 @@ class Query(Batches):
                     if attempt + 1 < ATTEMPTS and TOO_SLOW in str(error):
                         continue
                     raise OperationalError(
-                        f"Spark: {self.options.hide(reason(error))}", "Look at what Spark's log says."
+                        f"Spark: {self.options.hide(reason(error))}",
+                        "Look at what Spark's log says.",
                     ) from None
         raise AssertionError
 
@@ -128,12 +145,16 @@ class _Records:
 
     def texts(self, lines: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], str]:
         found = self.query.run_job("read what is rejected", self.number, lambda: self._texts(lines))
-        return {(place, line): text for place, texts in found.items() for line, text in texts.items()}
+        return {
+            (place, line): text for place, texts in found.items() for line, text in texts.items()
+        }
 
     def _texts(self, lines: Mapping[str, Sequence[int]]) -> dict[str, dict[int, str]]:
         wanted = dict[tuple[int, ...], list[int]]()
         for place, some in lines.items():
-            wanted.setdefault(_source_of(place, self.heads[place]), []).extend(line + self.heads[place].shift for line in some)
+            wanted.setdefault(_source_of(place, self.heads[place]), []).extend(
+                line + self.heads[place].shift for line in some
+            )
         if is_kafka(self.query.targets):
             texts: dict[tuple[int, ...], str] = {**topic_texts(self.frame, wanted)}  # type: ignore[arg-type,dict-item]
         else:
@@ -141,7 +162,11 @@ class _Records:
             asked = [(piece, wanted[tuple(place_of(piece))]) for piece in pieces]
             context, unit = self.query.session.sparkContext, self.query.system.limits.unit
             found = context.parallelize(asked, len(asked)).map(partial(piece_texts, unit)).collect()
-            texts = {(*place_of(piece), line): text for piece, part in zip(pieces, found) for line, text in part.items()}
+            texts = {
+                (*place_of(piece), line): text
+                for piece, part in zip(pieces, found)
+                for line, text in part.items()
+            }
         return {
             place: {line: texts[(*_source_of(place, head), line + head.shift)] for line in some}
             for place, some in lines.items()

@@ -1,8 +1,12 @@
-"""Stream rules on Spark: atoms by key in buckets, an evaluator each; the models of a point together on the driver.
+"""Stream rules on Spark: atoms by key in buckets, an evaluator each; the models of a point together
+on the driver.
 
-A program without a key has one bucket. A bucket without input has its points all the same: it hears how far the time is. Rows are
-those of one process, except that `@end` closes nothing (time alone does), that nothing is late where there are several finite
-sources, which are not merged by time here, and that rows which span points (verdicts, conflicts) are for one process.
+A program without a key has one bucket. A bucket without input has its points all the same: it hears
+how far the time is. Rows are
+those of one process, except that `@end` closes nothing (time alone does), that nothing is late
+where there are several finite
+sources, which are not merged by time here, and that rows which span points (verdicts, conflicts)
+are for one process.
 """
 
 from __future__ import annotations
@@ -34,7 +38,8 @@ from streams.rules.triples import Mapping
 
 @dataclass(frozen=True)
 class Rules:
-    """`jobs.streaming.chunks.SparkSystem`. ``program`` is without functions, which no task could be sent: ``python`` is their
+    """`jobs.streaming.chunks.SparkSystem`. ``program`` is without functions, which no task could be
+    sent: ``python`` is their
     text. ``unordered``: nothing is late."""
 
     shows: ClassVar[bool] = False
@@ -49,7 +54,13 @@ class Rules:
     @property
     def limits(self) -> EventLimits:
         lateness = None if self.unordered else self.options.lateness
-        return EventLimits(self.program.unit, lateness, self.options.max_ahead, self.program.horizon, parse=parse_record)
+        return EventLimits(
+            self.program.unit,
+            lateness,
+            self.options.max_ahead,
+            self.program.horizon,
+            parse=parse_record,
+        )
 
     @cached_property
     def _kept(self) -> dict[int, tuple[bytes, RuleSession]]:
@@ -67,7 +78,10 @@ class Rules:
 
     def split(self, events: Sequence[Event | None]) -> Split:
         """Texts of atoms by bucket; a text "" says that there is a point."""
-        mapping, key = Mapping(self.program.checked.mapped, self.program.unit), self.program.key.key or {}
+        mapping, key = (
+            Mapping(self.program.checked.mapped, self.program.unit),
+            self.program.key.key or {},
+        )
         rows: dict[int, list[tuple[int, int, str]]] = {bucket: [] for bucket in range(self.buckets)}
         refused, atoms = list[tuple[int, str, str, str]](), 0
         for number, event in enumerate(events):
@@ -76,7 +90,10 @@ class Rules:
             if self.options.timeline != "dense":
                 for every in rows.values():
                     every.append((number, event.t, ""))
-            for text, is_triple in [*((text, False) for text in event.atoms), *((text, True) for text in event.triples)]:
+            for text, is_triple in [
+                *((text, False) for text in event.atoms),
+                *((text, True) for text in event.triples),
+            ]:
                 try:
                     atom = mapping.atom(text) if is_triple else text
                     if atom is None or atom == END_OF_POINT:
@@ -87,16 +104,26 @@ class Rules:
                     continue
                 at = key.get(predicate) if self.buckets > 1 else None
                 atoms += 1
-                for bucket in range(self.buckets) if at is None else (shard_of(row[at], self.buckets),):
+                for bucket in (
+                    range(self.buckets) if at is None else (shard_of(row[at], self.buckets),)
+                ):
                     rows[bucket].append((number, event.t, atom))
         tables = {
-            bucket: pa.table({"event": [n for n, _, _ in found], "t": [t for _, t, _ in found], "atom": [a for _, _, a in found]})
+            bucket: pa.table(
+                {
+                    "event": [n for n, _, _ in found],
+                    "t": [t for _, t, _ in found],
+                    "atom": [a for _, _, a in found],
+                }
+            )
             for bucket, found in rows.items()
             if found
         }
         return Split(tables, refused, {"atoms": atoms, "unmapped": mapping.unmapped})
 
-    def step(self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment) -> tuple[bytes, list[Row]]:
+    def step(
+        self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment
+    ) -> tuple[bytes, list[Row]]:
         """Takes atoms, and evaluates the points before the watermark."""
         session = self._session(bucket, state)
         for part in parts:
@@ -109,7 +136,11 @@ class Rules:
 
     def finish(self, bucket: int, state: bytes, moment: Moment) -> list[Row]:
         """The points that are open."""
-        return [] if moment.newest is None else self._rows(self._session(bucket, state), moment.newest + 1, moment)
+        return (
+            []
+            if moment.newest is None
+            else self._rows(self._session(bucket, state), moment.newest + 1, moment)
+        )
 
     def _session(self, bucket: int, state: bytes | None) -> RuleSession:
         kept = taken(self._kept, bucket, state)
@@ -125,7 +156,10 @@ class Rules:
         models = session.close(before, moment.first)
         derived = self.shown == "derived"
         if not self.quads:
-            return [{"t": model.t, "atoms": model.derived if derived else model.atoms} for model in models]
+            return [
+                {"t": model.t, "atoms": model.derived if derived else model.atoms}
+                for model in models
+            ]
         found = ((model.t, *mapping.quads(model, derived)) for model in models)
         return [{"t": t, "atoms": quads, "unwritable": none} for t, quads, none in found]
 
@@ -138,7 +172,9 @@ class Models:
     run: StreamRun
     system: Rules
     points: int = 0
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("atoms", "unmapped", "duplicates"), 0))
+    counts: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("atoms", "unmapped", "duplicates"), 0)
+    )
     begun: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
@@ -168,7 +204,9 @@ class Models:
                 self.run.outputs.write("out", [{"t": t, "atoms": sorted(atoms)}])
 
     def state(self) -> bytes:
-        return json.dumps({"points": self.points, "counts": self.counts, "rejects": self.rejects.state()}).encode()
+        return json.dumps(
+            {"points": self.points, "counts": self.counts, "rejects": self.rejects.state()}
+        ).encode()
 
     def restore(self, state: bytes) -> None:
         held = json.loads(state)

@@ -22,7 +22,8 @@ from streams.front.run import StreamRun
 KAFKA_JARS: Final = "SHIQ_KAFKA_JARS"
 _GROUP: Final = "org.apache.spark"
 _CONNECTOR: Final = "spark-sql-kafka-0-10_2.13"
-#: Of a minor version of Spark the one of which Maven has the connector and all that it needs; another may lack a part.
+# : Of a minor version of Spark the one of which Maven has the connector and all that it needs;
+# another may lack a part.
 _CONNECTORS: Final = {"4.0": "4.0.0", "4.1": "4.1.1", "4.2": "4.2.0"}
 #: Which options of sources plans do not show.
 _HIDDEN: Final = "spark.sql.redaction.options.regex"
@@ -41,7 +42,8 @@ def on_spark(
     batch_bytes: int = BATCH_BYTES,
     options: KafkaOptions = NO_OPTIONS,
 ) -> R_co:
-    """What `StreamRun.drive` gives of a system, by Spark Structured Streaming; ``session``: one that is there; ``options``: of
+    """What `StreamRun.drive` gives of a system, by Spark Structured Streaming; ``session``: one
+    that is there; ``options``: of
     topics.
 
     Raises: UsageError, InputError, OperationalError.
@@ -51,7 +53,9 @@ def on_spark(
     if session is None:
         session, started = streaming_session(master, kafka=is_kafka(targets), follow=follow)
     try:
-        rows = batches(session, face, system, run, targets, format, batch_bytes, options).drive(follow=follow)
+        rows = batches(session, face, system, run, targets, format, batch_bytes, options).drive(
+            follow=follow
+        )
     finally:
         if started:
             stop(session)
@@ -60,14 +64,20 @@ def on_spark(
     return result
 
 
-def streaming_session(master: str | None = None, *, kafka: bool = False, follow: bool = True) -> tuple[SparkSession, bool]:
-    """A session whose settings are for streams, beside others of the same Spark; and whether Spark was started here.
+def streaming_session(
+    master: str | None = None, *, kafka: bool = False, follow: bool = True
+) -> tuple[SparkSession, bool]:
+    """A session whose settings are for streams, beside others of the same Spark; and whether Spark
+    was started here.
 
-    ``kafka``: with the connector; without ``follow`` it is for a run that ends. Raises: OperationalError where something is
+    ``kafka``: with the connector; without ``follow`` it is for a run that ends. Raises:
+    OperationalError where something is
     missing.
     """
     settings = _connector() if kafka else {}
-    session, started = spark_session(master=master, settings=settings, name="shiq stream", brief=not follow)
+    session, started = spark_session(
+        master=master, settings=settings, name="shiq stream", brief=not follow
+    )
     own = session.newSession()
     own.conf.set(_HIDDEN, f"{own.conf.get(_HIDDEN)}|{SECRET}")
     return own, started
@@ -77,16 +87,24 @@ def _connector() -> dict[str, str]:
     named = os.environ.get(KAFKA_JARS)
     if named:
         paths = [Path(part) for part in named.split(",")]
-        jars = [str(jar) for path in paths for jar in (sorted(path.glob("*.jar")) if path.is_dir() else [path])]
+        jars = [
+            str(jar)
+            for path in paths
+            for jar in (sorted(path.glob("*.jar")) if path.is_dir() else [path])
+        ]
         missing = next((jar for jar in jars if not Path(jar).is_file()), None if jars else named)
         if missing is not None:
-            raise OperationalError(f"{KAFKA_JARS} names {missing}, which is no jar", "Name jars, or a folder of them.")
+            raise OperationalError(
+                f"{KAFKA_JARS} names {missing}, which is no jar", "Name jars, or a folder of them."
+            )
         return {"spark.jars": ",".join(jars)}
     return {"spark.jars.packages": f"{_GROUP}:{_CONNECTOR}:{_connector_version()}"}
 
 
 def _connector_version() -> str:
-    """The connector's version that Maven is asked for; Ivy asks once, and finds it on this machine from then on."""
+    """The connector's version that Maven is asked for; Ivy asks once, and finds it on this machine
+    from then on.
+    """
     import pyspark
 
     return _CONNECTORS.get(pyspark.__version__.rpartition(".")[0], pyspark.__version__)

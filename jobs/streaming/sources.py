@@ -1,4 +1,6 @@
-"""Sources of Spark: Kafka by its connector; files and tables piece by piece, at the ticks of a clock."""
+"""Sources of Spark: Kafka by its connector; files and tables piece by piece, at the ticks of a
+clock.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _READ_ONCE = ("socket://", "rate://")
 _OFFSETS = 200_000
 
 
-def file_chunks(system: Broadcast[Any], rows: ChunkRows = rows_of) -> Callable[[Iterable[Piece]], Iterator[ChunkRow]]:
+def file_chunks(
+    system: Broadcast[Any], rows: ChunkRows = rows_of
+) -> Callable[[Iterable[Piece]], Iterator[ChunkRow]]:
     """What makes chunks of pieces in a task, as `rows_of` does."""
 
     def parse(pieces: Iterable[Piece]) -> Iterator[ChunkRow]:
@@ -43,7 +47,13 @@ def file_chunks(system: Broadcast[Any], rows: ChunkRows = rows_of) -> Callable[[
             def place(first: Record, number: int, piece: Piece = piece) -> list[Any]:
                 return [*place_of(piece), number]
 
-            yield from rows(records(piece, own.limits.unit), own, place, source=unit.name, position=(unit.key, piece.high))
+            yield from rows(
+                records(piece, own.limits.unit),
+                own,
+                place,
+                source=unit.name,
+                position=(unit.key, piece.high),
+            )
 
     return parse
 
@@ -65,20 +75,31 @@ def topic_chunks(system: Broadcast[Any], rows: ChunkRows = rows_of) -> Batches:
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         _spare()
         for batch in batches:
-            columns = [batch.column(name).to_pylist() for name in ("number", "name", "partition", "offset", "value")]
+            columns = [
+                batch.column(name).to_pylist()
+                for name in ("number", "name", "partition", "offset", "value")
+            ]
             for number, name, partition in sorted(set(zip(*columns[:3]))):
                 source = f"{name}/{partition}"
                 found = [
-                    Record(source, offset, value or b"", problem="" if value else "an empty message")
+                    Record(
+                        source, offset, value or b"", problem="" if value else "an empty message"
+                    )
                     for *its, offset, value in zip(*columns)
                     if its == [number, name, partition]
                 ]
 
-                def place(first: Record, _: int, number: int = number, partition: int = partition) -> list[Any]:
+                def place(
+                    first: Record, _: int, number: int = number, partition: int = partition
+                ) -> list[Any]:
                     return [number, first.line, partition]
 
-                for bucket, at, data in rows(found, system.value, place, source=source, is_topic=True):
-                    yield pa.RecordBatch.from_pydict({"bucket": pa.array([bucket], pa.int32()), "place": [at], "data": [data]})
+                for bucket, at, data in rows(
+                    found, system.value, place, source=source, is_topic=True
+                ):
+                    yield pa.RecordBatch.from_pydict(
+                        {"bucket": pa.array([bucket], pa.int32()), "place": [at], "data": [data]}
+                    )
 
     return parse
 
@@ -95,8 +116,12 @@ def is_kafka(targets: Sequence[str]) -> bool:
 
 
 def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) -> None:
-    """Raises: UsageError for what Spark cannot read twice, or not side by side, or with ``options``."""
-    if once := next((target for target in targets if target == "-" or target.startswith(_READ_ONCE)), None):
+    """Raises: UsageError for what Spark cannot read twice, or not side by side, or with
+    ``options``.
+    """
+    if once := next(
+        (target for target in targets if target == "-" or target.startswith(_READ_ONCE)), None
+    ):
         raise UsageError(
             f"{once} can be read once only, and Spark reads again what a task has lost: one machine, or Kafka or a folder",
             "Leave out --engine spark; or send it to a topic, --source kafka://HOST:PORT/TOPIC, or into files of a folder.",
@@ -113,29 +138,57 @@ def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) ->
 
 def ticks(session: SparkSession) -> DataFrame:
     """A row a batch: which pieces of files it reads is up to the driver."""
-    return session.readStream.format("rate-micro-batch").options(rowsPerBatch=1, numPartitions=1).load()
+    return (
+        session.readStream.format("rate-micro-batch")
+        .options(rowsPerBatch=1, numPartitions=1)
+        .load()
+    )
 
 
-def topics(session: SparkSession, targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) -> DataFrame:
+def topics(
+    session: SparkSession, targets: Sequence[str], options: KafkaOptions = NO_OPTIONS
+) -> DataFrame:
     """All messages of topics, with the number and name of their target. Raises: UsageError."""
-    return reduce(DataFrame.unionAll, (_topic(session, number, target, options) for number, target in enumerate(targets)))
+    return reduce(
+        DataFrame.unionAll,
+        (_topic(session, number, target, options) for number, target in enumerate(targets)),
+    )
 
 
-def topic_texts(frame: DataFrame, wanted: Mapping[tuple[int, int], Sequence[int]]) -> dict[tuple[int, int, int], str]:
+def topic_texts(
+    frame: DataFrame, wanted: Mapping[tuple[int, int], Sequence[int]]
+) -> dict[tuple[int, int, int], str]:
     """The texts of messages, by target, partition and offset; they are read again."""
-    asked = [(number, partition, offset) for (number, partition), offsets in wanted.items() for offset in offsets]
+    asked = [
+        (number, partition, offset)
+        for (number, partition), offsets in wanted.items()
+        for offset in offsets
+    ]
     keys = frame.sparkSession.createDataFrame(asked, "number int, partition int, offset long")
-    found = frame.join(keys, ["number", "partition", "offset"], "left_semi").select("number", "partition", "offset", "value")
-    return {(n, p, o): Record("", o, bytes(value or b"")).text for n, p, o, value in found.collect()}
+    found = frame.join(keys, ["number", "partition", "offset"], "left_semi").select(
+        "number", "partition", "offset", "value"
+    )
+    return {
+        (n, p, o): Record("", o, bytes(value or b"")).text for n, p, o, value in found.collect()
+    }
 
 
 def _topic(session: SparkSession, number: int, target: str, options: KafkaOptions) -> DataFrame:
     broker, topic = kafka_address(target)
-    how = {"startingOffsets": "earliest", "maxOffsetsPerTrigger": str(_OFFSETS), **options.for_spark(topic)}
+    how = {
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": str(_OFFSETS),
+        **options.for_spark(topic),
+    }
     _check_client(session, how)
     how |= {"kafka.bootstrap.servers": broker, "subscribe": topic}
     named = (lit(number).alias("number"), lit(f"kafka://{broker}/{topic}").alias("name"))
-    return session.readStream.format("kafka").options(**how).load().select(*named, "partition", "offset", "value")
+    return (
+        session.readStream.format("kafka")
+        .options(**how)
+        .load()
+        .select(*named, "partition", "offset", "value")
+    )
 
 
 def _check_client(session: SparkSession, how: Iterable[str]) -> None:
@@ -145,4 +198,7 @@ def _check_client(session: SparkSession, how: Iterable[str]) -> None:
         known = set(java.org.apache.kafka.clients.consumer.ConsumerConfig.configNames())
         if unknown := sorted(given - known):
             near = get_close_matches(unknown[0], known, 1, 0)[0]
-            raise UsageError(f"Kafka's client knows no {unknown[0]}", f"Did you mean --source-option kafka.{near}?")
+            raise UsageError(
+                f"Kafka's client knows no {unknown[0]}",
+                f"Did you mean --source-option kafka.{near}?",
+            )

@@ -1,7 +1,10 @@
-"""What tasks do with the chunks of a batch: they shuffle them to buckets, and step each bucket from its state to the next.
+"""What tasks do with the chunks of a batch: they shuffle them to buckets, and step each bucket from
+its state to the next.
 
-The states of a batch are files, one a bucket, in a folder that all executors see. A task that is done again writes the same.
-Chunks are shuffled once for all that is asked of a batch: Spark keeps what it shuffled until the batch is over.
+The states of a batch are files, one a bucket, in a folder that all executors see. A task that is
+done again writes the same.
+Chunks are shuffled once for all that is asked of a batch: Spark keeps what it shuffled until the
+batch is over.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from shiq.errors import OperationalError
 
 #: A row of a chunk: its bucket, or what it is; its place; what it has.
 ChunkRow = tuple[int, str, bytes]
-#: Partitions of what is shuffled: one each for heads, times and what the driver is shown; then those of buckets.
+# : Partitions of what is shuffled: one each for heads, times and what the driver is shown; then
+# those of buckets.
 _PARTITIONS: Final = {HEAD: 0, TIMES: 1, SHOWN: 2}
 _BUCKETS: Final = len(_PARTITIONS)
 
@@ -54,7 +58,9 @@ class BucketStates:
                 "Name by --checkpoint a folder that all executors see, or remove it to begin anew.",
             ) from error
         if zlib.crc32(data[4:]) != int.from_bytes(data[:4], "big"):
-            raise OperationalError(f"{file}: damaged", "Remove the directory of the checkpoint to begin anew.")
+            raise OperationalError(
+                f"{file}: damaged", "Remove the directory of the checkpoint to begin anew."
+            )
         return data[4:]
 
     def write(self, batch: int, bucket: int, state: bytes) -> None:
@@ -102,7 +108,9 @@ class ShuffledChunks:
 
 @dataclass(frozen=True)
 class BucketStep:
-    """From the states of the batch ``before`` to those of ``batch``. ``ranks``, ``used``: of chunks, see `OrderedBatch`."""
+    """From the states of the batch ``before`` to those of ``batch``. ``ranks``, ``used``: of
+    chunks, see `OrderedBatch`.
+    """
 
     system: Broadcast[SparkSystem]
     states: BucketStates
@@ -112,17 +120,26 @@ class BucketStep:
     ranks: Mapping[str, int]
     used: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
 
-    def of_partition(self, buckets: int, parts: int) -> Callable[[int, Iterable[ChunkRow]], Iterator[bytes]]:
+    def of_partition(
+        self, buckets: int, parts: int
+    ) -> Callable[[int, Iterable[ChunkRow]], Iterator[bytes]]:
         """What a task does with the rows of a partition."""
 
         def step(partition: int, rows: Iterable[ChunkRow]) -> Iterator[bytes]:
             spare_imports()
-            own: dict[int, list[ChunkRow]] = {bucket: [] for bucket in range(partition - _BUCKETS, buckets, parts)}
+            own: dict[int, list[ChunkRow]] = {
+                bucket: [] for bucket in range(partition - _BUCKETS, buckets, parts)
+            }
             for row in rows:
                 own[row[0]].append(row)
             for bucket, found in own.items():
-                tables = [self._used(place, data) for _, place, data in sorted(found, key=lambda row: self.ranks[row[1]])]
-                state, known = self.system.value.step(bucket, self.states.read(self.before, bucket), tables, self.moment)
+                tables = [
+                    self._used(place, data)
+                    for _, place, data in sorted(found, key=lambda row: self.ranks[row[1]])
+                ]
+                state, known = self.system.value.step(
+                    bucket, self.states.read(self.before, bucket), tables, self.moment
+                )
                 self.states.write(self.batch, bucket, state)
                 if known:
                     yield json.dumps(known).encode()
@@ -135,12 +152,16 @@ class BucketStep:
         return table if mask is None else table.filter(pa.array(mask[table["event"].to_numpy()]))
 
 
-def finish(system: Broadcast[SparkSystem], states: BucketStates, batch: int, moment: Moment) -> Callable[[int], bytes]:
+def finish(
+    system: Broadcast[SparkSystem], states: BucketStates, batch: int, moment: Moment
+) -> Callable[[int], bytes]:
     """What makes the last rows of a bucket, as JSON, of its state after ``batch``."""
 
     def last(bucket: int) -> bytes:
         spare_imports()
         state = states.read(batch, bucket)
-        return json.dumps([] if state is None else system.value.finish(bucket, state, moment)).encode()
+        return json.dumps(
+            [] if state is None else system.value.finish(bucket, state, moment)
+        ).encode()
 
     return last

@@ -20,7 +20,9 @@ def headline(gated: GateAnswer) -> str:
 
 
 def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
-    """The decision first, then why, what was set aside and what is tolerated, and the last check's figures."""
+    """The decision first, then why, what was set aside and what is tolerated, and the last check's
+    figures.
+    """
     lines = [headline(gated)]
     if gated.reason:
         lines += [f"  {gated.reason}"]
@@ -35,9 +37,14 @@ def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
     lines += _rows(gated, [x for x in gated.set_aside if x.reason != WITH_THE_BATCH], verbose)
     if n := gated.unexamined_lines:
         were = "line was" if n == 1 else "lines were"
-        lines += [f"  {n:,} {were} not looked at for what to write instead: give more time by --explain-seconds"]
+        lines += [
+            f"  {n:,} {were} not looked at for what to write instead: give more time by --explain-seconds"
+        ]
     if gated.tolerated:
-        lines += ["", "tolerated: contradicts, does not hold the batch up, and is not in what was certified"]
+        lines += [
+            "",
+            "tolerated: contradicts, does not hold the batch up, and is not in what was certified",
+        ]
         lines += _rows(gated, gated.tolerated, verbose)
     lines += _judged(gated, verbose)
     if gated.disputes:
@@ -45,7 +52,11 @@ def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
         for i, conflict in enumerate(gated.disputes if verbose else gated.disputes[:SHOWN], 1):
             lines += [row.replace("base  ", "aside ", 1) for row in conflict_lines(i, conflict)]
     lines += _identities(gated, verbose)
-    leftovers = [x for x in gated.result.evidence.leftovers if gated.decision == REFUSED or x.kind == "set-aside"]
+    leftovers = [
+        x
+        for x in gated.result.evidence.leftovers
+        if gated.decision == REFUSED or x.kind == "set-aside"
+    ]
     lines += leftover_lines(replace(gated.result.evidence, leftovers=tuple(leftovers)), verbose)
     lines += ["", *figures(gated.result)]
     if gated.result.committed:
@@ -54,7 +65,8 @@ def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
 
 
 def known_text(known: KnownConflicts, *, is_refuted: bool = False) -> str:
-    """What `shiq index --set-aside-known` prints below its verdict: what was set aside, by cause. ``is_refuted``: the rest is
+    """What `shiq index --set-aside-known` prints below its verdict: what was set aside, by cause.
+    ``is_refuted``: the rest is
     inconsistent all the same."""
     if is_refuted:
         said = f"{known_text(known)}\n" if known.asides else ""
@@ -62,14 +74,22 @@ def known_text(known: KnownConflicts, *, is_refuted: bool = False) -> str:
     if not known.asides:
         return "nothing had to be set aside"
     groups = known.groups
-    lines = [f"{len(known.asides):,} assertions set aside, {len(known.conflicts):,} minimal conflicts of {len(groups):,} causes:"]
+    lines = [
+        f"{len(known.asides):,} assertions set aside, {len(known.conflicts):,} minimal conflicts of {len(groups):,} causes:"
+    ]
     for found in groups:
-        lines += [f"  {len(found.conflicts):>9,}  {safe(found.pattern.title)}  [{found.pattern.id}]"]
+        lines += [
+            f"  {len(found.conflicts):>9,}  {safe(found.pattern.title)}  [{found.pattern.id}]"
+        ]
         lines += [f"  {'':9}  {safe(found.pattern.sentence)}"]
     if known.undecided:
-        lines.append(f"  {known.undecided:,} of them are values that have to be of a datatype that nothing defines: not decided")
+        lines.append(
+            f"  {known.undecided:,} of them are values that have to be of a datatype that nothing defines: not decided"
+        )
     if known.unexplained:
-        lines.append(f"{known.unexplained:,} groups are known to be inconsistent and were not explained")
+        lines.append(
+            f"{known.unexplained:,} groups are known to be inconsistent and were not explained"
+        )
     return "\n".join(lines)
 
 
@@ -79,14 +99,19 @@ def _rows(gated: GateAnswer, rows: Sequence[SetAsideLine], verbose: bool) -> lis
         numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
         place = str(Place(gated.files[x.line.file], x.line.at, column=x.line.column))
         hint = f" ({safe(x.hint)})" if x.hint else ""
-        lines += [f"  {safe(place)}: {safe(x.reason)}{numbers}{hint}", f"    {safe(x.line.text.strip())}"]
+        lines += [
+            f"  {safe(place)}: {safe(x.reason)}{numbers}{hint}",
+            f"    {safe(x.line.text.strip())}",
+        ]
     if not verbose and len(rows) > SHOWN:
         lines += [f"  … {len(rows) - SHOWN:,} more: -v shows them, --json FILE writes them."]
     return lines
 
 
 def _judged(gated: GateAnswer, verbose: bool) -> list[str]:
-    """The conflicts, by cause and by what the policy says of them, one of each; all with ``verbose``."""
+    """The conflicts, by cause and by what the policy says of them, one of each; all with
+    ``verbose``.
+    """
     groups: dict[tuple[str, str], list[int]] = {}
     for i, judged in enumerate(gated.judgements):
         if verbose or judged.effect != INFO:
@@ -102,7 +127,10 @@ def _judged(gated: GateAnswer, verbose: bool) -> list[str]:
             title, *rows = conflict_lines(i + 1, gated.conflicts[i])
             lines += [title, f"  {safe(gated.sentences[i])}", *rows]
     if not verbose and len(groups) > SHOWN:
-        lines += ["", f"… {len(groups) - SHOWN:,} more causes: -v shows them, --json FILE writes them."]
+        lines += [
+            "",
+            f"… {len(groups) - SHOWN:,} more causes: -v shows them, --json FILE writes them.",
+        ]
     return lines
 
 
@@ -114,7 +142,9 @@ def _identities(gated: GateAnswer, verbose: bool) -> list[str]:
     lines = ["", f"{count(len(found), 'group')} of individuals {becomes} equal by the batch:"]
     for identity in found if verbose else found[:SHOWN]:
         lines.append(f"  {safe(' = '.join(identity.individuals))}")
-        rows = [*identity.insertions, *identity.base, *identity.axioms] or ["by several assertions together"]
+        rows = [*identity.insertions, *identity.base, *identity.axioms] or [
+            "by several assertions together"
+        ]
         lines += [f"    {'because' if i == 0 else '':9}{safe(row)}" for i, row in enumerate(rows)]
     if not verbose and len(found) > SHOWN:
         lines.append(f"  … {len(found) - SHOWN:,} more: -v shows them, --json FILE writes them.")

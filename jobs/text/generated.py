@@ -13,5 +13,7 @@ def report_text(report: GenerationReport) -> str:
         f"data {report.data_assertions:,}), {report.departments} departments, {report.seconds:.1f} s",
     ]
     if report.insertions:
-        lines.append(f"{report.insertions:,} insertions, {report.faults} planted contradictions, {report.culprits} culprits")
+        lines.append(
+            f"{report.insertions:,} insertions, {report.faults} planted contradictions, {report.culprits} culprits"
+        )
     return "\n".join(lines)

@@ -33,7 +33,9 @@ _LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")
 def file_prefixes(
     inputs: Mapping[str, Any], names: Iterable[str] = ("tbox", "abox", "insertions", "deletions")
 ) -> dict[str, str]:
-    """The prefix of each namespace as the files of a call declare it; of several for one, and of one for several, the first."""
+    """The prefix of each namespace as the files of a call declare it; of several for one, and of
+    one for several, the first.
+    """
     found: dict[str, str] = {}
     for name in ("tbox", "abox", "insertions", "deletions"):
         given = inputs.get(name) or ()
@@ -46,7 +48,9 @@ def file_prefixes(
 
 
 def shorten(text: str, prefixes: Mapping[str, str]) -> str:
-    """``text`` with the IRIs in angle brackets that ``prefixes`` can shorten as names; quoted texts stay."""
+    """``text`` with the IRIs in angle brackets that ``prefixes`` can shorten as names; quoted texts
+    stay.
+    """
     return _TERM.sub(lambda match: _name(match, prefixes), text) if prefixes else text
 
 

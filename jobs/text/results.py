@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from shiq.explanation import ConflictGroup
 
 #: Kinds of leftovers that were interpreted, or are no part of the input, and are told all the same.
-NOTES = frozenset({"unmatched-deletion", "unsatisfiable-class", "set-aside", "passed-over", "many-equal", "hub"})
+NOTES = frozenset(
+    {"unmatched-deletion", "unsatisfiable-class", "set-aside", "passed-over", "many-equal", "hub"}
+)
 
 #: Conflicts and leftovers shown without --verbose.
 SHOWN = 10
@@ -33,7 +35,9 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
     if result.reason:
         lines += [f"  {part}" for part in result.reason.split("; ")]
     if known := known_counts(result.evidence.leftovers):
-        lines += [f"  known, and left out of account: {', '.join(f'{n:,} {kind}' for kind, n in known.items())}"]
+        lines += [
+            f"  known, and left out of account: {', '.join(f'{n:,} {kind}' for kind, n in known.items())}"
+        ]
     if result.verdict is Verdict.INCONSISTENT:
         lines += _conflicts(result, verbose)
     lines += leftover_lines(result.evidence, verbose)
@@ -45,7 +49,9 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
 
 
 def _foreign(result: Result) -> str:
-    """How much of what was read a consistent verdict has about terms that the ontology does not know."""
+    """How much of what was read a consistent verdict has about terms that the ontology does not
+    know.
+    """
     foreign = result.evidence.ledger.get("leftover:foreign", 0)
     if not foreign or result.verdict is not Verdict.CONSISTENT:
         return ""
@@ -64,17 +70,27 @@ def _without(result: Result) -> str:
 
 
 def _why_pulled(result: Result, verbose: bool) -> list[str]:
-    """What made the check look at individuals that the batch does not touch, where that was asked for."""
+    """What made the check look at individuals that the batch does not touch, where that was asked
+    for.
+    """
     if result.why_pulled is None:
         return []
     if not result.why_pulled:
         return ["", "nothing was pulled in: the check looked at what the batch touches alone"]
-    lines = ["", f"{sum(x.count for x in result.why_pulled):,} pulled in, by what asked for them first:"]
+    lines = [
+        "",
+        f"{sum(x.count for x in result.why_pulled):,} pulled in, by what asked for them first:",
+    ]
     for x in result.why_pulled if verbose else result.why_pulled[:SHOWN]:
-        lines += [f"  {x.count:>9,}  {safe(x.text) or _PULLED[x.reason]}", *(f"  {'':9}    {safe(a)}" for a in x.axioms)]
+        lines += [
+            f"  {x.count:>9,}  {safe(x.text) or _PULLED[x.reason]}",
+            *(f"  {'':9}    {safe(a)}" for a in x.axioms),
+        ]
         lines += [f"  {'':9}    such as {safe(', '.join(x.examples))}"]
     if not verbose and len(result.why_pulled) > SHOWN:
-        lines += [f"  … {len(result.why_pulled) - SHOWN:,} more reasons: -v shows them, --json FILE writes them."]
+        lines += [
+            f"  … {len(result.why_pulled) - SHOWN:,} more reasons: -v shows them, --json FILE writes them."
+        ]
     return lines
 
 
@@ -97,7 +113,10 @@ def _conflicts(result: Result, verbose: bool) -> list[str]:
         lines += ["", *_group(result, group, verbose)]
     if not verbose and len(groups) > SHOWN:
         left = sum(len(group.conflicts) for group in groups[SHOWN:])
-        lines += ["", f"… {len(groups) - SHOWN:,} more causes, {left:,} conflicts: -v shows them, --json FILE writes them."]
+        lines += [
+            "",
+            f"… {len(groups) - SHOWN:,} more causes, {left:,} conflicts: -v shows them, --json FILE writes them.",
+        ]
     return lines
 
 
@@ -129,9 +148,15 @@ def conflict_lines(number: int, conflict: Conflict) -> list[str]:
             if places and (i + 1 == len(rows) or i + 1 >= len(of_each) or of_each[i + 1] != places):
                 lines.append(f"  {'':11}at {safe(places_text(places))}")
         if title == "axioms":
-            lines += [f"  {'from' if i == 0 else '':9}shiq's table of {name}" for i, name in enumerate(conflict.vocabularies)]
+            lines += [
+                f"  {'from' if i == 0 else '':9}shiq's table of {name}"
+                for i, name in enumerate(conflict.vocabularies)
+            ]
         if title == "inserted":
-            lines += [f"  {'in' if i == 0 else '':9}{safe(graph)}" for i, graph in enumerate(conflict.graphs)]
+            lines += [
+                f"  {'in' if i == 0 else '':9}{safe(graph)}"
+                for i, graph in enumerate(conflict.graphs)
+            ]
     return lines
 
 
@@ -148,7 +173,10 @@ def leftover_lines(evidence: Evidence, verbose: bool) -> list[str]:
 
 
 def leftovers_text(
-    leftovers: Sequence[Leftover], allowed: Collection[str], fail_on: frozenset[str] = frozenset(), verbose: bool = False
+    leftovers: Sequence[Leftover],
+    allowed: Collection[str],
+    fail_on: frozenset[str] = frozenset(),
+    verbose: bool = False,
 ) -> list[str]:
     """How many leftovers there are of each kind, then the first of them."""
     if not leftovers:
@@ -166,8 +194,13 @@ def leftovers_text(
         elif leftover.known and kind not in fail_on:
             standing = " (known)"
         kinds.setdefault((kind, standing), []).append(leftover)
-    parts = [f"{counted(kind, found)}{standing}" for (kind, standing), found in sorted(kinds.items())]
-    lines = ["", f"{'not interpreted' if {kind for kind, _ in kinds} - NOTES else 'to be known'}: {', '.join(parts)}"]
+    parts = [
+        f"{counted(kind, found)}{standing}" for (kind, standing), found in sorted(kinds.items())
+    ]
+    lines = [
+        "",
+        f"{'not interpreted' if {kind for kind, _ in kinds} - NOTES else 'to be known'}: {', '.join(parts)}",
+    ]
     in_the_way = {id(x) for (_, standing), found in kinds.items() if not standing for x in found}
     blocking = [x for x in leftovers if id(x) in in_the_way]
     others = [x for x in leftovers if id(x) not in in_the_way and (verbose or not x.known)]
@@ -175,7 +208,8 @@ def leftovers_text(
     if verbose:
         shown = new
     else:
-        # What does not stand in the way never fills the lines that are shown: one of each kind, where there is room.
+        # What does not stand in the way never fills the lines that are shown: one of each kind,
+        # where there is room.
         firsts = list({x.kind: x for x in reversed(others)}.values())[::-1]
         shown = [*blocking[:SHOWN], *firsts[: max(0, min(_MOST_OTHERS, SHOWN - len(blocking)))]]
     for leftover in shown:
@@ -190,8 +224,14 @@ def leftovers_text(
 
 def figures(result: Result) -> list[str]:
     s = result.statistics
-    seconds = "  ".join(f"{stage} {value:.2f} s" for stage, value in s.seconds.items() if value >= 0.005)
-    share = f" ({s.add_set / s.assertions:.2%} of the base)" if s.add_set <= s.assertions and s.assertions else ""
+    seconds = "  ".join(
+        f"{stage} {value:.2f} s" for stage, value in s.seconds.items() if value >= 0.005
+    )
+    share = (
+        f" ({s.add_set / s.assertions:.2%} of the base)"
+        if s.add_set <= s.assertions and s.assertions
+        else ""
+    )
     snapshot = f" (snapshot {result.snapshot})" if result.snapshot else ""
     about = f"base {count(s.assertions, 'assertion')}{snapshot}"
     if not _is_of_the_base(result.evidence):
@@ -208,7 +248,9 @@ def figures(result: Result) -> list[str]:
 
 
 def _is_of_the_base(evidence: Evidence) -> bool:
-    """Whether A was asked about by itself: what it is added to is nothing, whose certificate is a verdict and no more."""
+    """Whether A was asked about by itself: what it is added to is nothing, whose certificate is a
+    verdict and no more.
+    """
     return evidence.certificate.keys() == {"verdict"}
 
 
@@ -225,7 +267,11 @@ def _sent(evidence: Evidence) -> list[str]:
         return []
     return [
         f"{count(sent['questions'], 'question')} to a reasoner outside: {sent['axioms_sent']:,} axioms sent, "
-        + (f"{sent['axioms_parsed']:,} seen to be read" if sent["axioms_parsed"] else "how many it read it does not say")
+        + (
+            f"{sent['axioms_parsed']:,} seen to be read"
+            if sent["axioms_parsed"]
+            else "how many it read it does not say"
+        )
     ]
 
 

@@ -20,7 +20,9 @@ def status_text(found: Mapping[str, Any]) -> str:
         certified = f"{certificate['verdict']}, decided by {certificate['reasoner']} on {certificate['date']}"
         certified += f": {certificate['reason']}" if certificate["reason"] else ""
     tables = found["tables"].values()
-    kinds = ", ".join(f"{kind} {found[f'{kind}_assertions']:,}" for kind in ("class", "role", "data"))
+    kinds = ", ".join(
+        f"{kind} {found[f'{kind}_assertions']:,}" for kind in ("class", "role", "data")
+    )
     text = "\n".join(
         [
             f"snapshot {found['snapshot']}, made {found['created']}",
@@ -43,7 +45,9 @@ def status_text(found: Mapping[str, Any]) -> str:
 
 
 def _leftovers(found: Mapping[str, Any]) -> str:
-    """The leftovers of base and TBox, in axioms, assertions and lines; behind that the triples, where these are more."""
+    """The leftovers of base and TBox, in axioms, assertions and lines; behind that the triples,
+    where these are more.
+    """
     number, triples = found["leftovers"], found["leftover_triples"]
     return f"{number:,} leftovers{f' ({triples:,} triples)' if triples != number else ''}"
 
@@ -73,20 +77,30 @@ def _left_out(counts: Mapping[str, int], unkept: int) -> list[str]:
     """What of the data was not understood, and is in no check, where there is any."""
     parts = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     told = (
-        [f"left out when the data was read, and in no check: {parts} (`shiq export --store DIR --aside` prints them)"]
+        [
+            f"left out when the data was read, and in no check: {parts} (`shiq export --store DIR --aside` prints them)"
+        ]
         if parts
         else []
     )
-    return [*told, f"of these {unkept:,} are only counted, or shortened: they are in the data alone"] if unkept else told
+    return (
+        [*told, f"of these {unkept:,} are only counted, or shortened: they are in the data alone"]
+        if unkept
+        else told
+    )
 
 
 def _feed_line(feed: str, number: int) -> str:
-    """The last batch of a feed that was taken in: a table's version, a snapshot's time, or a number in a query of Spark's."""
+    """The last batch of a feed that was taken in: a table's version, a snapshot's time, or a number
+    in a query of Spark's.
+    """
     name, mark, table = feed.rpartition("#")
     if not mark:
         return f"taken of the query {table}: up to batch {number}"
     if table == "iceberg":
-        moment = datetime.fromtimestamp(number / 1000, timezone.utc).isoformat(timespec="milliseconds")
+        moment = datetime.fromtimestamp(number / 1000, timezone.utc).isoformat(
+            timespec="milliseconds"
+        )
         return f"taken of {name}: up to the snapshot of {moment}"
     return f"taken of {name}: up to version {number}"
 
@@ -94,14 +108,20 @@ def _feed_line(feed: str, number: int) -> str:
 def _asides(counts: Mapping[str, int]) -> list[str]:
     """What belongs to the data and was set aside because it contradicts, where there is any."""
     parts = ", ".join(f"{count:,} {why}" for why, count in sorted(counts.items()))
-    return [f"set aside, and in no check: {parts} (`shiq export --store DIR --set-aside` prints them)"] if parts else []
+    return (
+        [f"set aside, and in no check: {parts} (`shiq export --store DIR --set-aside` prints them)"]
+        if parts
+        else []
+    )
 
 
 def _digests(found: Mapping[str, Any]) -> list[str]:
     """What is known of whether the files are as they were written."""
     told = []
     if verified := found.get("verified"):
-        told.append(f"verified: {verified['files']:,} files, {verified['bytes'] / 2**20:,.1f} MiB, are as they were written")
+        told.append(
+            f"verified: {verified['files']:,} files, {verified['bytes'] / 2**20:,.1f} MiB, are as they were written"
+        )
     return told
 
 
@@ -110,7 +130,9 @@ def _snapshots(kept: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = [f"{len(kept):,} snapshot{'s' if len(kept) != 1 else ''} kept:"]
     for past in kept[:SHOWN]:
         verdict = past["verdict"] or "not certified"
-        lines.append(f"  {past['snapshot']}, made {past['created']}: {past['assertions']:,} assertions, {verdict}")
+        lines.append(
+            f"  {past['snapshot']}, made {past['created']}: {past['assertions']:,} assertions, {verdict}"
+        )
     if len(kept) > SHOWN:
         lines.append(f"  … down to {kept[-1]['snapshot']}: --json FILE lists them all.")
     return lines

@@ -29,8 +29,12 @@ def plan_text(plan: StreamPlan, *, verbose: bool = False) -> str:
     return "\n".join(lines + leftovers_text(plan.leftovers, (), verbose=verbose))
 
 
-def stream_text(result: StreamResult, plan: StreamPlan, allowed: Collection[str], *, verbose: bool = False) -> str:
-    """What `shiq stream consistency` prints: the verdict, when it is inconsistent, what was left out, figures."""
+def stream_text(
+    result: StreamResult, plan: StreamPlan, allowed: Collection[str], *, verbose: bool = False
+) -> str:
+    """What `shiq stream consistency` prints: the verdict, when it is inconsistent, what was left
+    out, figures.
+    """
     figures = result.statistics
     lines = [result.verdict.value.upper()]
     wrong = [run for run in result.verdicts if run["verdict"] == "inconsistent"]
@@ -40,23 +44,40 @@ def stream_text(result: StreamResult, plan: StreamPlan, allowed: Collection[str]
         lines.append(f"  … {len(wrong) - SHOWN:,} more runs: --verdicts FILE writes them.")
     lines += leftovers_text(result.leftovers, allowed, verbose=verbose)
     spent = seconds_text(figures["seconds"])
-    told = [count(figures["events"], "event"), count(figures["triples"], "triple"), count(len(result.spans), "row")]
+    told = [
+        count(figures["events"], "event"),
+        count(figures["triples"], "triple"),
+        count(len(result.spans), "row"),
+    ]
     told += [f"{figures[name]:,} {name}" for name in ("duplicates", "outside") if figures[name]]
-    return "\n".join([*lines, "", f"{', '.join(told)}; {plan.strategy}, window {plan.window}; {spent}"])
+    return "\n".join(
+        [*lines, "", f"{', '.join(told)}; {plan.strategy}, window {plan.window}; {spent}"]
+    )
 
 
-def enrichment_text(result: StreamAnswer, allowed: Collection[str], notes: Sequence[str], *, verbose: bool = False) -> str:
+def enrichment_text(
+    result: StreamAnswer, allowed: Collection[str], notes: Sequence[str], *, verbose: bool = False
+) -> str:
     """What `shiq stream enrich` prints: the verdict, what was left out, figures."""
     figures = result.statistics
-    lines = [result.verdict.value.upper(), *leftovers_text(result.leftovers, allowed, verbose=verbose), *notes]
-    told = [count(figures["events"], "event"), f"{figures['hits']:,} met before ({figures['hit_rate']:.1%})"]
+    lines = [
+        result.verdict.value.upper(),
+        *leftovers_text(result.leftovers, allowed, verbose=verbose),
+        *notes,
+    ]
+    told = [
+        count(figures["events"], "event"),
+        f"{figures['hits']:,} met before ({figures['hit_rate']:.1%})",
+    ]
     told += [
         f"{figures[name]:,} {name}"
         for name in ("entries", "evictions", "bypassed", "inconsistent", "undetermined")
         if figures[name]
     ]
     spent = seconds_text(figures["seconds"])
-    return "\n".join([*lines, "", f"{', '.join(told)}; {count(figures['reasoner_calls'], 'question')}; {spent}"])
+    return "\n".join(
+        [*lines, "", f"{', '.join(told)}; {count(figures['reasoner_calls'], 'question')}; {spent}"]
+    )
 
 
 def _some(names: Sequence[str], verbose: bool) -> str:

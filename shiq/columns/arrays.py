@@ -1,7 +1,9 @@
 """Assertions as sorted columns: what the engine `local` reads, from memory or from a store.
 
-A `Table` is a bag of rows sorted by an integer key. `rows_of` gives the rows of some keys and reads no more than it must;
-`ReadCounter` says how much that was, so that a test can hold the cost of a check to the size of its batch.
+A `Table` is a bag of rows sorted by an integer key. `rows_of` gives the rows of some keys and reads
+no more than it must;
+`ReadCounter` says how much that was, so that a test can hold the cost of a check to the size of its
+batch.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ NONE = np.zeros(0, np.int64)
 
 @dataclass
 class ReadCounter:
-    """How much was fetched: ``row_groups`` decoded from files, ``rows`` in them, ``found`` rows handed out."""
+    """How much was fetched: ``row_groups`` decoded from files, ``rows`` in them, ``found`` rows
+    handed out.
+    """
 
     row_groups: int = 0
     rows: int = 0
@@ -43,10 +47,14 @@ class Table(Protocol):
     def __len__(self) -> int: ...
 
     def rows_of(self, keys: Ints) -> Columns:
-        """The rows whose key is in ``keys`` (in any order, with or without repetition), sorted by key."""
+        """The rows whose key is in ``keys`` (in any order, with or without repetition), sorted by
+        key.
+        """
 
     def degrees(self, keys: Ints) -> Ints:
-        """About how many rows each of the (ascending, distinct) ``keys`` has, without reading them."""
+        """About how many rows each of the (ascending, distinct) ``keys`` has, without reading
+        them.
+        """
 
     def scan(self) -> Iterator[Columns]:
         """Every row, in chunks, sorted by key within a file."""
@@ -75,7 +83,9 @@ class ArrayTable:
         yield dict(self.columns)
 
 
-def array_table(key: str, columns: Mapping[str, Column], reads: ReadCounter | None = None) -> ArrayTable:
+def array_table(
+    key: str, columns: Mapping[str, Column], reads: ReadCounter | None = None
+) -> ArrayTable:
     """``columns`` sorted by ``key``, ties in the order of the other integer columns."""
     if len(columns[key]) > 1:
         order = sorted_order(columns, key)
@@ -85,13 +95,19 @@ def array_table(key: str, columns: Mapping[str, Column], reads: ReadCounter | No
 
 def sorted_order(columns: Mapping[str, Column], key: str) -> Ints:
     """The permutation that sorts by ``key``, then by the other integer columns as they stand."""
-    rest = [column for name, column in columns.items() if name != key and isinstance(column, np.ndarray)]
+    rest = [
+        column for name, column in columns.items() if name != key and isinstance(column, np.ndarray)
+    ]
     # Rows with equal numbers may differ in their texts.
-    return row_codes(columns[key], *rest).argsort(kind=None if len(rest) + 1 == len(columns) else "stable")
+    return row_codes(columns[key], *rest).argsort(
+        kind=None if len(rest) + 1 == len(columns) else "stable"
+    )
 
 
 def matching_rows(sorted_keys: Ints, wanted: Ints) -> Ints:
-    """The positions in ``sorted_keys`` of every occurrence of the ``wanted`` (ascending, distinct) keys, ascending."""
+    """The positions in ``sorted_keys`` of every occurrence of the ``wanted`` (ascending, distinct)
+    keys, ascending.
+    """
     return ranges(*runs(sorted_keys, wanted))
 
 
@@ -102,7 +118,8 @@ def run_lengths(sorted_keys: Ints, wanted: Ints) -> Ints:
 
 
 def runs(sorted_keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
-    """Where the run of each of the ``wanted`` keys begins and ends among ``sorted_keys``; where it would be, for one that is not
+    """Where the run of each of the ``wanted`` keys begins and ends among ``sorted_keys``; where it
+    would be, for one that is not
     there. Most keys of most tables are there once."""
     low = sorted_keys.searchsorted(wanted)
     if not len(sorted_keys):
@@ -131,8 +148,10 @@ def take(column: Column, positions: Ints) -> Column:
     return column.take(arrow_ints(positions)).cast(pa.string())
 
 
-# pyarrow's own conversions from and to numpy import pandas where it is installed, and its `take` all of its functions: half a
-# second, and a tenth, in a process that lives for one. Loading those functions costs as much as 100,000 texts taken here, once.
+# pyarrow's own conversions from and to numpy import pandas where it is installed, and its `take`
+# all of its functions: half a
+# second, and a tenth, in a process that lives for one. Loading those functions costs as much as
+# 100,000 texts taken here, once.
 
 _FEW, _NOT_MANY = 10_000, 25_000
 
@@ -145,18 +164,26 @@ def _few_texts(texts: pa.Array, positions: Ints) -> pa.Array:
     if found[-1] >= 1 << 31:
         return texts.take(arrow_ints(positions)).cast(pa.string())
     letters = data[ranges(low, high)]
-    return pa.Array.from_buffers(pa.string(), len(positions), [None, pa.py_buffer(found.astype(np.int32)), pa.py_buffer(letters)])
+    return pa.Array.from_buffers(
+        pa.string(),
+        len(positions),
+        [None, pa.py_buffer(found.astype(np.int32)), pa.py_buffer(letters)],
+    )
 
 
 def letters_of(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], Ints]:
-    """The bytes of ``texts``, one after another, and where each begins, with the end of the last."""
+    """The bytes of ``texts``, one after another, and where each begins, with the end of the
+    last.
+    """
     bounds, letters = _ends(texts)
     ends = bounds.astype(np.int64)
     return letters[ends[0] : ends[-1]], ends - ends[0]
 
 
 def _ends(texts: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
-    """Where each of ``texts`` begins, and the last ends, among the bytes that they lie in; and these."""
+    """Where each of ``texts`` begins, and the last ends, among the bytes that they lie in; and
+    these.
+    """
     kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
     if not len(texts):
         return np.zeros(1, kind), np.zeros(0, np.uint8)
@@ -167,7 +194,9 @@ def _ends(texts: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
 
 def arrow_ints(values: Ints) -> pa.Array:
     """``values`` as an Arrow array."""
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))])
+    return pa.Array.from_buffers(
+        pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))]
+    )
 
 
 def arrow_texts(values: Sequence[str]) -> pa.Array:
@@ -202,7 +231,8 @@ def concatenate(parts: list[Columns], empty: Columns) -> Columns:
 
 
 def grown(column: npt.NDArray[Any], more: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """``column`` with ``more`` after it, in memory with room for a fourth beyond that: only the last that came of a column may
+    """``column`` with ``more`` after it, in memory with room for a fourth beyond that: only the
+    last that came of a column may
     grow further."""
     count, memory = len(column) + len(more), column.base
     if not isinstance(memory, np.ndarray) or len(memory) < count:
@@ -218,15 +248,19 @@ def _joined(columns: list[Column]) -> Column:
     return pa.concat_arrays(columns)
 
 
-# --- distinct numbers and rows ---------------------------------------------------------------------
+# --- distinct numbers and rows
+# ---------------------------------------------------------------------
 
-#: Up to so many numbers, Python's sets are faster than numpy, of which every call costs microseconds: a batch of one assertion
+# : Up to so many numbers, Python's sets are faster than numpy, of which every call costs
+# microseconds: a batch of one assertion
 #: asks a hundred such questions.
 TINY = 16
 
 
 def unique(values: Ints) -> Ints:
-    """The distinct ``values``, ascending. (numpy's own hashes first, which is slow where most are distinct.)"""
+    """The distinct ``values``, ascending. (numpy's own hashes first, which is slow where most are
+    distinct.)
+    """
     if len(values) <= TINY:
         return np.array(sorted(set(values.tolist())), values.dtype)
     if _is_dense(values):
@@ -239,7 +273,9 @@ def unique(values: Ints) -> Ints:
 
 
 def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
-    """The distinct ``values``, ascending; which of them each is; and the position of one example of each."""
+    """The distinct ``values``, ascending; which of them each is; and the position of one example of
+    each.
+    """
     if len(values) <= TINY:
         return _distinct_of_few(values)
     if not _is_dense(values):
@@ -255,7 +291,9 @@ def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def ranked(values: Ints) -> Ints:
-    """Numbers that are ordered as ``values`` are: each its rank among the distinct ones, where that takes no sorting."""
+    """Numbers that are ordered as ``values`` are: each its rank among the distinct ones, where that
+    takes no sorting.
+    """
     return distinct(values)[1] if len(values) > TINY and _is_dense(values) else values
 
 
@@ -274,7 +312,11 @@ def _distinct_of_few(values: Ints) -> tuple[Ints, Ints, Ints]:
     found = sorted(last)
     rank = {value: i for i, value in enumerate(found)}
     inverse = np.array([rank[value] for value in listed], np.int64)
-    return np.array(found, values.dtype), inverse, np.array([last[value] for value in found], np.int64)
+    return (
+        np.array(found, values.dtype),
+        inverse,
+        np.array([last[value] for value in found], np.int64),
+    )
 
 
 def _is_dense(values: Ints) -> bool:
@@ -283,7 +325,9 @@ def _is_dense(values: Ints) -> bool:
 
 
 def least_by(group: Ints, values: Ints, count: int) -> Ints:
-    """The least of ``values`` in each of the groups 0 … ``count`` - 1; the greatest integer in one that has none."""
+    """The least of ``values`` in each of the groups 0 … ``count`` - 1; the greatest integer in one
+    that has none.
+    """
     found = np.full(count, np.iinfo(np.int64).max, np.int64)
     np.minimum.at(found, group, values)
     return found
@@ -301,16 +345,25 @@ def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
     if high - low <= 8 * (len(values) + len(found)) + 1024:
         table = np.zeros(high - low + 2, np.bool_)
         table[found - low] = True
-        inside: npt.NDArray[np.bool_] = table[np.where((values < low) | (values > high), high + 1, values) - low]
+        inside: npt.NDArray[np.bool_] = table[
+            np.where((values < low) | (values > high), high + 1, values) - low
+        ]
         return inside
-    equal: npt.NDArray[np.bool_] = found[np.minimum(positions(found, values), len(found) - 1)] == values
+    equal: npt.NDArray[np.bool_] = (
+        found[np.minimum(positions(found, values), len(found) - 1)] == values
+    )
     return equal
 
 
 def positions(ordered: Ints, values: Ints) -> Ints:
-    """Where each of ``values`` would go into ``ordered``, before its equals. They are looked up in order: one after another from
+    """Where each of ``values`` would go into ``ordered``, before its equals. They are looked up in
+    order: one after another from
     places that lie far apart of what no cache holds, each waits for memory."""
-    if len(values) <= _FEW_LOOKUPS or len(ordered) <= _IN_CACHE or (values[1:] >= values[:-1]).all():
+    if (
+        len(values) <= _FEW_LOOKUPS
+        or len(ordered) <= _IN_CACHE
+        or (values[1:] >= values[:-1]).all()
+    ):
         return ordered.searchsorted(values)
     order = values.argsort()
     found = np.empty(len(values), np.int64)
@@ -346,13 +399,18 @@ def row_codes(*columns: Ints) -> Ints:
 
 
 def _narrowed(column: Ints, low: int, high: int) -> tuple[Ints, int, int]:
-    """Smaller numbers in the same order as those of ``column``, which goes from ``low`` to ``high``; the least of them, and their
-    range. Nodes come as those of a base, and far off those of a batch: it may do to close the gap."""
+    """Smaller numbers in the same order as those of ``column``, which goes from ``low`` to
+    ``high``; the least of them, and their
+    range. Nodes come as those of a base, and far off those of a batch: it may do to close the gap.
+    """
     span = high - low
     if span < 1 << 62:
         offset = column - low
         is_far = offset > span >> 1
-        near, far = int(offset.max(where=~is_far, initial=0)), int(offset.min(where=is_far, initial=span))
+        near, far = (
+            int(offset.max(where=~is_far, initial=0)),
+            int(offset.min(where=is_far, initial=span)),
+        )
         width = span - far + near + 2
         if width <= 1 << 31:
             return np.where(is_far, offset - (far - near - 1), offset), 0, width
@@ -367,7 +425,9 @@ def contained(rows: Sequence[Ints], among: Sequence[Ints]) -> npt.NDArray[np.boo
         return np.zeros(count, np.bool_)
     if count <= TINY and len(among[0]) <= TINY:
         few = set(zip(*(column.tolist() for column in among)))
-        return np.array([row in few for row in zip(*(column.tolist() for column in rows))], np.bool_)
+        return np.array(
+            [row in few for row in zip(*(column.tolist() for column in rows))], np.bool_
+        )
     code = row_codes(*(np.concatenate([a, b]) for a, b in zip(rows, among)))
     return is_in(code[:count], code[count:])
 
@@ -377,7 +437,10 @@ def come_and_go(old: Columns, new: Columns) -> tuple[Columns, Columns]:
     names = list(new)
     kept = contained([new[n] for n in names], [old[n] for n in names])
     left = contained([old[n] for n in names], [new[n] for n in names])
-    return ({n: take(new[n], (~kept).nonzero()[0]) for n in names}, {n: take(old[n], (~left).nonzero()[0]) for n in names})
+    return (
+        {n: take(new[n], (~kept).nonzero()[0]) for n in names},
+        {n: take(old[n], (~left).nonzero()[0]) for n in names},
+    )
 
 
 def distinct_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:

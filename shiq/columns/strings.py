@@ -20,7 +20,9 @@ _ODD_BYTE = (np.arange(0x100) < 0x20) & ~np.isin(np.arange(0x100), list(b"\t\n\r
 
 def are_strings(literals: Sequence[Literal]) -> npt.NDArray[np.bool_]:
     """Which ``literals`` are; where one has a character that is not allowed, none is said to be."""
-    plain = np.fromiter((v.datatype == STRING and not v.language for v in literals), np.bool_, len(literals))
+    plain = np.fromiter(
+        (v.datatype == STRING and not v.language for v in literals), np.bool_, len(literals)
+    )
     if _ODD.search("".join([literals[i].lexical for i in np.flatnonzero(plain).tolist()])):
         plain[:] = False
     return plain
@@ -30,7 +32,9 @@ def are_strings_in(lexical: Column, datatype: Column, language: Column) -> npt.N
     """The same of literals whose parts lie in columns of texts."""
     plain = _are(datatype, STRING.encode()) & _are(language, b"")
     letters, _ = letters_of(lexical)
-    if _ODD_BYTE[letters].any() or ((letters >= 0x80).any() and _ODD.search(letters.tobytes().decode())):
+    if _ODD_BYTE[letters].any() or (
+        (letters >= 0x80).any() and _ODD.search(letters.tobytes().decode())
+    ):
         plain[:] = False
     return plain
 

@@ -1,7 +1,9 @@
 """Regular sets decided by derivatives.
 
-The derivatives of an expression are the states of a deterministic automaton, built only as far as a question needs it. A question
-that would take more than `FUEL` steps is left undecided (None); all automata of one question share these
+The derivatives of an expression are the states of a deterministic automaton, built only as far as a
+question needs it. A question
+that would take more than `FUEL` steps is left undecided (None); all automata of one question share
+these
 (`shiq.datatypes.fuel`).
 Source: Brzozowski, *Derivatives of Regular Expressions*, JACM 1964.
 
@@ -19,11 +21,22 @@ from collections.abc import Callable, Iterable, Iterator
 
 from shiq.datatypes.characters import LAST, Ranges, size
 from shiq.datatypes.fuel import FUEL, Fuel, OutOfFuelError, current_fuel
-from shiq.datatypes.regular import EMPTY, EPSILON, Regex, after_one, both, choice, is_length, join, negation
+from shiq.datatypes.regular import (
+    EMPTY,
+    EPSILON,
+    Regex,
+    after_one,
+    both,
+    choice,
+    is_length,
+    join,
+    negation,
+)
 
 
 class Automaton:
-    """The automaton of one expression, built as it is walked. Its letters are the blocks of characters that no class of the
+    """The automaton of one expression, built as it is walked. Its letters are the blocks of
+    characters that no class of the
     expression tells apart."""
 
     def __init__(self, start: Regex) -> None:
@@ -146,7 +159,9 @@ class Automaton:
         return None if found and limit > 1 else int(found)
 
     def _closed_form(self, limit: float) -> float | None:
-        """The count where lengths alone decide, by the sum of a geometric series; None elsewhere."""
+        """The count where lengths alone decide, by the sum of a geometric series; None
+        elsewhere.
+        """
         if not is_length(self.start):
             return None
         letters = size(self.start.parts[0].parts[0])
@@ -171,7 +186,9 @@ class Automaton:
             return limit  # a cycle through useful states: infinitely many strings
         ways: dict[Regex, int] = {}
         for state in reversed(order):
-            ways[state] = state.nullable + sum(weight * ways[t] for t, weight in edges[state] if t in useful)
+            ways[state] = state.nullable + sum(
+                weight * ways[t] for t, weight in edges[state] if t in useful
+            )
         return min(ways.get(self.start, 0), limit)
 
     def _explore(self) -> dict[Regex, list[tuple[Regex, int]]]:
@@ -191,7 +208,9 @@ class Automaton:
         return edges
 
     def _short_strings(self, limit: float, budget: int) -> float | None:
-        """``limit`` if there are so many strings among the shortest, within ``budget`` steps; else None."""
+        """``limit`` if there are so many strings among the shortest, within ``budget`` steps; else
+        None.
+        """
         layer: dict[Regex, float] = {self.start: 1}
         total: float = 0
         work = 0

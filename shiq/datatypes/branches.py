@@ -1,8 +1,12 @@
-"""Whether a regular set has a string at all, without the subset construction where nothing is complemented.
+"""Whether a regular set has a string at all, without the subset construction where nothing is
+complemented.
 
-The derivative of an expression is a union; each of its branches is followed by itself (Antimirov, *Partial Derivatives of Regular
-Expressions and Finite Automaton Constructions*, TCS 1996). Complements alone are still made deterministic. ``(a|b)*a(a|b){25}``
-has 27 branches, where its automaton has 2^26 states. Branches that may be nearest to the end of a string come first.
+The derivative of an expression is a union; each of its branches is followed by itself (Antimirov,
+*Partial Derivatives of Regular
+Expressions and Finite Automaton Constructions*, TCS 1996). Complements alone are still made
+deterministic. ``(a|b)*a(a|b){25}``
+has 27 branches, where its automaton has 2^26 states. Branches that may be nearest to the end of a
+string come first.
 
 >>> from shiq.datatypes.patterns import read_pattern
 >>> from shiq.datatypes.automaton import Automaton
@@ -25,7 +29,9 @@ if TYPE_CHECKING:
 
 
 def has_string(automaton: Automaton, floor: int) -> bool:
-    """Whether the language of ``automaton`` is not empty. Raises OutOfFuelError where fewer than ``floor`` steps are left."""
+    """Whether the language of ``automaton`` is not empty. Raises OutOfFuelError where fewer than
+    ``floor`` steps are left.
+    """
     start = automaton.start
     walk = _Branches(automaton, floor)
     seen, heap = {start}, [(start.shortest, start.serial, start)]
@@ -64,7 +70,9 @@ class _Branches:
                 found = {join(branch, rest) for branch in self.after(first, letter)}
                 return found | self.after(rest, letter) if first.nullable else found
             case "repeat":
-                return {join(branch, after_one(node)) for branch in self.after(node.parts[0], letter)}
+                return {
+                    join(branch, after_one(node)) for branch in self.after(node.parts[0], letter)
+                }
             case "and" if node.parts:
                 choices = [self.after(part, letter) for part in node.parts]
                 return {both(chosen) for chosen in product(*choices)}

@@ -1,9 +1,14 @@
-"""The calendar datatypes: where their values lie on the time line, and how many there are between two instants.
+"""The calendar datatypes: where their values lie on the time line, and how many there are between
+two instants.
 
-A value is a local position and a time zone offset in minutes, or no offset. Positions are seconds from 0001-01-01T00:00:00 of
-the proleptic Gregorian calendar (with a year 0, as XSD 1.1 has it). Values with the same instant but different offsets are
-equal and not identical; values with and without offset are ordered only if they are so for every offset from -14:00 to +14:00.
-Source: OWL 2 structural specification, 4.7; XSD 1.1 part 2, 3.3.7 to 3.3.15, D.2.1 and E.3.4 (timeOnTimeline).
+A value is a local position and a time zone offset in minutes, or no offset. Positions are seconds
+from 0001-01-01T00:00:00 of
+the proleptic Gregorian calendar (with a year 0, as XSD 1.1 has it). Values with the same instant
+but different offsets are
+equal and not identical; values with and without offset are ordered only if they are so for every
+offset from -14:00 to +14:00.
+Source: OWL 2 structural specification, 4.7; XSD 1.1 part 2, 3.3.7 to 3.3.15, D.2.1 and E.3.4
+(timeOnTimeline).
 """
 
 from __future__ import annotations
@@ -18,7 +23,8 @@ from shiq.datatypes.intervals import ALL, NONE, Cut, Intervals, Segment, above, 
 from shiq.datatypes.reals import bounded
 
 DAY: Final = 86_400
-#: The offset that the spread of "no time zone" reaches in either direction, in seconds, and in minutes.
+# : The offset that the spread of "no time zone" reaches in either direction, in seconds, and in
+# minutes.
 SPREAD: Final = 14 * 3600
 OFFSETS: Final = range(-840, 841)
 
@@ -27,11 +33,22 @@ Moment: TypeAlias = tuple[Fraction | int, int | None]
 
 
 def days_before(year: int, month: int, day: int) -> int:
-    """Days from 0001-01-01 to a date of the proleptic Gregorian calendar; months beyond 12 or below 1 carry over."""
+    """Days from 0001-01-01 to a date of the proleptic Gregorian calendar; months beyond 12 or below
+    1 carry over.
+    """
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     before = year - 1
     leap = month > 2 and is_leap(year)
-    return before * 365 + before // 4 - before // 100 + before // 400 + _DAYS_TO_MONTH[month - 1] + leap + day - 1
+    return (
+        before * 365
+        + before // 4
+        - before // 100
+        + before // 400
+        + _DAYS_TO_MONTH[month - 1]
+        + leap
+        + day
+        - 1
+    )
 
 
 def is_leap(year: int) -> bool:
@@ -48,8 +65,10 @@ def days_in_month(year: int, month: int) -> int:
 
 @dataclass(frozen=True)
 class Calendar:
-    """One calendar datatype. ``place``: the position of the value with a given index, increasing; None where the key is the
-    position itself and positions are dense. ``first``/``last``: the least and greatest index (or position), if any; ``pace``:
+    """One calendar datatype. ``place``: the position of the value with a given index, increasing;
+    None where the key is the
+    position itself and positions are dense. ``first``/``last``: the least and greatest index (or
+    position), if any; ``pace``:
     mean seconds from one index to the next."""
 
     name: str
@@ -110,7 +129,8 @@ def _place_recurring_day(index: int) -> int:
     return days_before(1972, 1, 1 + index) * DAY
 
 
-# The fields that a value lacks are filled in as timeOnTimeline does: 1972, December, the last day of the month.
+# The fields that a value lacks are filled in as timeOnTimeline does: 1972, December, the last day
+# of the month.
 _MONTH_PACE: Final = Fraction(146_097 * DAY, 4800)
 CALENDARS: Final[dict[str, Calendar]] = {
     calendar.name: calendar
@@ -129,7 +149,9 @@ CALENDARS: Final[dict[str, Calendar]] = {
 
 @dataclass(frozen=True, slots=True)
 class MomentSet:
-    """Values of one calendar type: ``local`` positions of those without offset, ``zoned`` instants of those with one."""
+    """Values of one calendar type: ``local`` positions of those without offset, ``zoned`` instants
+    of those with one.
+    """
 
     calendar: Calendar
     local: Intervals
@@ -156,7 +178,9 @@ class MomentSet:
         return min(total, limit)
 
 
-def _count_discrete(calendar: Calendar, segment: Segment, offsets: range | None, limit: float) -> float:
+def _count_discrete(
+    calendar: Calendar, segment: Segment, offsets: range | None, limit: float
+) -> float:
     if offsets is None:
         return calendar.count_between(segment, 0)
     total: float = 0
@@ -167,7 +191,9 @@ def _count_discrete(calendar: Calendar, segment: Segment, offsets: range | None,
     return total
 
 
-def _count_dense(calendar: Calendar, segment: Segment, offsets: range | None, limit: float) -> float:
+def _count_dense(
+    calendar: Calendar, segment: Segment, offsets: range | None, limit: float
+) -> float:
     shifts = offsets or (0,)
     if is_point(segment):
         assert segment[0] is not None
@@ -176,7 +202,9 @@ def _count_dense(calendar: Calendar, segment: Segment, offsets: range | None, li
     low, high = segment
     if calendar.first is not None and calendar.last is not None:
         reach = SPREAD if offsets else 0
-        if (low is not None and low[0] >= calendar.last + reach) or (high is not None and high[0] < calendar.first - reach):
+        if (low is not None and low[0] >= calendar.last + reach) or (
+            high is not None and high[0] < calendar.first - reach
+        ):
             return 0
         if high is not None and high[0] == calendar.first - reach:
             return high[1]
@@ -203,4 +231,6 @@ def moments_bounded(calendar: Calendar, facet: str, bound: Moment) -> MomentSet:
     instant = calendar.instant(bound)
     same_kind = bounded(facet, instant, instant)
     other_kind = above(instant + SPREAD) if facet.startswith("min") else below(instant - SPREAD)
-    return MomentSet(calendar, *((same_kind, other_kind) if bound[1] is None else (other_kind, same_kind)))
+    return MomentSet(
+        calendar, *((same_kind, other_kind) if bound[1] is None else (other_kind, same_kind))
+    )

@@ -1,8 +1,11 @@
 """The value space split into the cells that some data ranges generate.
 
-Values that a question names (in enumerations or assertions) are taken out first and stand for themselves. What is left is
-split, space by space, by the value sets that occur; the values of one cell then lie in the same ranges and are
-interchangeable, so that only their number matters. All spaces in which nothing occurs, and the values beyond all known
+Values that a question names (in enumerations or assertions) are taken out first and stand for
+themselves. What is left is
+split, space by space, by the value sets that occur; the values of one cell then lie in the same
+ranges and are
+interchangeable, so that only their number matters. All spaces in which nothing occurs, and the
+values beyond all known
 datatypes, make up one infinite cell.
 """
 
@@ -28,7 +31,9 @@ class TooManyError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """``inside``: the value sets that hold the cell (it is disjoint from the others); ``values`` None: the rest of the domain."""
+    """``inside``: the value sets that hold the cell (it is disjoint from the others); ``values``
+    None: the rest of the domain.
+    """
 
     inside: frozenset[KnownRange]
     space: str = ""
@@ -36,7 +41,9 @@ class Cell:
     _counts: dict[float, float | None] = field(default_factory=dict, repr=False)
 
     def count(self, limit: float, named: Iterable[DataValue] = ()) -> float | None:
-        """min(number of values, limit), those of ``named`` that lie here left out; None if undecided."""
+        """min(number of values, limit), those of ``named`` that lie here left out; None if
+        undecided.
+        """
         if self.values is None:
             return limit
         here = 0
@@ -62,7 +69,9 @@ def cells_of(sets: Iterable[KnownRange]) -> list[Cell]:
         by_space.setdefault(known.space, []).append(known)
     cells = [Cell(frozenset())]
     for space, members in by_space.items():
-        pieces: list[tuple[frozenset[KnownRange], ValueSet]] = [(frozenset(), SPACES.get(space, EVERY_FORM))]
+        pieces: list[tuple[frozenset[KnownRange], ValueSet]] = [
+            (frozenset(), SPACES.get(space, EVERY_FORM))
+        ]
         for known in members:
             split = []
             for inside, values in pieces:

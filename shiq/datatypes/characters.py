@@ -1,7 +1,10 @@
-"""Sets of characters (code points) as sorted, disjoint, inclusive ranges; the classes that XML and XSD name.
+"""Sets of characters (code points) as sorted, disjoint, inclusive ranges; the classes that XML and
+XSD name.
 
-Source: XML 1.1 for ``Char`` (of which XML 1.0's is a subset; XSD 1.1 leaves the choice open), XML 1.0 fifth edition for
-names, XSD 1.1 part 2 appendix G for the escapes. Unicode categories are those of the running Python.
+Source: XML 1.1 for ``Char`` (of which XML 1.0's is a subset; XSD 1.1 leaves the choice open), XML
+1.0 fifth edition for
+names, XSD 1.1 part 2 appendix G for the escapes. Unicode categories are those of the running
+Python.
 """
 
 from __future__ import annotations
@@ -38,7 +41,9 @@ def union(*sets: Ranges) -> Ranges:
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """All other code points, the separator and surrogates included: intersect with `CHAR` where strings are meant."""
+    """All other code points, the separator and surrogates included: intersect with `CHAR` where
+    strings are meant.
+    """
     result, low = [], 0
     for first, last in ranges:
         if low < first:
@@ -67,12 +72,30 @@ LINE_BREAKS: Final = single("\n\r")
 SPACE: Final = single(" \t\n\r")
 NAME_START: Final[Ranges] = ranges_of(
     (
-        *((0x3A, 0x3A), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A), (0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x2FF), (0x370, 0x37D)),
-        *((0x37F, 0x1FFF), (0x200C, 0x200D), (0x2070, 0x218F), (0x2C00, 0x2FEF), (0x3001, 0xD7FF), (0xF900, 0xFDCF)),
+        *(
+            (0x3A, 0x3A),
+            (0x41, 0x5A),
+            (0x5F, 0x5F),
+            (0x61, 0x7A),
+            (0xC0, 0xD6),
+            (0xD8, 0xF6),
+            (0xF8, 0x2FF),
+            (0x370, 0x37D),
+        ),
+        *(
+            (0x37F, 0x1FFF),
+            (0x200C, 0x200D),
+            (0x2070, 0x218F),
+            (0x2C00, 0x2FEF),
+            (0x3001, 0xD7FF),
+            (0xF900, 0xFDCF),
+        ),
         *((0xFDF0, 0xFFFD), (0x10000, 0xEFFFF)),
     )
 )
-NAME: Final = union(NAME_START, ((0x2D, 0x2E), (0x30, 0x39), (0xB7, 0xB7), (0x300, 0x36F), (0x203F, 0x2040)))
+NAME: Final = union(
+    NAME_START, ((0x2D, 0x2E), (0x30, 0x39), (0xB7, 0xB7), (0x300, 0x36F), (0x203F, 0x2040))
+)
 LOWER: Final = ((0x61, 0x7A),)
 LETTER: Final = ((0x41, 0x5A), (0x61, 0x7A))
 ASCII_DIGIT: Final = ((0x30, 0x39),)
@@ -124,7 +147,9 @@ def _categories() -> dict[str, Ranges]:
 
 @cache
 def category(name: str) -> Ranges | None:
-    """The characters of a general category ("Lu") or group of categories ("L"); None if there is no such category."""
+    """The characters of a general category ("Lu") or group of categories ("L"); None if there is no
+    such category.
+    """
     table = _categories()
     if name == "Cs" or len(name) not in (1, 2):
         return None

@@ -30,7 +30,17 @@ from shiq.datatypes.lexical import (
     tagged,
 )
 from shiq.datatypes.patterns import PatternError, UndecidedPatternError, read_pattern
-from shiq.datatypes.reals import BINARY64, DECIMAL, INTEGER, RATIONAL, SINGLE, all_floats, bounded, floats_bounded, reals_in
+from shiq.datatypes.reals import (
+    BINARY64,
+    DECIMAL,
+    INTEGER,
+    RATIONAL,
+    SINGLE,
+    all_floats,
+    bounded,
+    floats_bounded,
+    reals_in,
+)
 from shiq.datatypes.regular import Regex
 from shiq.datatypes.strings import (
     OCTETS,
@@ -63,7 +73,9 @@ from shiq.datatypes.values import (
 )
 from shiq.model.axioms import BY_FORM
 
-BOUNDS: Final = frozenset(owl.XSD + f for f in ("minInclusive", "minExclusive", "maxInclusive", "maxExclusive"))
+BOUNDS: Final = frozenset(
+    owl.XSD + f for f in ("minInclusive", "minExclusive", "maxInclusive", "maxExclusive")
+)
 LENGTHS: Final = frozenset(owl.XSD + f for f in ("length", "minLength", "maxLength"))
 PATTERN: Final = owl.XSD + "pattern"
 LANGUAGE_RANGE: Final = owl.RDF + "langRange"
@@ -76,7 +88,9 @@ _PREFIXES: Final = {"xsd": owl.XSD, "rdf": owl.RDF, "owl": owl.OWL, "rdfs": owl.
 
 @dataclass(frozen=True)
 class KnownType:
-    """A datatype: where its values live, which they are, how they are read (None: it has no lexical forms) and its facets."""
+    """A datatype: where its values live, which they are, how they are read (None: it has no lexical
+    forms) and its facets.
+    """
 
     name: str
     space: str
@@ -107,8 +121,14 @@ _INTEGER_TYPES: Final[dict[str, tuple[int | None, int | None]]] = {
     "nonPositiveInteger": (None, 0),
     "positiveInteger": (1, None),
     "negativeInteger": (None, -1),
-    **{name: (-(1 << bits - 1), (1 << bits - 1) - 1) for name, bits in (("long", 64), ("int", 32), ("short", 16), ("byte", 8))},
-    **{f"unsigned{name}": (0, (1 << bits) - 1) for name, bits in (("Long", 64), ("Int", 32), ("Short", 16), ("Byte", 8))},
+    **{
+        name: (-(1 << bits - 1), (1 << bits - 1) - 1)
+        for name, bits in (("long", 64), ("int", 32), ("short", 16), ("byte", 8))
+    },
+    **{
+        f"unsigned{name}": (0, (1 << bits) - 1)
+        for name, bits in (("Long", 64), ("Int", 32), ("Short", 16), ("Byte", 8))
+    },
 }
 
 
@@ -152,21 +172,50 @@ def _known_types() -> list[KnownType]:
         KnownType("xsd:decimal", REAL, reals_in(ALL, DECIMAL), _reader("xsd:decimal"), BOUNDS),
         KnownType("xsd:double", DOUBLE, SPACES[DOUBLE], _reader("xsd:double"), BOUNDS),
         KnownType("xsd:float", FLOAT, SPACES[FLOAT], _reader("xsd:float"), BOUNDS),
-        KnownType("rdf:langString", TAGGED, SPACES[TAGGED], None, length_and_pattern | {LANGUAGE_RANGE}),
+        KnownType(
+            "rdf:langString", TAGGED, SPACES[TAGGED], None, length_and_pattern | {LANGUAGE_RANGE}
+        ),
         KnownType("xsd:anyURI", URI, SPACES[URI], _reader("xsd:anyURI"), length_and_pattern),
         KnownType("xsd:boolean", BOOLEAN, SPACES[BOOLEAN], _reader("xsd:boolean"), none),
         KnownType("rdf:XMLLiteral", XML, SPACES[XML], _reader("rdf:XMLLiteral"), none),
         KnownType("xsd:hexBinary", HEX, SPACES[HEX], _reader("xsd:hexBinary"), LENGTHS),
         KnownType("xsd:base64Binary", BASE64, SPACES[BASE64], _reader("xsd:base64Binary"), LENGTHS),
-        KnownType("xsd:dateTimeStamp", "dateTime", zoned_moments(CALENDARS["dateTime"]), _reader("xsd:dateTimeStamp"), BOUNDS),
+        KnownType(
+            "xsd:dateTimeStamp",
+            "dateTime",
+            zoned_moments(CALENDARS["dateTime"]),
+            _reader("xsd:dateTimeStamp"),
+            BOUNDS,
+        ),
         KnownType("xsd:duration", DURATION, ALL_DURATIONS, _reader("xsd:duration"), BOUNDS),
-        KnownType("xsd:yearMonthDuration", DURATION, durations_only("months"), _reader("xsd:yearMonthDuration"), BOUNDS),
-        KnownType("xsd:dayTimeDuration", DURATION, durations_only("seconds"), _reader("xsd:dayTimeDuration"), BOUNDS),
+        KnownType(
+            "xsd:yearMonthDuration",
+            DURATION,
+            durations_only("months"),
+            _reader("xsd:yearMonthDuration"),
+            BOUNDS,
+        ),
+        KnownType(
+            "xsd:dayTimeDuration",
+            DURATION,
+            durations_only("seconds"),
+            _reader("xsd:dayTimeDuration"),
+            BOUNDS,
+        ),
     ]
-    types += [KnownType(f"xsd:{name}", name, SPACES[name], _reader(f"xsd:{name}"), BOUNDS) for name in CALENDARS]
+    types += [
+        KnownType(f"xsd:{name}", name, SPACES[name], _reader(f"xsd:{name}"), BOUNDS)
+        for name in CALENDARS
+    ]
     for name, (low, high) in _INTEGER_TYPES.items():
-        inside = (ALL if low is None else at_least(low)).meet(ALL if high is None else at_most(high))
-        types.append(KnownType(f"xsd:{name}", REAL, reals_in(inside, INTEGER), _read_within(low, high), BOUNDS))
+        inside = (ALL if low is None else at_least(low)).meet(
+            ALL if high is None else at_most(high)
+        )
+        types.append(
+            KnownType(
+                f"xsd:{name}", REAL, reals_in(inside, INTEGER), _read_within(low, high), BOUNDS
+            )
+        )
     for name, node in STRING_TYPES.items():
         strings = RegularSet(STRING, node)
         read: Callable[[str], Any] = read_string if node is STRING else _read_in(strings)
@@ -179,13 +228,18 @@ def _expand(name: str) -> str:
     return _PREFIXES[prefix] + local
 
 
-#: The OWL 2 datatype map and the other XSD types, by IRI, but for rdf:PlainLiteral (see `PARTS`) and rdfs:Literal.
+# : The OWL 2 datatype map and the other XSD types, by IRI, but for rdf:PlainLiteral (see `PARTS`)
+# and rdfs:Literal.
 TYPES: Final[dict[str, KnownType]] = {_expand(t.name): t for t in _known_types()}
-#: The datatypes whose value space is a union of others; they are read, and take facets, part by part.
+# : The datatypes whose value space is a union of others; they are read, and take facets, part by
+# part.
 PARTS: Final[dict[str, tuple[str, ...]]] = {PLAIN_LITERAL: (owl.XSD + "string", LANG_STRING)}
 KNOWN_FACETS: Final[dict[str, frozenset[str]]] = {
     **{iri: t.facets for iri, t in TYPES.items()},
-    **{iri: frozenset(facet for part in parts for facet in TYPES[part].facets) for iri, parts in PARTS.items()},
+    **{
+        iri: frozenset(facet for part in parts for facet in TYPES[part].facets)
+        for iri, parts in PARTS.items()
+    },
 }
 
 
@@ -198,7 +252,9 @@ def shorten(iri: str) -> str:
 
 
 def is_known(datatype_iri: str) -> bool:
-    """Whether the datatype has a fixed meaning here: the OWL 2 datatype map, rdfs:Literal, XSD's calendar types and durations."""
+    """Whether the datatype has a fixed meaning here: the OWL 2 datatype map, rdfs:Literal, XSD's
+    calendar types and durations.
+    """
     return datatype_iri in KNOWN_FACETS or datatype_iri == LITERAL
 
 
@@ -216,7 +272,9 @@ def opaque(literal: owl.Literal) -> DataValue:
 
 
 def value_of(literal: owl.Literal) -> DataValue | IllTyped:
-    """The data value that ``literal`` denotes (THEORY, "The add set": data); opaque where its datatype is not known."""
+    """The data value that ``literal`` denotes (THEORY, "The add set": data); opaque where its
+    datatype is not known.
+    """
     if literal.datatype not in KNOWN_FACETS:
         return opaque(literal)
     name = shorten(literal.datatype)
@@ -230,7 +288,11 @@ def value_of(literal: owl.Literal) -> DataValue | IllTyped:
             return DataValue(TAGGED if "\0" in string else TEXT, string)
         known = TYPES[literal.datatype]
         if known.read is None:
-            raise LexicalError("a language tag is missing" if known.space == TAGGED else "the datatype has no lexical forms")
+            raise LexicalError(
+                "a language tag is missing"
+                if known.space == TAGGED
+                else "the datatype has no lexical forms"
+            )
         return DataValue(known.space, known.read(literal.lexical))
     except TooLongError:
         return opaque(literal)
@@ -246,7 +308,11 @@ def ill_typed(literal: owl.Literal) -> str | None:
 
 
 def _shown(lexical: str) -> str:
-    escaped = lexical.encode("unicode_escape", "surrogatepass").decode("ascii") if not lexical.isprintable() else lexical
+    escaped = (
+        lexical.encode("unicode_escape", "surrogatepass").decode("ascii")
+        if not lexical.isprintable()
+        else lexical
+    )
     return f'"{escaped}"' if len(escaped) <= 60 else f'"{escaped[:57]}..."'
 
 
@@ -261,7 +327,8 @@ class UndecidedFacetError(Exception):
 def facet_set(datatype: str, facet: str, literal: owl.Literal) -> ValueSet:
     """The values of the space of ``datatype`` (one of `TYPES`) that satisfy one of its facets.
 
-    The facet's value may be any literal of the same space, also where XSD asks for one of the datatype itself: the order is
+    The facet's value may be any literal of the same space, also where XSD asks for one of the
+    datatype itself: the order is
     that of the space. Raises `FacetError` or `UndecidedFacetError`.
     """
     known = TYPES[datatype]
@@ -281,11 +348,15 @@ def facet_set(datatype: str, facet: str, literal: owl.Literal) -> ValueSet:
     if value.space != TEXT:
         raise FacetError(f"the value of {short} is not a string")
     string = str(value.key)
-    return RegularSet(universe, on_strings(_pattern(string), universe) if facet == PATTERN else _language(string))
+    return RegularSet(
+        universe, on_strings(_pattern(string), universe) if facet == PATTERN else _language(string)
+    )
 
 
 def check_facet(datatype: str, facet: str, literal: owl.Literal) -> None:
-    """Raises `FacetError` unless ``facet`` goes with ``datatype`` (one of `KNOWN_FACETS`) and ``literal`` with it."""
+    """Raises `FacetError` unless ``facet`` goes with ``datatype`` (one of `KNOWN_FACETS`) and
+    ``literal`` with it.
+    """
     if facet not in KNOWN_FACETS[datatype]:
         raise FacetError(f"{facet.rpartition('#')[2]} is no facet of {shorten(datatype)}")
     for part in PARTS.get(datatype, (datatype,)):

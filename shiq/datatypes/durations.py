@@ -1,9 +1,13 @@
 """Durations: (months, seconds) under a partial order.
 
-Two durations are compared by adding each to four reference instants: one is below the other if it is so all four times, equal
-if it is equal all four times, otherwise they are incomparable. For a fixed number of months a facet therefore
-leaves an interval of seconds, and beyond some number of months every bound is decided; that makes counting exact.
-Source: XSD 1.1 part 2, 3.3.6 and E.3.3. (P400Y and P146097D are equal by that definition and not identical.)
+Two durations are compared by adding each to four reference instants: one is below the other if it
+is so all four times, equal
+if it is equal all four times, otherwise they are incomparable. For a fixed number of months a facet
+therefore
+leaves an interval of seconds, and beyond some number of months every bound is decided; that makes
+counting exact.
+Source: XSD 1.1 part 2, 3.3.6 and E.3.3. (P400Y and P146097D are equal by that definition and not
+identical.)
 """
 
 from __future__ import annotations
@@ -15,7 +19,17 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from shiq.datatypes.calendars import DAY, days_before
-from shiq.datatypes.intervals import ALL, NONE, Intervals, above, at_least, at_most, below, is_point, just
+from shiq.datatypes.intervals import (
+    ALL,
+    NONE,
+    Intervals,
+    above,
+    at_least,
+    at_most,
+    below,
+    is_point,
+    just,
+)
 
 #: (months, seconds), both of one sign.
 Duration: TypeAlias = tuple[int, int | Fraction]
@@ -28,7 +42,9 @@ _FARTHEST: Final = 50_000
 @lru_cache(maxsize=200_000)
 def _reach(months: int) -> tuple[int, ...]:
     """How many seconds ``months`` take from each reference instant."""
-    return tuple((days_before(y, m + months, 1) - days_before(y, m, 1)) * DAY for y, m in _REFERENCES)
+    return tuple(
+        (days_before(y, m + months, 1) - days_before(y, m, 1)) * DAY for y, m in _REFERENCES
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +72,9 @@ class DurationBound:
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """The subtypes: ``months`` for xsd:yearMonthDuration (no seconds), ``seconds`` for xsd:dayTimeDuration (no months)."""
+    """The subtypes: ``months`` for xsd:yearMonthDuration (no seconds), ``seconds`` for
+    xsd:dayTimeDuration (no months).
+    """
 
     kind: str
 
@@ -86,7 +104,9 @@ class DurationSet:
     def complement(self) -> DurationSet:
         result = ALL_DURATIONS
         for branch in self.branches:
-            result = result.meet(DurationSet(frozenset(frozenset([(c, not holds)]) for c, holds in branch)))
+            result = result.meet(
+                DurationSet(frozenset(frozenset([(c, not holds)]) for c, holds in branch))
+            )
         return result
 
     def section(self, months: int) -> Intervals:

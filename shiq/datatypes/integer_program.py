@@ -1,6 +1,7 @@
 """Small integer programs, exactly: is there x ≥ 0, integral, with all rows met?
 
-Fraction simplex (phase one only, Bland's rule) with branch and bound. The programs here have a handful of rows, and their
+Fraction simplex (phase one only, Bland's rule) with branch and bound. The programs here have a
+handful of rows, and their
 relaxations are integral nearly always, so that neither needs to be clever.
 
 >>> one_value_each, three_of_the_first = ({0: 1, 1: 1}, 4), ({0: 1}, 3)
@@ -25,7 +26,8 @@ Row: TypeAlias = tuple[Mapping[int, int], int]
 
 
 def feasible(uppers: Sequence[Row], lowers: Sequence[Row]) -> bool | None:
-    """Whether some integral x ≥ 0 has Σ coefficient·x ≤ bound for ``uppers`` and ≥ bound for ``lowers``.
+    """Whether some integral x ≥ 0 has Σ coefficient·x ≤ bound for ``uppers`` and ≥ bound for
+    ``lowers``.
 
     None if branch and bound grows too large.
     """
@@ -33,8 +35,12 @@ def feasible(uppers: Sequence[Row], lowers: Sequence[Row]) -> bool | None:
     return None if point is None else point is not False
 
 
-def integral_point(uppers: Sequence[Row], lowers: Sequence[Row]) -> dict[int, int] | Literal[False] | None:
-    """The x of `feasible`, by its non-zero variables; False if there is none, None if branch and bound grows too large."""
+def integral_point(
+    uppers: Sequence[Row], lowers: Sequence[Row]
+) -> dict[int, int] | Literal[False] | None:
+    """The x of `feasible`, by its non-zero variables; False if there is none, None if branch and
+    bound grows too large.
+    """
     stack: list[tuple[list[Row], list[Row]]] = [(list(uppers), list(lowers))]
     nodes = 0
     while stack:
@@ -59,7 +65,8 @@ def _relaxed(uppers: list[Row], lowers: list[Row]) -> dict[int, Fraction] | None
     variables = sorted({i for row, _ in (*uppers, *lowers) for i in row})
     width, height = len(variables), len(uppers) + len(lowers)
     column = {variable: j for j, variable in enumerate(variables)}
-    # Tableau columns: variables, one slack or surplus per row, right-hand side. Each row's basic variable is its slack, or for
+    # Tableau columns: variables, one slack or surplus per row, right-hand side. Each row's basic
+    # variable is its slack, or for
     # a lower row an artificial variable (numbered from width + height) that phase one drives to 0.
     table: list[list[Fraction]] = []
     basis: list[int] = []
@@ -80,11 +87,21 @@ def _relaxed(uppers: list[Row], lowers: list[Row]) -> dict[int, Fraction] | None
     while True:
         artificial = [r for r in range(height) if basis[r] >= width + height]
         if all(table[r][-1] == 0 for r in artificial):
-            return {variables[b]: table[r][-1] for r, b in enumerate(basis) if b < width and table[r][-1]}
-        entering = next((j for j in range(width + height) if sum(table[r][j] for r in artificial) > 0), None)
+            return {
+                variables[b]: table[r][-1]
+                for r, b in enumerate(basis)
+                if b < width and table[r][-1]
+            }
+        entering = next(
+            (j for j in range(width + height) if sum(table[r][j] for r in artificial) > 0), None
+        )
         if entering is None:
             return None
-        candidates = [(table[r][-1] / table[r][entering], basis[r], r) for r in range(height) if table[r][entering] > 0]
+        candidates = [
+            (table[r][-1] / table[r][entering], basis[r], r)
+            for r in range(height)
+            if table[r][entering] > 0
+        ]
         _, _, leaving = min(candidates)
         _pivot(table, leaving, entering)
         basis[leaving] = entering

@@ -1,7 +1,9 @@
 """From lexical forms to values, one reader per datatype.
 
-A reader takes a lexical form and gives the key of its value, or raises `LexicalError`. White space is not collapsed: RDF
-takes the lexical form as it stands. Source: XSD 1.1 part 2, section 3; OWL 2 structural specification, section 4.
+A reader takes a lexical form and gives the key of its value, or raises `LexicalError`. White space
+is not collapsed: RDF
+takes the lexical form as it stands. Source: XSD 1.1 part 2, section 3; OWL 2 structural
+specification, section 4.
 """
 
 from __future__ import annotations
@@ -18,7 +20,18 @@ from xml.etree import ElementTree
 from shiq.datatypes.calendars import CALENDARS, DAY, Calendar, Moment, days_before, days_in_month
 from shiq.datatypes.durations import Duration
 from shiq.datatypes.reals import BINARY64, SINGLE, FloatFormat, rank
-from shiq.datatypes.values import BASE64, BOOLEAN, DOUBLE, DURATION, FLOAT, HEX, REAL, TEXT, URI, XML
+from shiq.datatypes.values import (
+    BASE64,
+    BOOLEAN,
+    DOUBLE,
+    DURATION,
+    FLOAT,
+    HEX,
+    REAL,
+    TEXT,
+    URI,
+    XML,
+)
 
 #: Longer numerals are not evaluated: their literals are opaque.
 LONGEST_NUMERAL: Final = 100_000
@@ -123,7 +136,8 @@ def read_float(form: FloatFormat, lexical: str) -> int:
     magnitude = Fraction(_exact(digits))
     if magnitude and exponent:
         power = _whole(exponent)
-        # The leading digit stands near 10 ** (power + span): far beyond either end only the rounding result matters.
+        # The leading digit stands near 10 ** (power + span): far beyond either end only the
+        # rounding result matters.
         span = len(str(digits))
         if abs(power) > 500 + span:
             magnitude = Fraction(10) ** (500 if power > 0 else -500)
@@ -189,7 +203,9 @@ def read_moment(calendar: Calendar, zone_required: bool, lexical: str) -> Moment
         raise LexicalError("the time zone offset is missing")
     year_form = found.get("year") or "1972"
     month, day = int(found.get("month") or "12"), int(found.get("day") or "1")
-    leap_year = int(year_form[-4:])  # 400 divides 10,000, so these digits tell, and a fault shows before a numeral is too long
+    leap_year = int(
+        year_form[-4:]
+    )  # 400 divides 10,000, so these digits tell, and a fault shows before a numeral is too long
     if day > days_in_month(leap_year, month):
         raise LexicalError(f"month {month} has no day {day}")
     year = _whole(year_form)
@@ -226,18 +242,25 @@ def _offset(zone: str | None) -> int | None:
 
 
 def read_duration(kind: str, lexical: str) -> Duration:
-    """``kind``: "months" or "seconds" for the subtypes with only these fields, "" for xsd:duration."""
+    """``kind``: "months" or "seconds" for the subtypes with only these fields, "" for
+    xsd:duration.
+    """
     parts = _DURATION.fullmatch(lexical)
     if not parts or (kind == "months" and "T" in lexical) or (kind == "months" and parts[4]):
         raise LexicalError
     if kind == "seconds" and (parts[2] or parts[3]):
         raise LexicalError
-    years, months, days, hours, minutes, seconds = (_exact(field or "0") for field in parts.groups()[1:])
+    years, months, days, hours, minutes, seconds = (
+        _exact(field or "0") for field in parts.groups()[1:]
+    )
     sign = -1 if parts[1] else 1
-    return sign * int(years * 12 + months), sign * (((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+    return sign * int(years * 12 + months), sign * (
+        ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    )
 
 
-#: Space and reader by datatype, for the datatypes whose lexical forms are their own; derived types are in `datatype_map`.
+# : Space and reader by datatype, for the datatypes whose lexical forms are their own; derived types
+# are in `datatype_map`.
 READERS: Final[dict[str, tuple[str, Reader]]] = {
     "xsd:integer": (REAL, read_integer),
     "xsd:decimal": (REAL, read_decimal),
@@ -254,5 +277,8 @@ READERS: Final[dict[str, tuple[str, Reader]]] = {
     "xsd:duration": (DURATION, partial(read_duration, "")),
     "xsd:yearMonthDuration": (DURATION, partial(read_duration, "months")),
     "xsd:dayTimeDuration": (DURATION, partial(read_duration, "seconds")),
-    **{f"xsd:{name}": (name, partial(read_moment, calendar, False)) for name, calendar in CALENDARS.items()},
+    **{
+        f"xsd:{name}": (name, partial(read_moment, calendar, False))
+        for name, calendar in CALENDARS.items()
+    },
 }

@@ -1,8 +1,11 @@
 """Integers in place of literals, for a reasoner that must not see ours.
 
-The value space is split into the cells that the ranges generate; each named value gets an integer, each other cell a block of
-them, as long as the cell has values, up to the number that one element may need. What lies in no block stands for the rest of
-the values, in spaces of which no range speaks: as many as there are. A range becomes a union of blocks, or the complement of one.
+The value space is split into the cells that the ranges generate; each named value gets an integer,
+each other cell a block of
+them, as long as the cell has values, up to the number that one element may need. What lies in no
+block stands for the rest of
+the values, in spaces of which no range speaks: as many as there are. A range becomes a union of
+blocks, or the complement of one.
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ _INTEGER = owl.Datatype(owl.XSD + "integer")
 class Proxies:
     """``range`` and ``literal`` give what to say instead, in xsd:integer alone.
 
-    The Boolean operations are kept: the complement of a proxied range stands for the complement of the range, and rdfs:Literal
+    The Boolean operations are kept: the complement of a proxied range stands for the complement of
+    the range, and rdfs:Literal
     for itself.
     """
 
@@ -32,9 +36,14 @@ class Proxies:
 
 
 def make_proxies(
-    ranges: Mapping[owl.DataRange, Formula], literals: Mapping[owl.Literal, DataValue], setting: Setting, largest: int
+    ranges: Mapping[owl.DataRange, Formula],
+    literals: Mapping[owl.Literal, DataValue],
+    setting: Setting,
+    largest: int,
 ) -> Proxies | None:
-    """Proxies for ``ranges`` and ``literals``, in a setting of exactly these; None if something about them is not decided."""
+    """Proxies for ``ranges`` and ``literals``, in a setting of exactly these; None if something
+    about them is not decided.
+    """
     ground = setting.ground
     if setting.opaque or ground.unknown:
         return None
@@ -87,7 +96,10 @@ def _integers(blocks: Iterable[tuple[int, int]]) -> owl.DataRange:
         else:
             merged.append((first, last))
     parts = tuple(
-        owl.DatatypeRestriction(_INTEGER, ((owl.XSD + "minInclusive", _literal(a)), (owl.XSD + "maxInclusive", _literal(b))))
+        owl.DatatypeRestriction(
+            _INTEGER,
+            ((owl.XSD + "minInclusive", _literal(a)), (owl.XSD + "maxInclusive", _literal(b))),
+        )
         for a, b in merged or [(1, 0)]
     )
     return parts[0] if len(parts) == 1 else owl.DataUnionOf(parts)

@@ -1,7 +1,9 @@
 """One satisfiability question of `DataTheory`, from the quick ways out to the search over worlds.
 
-An element's asserted values, with the properties that lead to them, meet its ≥ and ≤ restrictions. Values and restrictions
-that no shared property connects do not matter to each other and are left out. THEORY, "Deciding a shape without a JVM": data.
+An element's asserted values, with the properties that lead to them, meet its ≥ and ≤ restrictions.
+Values and restrictions
+that no shared property connects do not matter to each other and are left out. THEORY, "Deciding a
+shape without a JVM": data.
 """
 
 from __future__ import annotations
@@ -28,7 +30,10 @@ _NOTHING: Final[Label] = frozenset()
 
 #: The four arguments of `DataTheory.satisfiable`.
 Part: TypeAlias = tuple[
-    Collection[DataAtLeast], Collection[DataAtMost], Collection[tuple[str, Literal]], Collection[tuple[str, Literal]]
+    Collection[DataAtLeast],
+    Collection[DataAtMost],
+    Collection[tuple[str, Literal]],
+    Collection[tuple[str, Literal]],
 ]
 
 
@@ -40,7 +45,9 @@ class Datatypes(Protocol):
     def value(self, literal: Literal) -> DataValue | IllTyped: ...
     def formula(self, range: DataRange) -> Formula: ...
     def size_up_to(self, range: DataRange, limit: float) -> float | None: ...
-    def setting(self, formulas: Collection[Formula], named: Collection[DataValue]) -> Setting | None: ...
+    def setting(
+        self, formulas: Collection[Formula], named: Collection[DataValue]
+    ) -> Setting | None: ...
     def decided(self, part: Part) -> bool | None: ...
 
 
@@ -81,7 +88,9 @@ class Question:
         if not self._read_values() or self._is_impossible():
             return False, [everything]
         if len(self.theory.roles.data_superproperties(TOP)) > 1:
-            return None, [everything]  # owl:topDataProperty below another property: outside OWL 2 DL
+            return None, [
+                everything
+            ]  # owl:topDataProperty below another property: outside OWL 2 DL
         whole = self._about_top()
         if whole is False:
             return False, [everything]
@@ -99,7 +108,8 @@ class Question:
         return (None if unclear and not joined else True), unclear
 
     def decided(self) -> bool | None:
-        """The answer for a part, or for several that are open each by itself: they may contradict each other by what they leave
+        """The answer for a part, or for several that are open each by itself: they may contradict
+        each other by what they leave
         open."""
         self._read_values()
         self._drop_unconnected()
@@ -109,9 +119,14 @@ class Question:
         return self._by_bounds() if rest is None else rest
 
     def _parts(self) -> list[Part]:
-        """The question, taken apart: properties hang together where one need, or a disjointness, speaks of both. What one
-        part does to the values in play no other part can notice (`successors`: one value serves any number of properties)."""
-        limited = {limit.property for limit in self.at_most} | {p for ps in self.forbidden.values() for p in ps}
+        """The question, taken apart: properties hang together where one need, or a disjointness,
+        speaks of both. What one
+        part does to the values in play no other part can notice (`successors`: one value serves any
+        number of properties).
+        """
+        limited = {limit.property for limit in self.at_most} | {
+            p for ps in self.forbidden.values() for p in ps
+        }
         limited |= {p for pair in self.disjoint for p in pair}
         leader: dict[str, str] = {}
 
@@ -120,7 +135,10 @@ class Question:
                 property = up
             return property
 
-        for first, *others in [*self.disjoint, *((n.property, *(self.up(n.property) & limited)) for n in self.at_least)]:
+        for first, *others in [
+            *self.disjoint,
+            *((n.property, *(self.up(n.property) & limited)) for n in self.at_least),
+        ]:
             for other in others:
                 leader[lead(other)] = lead(first)
         needs, limits, values, negative = (defaultdict[str, list[Any]](list) for _ in range(4))
@@ -134,10 +152,15 @@ class Question:
                 values[key].append((property, literal))
         for property, literal in self.negative:
             negative[lead(property)].append((property, literal))
-        return [(needs[key], limits[key], values[key], negative[key]) for key in dict.fromkeys((*needs, *values))]
+        return [
+            (needs[key], limits[key], values[key], negative[key])
+            for key in dict.fromkeys((*needs, *values))
+        ]
 
     def _read_values(self) -> bool:
-        """The asserted labels and the forbidden properties by value; False if a literal is ill-typed."""
+        """The asserted labels and the forbidden properties by value; False if a literal is
+        ill-typed.
+        """
         for pairs, table in ((self.values, self.labels), (self.negative, self.forbidden)):
             for property, literal in pairs:
                 value = self.theory.value(literal)
@@ -150,18 +173,24 @@ class Question:
     def _is_impossible(self) -> bool:
         """A property that no value can have is asked for, or one value has what it must not."""
         asked = [self.up(need.property) for need in self.at_least]
-        if any(BOTTOM in label or self._is_split(label) for label in (*asked, *self.labels.values())):
+        if any(
+            BOTTOM in label or self._is_split(label) for label in (*asked, *self.labels.values())
+        ):
             return True
         if any(TOP in properties for properties in self.forbidden.values()):
             return True
-        return any(label & self.forbidden.get(value, _NOTHING) for value, label in self.labels.items())
+        return any(
+            label & self.forbidden.get(value, _NOTHING) for value, label in self.labels.items()
+        )
 
     def _is_split(self, label: Label) -> bool:
         """Two disjoint properties in one label."""
         return any(p in label and q in label for p, q in self.disjoint)
 
     def _about_top(self) -> bool | None:
-        """The restrictions on owl:topDataProperty, which speak of sizes alone, are decided and taken out."""
+        """The restrictions on owl:topDataProperty, which speak of sizes alone, are decided and
+        taken out.
+        """
         answer: bool | None = True
         for need in self.at_least:
             size = self.theory.size_up_to(need.range, need.n) if need.property == TOP else need.n
@@ -183,8 +212,12 @@ class Question:
         reached = wanted.union(*self.labels.values()) - {TOP}
         self.at_most = [limit for limit in self.at_most if limit.property in reached]
         self.forbidden = {v: kept for v, ps in self.forbidden.items() if (kept := ps & reached)}
-        noticed = {limit.property for limit in self.at_most} | {p for ps in self.forbidden.values() for p in ps}
-        noticed |= {p for pair in self.disjoint for p in pair} | {need.property for need in self.at_least}
+        noticed = {limit.property for limit in self.at_most} | {
+            p for ps in self.forbidden.values() for p in ps
+        }
+        noticed |= {p for pair in self.disjoint for p in pair} | {
+            need.property for need in self.at_least
+        }
         self.labels = {v: kept for v, label in self.labels.items() if (kept := label & noticed)}
 
     def _drop_met(self) -> None:
@@ -192,7 +225,11 @@ class Question:
         kept = []
         for need in self.at_least:
             formula = self.theory.formula(need.range)
-            members = [v for v, label in self.labels.items() if need.property in label and holds(formula, v) is True]
+            members = [
+                v
+                for v, label in self.labels.items()
+                if need.property in label and holds(formula, v) is True
+            ]
             # Opaque ones may all be one value, and one of the others.
             met = sum(not value.is_opaque for value in members)
             if max(met, bool(members)) < need.n:
@@ -200,7 +237,9 @@ class Question:
         self.at_least = kept
 
     def _without_needs(self) -> bool | None:
-        """Decides where there are asserted values alone, by counting; None if opaque values leave that open."""
+        """Decides where there are asserted values alone, by counting; None if opaque values leave
+        that open.
+        """
         doubtful = self._may_clash_if_equal()
         for limit in self.at_most:
             formula = self.theory.formula(limit.range)
@@ -222,30 +261,44 @@ class Question:
     def _may_clash_if_equal(self) -> bool:
         """Whether two values, one of them opaque, would contradict each other if they were one."""
         values = {*self.labels, *self.forbidden}
-        kinds = {(self.labels.get(v, _NOTHING), self.forbidden.get(v, _NOTHING), v.is_opaque) for v in values}
+        kinds = {
+            (self.labels.get(v, _NOTHING), self.forbidden.get(v, _NOTHING), v.is_opaque)
+            for v in values
+        }
         return any(
-            (opaque or other) and (self._is_split(label | more) or not (label | more).isdisjoint(refused | besides))
+            (opaque or other)
+            and (self._is_split(label | more) or not (label | more).isdisjoint(refused | besides))
             for (label, refused, opaque), (more, besides, other) in combinations(kinds, 2)
         )
 
     def _by_bounds(self) -> bool | None:
-        """The answer where it is the same though what is opaque holds wherever that helps, or though nothing may rest on it."""
+        """The answer where it is the same though what is opaque holds wherever that helps, or
+        though nothing may rest on it.
+        """
         opaque = [pair for pair in self.values if self._is_opaque(pair[1])]
         refused = [pair for pair in self.negative if self._is_opaque(pair[1])]
-        needs = [need for need in self.at_least if rests_on_unknown(self.theory.formula(need.range))]
-        limits = [limit for limit in self.at_most if rests_on_unknown(self.theory.formula(limit.range))]
+        needs = [
+            need for need in self.at_least if rests_on_unknown(self.theory.formula(need.range))
+        ]
+        limits = [
+            limit for limit in self.at_most if rests_on_unknown(self.theory.formula(limit.range))
+        ]
         if not (opaque or refused or needs or limits):
             return None
         values = [pair for pair in self.values if pair not in opaque]
         negative = [pair for pair in self.negative if pair not in refused]
         needed = [need for need in self.at_least if need not in needs]
         limited = [limit for limit in self.at_most if limit not in limits]
-        some = [DataAtLeast(1, p, TOP_DATATYPE) for p, _ in opaque] + [replace(need, range=TOP_DATATYPE) for need in needs]
+        some = [DataAtLeast(1, p, TOP_DATATYPE) for p, _ in opaque] + [
+            replace(need, range=TOP_DATATYPE) for need in needs
+        ]
         fewer = [([*needed, *some], limited, values, negative)]
         fewer += [(self.at_least, self.at_most, values, negative)] if opaque or refused else []
         if any(self.theory.decided(part) is False for part in fewer):
             return False
-        none = [DataAtMost(0, p, TOP_DATATYPE) for p, _ in refused] + [replace(limit, range=TOP_DATATYPE) for limit in limits]
+        none = [DataAtMost(0, p, TOP_DATATYPE) for p, _ in refused] + [
+            replace(limit, range=TOP_DATATYPE) for limit in limits
+        ]
         if not some and self.theory.decided((needed, [*limited, *none], values, negative)):
             return True
         return None
@@ -258,26 +311,44 @@ class Question:
             return None
         bit = setting.ground.formulas
         count = len(self.at_least)
-        needs = tuple(DataNeed(a.n, a.property, self.up(a.property), bit[f]) for a, f in zip(self.at_least, formulas))
-        limits = tuple(Limit(a.n, a.property, bit[f]) for a, f in zip(self.at_most, formulas[count:]))
+        needs = tuple(
+            DataNeed(a.n, a.property, self.up(a.property), bit[f])
+            for a, f in zip(self.at_least, formulas)
+        )
+        limits = tuple(
+            Limit(a.n, a.property, bit[f]) for a, f in zip(self.at_most, formulas[count:])
+        )
         answer = unanimous(
-            found for world in setting.worlds() if (found := self._in_world(setting, world, needs, limits)) != math.inf
+            found
+            for world in setting.worlds()
+            if (found := self._in_world(setting, world, needs, limits)) != math.inf
         )
         return None if answer is None else bool(answer)
 
     def _in_world(
-        self, setting: Setting, world: Sequence[Element], needs: tuple[DataNeed, ...], limits: tuple[Limit, ...]
+        self,
+        setting: Setting,
+        world: Sequence[Element],
+        needs: tuple[DataNeed, ...],
+        limits: tuple[Limit, ...],
     ) -> float | None:
-        """Whether the question is satisfiable in one world (0, 1 or None); inf if the world is impossible."""
+        """Whether the question is satisfiable in one world (0, 1 or None); inf if the world is
+        impossible.
+        """
         named: Counter[tuple[int, Label, Label]] = Counter()
         for element in world:
             signature = setting.ground.signature(element)
             if signature is None:
                 return None
             label = _NOTHING.union(*(self.labels.get(name, _NOTHING) for name in element.names))
-            forbidden = _NOTHING.union(*(self.forbidden.get(name, _NOTHING) for name in element.names))
+            forbidden = _NOTHING.union(
+                *(self.forbidden.get(name, _NOTHING) for name in element.names)
+            )
             named[signature, label, forbidden] += 1
-        fewest = [Supply(signature, n, label, forbidden) for (signature, label, forbidden), n in named.items()]
+        fewest = [
+            Supply(signature, n, label, forbidden)
+            for (signature, label, forbidden), n in named.items()
+        ]
         most = list(fewest)
         demand = sum(need.n for need in needs)
         for cell in setting.cells:

@@ -1,7 +1,9 @@
 """Data ranges as Boolean formulas over value sets.
 
-Datatype definitions are unfolded; a restricted datatype becomes one value set. What has no fixed meaning (an unknown
-datatype, a malformed restriction, a pattern that cannot be followed) becomes an *unknown* leaf: an arbitrary set, of which
+Datatype definitions are unfolded; a restricted datatype becomes one value set. What has no fixed
+meaning (an unknown
+datatype, a malformed restriction, a pattern that cannot be followed) becomes an *unknown* leaf: an
+arbitrary set, of which
 only this is assumed, that it holds the literals typed with it.
 Source: OWL 2 structural specification, sections 7 and 9.4; THEORY, "The add set": data.
 """
@@ -74,7 +76,9 @@ EVERY_VALUE = And(())
 
 @dataclass(frozen=True, slots=True)
 class RangeFormula:
-    """A data range as a formula, what is wrong with it, and the datatypes in it that are not known."""
+    """A data range as a formula, what is wrong with it, and the datatypes in it that are not
+    known.
+    """
 
     formula: Formula
     malformed: str | None
@@ -82,10 +86,14 @@ class RangeFormula:
 
 
 def read_range(data_range: owl.DataRange, definitions: Mapping[str, owl.DataRange]) -> RangeFormula:
-    """``data_range`` with ``definitions`` unfolded. Malformed parts become unknown leaves, the first fault is told."""
+    """``data_range`` with ``definitions`` unfolded. Malformed parts become unknown leaves, the
+    first fault is told.
+    """
     reader = _Reader(definitions)
     formula = reader.read(data_range)
-    return RangeFormula(formula, reader.faults[0] if reader.faults else None, frozenset(reader.unknown))
+    return RangeFormula(
+        formula, reader.faults[0] if reader.faults else None, frozenset(reader.unknown)
+    )
 
 
 class _Reader:
@@ -142,8 +150,14 @@ class _Reader:
         for literal in data_range.literals:
             value = denoted(literal, self.definitions)
             if isinstance(value, IllTyped):
-                return self.fault(data_range, f"ill-typed literal in an enumeration: {value.reason}")
-            if value.is_opaque and not is_known(literal.datatype) and literal.datatype not in self.definitions:
+                return self.fault(
+                    data_range, f"ill-typed literal in an enumeration: {value.reason}"
+                )
+            if (
+                value.is_opaque
+                and not is_known(literal.datatype)
+                and literal.datatype not in self.definitions
+            ):
                 self.unknown.add(literal.datatype)
             values.append(value)
         return Enumeration(frozenset(values))
@@ -154,9 +168,14 @@ class _Reader:
         if not data_range.facets:
             return base
         if iri not in KNOWN_FACETS:
-            if iri in self.unknown or (isinstance(base, KnownRange) and base.space == FORMS_OF + iri):
+            if iri in self.unknown or (
+                isinstance(base, KnownRange) and base.space == FORMS_OF + iri
+            ):
                 return And((base, Unknown(data_range)))
-            return self.fault(data_range, f"{shorten(iri)} takes no facets: it is not a datatype of the datatype map")
+            return self.fault(
+                data_range,
+                f"{shorten(iri)} takes no facets: it is not a datatype of the datatype map",
+            )
         try:
             for facet, literal in data_range.facets:
                 check_facet(iri, facet, literal)
@@ -166,7 +185,9 @@ class _Reader:
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
     def restricted(self, iri: str, data_range: owl.DatatypeRestriction) -> Formula:
-        """One datatype of `TYPES` under the facets of ``data_range``; without those facets that it does not know it is empty."""
+        """One datatype of `TYPES` under the facets of ``data_range``; without those facets that it
+        does not know it is empty.
+        """
         known = TYPES[iri]
         values = known.values
         undecided: list[Formula] = []
@@ -177,8 +198,14 @@ class _Reader:
             try:
                 values = values.meet(facet_set(iri, facet, literal))
             except UndecidedFacetError:
-                undecided.append(Unknown(owl.DatatypeRestriction(data_range.datatype, ((facet, literal),))))
-        return And((KnownRange(known.space, values), *undecided)) if undecided else KnownRange(known.space, values)
+                undecided.append(
+                    Unknown(owl.DatatypeRestriction(data_range.datatype, ((facet, literal),)))
+                )
+        return (
+            And((KnownRange(known.space, values), *undecided))
+            if undecided
+            else KnownRange(known.space, values)
+        )
 
 
 def leaves(formula: Formula) -> Iterator[Leaf]:
@@ -196,7 +223,8 @@ def leaves(formula: Formula) -> Iterator[Leaf]:
 def rests_on_unknown(formula: Formula) -> bool:
     """Whether some leaf of ``formula`` is unknown, or enumerates an opaque value."""
     return any(
-        isinstance(leaf, Unknown) or (isinstance(leaf, Enumeration) and any(value.is_opaque for value in leaf.values))
+        isinstance(leaf, Unknown)
+        or (isinstance(leaf, Enumeration) and any(value.is_opaque for value in leaf.values))
         for leaf in leaves(formula)
     )
 
@@ -227,7 +255,9 @@ def evaluate(formula: Formula, truth: Callable[[Leaf], bool | None]) -> bool | N
 
 
 def holds(formula: Formula, value: DataValue) -> bool | None:
-    """Whether ``value`` lies in ``formula`` whatever its unknown leaves are; None if that depends on them."""
+    """Whether ``value`` lies in ``formula`` whatever its unknown leaves are; None if that depends
+    on them.
+    """
 
     def truth(leaf: Leaf) -> bool | None:
         match leaf:
@@ -238,9 +268,15 @@ def holds(formula: Formula, value: DataValue) -> bool | None:
             case Enumeration(members):
                 if value in members:
                     return True
-                return None if members and (value.is_opaque or any(m.is_opaque for m in members)) else False
+                return (
+                    None
+                    if members and (value.is_opaque or any(m.is_opaque for m in members))
+                    else False
+                )
             case Unknown(source):
-                return True if value.is_opaque and source == owl.Datatype(datatype_of(value)) else None
+                return (
+                    True if value.is_opaque and source == owl.Datatype(datatype_of(value)) else None
+                )
 
     return evaluate(formula, truth)
 

@@ -1,8 +1,11 @@
 """owl:real and its subsets, and the two floating-point formats, as exact value sets.
 
-The reals are four layers: integers, decimals that are not integers, rationals that are not decimals, and the rest; a bound
-cuts all of them alike. Floating-point values are ranked, so that a bound cuts a finite range of integers; -0 and 0 have two
-ranks (they are not identical) but every bound takes both or neither (they are equal), and NaN is beyond every bound.
+The reals are four layers: integers, decimals that are not integers, rationals that are not
+decimals, and the rest; a bound
+cuts all of them alike. Floating-point values are ranked, so that a bound cuts a finite range of
+integers; -0 and 0 have two
+ranks (they are not identical) but every bound takes both or neither (they are equal), and NaN is
+beyond every bound.
 Source: OWL 2 structural specification, 4.1 and 4.2; XSD 1.1 part 2, 3.3.3 to 3.3.5.
 """
 
@@ -74,7 +77,11 @@ class RealSet:
 
 def _count_in_layer(layer: int, segment: Segment) -> float:
     if layer == INTEGER:
-        return math.inf if None in segment else max(0, last_integer(segment[1]) - first_integer(segment[0]) + 1)
+        return (
+            math.inf
+            if None in segment
+            else max(0, last_integer(segment[1]) - first_integer(segment[0]) + 1)
+        )
     if not is_point(segment):
         return math.inf  # decimals, rationals and irrationals are dense
     assert segment[0] is not None
@@ -95,7 +102,9 @@ def reals_in(intervals: Intervals, outermost: int = IRRATIONAL) -> RealSet:
 
 @dataclass(frozen=True, slots=True)
 class FloatFormat:
-    """A binary floating-point format: ``digits`` of precision, exponents from ``lowest`` up; ``infinity`` is INF's rank."""
+    """A binary floating-point format: ``digits`` of precision, exponents from ``lowest`` up;
+    ``infinity`` is INF's rank.
+    """
 
     digits: int
     lowest: int
@@ -113,7 +122,8 @@ BINARY64 = FloatFormat(53, -1074, 0x7FF0000000000000)
 def rank(negative: bool, magnitude: Fraction, form: FloatFormat) -> int:
     """The rank of the value of ``form`` nearest to ±magnitude, ties to even, overflow to infinity.
 
-    Ranks are the bit patterns of the non-negative values, and from -1 (for -0) downwards those of the negative ones.
+    Ranks are the bit patterns of the non-negative values, and from -1 (for -0) downwards those of
+    the negative ones.
     Source: XSD 1.1 part 2, floatingPointRound.
     """
     bits = 0
@@ -154,7 +164,9 @@ class FloatSet:
 
 
 def floats_bounded(facet: str, bound: int, form: FloatFormat) -> FloatSet:
-    """The values of ``form`` that satisfy a min/max facet with this rank; none at all if the bound is NaN."""
+    """The values of ``form`` that satisfy a min/max facet with this rank; none at all if the bound
+    is NaN.
+    """
     if bound == form.nan:
         return FloatSet(form, NONE, False)
     lower, upper = (-1, 0) if bound in (-1, 0) else (bound, bound)
@@ -162,7 +174,9 @@ def floats_bounded(facet: str, bound: int, form: FloatFormat) -> FloatSet:
 
 
 def bounded(facet: str, lower: int | Fraction, upper: int | Fraction) -> Intervals:
-    """What a min/max facet leaves where the values from ``lower`` to ``upper`` all equal the facet's value."""
+    """What a min/max facet leaves where the values from ``lower`` to ``upper`` all equal the
+    facet's value.
+    """
     match facet:
         case "minInclusive":
             return at_least(lower)

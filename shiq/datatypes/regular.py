@@ -1,6 +1,7 @@
 """Regular sets of strings: expressions with complement and intersection.
 
-Expressions are interned, so that ``is`` is equality and equal derivatives are found again (`shiq.datatypes.automaton`).
+Expressions are interned, so that ``is`` is equality and equal derivatives are found again
+(`shiq.datatypes.automaton`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from shiq.datatypes.characters import Ranges, ranges_of
 
 
 class Regex:
-    """An interned node: ``kind`` with ``parts`` (nodes, character ranges or numbers). No string of it is shorter than
+    """An interned node: ``kind`` with ``parts`` (nodes, character ranges or numbers). No string of
+    it is shorter than
     ``shortest``."""
 
     __slots__ = ("__weakref__", "kind", "nullable", "parts", "serial", "shortest")
@@ -35,7 +37,12 @@ def _node(kind: str, nullable: bool, *parts: Any) -> Regex:
     found = _interned.get(key)
     if found is None:
         found = Regex()
-        found.kind, found.parts, found.nullable, found.serial = kind, parts, nullable, next(_serials)
+        found.kind, found.parts, found.nullable, found.serial = (
+            kind,
+            parts,
+            nullable,
+            next(_serials),
+        )
         found.shortest = _shortest(kind, nullable, parts)
         _interned[key] = found
     return found
@@ -117,12 +124,17 @@ def both(parts: Iterable[Regex]) -> Regex:
 
 
 def _merge_lengths(parts: list[Regex]) -> list[Regex]:
-    """One repetition for all repetitions of the same characters, and for complements of such: they only bound the length."""
+    """One repetition for all repetitions of the same characters, and for complements of such: they
+    only bound the length.
+    """
     spans: dict[Regex, list[tuple[int, float]]] = {}
     for node in parts:
         if is_length(node):
             part, low, high = node.parts
-            spans[part] = [(max(low, a), b if high is None else min(high, b)) for a, b in spans.get(part, [(0, math.inf)])]
+            spans[part] = [
+                (max(low, a), b if high is None else min(high, b))
+                for a, b in spans.get(part, [(0, math.inf)])
+            ]
     others = []
     for node in parts:
         inner = node.parts[0] if node.kind == "not" else None
@@ -165,7 +177,11 @@ def repeat(part: Regex, low: int = 0, high: int | None = None) -> Regex:
         return part
     if part.kind == "repeat" and part.parts[1] <= 1:
         inner, inner_low, inner_high = part.parts  # the numbers of copies that arise have no gaps
-        return repeat(inner, inner_low * low, None if high is None or inner_high is None else inner_high * high)
+        return repeat(
+            inner,
+            inner_low * low,
+            None if high is None or inner_high is None else inner_high * high,
+        )
     return _node("repeat", low == 0, part, low, high)
 
 

@@ -1,6 +1,8 @@
-"""Sets of strings, of strings with language tags, of IRIs and of octet sequences, all as regular sets.
+"""Sets of strings, of strings with language tags, of IRIs and of octet sequences, all as regular
+sets.
 
-A string with a tag is kept as string NUL tag, so that facets on either part are regular conditions. Octet sequences are
+A string with a tag is kept as string NUL tag, so that facets on either part are regular conditions.
+Octet sequences are
 strings of characters below 256; IRIs are strings of their own space.
 Source: OWL 2 structural specification, 4.3, 4.5, 4.6; rdf:PlainLiteral, section 3; RFC 4647, 3.3.2.
 """
@@ -24,7 +26,16 @@ from shiq.datatypes.characters import (
     single,
     union,
 )
-from shiq.datatypes.regular import EVERYTHING, Regex, both, characters, negation, repeat, sequence, text
+from shiq.datatypes.regular import (
+    EVERYTHING,
+    Regex,
+    both,
+    characters,
+    negation,
+    repeat,
+    sequence,
+    text,
+)
 
 _LOWER_OR_DIGIT: Final = union(LOWER, ASCII_DIGIT)
 _DASH: Final = text("-")
@@ -42,12 +53,18 @@ OCTETS: Final = repeat(characters(OCTET))
 STRING_TYPES: Final[dict[str, Regex]] = {
     "string": STRING,
     "normalizedString": repeat(characters(_NO_BREAK)),
-    "token": repeat(sequence(repeat(_SOLID, 1), repeat(sequence(text(" "), repeat(_SOLID, 1)))), 0, 1),
+    "token": repeat(
+        sequence(repeat(_SOLID, 1), repeat(sequence(text(" "), repeat(_SOLID, 1)))), 0, 1
+    ),
     "language": sequence(
-        repeat(characters(LETTER), 1, 8), repeat(sequence(_DASH, repeat(characters(union(LETTER, ASCII_DIGIT)), 1, 8)))
+        repeat(characters(LETTER), 1, 8),
+        repeat(sequence(_DASH, repeat(characters(union(LETTER, ASCII_DIGIT)), 1, 8))),
     ),
     "Name": sequence(characters(NAME_START), repeat(characters(NAME))),
-    "NCName": sequence(characters(difference(NAME_START, single(":"))), repeat(characters(difference(NAME, single(":"))))),
+    "NCName": sequence(
+        characters(difference(NAME_START, single(":"))),
+        repeat(characters(difference(NAME, single(":")))),
+    ),
     "NMTOKEN": repeat(characters(NAME), 1),
 }
 
@@ -81,7 +98,10 @@ class RegularSet:
         return self.automaton.count(limit)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RegularSet) and (self.universe, self.node) == (other.universe, other.node)
+        return isinstance(other, RegularSet) and (self.universe, self.node) == (
+            other.universe,
+            other.node,
+        )
 
     def __hash__(self) -> int:
         return hash((self.universe, self.node))
@@ -93,19 +113,29 @@ def _automaton(node: Regex) -> Automaton:
 
 
 def length_facet(low: int, high: int | None, universe: Regex) -> Regex:
-    """The members of ``universe`` of ``low`` to ``high`` characters, the language tag not counted."""
-    return on_strings(repeat(characters(OCTET if universe is OCTETS else CHAR), low, high), universe)
+    """The members of ``universe`` of ``low`` to ``high`` characters, the language tag not
+    counted.
+    """
+    return on_strings(
+        repeat(characters(OCTET if universe is OCTETS else CHAR), low, high), universe
+    )
 
 
 def on_strings(condition: Regex, universe: Regex) -> Regex:
-    """The members of ``universe`` whose string part (all, but for tagged strings) meets ``condition``."""
+    """The members of ``universe`` whose string part (all, but for tagged strings) meets
+    ``condition``.
+    """
     return sequence(condition, _SEPARATOR, TAG) if universe is TAGGED_STRING else condition
 
 
 def language_facet(language_range: str) -> Regex | None:
-    """The tagged strings whose tag the range matches (extended filtering); None if it is not a language range."""
+    """The tagged strings whose tag the range matches (extended filtering); None if it is not a
+    language range.
+    """
     subtags = language_range.lower().split("-")
-    if not all(tag == "*" or (tag.isascii() and tag.isalnum() and len(tag) <= 8) for tag in subtags):
+    if not all(
+        tag == "*" or (tag.isascii() and tag.isalnum() and len(tag) <= 8) for tag in subtags
+    ):
         return None
     if subtags[0] != "*" and not subtags[0].isalpha():
         return None

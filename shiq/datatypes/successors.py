@@ -1,8 +1,11 @@
 """Whether one element can have enough data successors and not too many.
 
-Each value is given a label: the data properties that lead to it, closed upwards under ⊑*. A *supply* is a number of values
-that lie in the same ranges and carry the same asserted label. A need (≥n p.D) wants values of D with p in their label, a limit
-(≤n q.E) bounds those of E with q in it. Labels made of what the needs ask for suffice, so the question is a small integer
+Each value is given a label: the data properties that lead to it, closed upwards under ⊑*. A
+*supply* is a number of values
+that lie in the same ranges and carry the same asserted label. A need (≥n p.D) wants values of D
+with p in their label, a limit
+(≤n q.E) bounds those of E with q in it. Labels made of what the needs ask for suffice, so the
+question is a small integer
 program; needs that share no limited or disjoint property are decided one by one.
 """
 
@@ -43,7 +46,8 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """``count`` values with the same ``signature`` (bits of the ranges they lie in), all carrying ``label``, none may be
+    """``count`` values with the same ``signature`` (bits of the ranges they lie in), all carrying
+    ``label``, none may be
     reached by ``forbidden`` properties."""
 
     signature: int
@@ -54,9 +58,14 @@ class Supply:
 
 @lru_cache(maxsize=20_000)
 def solvable(
-    needs: tuple[DataNeed, ...], limits: tuple[Limit, ...], supplies: tuple[Supply, ...], disjoint: frozenset[tuple[str, str]]
+    needs: tuple[DataNeed, ...],
+    limits: tuple[Limit, ...],
+    supplies: tuple[Supply, ...],
+    disjoint: frozenset[tuple[str, str]],
 ) -> bool | None:
-    """Whether labels can be chosen so that all needs and limits hold; exact, None if the program grows too large."""
+    """Whether labels can be chosen so that all needs and limits hold; exact, None if the program
+    grows too large.
+    """
     for supply in supplies:
         if not _legal(supply.label, supply, disjoint):
             return False
@@ -64,8 +73,12 @@ def solvable(
         if _met(limit, supplies) > limit.n:
             return False
     answer: bool | None = True
-    for group, is_free in _groups([n for n in needs if _met(n, supplies) < n.n], limits, supplies, disjoint):
-        found = _enough(group[0], supplies) if is_free else _solve(group, limits, supplies, disjoint)
+    for group, is_free in _groups(
+        [n for n in needs if _met(n, supplies) < n.n], limits, supplies, disjoint
+    ):
+        found = (
+            _enough(group[0], supplies) if is_free else _solve(group, limits, supplies, disjoint)
+        )
         if found is False:
             return False
         if found is None:
@@ -75,17 +88,26 @@ def solvable(
 
 def _met(atom: DataNeed | Limit, supplies: Sequence[Supply]) -> float:
     """How many values count for ``atom`` by their asserted labels."""
-    return sum(s.count for s in supplies if atom.property in s.label and s.signature >> atom.bit & 1)
+    return sum(
+        s.count for s in supplies if atom.property in s.label and s.signature >> atom.bit & 1
+    )
 
 
 def _legal(label: Label, supply: Supply, disjoint: frozenset[tuple[str, str]]) -> bool:
-    return not (label & supply.forbidden) and not any(p in label and q in label for p, q in disjoint)
+    return not (label & supply.forbidden) and not any(
+        p in label and q in label for p, q in disjoint
+    )
 
 
 def _groups(
-    needs: list[DataNeed], limits: Sequence[Limit], supplies: Sequence[Supply], disjoint: frozenset[tuple[str, str]]
+    needs: list[DataNeed],
+    limits: Sequence[Limit],
+    supplies: Sequence[Supply],
+    disjoint: frozenset[tuple[str, str]],
 ) -> list[tuple[list[DataNeed], bool]]:
-    """The needs, joined where a limited, forbidden or disjoint property connects them; True for one that none touches."""
+    """The needs, joined where a limited, forbidden or disjoint property connects them; True for one
+    that none touches.
+    """
     touched = {limit.property for limit in limits} | {p for s in supplies for p in s.forbidden}
     marks = []
     for need in needs:
@@ -102,12 +124,17 @@ def _groups(
 
 
 def _enough(need: DataNeed, supplies: Sequence[Supply]) -> bool:
-    """Whether ``need`` can be met where nothing stands against its label: `_solve` without the program."""
+    """Whether ``need`` can be met where nothing stands against its label: `_solve` without the
+    program.
+    """
     return sum(s.count for s in supplies if s.signature >> need.bit & 1) >= need.n
 
 
 def _solve(
-    needs: list[DataNeed], limits: Sequence[Limit], supplies: Sequence[Supply], disjoint: frozenset[tuple[str, str]]
+    needs: list[DataNeed],
+    limits: Sequence[Limit],
+    supplies: Sequence[Supply],
+    disjoint: frozenset[tuple[str, str]],
 ) -> bool | None:
     """One group of needs. Variables: how many values of a supply take which larger label."""
     if len(needs) > MOST_NEEDS:
@@ -136,7 +163,9 @@ def _solve(
     if not all(gains):
         return False
     uppers += [(row, budget) for row, budget in zip(costs, budgets) if row]
-    return feasible(uppers, [(row, need.n - int(_met(need, supplies))) for row, need in zip(gains, needs)])
+    return feasible(
+        uppers, [(row, need.n - int(_met(need, supplies))) for row, need in zip(gains, needs)]
+    )
 
 
 def _options(
@@ -147,15 +176,31 @@ def _options(
     budgets: Sequence[int],
     disjoint: frozenset[tuple[str, str]],
 ) -> list[tuple[frozenset[int], frozenset[int]]]:
-    """What a value of ``supply`` can do more: the needs it meets and the limits it uses up, the best choices only."""
-    my_needs = [(i, n.property) for i, n in enumerate(needs) if supply.signature >> n.bit & 1 and n.property not in supply.label]
+    """What a value of ``supply`` can do more: the needs it meets and the limits it uses up, the
+    best choices only.
+    """
+    my_needs = [
+        (i, n.property)
+        for i, n in enumerate(needs)
+        if supply.signature >> n.bit & 1 and n.property not in supply.label
+    ]
     my_limits = [
-        (i, m.property) for i, m in enumerate(limits) if supply.signature >> m.bit & 1 and m.property not in supply.label
+        (i, m.property)
+        for i, m in enumerate(limits)
+        if supply.signature >> m.bit & 1 and m.property not in supply.label
     ]
     found: set[tuple[frozenset[int], frozenset[int]]] = set()
     for label in labels if my_needs else ():
         gain = frozenset(i for i, p in my_needs if p in label)
         cost = frozenset(i for i, p in my_limits if p in label)
-        if gain and all(budgets[i] for i in cost) and _legal(supply.label | label, supply, disjoint):
+        if (
+            gain
+            and all(budgets[i] for i in cost)
+            and _legal(supply.label | label, supply, disjoint)
+        ):
             found.add((gain, cost))
-    return [(g, c) for g, c in found if not any(g <= g2 and c2 <= c and (g, c) != (g2, c2) for g2, c2 in found)]
+    return [
+        (g, c)
+        for g, c in found
+        if not any(g <= g2 and c2 <= c and (g, c) != (g2, c2) for g2, c2 in found)
+    ]

@@ -1,6 +1,8 @@
-"""The datatype reasoner: values, membership, sizes, and whether one element's data restrictions can be met together.
+"""The datatype reasoner: values, membership, sizes, and whether one element's data restrictions can
+be met together.
 
-Answers are exact; None means that an answer rests on something opaque or is not decided here. What plays a question out is loaded
+Answers are exact; None means that an answer rests on something opaque or is not decided here. What
+plays a question out is loaded
 when one is asked: membership, all that most checks need, goes without.
 
 >>> from shiq.model import XSD, DataComplementOf, Datatype
@@ -36,14 +38,21 @@ if TYPE_CHECKING:
 _KEPT: Final = 100_000
 
 _Call: TypeAlias = tuple[
-    frozenset[DataAtLeast], frozenset[DataAtMost], frozenset[tuple[str, Literal]], frozenset[tuple[str, Literal]]
+    frozenset[DataAtLeast],
+    frozenset[DataAtMost],
+    frozenset[tuple[str, Literal]],
+    frozenset[tuple[str, Literal]],
 ]
 
 
 class DataTheory:
-    """The OWL 2 datatype map with ``definitions`` (DatatypeDefinition axioms) and the data properties of ``roles``."""
+    """The OWL 2 datatype map with ``definitions`` (DatatypeDefinition axioms) and the data
+    properties of ``roles``.
+    """
 
-    def __init__(self, definitions: Mapping[str, DataRange] | None = None, roles: RoleBox | None = None) -> None:
+    def __init__(
+        self, definitions: Mapping[str, DataRange] | None = None, roles: RoleBox | None = None
+    ) -> None:
         self.definitions = dict(definitions or {})
         self.roles = roles or RoleBox()
         self._values: Cache[Literal, DataValue | IllTyped] = Cache(_KEPT)
@@ -67,7 +76,8 @@ class DataTheory:
         return isinstance(self.value(literal), IllTyped)
 
     def same(self, first: Literal, second: Literal) -> bool | None:
-        """Whether two literals denote one value (identity, not equality: 1.0 and 1 do, +0 and -0 floats do not).
+        """Whether two literals denote one value (identity, not equality: 1.0 and 1 do, +0 and -0
+        floats do not).
 
         None if one is opaque (unless the literals are alike), or if one denotes nothing.
         """
@@ -81,17 +91,23 @@ class DataTheory:
         return None if a.is_opaque or b.is_opaque else False
 
     def identity(self, literal: Literal) -> Hashable:
-        """A key of what ``literal`` denotes: literals have the same one iff `same` holds of them."""
+        """A key of what ``literal`` denotes: literals have the same one iff `same` holds of
+        them.
+        """
         value = self.value(literal)
         return literal if isinstance(value, IllTyped) else value
 
     def is_vague(self, literal: Literal) -> bool:
-        """Whether `same` has no answer for ``literal`` and any other value: it denotes nothing, or its datatype is unknown."""
+        """Whether `same` has no answer for ``literal`` and any other value: it denotes nothing, or
+        its datatype is unknown.
+        """
         value = self.value(literal)
         return isinstance(value, IllTyped) or value.is_opaque
 
     def contains(self, range: DataRange, literal: Literal) -> bool | None:
-        """Whether the value of ``literal`` lies in ``range``; False if it is ill-typed, None if not decided."""
+        """Whether the value of ``literal`` lies in ``range``; False if it is ill-typed, None if not
+        decided.
+        """
         return self._members.made((range, literal), lambda: self._contains(range, literal))
 
     def _contains(self, range: DataRange, literal: Literal) -> bool | None:
@@ -99,7 +115,8 @@ class DataTheory:
         return False if isinstance(value, IllTyped) else holds(self.formula(range), value)
 
     def cell(self, literal: Literal, ranges: Sequence[DataRange]) -> Hashable:
-        """In which of ``ranges`` ``literal`` lies: literals of one cell are interchangeable, each by itself. One that denotes
+        """In which of ``ranges`` ``literal`` lies: literals of one cell are interchangeable, each
+        by itself. One that denotes
         nothing, or is not decided, has a cell of its own."""
         row = tuple(self.contains(range, literal) for range in ranges)
         return literal if None in row or isinstance(self.value(literal), IllTyped) else row
@@ -114,16 +131,23 @@ class DataTheory:
         return self.reading(range).formula
 
     def unknown_datatypes(self, range: DataRange) -> frozenset[str]:
-        """The datatypes in ``range`` (unfolded, enumerated literals included) that nothing defines: they are opaque."""
+        """The datatypes in ``range`` (unfolded, enumerated literals included) that nothing defines:
+        they are opaque.
+        """
         return self.reading(range).unknown_datatypes
 
     def malformed(self, range: DataRange) -> str | None:
-        """What is wrong with ``range``: a facet that does not go with its datatype, an ill-typed or incomparable facet
-        value, an ill-typed enumerated literal, a cyclic definition. What is malformed is treated as an unknown set."""
+        """What is wrong with ``range``: a facet that does not go with its datatype, an ill-typed or
+        incomparable facet
+        value, an ill-typed enumerated literal, a cyclic definition. What is malformed is treated as
+        an unknown set.
+        """
         return self.reading(range).malformed
 
     def size(self, range: DataRange) -> float | None:
-        """The number of values in ``range``, math.inf if there are infinitely many, None if not decided."""
+        """The number of values in ``range``, math.inf if there are infinitely many, None if not
+        decided.
+        """
         return self.size_up_to(range, math.inf)
 
     def size_up_to(self, range: DataRange, limit: float) -> float | None:
@@ -137,7 +161,9 @@ class DataTheory:
         setting = self.setting([formula], ())
         if setting is None:
             return None
-        return unanimous(n for world in setting.worlds() if (n := self._count_in(setting, world, limit)) != -1)
+        return unanimous(
+            n for world in setting.worlds() if (n := self._count_in(setting, world, limit)) != -1
+        )
 
     def _count_in(self, setting: Setting, world: list[Element], limit: float) -> float | None:
         """The count in one world; -1 if the world is impossible."""
@@ -164,13 +190,19 @@ class DataTheory:
     # --- questions ----------------------------------------------------------------------------
 
     def ground(self, formulas: Collection[Formula]) -> Ground:
-        """The cells and enumerated values that follow from ``formulas`` alone, remembered for each set of formulas."""
+        """The cells and enumerated values that follow from ``formulas`` alone, remembered for each
+        set of formulas.
+        """
         from shiq.datatypes.setting import Ground
 
         return self._grounds.made(frozenset(formulas), lambda: Ground(formulas))
 
-    def setting(self, formulas: Collection[Formula], named: Collection[DataValue]) -> Setting | None:
-        """The setting of a question about ``formulas`` and the values ``named``; None if it is too large."""
+    def setting(
+        self, formulas: Collection[Formula], named: Collection[DataValue]
+    ) -> Setting | None:
+        """The setting of a question about ``formulas`` and the values ``named``; None if it is too
+        large.
+        """
         from shiq.datatypes.cells import TooManyError
         from shiq.datatypes.setting import Setting
 
@@ -187,11 +219,15 @@ class DataTheory:
         values: Collection[tuple[str, Literal]],
         negative: Collection[tuple[str, Literal]] = (),
     ) -> bool | None:
-        """Whether one element can have data successors so that all restrictions and (negative) assertions on it hold.
+        """Whether one element can have data successors so that all restrictions and (negative)
+        assertions on it hold.
 
-        ``values``/``negative``: (data property, literal) asserted to hold, or not to hold, of the element. The hierarchy ⊑*
-        and the disjointness of data properties count, and so do owl:topDataProperty and owl:bottomDataProperty. An
-        ill-typed literal in either makes it False. True and False are exact; None: it rests on something opaque or undecided.
+        ``values``/``negative``: (data property, literal) asserted to hold, or not to hold, of the
+        element. The hierarchy ⊑*
+        and the disjointness of data properties count, and so do owl:topDataProperty and
+        owl:bottomDataProperty. An
+        ill-typed literal in either makes it False. True and False are exact; None: it rests on
+        something opaque or undecided.
         Source: THEORY, "Deciding a shape without a JVM": data.
         """
         key = (frozenset(at_least), frozenset(at_most), frozenset(values), frozenset(negative))
@@ -205,7 +241,9 @@ class DataTheory:
         values: Collection[tuple[str, Literal]],
         negative: Collection[tuple[str, Literal]] = (),
     ) -> Part:
-        """A part of a question that `satisfiable` answers with False or None, which by itself has that answer."""
+        """A part of a question that `satisfiable` answers with False or None, which by itself has
+        that answer.
+        """
         from shiq.datatypes.question import union
 
         key = (at_least, at_most, values, negative)
@@ -219,12 +257,17 @@ class DataTheory:
 
     @contextmanager
     def _fuelled(self, parts: Collection[Collection[Any]]) -> Iterator[None]:
-        """Give a question about ``parts`` one budget for all its automata (`shared_fuel`). Where it is used up, what was found
-        meanwhile about smaller questions is forgotten: asked by themselves, they have a budget of their own."""
+        """Give a question about ``parts`` one budget for all its automata (`shared_fuel`). Where it
+        is used up, what was found
+        meanwhile about smaller questions is forgotten: asked by themselves, they have a budget of
+        their own.
+        """
         with shared_fuel() as fuel:
             yield
             if fuel.ran_out:
-                self.exhausted.update(x[0] if isinstance(x, tuple) else x.property for part in parts for x in part)
+                self.exhausted.update(
+                    x[0] if isinstance(x, tuple) else x.property for part in parts for x in part
+                )
             if fuel.is_spent:
                 for memo in (self._grounds, self._parts):
                     memo.clear()
@@ -234,10 +277,14 @@ class DataTheory:
 
         return Question(self, *part)
 
-    def proxies(self, ranges: Collection[DataRange], literals: Collection[Literal], largest: int) -> Proxies | None:
-        """Integers to stand for the values, so that satisfiability stays the same for a reasoner that sees only these.
+    def proxies(
+        self, ranges: Collection[DataRange], literals: Collection[Literal], largest: int
+    ) -> Proxies | None:
+        """Integers to stand for the values, so that satisfiability stays the same for a reasoner
+        that sees only these.
 
-        ``largest``: at least the number of data successors that one element may need. None if a literal is ill-typed, or a
+        ``largest``: at least the number of data successors that one element may need. None if a
+        literal is ill-typed, or a
         membership, size or identity is not decided.
         """
         from shiq.datatypes.proxies import make_proxies

@@ -1,7 +1,9 @@
 """The cases that what is unknown leaves open.
 
-An opaque value may be equal to another value in play, or be any other value; an unknown set may hold any value. A *world*
-fixes that for the values in play: which of them are equal, and in which of the sets each lies. A question has an answer if
+An opaque value may be equal to another value in play, or be any other value; an unknown set may
+hold any value. A *world*
+fixes that for the values in play: which of them are equal, and in which of the sets each lies. A
+question has an answer if
 every world gives the same one.
 """
 
@@ -18,7 +20,8 @@ from shiq.datatypes.values import DataValue
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One value of a world: the known or opaque values that are this one; the cell it lies in, if no known value says where;
+    """One value of a world: the known or opaque values that are this one; the cell it lies in, if
+    no known value says where;
     the unknown sets that hold it."""
 
     names: frozenset[DataValue]
@@ -68,27 +71,41 @@ def worlds(
     unknown: Sequence[Unknown],
     own: Mapping[DataValue, Formula],
 ) -> Iterator[list[Element]]:
-    """Every way to fix the values in play; ``own`` gives the range that an opaque value surely lies in, that of its datatype."""
+    """Every way to fix the values in play; ``own`` gives the range that an opaque value surely lies
+    in, that of its datatype.
+    """
     start = [Element(frozenset([value])) for value in known]
     for placed in _placements(start, list(opaque), cells):
         yield from map(list, product(*(_fixed(element, unknown, own) for element in placed)))
 
 
-def _fixed(element: Element, unknown: Sequence[Unknown], own: Mapping[DataValue, Formula]) -> list[Element]:
-    """``element`` with each choice of unknown sets around it that lets its opaque names lie in their datatypes."""
+def _fixed(
+    element: Element, unknown: Sequence[Unknown], own: Mapping[DataValue, Formula]
+) -> list[Element]:
+    """``element`` with each choice of unknown sets around it that lets its opaque names lie in
+    their datatypes.
+    """
     formulas = [own[name] for name in element.names if name in own]
     choices = [Element(element.names, element.cell, inside) for inside in subsets(unknown)]
 
     def may_lie_in(candidate: Element, formula: Formula) -> bool:
         def truth(leaf: Leaf) -> bool | None:
-            return None if isinstance(leaf, Unknown) and leaf not in unknown else candidate.truth(leaf)
+            return (
+                None if isinstance(leaf, Unknown) and leaf not in unknown else candidate.truth(leaf)
+            )
 
         return evaluate(formula, truth) is not False
 
-    return [candidate for candidate in choices if all(may_lie_in(candidate, formula) for formula in formulas)]
+    return [
+        candidate
+        for candidate in choices
+        if all(may_lie_in(candidate, formula) for formula in formulas)
+    ]
 
 
-def _placements(elements: list[Element], opaque: list[DataValue], cells: Sequence[Cell]) -> Iterator[list[Element]]:
+def _placements(
+    elements: list[Element], opaque: list[DataValue], cells: Sequence[Cell]
+) -> Iterator[list[Element]]:
     if not opaque:
         yield elements
         return

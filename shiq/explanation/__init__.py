@@ -15,4 +15,14 @@ from shiq.explanation.patterns import Pattern
 from shiq.explanation.plainly import plainly
 from shiq.explanation.titles import told_apart
 
-__all__ = ["ConflictGroup", "ExplainedConflicts", "Labels", "Pattern", "group", "manchester", "plainly", "sentence", "told_apart"]
+__all__ = [
+    "ConflictGroup",
+    "ExplainedConflicts",
+    "Labels",
+    "Pattern",
+    "group",
+    "manchester",
+    "plainly",
+    "sentence",
+    "told_apart",
+]

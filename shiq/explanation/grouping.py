@@ -22,7 +22,9 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class ConflictGroup:
-    """Conflicts with one cause; ``conflicts``: their places in the list that was grouped, ascending."""
+    """Conflicts with one cause; ``conflicts``: their places in the list that was grouped,
+    ascending.
+    """
 
     pattern: Pattern
     conflicts: tuple[int, ...]
@@ -42,10 +44,13 @@ class ConflictGroup:
 
 
 class ExplainedConflicts:
-    """Conflicts with their patterns and sentences, worked out once for all that are equal up to renaming. ``labels``: as known
+    """Conflicts with their patterns and sentences, worked out once for all that are equal up to
+    renaming. ``labels``: as known
     (IRI to label), or told apart already."""
 
-    def __init__(self, conflicts: Sequence[Conflict], labels: Labels | Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, conflicts: Sequence[Conflict], labels: Labels | Mapping[str, str] | None = None
+    ) -> None:
         self.labels = labels if isinstance(labels, Labels) else labels_for(conflicts, labels or {})
         self._told: dict[Key, PatternStory] = {}
         self._forms: list[Form] = []
@@ -54,7 +59,9 @@ class ExplainedConflicts:
             self._forms.append(form)
             if form.key not in self._told:
                 self._told[form.key] = told_of(conflict, self.labels)
-        self._patterns = {p.id: p for p in told_apart([told.pattern for told in self._told.values()])}
+        self._patterns = {
+            p.id: p for p in told_apart([told.pattern for told in self._told.values()])
+        }
 
     def pattern(self, place: int) -> Pattern:
         """The pattern of the conflict at ``place``; no other one has its title."""
@@ -71,12 +78,16 @@ class ExplainedConflicts:
         places: dict[str, list[int]] = {}
         for i in range(len(self._forms)):
             places.setdefault(self.pattern(i).id, []).append(i)
-        found = [ConflictGroup(self.pattern(numbers[0]), tuple(numbers)) for numbers in places.values()]
+        found = [
+            ConflictGroup(self.pattern(numbers[0]), tuple(numbers)) for numbers in places.values()
+        ]
         return tuple(sorted(found, key=lambda g: (-len(g.conflicts), g.conflicts[0])))
 
 
 def labels_for(conflicts: Sequence[Conflict], known: Mapping[str, str]) -> Labels:
-    """Labels for what ``conflicts`` speak of: the terms of their axioms are told apart from each other."""
+    """Labels for what ``conflicts`` speak of: the terms of their axioms are told apart from each
+    other.
+    """
     texts = {text for conflict in conflicts for text in conflict.axioms}
     terms = {iri for text in texts for iri in _IRI.findall(text)}
     return Labels({iri: known[iri] for iri in terms if iri in known}, terms)
@@ -86,7 +97,9 @@ _IRI = re.compile(r"<([^<>\s]*)>")
 
 
 def group(conflicts: Sequence[Conflict], labels: Labels | None = None) -> tuple[ConflictGroup, ...]:
-    """``conflicts`` by pattern, biggest group first, then as first met. Time is linear in their number."""
+    """``conflicts`` by pattern, biggest group first, then as first met. Time is linear in their
+    number.
+    """
     return ExplainedConflicts(conflicts, labels).groups
 
 

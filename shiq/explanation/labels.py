@@ -22,16 +22,20 @@ _BUILT_IN = {
 }
 _PREFIXES = {OWL: "owl:", RDF: "rdf:", RDFS: "rdfs:", XSD: "xsd:"}
 _PIECES = re.compile(r"[^#/]+")
-#: What readers make of the label of a blank node: before it the input, the snapshot where there is one, and the file's number.
+# : What readers make of the label of a blank node: before it the input, the snapshot where there is
+# one, and the file's number.
 _SCOPED = re.compile(r"_:(?:[id](?:\d+\.)?|[at](?:\d+x)?)(\d+)x*\.(.+)")
 _TELLING = re.compile(r"[^\W\d_]")
 
 
 class Labels:
-    """Names of IRIs: the label of ``known`` (rdfs:label, skos:prefLabel) if there is one, else a readable local name.
+    """Names of IRIs: the label of ``known`` (rdfs:label, skos:prefLabel) if there is one, else a
+    readable local name.
 
-    ``terms``: IRIs that are used beside each other (a vocabulary, the individuals of a conflict): where two of them would have
-    the same name, each gets more of its IRI. Characters that cannot be shown are replaced; nothing is escaped for any format.
+    ``terms``: IRIs that are used beside each other (a vocabulary, the individuals of a conflict):
+    where two of them would have
+    the same name, each gets more of its IRI. Characters that cannot be shown are replaced; nothing
+    is escaped for any format.
     """
 
     def __init__(self, known: Mapping[str, str] | None = None, terms: Iterable[str] = ()) -> None:
@@ -45,7 +49,9 @@ class Labels:
         return self._name(iri, 1) if found is None else found
 
     def among(self, terms: Iterable[str]) -> Labels:
-        """These labels with ``terms`` told apart from each other, and from the terms that are told apart already."""
+        """These labels with ``terms`` told apart from each other, and from the terms that are told
+        apart already.
+        """
         more = {term for term in terms if term not in self._names}
         if not more:
             return self
@@ -73,7 +79,9 @@ class Labels:
             self._names[term] = _visible(term)
 
     def _name(self, iri: str, pieces: int) -> str:
-        """The name of ``iri`` with so many pieces of its path; a label with a second piece is followed by where it is from."""
+        """The name of ``iri`` with so many pieces of its path; a label with a second piece is
+        followed by where it is from.
+        """
         label = self.known.get(iri) or _BUILT_IN.get(iri)
         if label:
             label = " ".join(_visible(label).split())
@@ -87,7 +95,8 @@ class Labels:
 
 
 def _as_written(node: str, pieces: int) -> str:
-    """A blank node as its file has it, without what tells it from those of others; with a second piece, also which file that is.
+    """A blank node as its file has it, without what tells it from those of others; with a second
+    piece, also which file that is.
 
     >>> _as_written("_:i1.0.b", 1), _as_written("_:i1.0.b", 2), _as_written("_:b", 1)
     ('_:b', '_:b (of file 1)', '_:b')
@@ -100,7 +109,9 @@ def _as_written(node: str, pieces: int) -> str:
 
 
 def _local(iri: str, pieces: int) -> str:
-    """The last ``pieces`` pieces of the path of ``iri``, and as many more as it takes until there is a word among them."""
+    """The last ``pieces`` pieces of the path of ``iri``, and as many more as it takes until there
+    is a word among them.
+    """
     path = iri.split("://", 1)[-1] if "://" in iri else iri
     found = _PIECES.findall(path)
     if not found:
@@ -127,4 +138,6 @@ def _is_utf8(text: str) -> bool:
 
 
 def _visible(text: str) -> str:
-    return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(
+        c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text
+    )

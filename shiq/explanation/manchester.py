@@ -1,6 +1,7 @@
 """Axioms and assertions in the manner of OWL 2 Manchester syntax, with labels.
 
-Keywords are those of the W3C note on the syntax; names are labels, so that the text is for reading, not for parsing.
+Keywords are those of the W3C note on the syntax; names are labels, so that the text is for reading,
+not for parsing.
 
 >>> from shiq.explanation.labels import Labels
 >>> manchester("SubClassOf(<urn:A> ObjectSomeValuesFrom(<urn:r> ObjectComplementOf(<urn:B>)))")
@@ -41,7 +42,9 @@ _PLAIN_NAME = re.compile(r"\S+\Z")
 
 
 def manchester(text: str, labels: Labels | None = None) -> str:
-    """``text``, one axiom in functional syntax or one N-Triples line, in Manchester syntax; itself if it is neither."""
+    """``text``, one axiom in functional syntax or one N-Triples line, in Manchester syntax; itself
+    if it is neither.
+    """
     labels = labels or Labels()
     line = line_of(text)
     value = assertion_of(line) if line else axiom_of(text)
@@ -67,9 +70,17 @@ class _Writer:
         match value:
             case owl.SubClassOf(sub, sup):
                 return f"{text(sub)} SubClassOf: {text(sup)}"
-            case owl.EquivalentClasses(members) | owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
+            case (
+                owl.EquivalentClasses(members)
+                | owl.EquivalentObjectProperties(members)
+                | owl.EquivalentDataProperties(members)
+            ):
                 return self._mutual("EquivalentTo:", self._sort(value, "Equivalent"), members)
-            case owl.DisjointClasses(members) | owl.DisjointObjectProperties(members) | owl.DisjointDataProperties(members):
+            case (
+                owl.DisjointClasses(members)
+                | owl.DisjointObjectProperties(members)
+                | owl.DisjointDataProperties(members)
+            ):
                 return self._mutual("DisjointWith:", self._sort(value, "Disjoint"), members)
             case owl.DisjointUnion(cls, members):
                 return f"{text(cls)} DisjointUnionOf: {joined(members, ', ')}"
@@ -79,7 +90,9 @@ class _Writer:
                 return f"{text(sup)} SubPropertyChain: {joined(chain, ' o ')}"
             case owl.InverseObjectProperties(first, second):
                 return f"{text(first)} InverseOf: {text(second)}"
-            case owl.ObjectPropertyDomain(property, domain) | owl.DataPropertyDomain(property, domain):
+            case owl.ObjectPropertyDomain(property, domain) | owl.DataPropertyDomain(
+                property, domain
+            ):
                 return f"{text(property)} Domain: {text(domain)}"
             case owl.ObjectPropertyRange(property, range) | owl.DataPropertyRange(property, range):
                 return f"{text(property)} Range: {text(range)}"
@@ -106,7 +119,9 @@ class _Writer:
     def text(self, value: object) -> str:
         text, inner, joined = self.text, self._inner, self._joined
         match value:
-            case owl.Class(iri) | owl.ObjectProperty(iri) | owl.DataProperty(iri) | owl.Datatype(iri):
+            case (
+                owl.Class(iri) | owl.ObjectProperty(iri) | owl.DataProperty(iri) | owl.Datatype(iri)
+            ):
                 return self._name(iri)
             case owl.ObjectInverseOf(property):
                 return f"inverse {inner(property)}"
@@ -118,9 +133,13 @@ class _Writer:
                 return joined(operands, " or ")
             case owl.ObjectComplementOf(operand) | owl.DataComplementOf(operand):
                 return f"not {inner(operand)}"
-            case owl.ObjectSomeValuesFrom(property, filler) | owl.DataSomeValuesFrom(property, filler):
+            case owl.ObjectSomeValuesFrom(property, filler) | owl.DataSomeValuesFrom(
+                property, filler
+            ):
                 return f"{inner(property)} some {inner(filler)}"
-            case owl.ObjectAllValuesFrom(property, filler) | owl.DataAllValuesFrom(property, filler):
+            case owl.ObjectAllValuesFrom(property, filler) | owl.DataAllValuesFrom(
+                property, filler
+            ):
                 return f"{inner(property)} only {inner(filler)}"
             case owl.ObjectHasValue(property, individual):
                 return f"{inner(property)} value {self._name(individual)}"
@@ -128,24 +147,35 @@ class _Writer:
                 return f"{inner(property)} value {text(literal)}"
             case owl.ObjectHasSelf(property):
                 return f"{inner(property)} Self"
-            case owl.ObjectMinCardinality(n, property, filler) | owl.DataMinCardinality(n, property, filler):
+            case owl.ObjectMinCardinality(n, property, filler) | owl.DataMinCardinality(
+                n, property, filler
+            ):
                 return self._cardinality("min", n, property, filler)
-            case owl.ObjectMaxCardinality(n, property, filler) | owl.DataMaxCardinality(n, property, filler):
+            case owl.ObjectMaxCardinality(n, property, filler) | owl.DataMaxCardinality(
+                n, property, filler
+            ):
                 return self._cardinality("max", n, property, filler)
-            case owl.ObjectExactCardinality(n, property, filler) | owl.DataExactCardinality(n, property, filler):
+            case owl.ObjectExactCardinality(n, property, filler) | owl.DataExactCardinality(
+                n, property, filler
+            ):
                 return self._cardinality("exactly", n, property, filler)
             case owl.ObjectOneOf(individuals):
                 return "{" + ", ".join(map(self._name, individuals)) + "}"
             case owl.DataOneOf(literals):
                 return "{" + ", ".join(map(literal_text, literals)) + "}"
             case owl.DatatypeRestriction(datatype, facets):
-                limits = (f"{_FACETS.get(_after(facet), _after(facet))} {_facet(value)}" for facet, value in facets)
+                limits = (
+                    f"{_FACETS.get(_after(facet), _after(facet))} {_facet(value)}"
+                    for facet, value in facets
+                )
                 return f"{text(datatype)}[{', '.join(limits)}]"
         raise TypeError(value)
 
     def _cardinality(self, word: str, n: int, property: object, filler: object) -> str:
         qualified = filler not in (owl.Class(owl.OWL + "Thing"), owl.TOP_DATATYPE)
-        return f"{self._inner(property)} {word} {n}" + (f" {self._inner(filler)}" if qualified else "")
+        return f"{self._inner(property)} {word} {n}" + (
+            f" {self._inner(filler)}" if qualified else ""
+        )
 
     def _mutual(self, keyword: str, sort: str, members: tuple[object, ...]) -> str:
         if len(members) == 2:
@@ -153,7 +183,11 @@ class _Writer:
         return f"{sort}: {self._joined(members, ', ')}"
 
     def _sort(self, value: object, word: str) -> str:
-        return word + ("Classes" if isinstance(value, owl.EquivalentClasses | owl.DisjointClasses) else "Properties")
+        return word + (
+            "Classes"
+            if isinstance(value, owl.EquivalentClasses | owl.DisjointClasses)
+            else "Properties"
+        )
 
     def _joined(self, members: tuple[object, ...], between: str) -> str:
         inner = self.text if between == ", " else self._inner
@@ -185,7 +219,9 @@ class _Writer:
 
 
 def literal_text(value: owl.Literal) -> str:
-    """A literal as it would be typed: its lexical form in quotes, with language or datatype (shortened) behind it."""
+    """A literal as it would be typed: its lexical form in quotes, with language or datatype
+    (shortened) behind it.
+    """
     text = '"' + value.lexical.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
     if value.language:
         return f"{text}@{value.language}"
@@ -199,7 +235,9 @@ def literal_text(value: owl.Literal) -> str:
 
 
 def _facet(value: owl.Literal) -> str:
-    return value.lexical if re.fullmatch(r"[-+]?\d+(\.\d+)?", value.lexical) else literal_text(value)
+    return (
+        value.lexical if re.fullmatch(r"[-+]?\d+(\.\d+)?", value.lexical) else literal_text(value)
+    )
 
 
 def _after(iri: str) -> str:

@@ -30,7 +30,9 @@ def words(name: str) -> str:
     """The words of a name in camel case; a label of several words stays as it is."""
     if " " in name or not _CAMEL.search(name):
         return name
-    return " ".join(word if len(word) > 1 and word.isupper() else word.lower() for word in _WORD.findall(name))
+    return " ".join(
+        word if len(word) > 1 and word.isupper() else word.lower() for word in _WORD.findall(name)
+    )
 
 
 def property_name(property: Any, labels: Labels) -> str:

@@ -1,4 +1,6 @@
-"""The texts of a conflict as values again: axioms in functional syntax, assertions as N-Triples lines."""
+"""The texts of a conflict as values again: axioms in functional syntax, assertions as N-Triples
+lines.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from shiq.functional import parse_functional
 
 TYPE, SAME, DIFFERENT = f"<{owl.RDF}type>", f"<{owl.OWL}sameAs>", f"<{owl.OWL}differentFrom>"
 
-_LINE = re.compile(r'\s*(<[^>]*>|_:\S+)\s+(<[^>]*>)\s+(<[^>]*>|_:\S+|".*"(?:@[\w-]+|\^\^<[^>]*>)?)\s*\.\s*\Z', re.DOTALL)
+_LINE = re.compile(
+    r'\s*(<[^>]*>|_:\S+)\s+(<[^>]*>)\s+(<[^>]*>|_:\S+|".*"(?:@[\w-]+|\^\^<[^>]*>)?)\s*\.\s*\Z',
+    re.DOTALL,
+)
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _SHORT = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
@@ -46,10 +51,14 @@ def literal_of(text: str) -> owl.Literal:
 
 
 def assertion_of(line: TripleLine) -> owl.Assertion:
-    """What a triple by itself says; one of a class expression says nothing that makes sense alone."""
+    """What a triple by itself says; one of a class expression says nothing that makes sense
+    alone.
+    """
     subject = term_of(line.subject)
     if line.object.startswith('"'):
-        return owl.DataPropertyAssertion(owl.DataProperty(term_of(line.predicate)), subject, literal_of(line.object))
+        return owl.DataPropertyAssertion(
+            owl.DataProperty(term_of(line.predicate)), subject, literal_of(line.object)
+        )
     value = term_of(line.object)
     if line.predicate == TYPE:
         return owl.ClassAssertion(owl.Class(value), subject)
@@ -62,7 +71,9 @@ def assertion_of(line: TripleLine) -> owl.Assertion:
 
 @lru_cache(maxsize=65536)
 def axiom_of(text: str) -> owl.Axiom | owl.Assertion | None:
-    """The axiom, or assertion, that ``text`` in functional syntax says; None if it cannot be read."""
+    """The axiom, or assertion, that ``text`` in functional syntax says; None if it cannot be
+    read.
+    """
     try:
         reading = parse_functional(f"Ontology({text})", "axiom", "", verbatim=True)
     except ShiqError:

@@ -1,7 +1,9 @@
 """What conflicts with one cause have in common, and the story of each.
 
-The cause of a conflict is what its proof (`shiq.explanation.proof`) needs from the last fact on that all of it rests on. Whoever
-is a SeismicSurvey contradicts the ontology, however it came to be one: asserted, by a domain, by a range. Where no single fact
+The cause of a conflict is what its proof (`shiq.explanation.proof`) needs from the last fact on
+that all of it rests on. Whoever
+is a SeismicSurvey contradicts the ontology, however it came to be one: asserted, by a domain, by a
+range. Where no single fact
 carries the contradiction, the cause is the whole conflict.
 """
 
@@ -40,13 +42,18 @@ _PLACE = re.compile(f"{PLACE}(\\d+)\ue001")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """``id``: stable over runs, "<rule or 'conflict'>-<8 hex digits of a hash of the canonical text>"; ``rule``: the OWL 2 RL
-    rule of the last step (cax-dw, prp-fp, cls-maxc2, …), "" where none fits; ``title``: few words, for a row of a table;
-    ``axioms``: functional syntax, sorted; ``manchester``: the same in Manchester syntax with labels; ``sentence``: plain English,
-    in general. ``names``: of the terms in the axioms, sorted, and ``facts``: how many assertions it takes, for what tells it from
+    """``id``: stable over runs, "<rule or 'conflict'>-<8 hex digits of a hash of the canonical
+    text>"; ``rule``: the OWL 2 RL
+    rule of the last step (cax-dw, prp-fp, cls-maxc2, …), "" where none fits; ``title``: few words,
+    for a row of a table;
+    ``axioms``: functional syntax, sorted; ``manchester``: the same in Manchester syntax with
+    labels; ``sentence``: plain English,
+    in general. ``names``: of the terms in the axioms, sorted, and ``facts``: how many assertions it
+    takes, for what tells it from
     others (`shiq.explanation.titles.told_apart`).
 
-    Which assertions were inserted and which were there does not count, so that a pattern met tonight is the one of old data.
+    Which assertions were inserted and which were there does not count, so that a pattern met
+    tonight is the one of old data.
     """
 
     id: str
@@ -61,7 +68,9 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class PatternStory:
-    """The pattern of some conflicts, and their story with places for their terms, which are numbered as they are first met."""
+    """The pattern of some conflicts, and their story with places for their terms, which are
+    numbered as they are first met.
+    """
 
     pattern: Pattern
     story: str
@@ -78,7 +87,9 @@ class PatternStory:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A conflict without the names in it: ``key``, and its ``terms`` (N-Triples) as they are first met."""
+    """A conflict without the names in it: ``key``, and its ``terms`` (N-Triples) as they are first
+    met.
+    """
 
     key: Key
     terms: tuple[str, ...]
@@ -99,16 +110,27 @@ def told_of(conflict: Conflict, labels: Labels) -> PatternStory:
     axioms = tuple(sorted(conflict.axioms))
     values = _values(axioms)
     places = {term_of(term): _place(i) for i, term in enumerate(terms) if not term.startswith('"')}
-    numbers = {term_of(term): f"{order[i]:06d}" for i, term in enumerate(terms) if not term.startswith('"')}
+    numbers = {
+        term_of(term): f"{order[i]:06d}" for i, term in enumerate(terms) if not term.startswith('"')
+    }
     back = {number: places[term] for term, number in numbers.items()}
-    given = [(_begin(conflict, i), a) for i, a in assertions_of((*conflict.insertions, *conflict.base))]
+    given = [
+        (_begin(conflict, i), a) for i, a in assertions_of((*conflict.insertions, *conflict.base))
+    ]
     readable = not odd and len(values) == len(axioms)
-    begins, numbered = [b for b, _ in given], [with_individuals(a, lambda i: numbers.get(i, i)) for _, a in given]
+    begins, numbered = (
+        [b for b, _ in given],
+        [with_individuals(a, lambda i: numbers.get(i, i)) for _, a in given],
+    )
     in_general = sorted(numbered, key=repr)
     proof = prove(in_general, values) if readable else None
     proof_of_cause = cause_of(proof) if proof else None
     is_whole = proof_of_cause is None or proof_of_cause is proof
-    core = axioms if is_whole or proof_of_cause is None else tuple(sorted(map(axiom_text, proof_of_cause.axioms)))
+    core = (
+        axioms
+        if is_whole or proof_of_cause is None
+        else tuple(sorted(map(axiom_text, proof_of_cause.axioms)))
+    )
     if proof_of_cause is not None and not is_whole:
         in_general = sorted(proof_of_cause.given, key=repr)
         cause_lines, _ = _lines([line for a in in_general for line in assertion_lines(a)])
@@ -128,7 +150,10 @@ def told_of(conflict: Conflict, labels: Labels) -> PatternStory:
         len(in_general),
     )
     literals = {term: _place(i) for i, term in enumerate(terms) if term.startswith('"')}
-    names = Naming(lambda number: back.get(number, number), lambda value: literals.get(literal(value)) or plain_literal(value))
+    names = Naming(
+        lambda number: back.get(number, number),
+        lambda value: literals.get(literal(value)) or plain_literal(value),
+    )
     story = told(list(zip(begins, numbered)), values, proof, names, labels)
     return PatternStory(pattern, story)
 
@@ -152,7 +177,9 @@ def _values(texts: Iterable[str]) -> tuple[owl.Axiom, ...]:
 
 
 def _begin(conflict: Conflict, place: int) -> str:
-    return TONIGHT if place < len(conflict.insertions) and conflict.origin == "insertions" else KNOWN
+    return (
+        TONIGHT if place < len(conflict.insertions) and conflict.origin == "insertions" else KNOWN
+    )
 
 
 def _place(number: int) -> str:
@@ -165,11 +192,13 @@ def _place_name(term: str, labels: Labels) -> str:
     return labels.of(term_of(term))
 
 
-# --- causes -----------------------------------------------------------------------------------------
+# --- causes
+# -----------------------------------------------------------------------------------------
 
 
 def cause_of(proof: Proof) -> Proof:
-    """The part of ``proof`` that is the cause: from the classes on that directly lead to the contradiction, however an individual
+    """The part of ``proof`` that is the cause: from the classes on that directly lead to the
+    contradiction, however an individual
     came to be in them; and of that, from the last fact on that all of it goes through."""
     if any(step.cases for step in proof.steps):
         return proof
@@ -195,7 +224,8 @@ def _from(proof: Proof, facts: Sequence[Fact]) -> Proof:
 
 
 def _cut(proof: Proof) -> list[Fact]:
-    """The facts below the contradiction: named classes one inclusion away from it, or given by a domain or range, else what was
+    """The facts below the contradiction: named classes one inclusion away from it, or given by a
+    domain or range, else what was
     asserted."""
     steps = {step.fact: step for step in proof.steps}
     found: dict[Fact, None] = {}
@@ -208,7 +238,9 @@ def _cut(proof: Proof) -> list[Fact]:
         seen.add(entry)
         step = steps[fact]
         is_named = isinstance(fact, owl.ClassAssertion) and _could_be_asserted(fact)
-        is_entry = step.rule in ("prp-dom", "prp-rng") or (step.rule in ("cax-sco", "cax-eqc1") and not is_direct)
+        is_entry = step.rule in ("prp-dom", "prp-rng") or (
+            step.rule in ("cax-sco", "cax-eqc1") and not is_direct
+        )
         if not (step.premises or step.axiom) or (is_named and is_entry):
             found[fact] = None
         else:
@@ -228,7 +260,9 @@ def _could_be_asserted(fact: Fact) -> bool:
 def _other_leaves(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> bool:
     """Whether ``last`` rests on an assertion other than by ``without``."""
     reached = _reached(last, steps, without)
-    return any(not (step.premises or step.axiom) and not isinstance(step.fact, Clash) for step in reached)
+    return any(
+        not (step.premises or step.axiom) and not isinstance(step.fact, Clash) for step in reached
+    )
 
 
 def _reached(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> list[Step]:
@@ -243,10 +277,13 @@ def _reached(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> list[St
     return found
 
 
-# --- in general -------------------------------------------------------------------------------------
+# --- in general
+# -------------------------------------------------------------------------------------
 
 
-def _general(given: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom], proof: Proof | None, labels: Labels) -> str:
+def _general(
+    given: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom], proof: Proof | None, labels: Labels
+) -> str:
     """The story of anything that has this pattern."""
     letters: dict[str, str] = {}
     kinds: dict[owl.Literal, str] = {}
@@ -255,7 +292,10 @@ def _general(given: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom], proof:
             kinds.setdefault(assertion.literal, literal_kind(assertion.literal, labels))
 
     def letter(individual: str) -> str:
-        return letters.setdefault(individual, _LETTERS[len(letters)] if len(letters) < len(_LETTERS) else f"X{len(letters)}")
+        return letters.setdefault(
+            individual,
+            _LETTERS[len(letters)] if len(letters) < len(_LETTERS) else f"X{len(letters)}",
+        )
 
     def value(one: owl.Literal) -> str:
         kind = kinds.get(one)
@@ -267,7 +307,9 @@ def _general(given: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom], proof:
         bare = re.sub(r"\Aan? ", "", kind)
         return f"{'one' if alike[0] == one else 'another'} {bare}"
 
-    story = told([("", a) for a in given], axioms, proof, Naming(letter, value, in_general=True), labels)
+    story = told(
+        [("", a) for a in given], axioms, proof, Naming(letter, value, in_general=True), labels
+    )
     if len(letters) == 1:
         story = re.sub(r"\bX\b", "it", story)
         story = re.sub(r"\A[Ii]t\b", "Something", story)

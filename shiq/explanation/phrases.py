@@ -51,14 +51,17 @@ _BOUNDS = ("minInclusive", "maxInclusive", "minExclusive", "maxExclusive")
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What individuals and literals are called in a text; ``in_general``: literals are only called by their kind."""
+    """What individuals and literals are called in a text; ``in_general``: literals are only called
+    by their kind.
+    """
 
     individual: Callable[[str], str]
     literal: Callable[[owl.Literal], str]
     in_general: bool = False
 
 
-# --- links ------------------------------------------------------------------------------------------
+# --- links
+# ------------------------------------------------------------------------------------------
 
 
 def _link(property: Any, labels: Labels, *, plural: bool = False) -> str:
@@ -70,7 +73,8 @@ def _to(property: Any) -> str:
     return "from" if isinstance(property, owl.ObjectInverseOf) else "to"
 
 
-# --- classes ----------------------------------------------------------------------------------------
+# --- classes
+# ----------------------------------------------------------------------------------------
 
 
 def noun(expression: Any, labels: Labels) -> str:
@@ -96,9 +100,13 @@ def every(expression: Any, labels: Labels) -> str:
         return "everything"
     if isinstance(expression, owl.Class):
         return f"every {class_name(expression, labels)}"
-    if isinstance(expression, owl.ObjectUnionOf) and all(isinstance(o, owl.Class) for o in expression.operands):
+    if isinstance(expression, owl.ObjectUnionOf) and all(
+        isinstance(o, owl.Class) for o in expression.operands
+    ):
         return _list([every(o, labels) for o in expression.operands], "and")
-    if isinstance(expression, owl.ObjectIntersectionOf) and isinstance(expression.operands[0], owl.Class):
+    if isinstance(expression, owl.ObjectIntersectionOf) and isinstance(
+        expression.operands[0], owl.Class
+    ):
         rest = [predicate(o, labels) for o in expression.operands[1:]]
         return f"every {class_name(expression.operands[0], labels)} that {_list(rest, 'and')}"
     return f"whatever {predicate(expression, labels)}"
@@ -114,7 +122,9 @@ def predicate(expression: Any, labels: Labels) -> str:
         case owl.ObjectOneOf():
             return f"is {noun(expression, labels)}"
         case owl.ObjectComplementOf(operand):
-            if isinstance(operand, owl.Class | owl.ObjectUnionOf | owl.ObjectIntersectionOf | owl.ObjectOneOf):
+            if isinstance(
+                operand, owl.Class | owl.ObjectUnionOf | owl.ObjectIntersectionOf | owl.ObjectOneOf
+            ):
                 return f"is not {noun(operand, labels)}"
             return f"is not something that {predicate(operand, labels)}"
         case owl.ObjectIntersectionOf(operands):
@@ -136,7 +146,9 @@ def predicate(expression: Any, labels: Labels) -> str:
         case owl.ObjectMinCardinality(n, property, filler):
             return f"has at least {n} {_link(property, labels, plural=n > 1)}{_qualified(property, filler, labels)}"
         case owl.ObjectMaxCardinality(0, property, filler):
-            return f"cannot have any {_link(property, labels)}{_qualified(property, filler, labels)}"
+            return (
+                f"cannot have any {_link(property, labels)}{_qualified(property, filler, labels)}"
+            )
         case owl.ObjectMaxCardinality(n, property, filler):
             many = f"{n} different" if n > 1 else f"{n}"
             return f"can have at most {many} {_link(property, labels, plural=n > 1)}{_qualified(property, filler, labels)}"
@@ -190,7 +202,8 @@ def _list(parts: Sequence[str], word: str) -> str:
     return f"{', '.join(parts[:-1])}{comma} {word} {parts[-1]}"
 
 
-# --- data -------------------------------------------------------------------------------------------
+# --- data
+# -------------------------------------------------------------------------------------------
 
 
 def range_noun(range: Any, labels: Labels) -> str:
@@ -211,29 +224,46 @@ def range_noun(range: Any, labels: Labels) -> str:
             return _list([plain_literal(x) for x in literals], "or")
         case owl.DatatypeRestriction(datatype, facets):
             limits = [
-                _FACETS.get(re.split("[#/]", facet)[-1], f"{re.split('[#/]', facet)[-1]} {{}}").format(plain_literal(value))
+                _FACETS.get(
+                    re.split("[#/]", facet)[-1], f"{re.split('[#/]', facet)[-1]} {{}}"
+                ).format(plain_literal(value))
                 for facet, value in facets
             ]
-            joint = " of " if all(re.split("[#/]", facet)[-1] in _BOUNDS for facet, _ in facets) else ", "
+            joint = (
+                " of "
+                if all(re.split("[#/]", facet)[-1] in _BOUNDS for facet, _ in facets)
+                else ", "
+            )
             return f"{range_noun(datatype, labels)}{joint}{_list(limits, 'and')}"
     return expression_text(range, labels)
 
 
 def plain_literal(literal: owl.Literal) -> str:
-    """A literal as people write it: numbers and dates bare, the rest in quotes; long ones are cut."""
+    """A literal as people write it: numbers and dates bare, the rest in quotes; long ones are
+    cut.
+    """
     text = "".join(c if c.isprintable() else " " for c in literal.lexical)
     if len(text) > 80:
         text = text[:77] + "…"
-    is_text = literal.datatype == owl.XSD + "string" or literal.language or not re.fullmatch(r"[-+\w.:]+", text)
+    is_text = (
+        literal.datatype == owl.XSD + "string"
+        or literal.language
+        or not re.fullmatch(r"[-+\w.:]+", text)
+    )
     return f"“{text}”" if is_text else text
 
 
 def literal_kind(literal: owl.Literal, labels: Labels) -> str:
     """What sort of value a literal is, with article: "a text", "a value of type wktLiteral"."""
-    return "a text in a language" if literal.language else range_noun(owl.Datatype(literal.datatype), labels)
+    return (
+        "a text in a language"
+        if literal.language
+        else range_noun(owl.Datatype(literal.datatype), labels)
+    )
 
 
-# --- facts ------------------------------------------------------------------------------------------
+# --- facts
+# ------------------------------------------------------------------------------------------
 
 _PREPOSITIONS = ("of", "by", "to", "in", "at", "on", "with", "from", "for", "under", "as")
 _VERBS = ("is", "has", "was", "contains", "includes")
@@ -250,9 +280,13 @@ def fact(value: owl.Assertion, names: Naming, labels: Labels) -> str:
                 property, subject, other = property.property, other, subject
             return _linked(of(subject), property_name(property, labels), of(other))
         case owl.NegativeObjectPropertyAssertion(property, subject, other):
-            return f"there is no {some_name(property, labels)} link from {of(subject)} to {of(other)}"
+            return (
+                f"there is no {some_name(property, labels)} link from {of(subject)} to {of(other)}"
+            )
         case owl.DataPropertyAssertion(property, subject, literal):
-            return f"{of(subject)} has {names.literal(literal)} as its {some_name(property, labels)}"
+            return (
+                f"{of(subject)} has {names.literal(literal)} as its {some_name(property, labels)}"
+            )
         case owl.NegativeDataPropertyAssertion(property, subject, literal):
             return f"{of(subject)} does not have {names.literal(literal)} as its {some_name(property, labels)}"
         case owl.SameIndividual(first, second):
@@ -265,7 +299,9 @@ def fact(value: owl.Assertion, names: Naming, labels: Labels) -> str:
 
 
 def _linked(subject: str, name: str, other: str) -> str:
-    """A sentence: a property of this name leads from one to the other, with the verb that the name has or needs."""
+    """A sentence: a property of this name leads from one to the other, with the verb that the name
+    has or needs.
+    """
     if _is_noun(name):
         return f"{subject} has {other} as its “{name}”"
     is_verb = name.lower().split(" ")[-1] not in _PREPOSITIONS or _begins_with_verb(name)
@@ -273,16 +309,23 @@ def _linked(subject: str, name: str, other: str) -> str:
 
 
 def _is_noun(name: str) -> bool:
-    """Whether a property's name seems to say what the other end is: "advisor", but not "takes course" or "member of"."""
-    return not _begins_with_verb(name) and (" " not in name or name.lower().split(" ")[-1] not in _PREPOSITIONS)
+    """Whether a property's name seems to say what the other end is: "advisor", but not "takes
+    course" or "member of".
+    """
+    return not _begins_with_verb(name) and (
+        " " not in name or name.lower().split(" ")[-1] not in _PREPOSITIONS
+    )
 
 
 def _begins_with_verb(name: str) -> bool:
     first, *rest = name.lower().split(" ")
-    return bool(rest) and (first in _VERBS or (first.endswith("s") and not first.endswith(("ss", "us", "is"))))
+    return bool(rest) and (
+        first in _VERBS or (first.endswith("s") and not first.endswith(("ss", "us", "is")))
+    )
 
 
-# --- axioms -----------------------------------------------------------------------------------------
+# --- axioms
+# -----------------------------------------------------------------------------------------
 
 
 def axiom(value: owl.Axiom, labels: Labels) -> str:
@@ -297,7 +340,9 @@ def axiom(value: owl.Axiom, labels: Labels) -> str:
             return f"nothing can be {noun(members[0], labels)}"
         case owl.DisjointClasses(members):
             if len(members) == 2:
-                return f"nothing can be both {noun(members[0], labels)} and {noun(members[1], labels)}"
+                return (
+                    f"nothing can be both {noun(members[0], labels)} and {noun(members[1], labels)}"
+                )
             return f"nothing can be two of these at once: {_list([noun(m, labels) for m in members], 'and')}"
         case owl.DisjointUnion(cls, members) if len(set(members)) == 1:
             return f"every {class_name(cls, labels)} is {noun(members[0], labels)}, and nothing can be {noun(members[0], labels)}"
@@ -320,14 +365,18 @@ def axiom(value: owl.Axiom, labels: Labels) -> str:
         case owl.DisjointDataProperties(members):
             return f"one value can never be more than one of {_list([some_name(m, labels) for m in members], 'and')} of one thing"
         case owl.InverseObjectProperties(first, second):
-            return f"{some_name(first, labels)} is {some_name(second, labels)} in the other direction"
+            return (
+                f"{some_name(first, labels)} is {some_name(second, labels)} in the other direction"
+            )
         case owl.ObjectPropertyDomain(property, domain):
             return f"whatever has {a(_link(property, labels))} {predicate(domain, labels)}"
         case owl.ObjectPropertyRange(property, filler):
             if isinstance(property, owl.ObjectInverseOf):
                 return f"whatever has {a(_link(property.property, labels))} {predicate(filler, labels)}"
             if _is_noun(property_name(property, labels)):
-                return f"every {some_name(property, labels)} of something {predicate(filler, labels)}"
+                return (
+                    f"every {some_name(property, labels)} of something {predicate(filler, labels)}"
+                )
             return f"whatever {a(_link(property, labels))} leads to {predicate(filler, labels)}"
         case owl.DataPropertyDomain(property, domain):
             return f"whatever has {a(some_name(property, labels))} {predicate(domain, labels)}"
@@ -357,7 +406,9 @@ def axiom(value: owl.Axiom, labels: Labels) -> str:
             links = ", then ".join(a(_link(link, labels)) for link in chain)
             return f"whatever {links} lead to in turn, {a(_link(sup, labels))} leads to at once"
         case owl.HasKey(expression, roles, data):
-            things = "things" if expression == owl.THING else f"things, each {noun(expression, labels)},"
+            things = (
+                "things" if expression == owl.THING else f"things, each {noun(expression, labels)},"
+            )
             names = _list([some_name(property, labels) for property in (*roles, *data)], "and")
             return f"two named {things} with the same {names} are one and the same"
     return manchester_of(value, labels)

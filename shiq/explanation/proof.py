@@ -1,9 +1,12 @@
 """From the assertions and axioms of a conflict to its contradiction, step by step.
 
-Forward chaining with the rules of OWL 2 RL, beyond them with witnesses for ∃ and ≥, and with cases for ⊔ and ≤. What needs more
-than that (data ranges without values, large conflicts) has no proof here; the conflict is right all the same.
+Forward chaining with the rules of OWL 2 RL, beyond them with witnesses for ∃ and ≥, and with cases
+for ⊔ and ≤. What needs more
+than that (data ranges without values, large conflicts) has no proof here; the conflict is right all
+the same.
 
-Source: OWL 2 Web Ontology Language Profiles, section 4.3, tables 4 to 9, whose rule ids the steps carry.
+Source: OWL 2 Web Ontology Language Profiles, section 4.3, tables 4 to 9, whose rule ids the steps
+carry.
 """
 
 from __future__ import annotations
@@ -23,14 +26,21 @@ DEEPEST = 3
 
 
 def prove(
-    assertions: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom], depths: Sequence[int] = (0, 1, DEEPEST)
+    assertions: Sequence[owl.Assertion],
+    axioms: Sequence[owl.Axiom],
+    depths: Sequence[int] = (0, 1, DEEPEST),
 ) -> Proof | None:
-    """A short proof that ``assertions`` and ``axioms`` contradict each other, or None if none is found here. ``depths``: of
-    witnesses and cases, one after the other; 0 for none of either, which is fast with thousands of axioms too."""
+    """A short proof that ``assertions`` and ``axioms`` contradict each other, or None if none is
+    found here. ``depths``: of
+    witnesses and cases, one after the other; 0 for none of either, which is fast with thousands of
+    axioms too.
+    """
     given = tuple(dict.fromkeys(_plain(a) for a in assertions))
     if len(given) > MOST_FACTS // 4:
         return None
-    theory = DataTheory({a.datatype.iri: a.range for a in axioms if isinstance(a, owl.DatatypeDefinition)})
+    theory = DataTheory(
+        {a.datatype.iri: a.range for a in axioms if isinstance(a, owl.DatatypeDefinition)}
+    )
     for depth in depths:
         chain = _Chain(axioms, theory, depth)
         found = chain.run({a: Step(a, "") for a in given})
@@ -51,7 +61,8 @@ def _plain(assertion: owl.Assertion) -> owl.Assertion:
 
 
 class _Chain(AxiomRules):
-    """One search. ``depth``: how many witnesses behind each other, and cases inside each other, are looked at. ``is_cut_short``:
+    """One search. ``depth``: how many witnesses behind each other, and cases inside each other, are
+    looked at. ``is_cut_short``:
     whether it ended at a limit."""
 
     is_cut_short: bool = False
@@ -69,7 +80,9 @@ class _Chain(AxiomRules):
                 elif step.fact not in self.steps:
                     new.setdefault(step.fact, step)
             if clashes:
-                return min((self._proof(step, assumed) for step in clashes), key=lambda p: len(p.steps))
+                return min(
+                    (self._proof(step, assumed) for step in clashes), key=lambda p: len(p.steps)
+                )
             if not new:
                 return self._by_cases(assumed) if self.depth else None
             self.steps.update(new)
@@ -91,13 +104,16 @@ class _Chain(AxiomRules):
                 stack.extend((premise, False) for premise in reversed(self.steps[fact].premises))
         steps = tuple(self.steps[fact] for fact in order)
         given = {
-            step.fact: None for step in steps if not (step.premises or step.axiom or step.rule or isinstance(step.fact, Clash))
+            step.fact: None
+            for step in steps
+            if not (step.premises or step.axiom or step.rule or isinstance(step.fact, Clash))
         }
         for case in clash.cases:
             given.update(dict.fromkeys(case.given))
         return Proof((*steps, clash), tuple(given), assumed)
 
-    # --- cases -------------------------------------------------------------------------------------
+    # --- cases
+    # -------------------------------------------------------------------------------------
 
     def _by_cases(self, assumed: owl.Assertion | None) -> Proof | None:
         """A proof that each case of one disjunction is impossible."""
@@ -126,8 +142,14 @@ class _Chain(AxiomRules):
                 settled = any(self._satisfied(x, operand) is not None for operand in operands)
                 return [] if settled else [owl.ClassAssertion(operand, x) for operand in operands]
             case owl.ClassAssertion(owl.ObjectMaxCardinality(n, property, filler), x) if n > 1:
-                others = [o for _, _, o in self._links(property, x) if self._satisfied(o, filler) is not None]
+                others = [
+                    o
+                    for _, _, o in self._links(property, x)
+                    if self._satisfied(o, filler) is not None
+                ]
                 for several in combinations(dict.fromkeys(others), n + 1):
-                    pairs = [(a, b) for a, b in combinations(several, 2) if self._different(a, b) is None]
+                    pairs = [
+                        (a, b) for a, b in combinations(several, 2) if self._different(a, b) is None
+                    ]
                     return [owl.SameIndividual(a, b) for a, b in pairs]
         return []

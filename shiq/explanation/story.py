@@ -1,6 +1,7 @@
 """A conflict told in plain English: what the data says, what follows, and why that cannot be.
 
-The text holds places for individuals and literals, so that one story serves all conflicts that are equal up to renaming.
+The text holds places for individuals and literals, so that one story serves all conflicts that are
+equal up to renaming.
 """
 
 from __future__ import annotations
@@ -22,9 +23,15 @@ _DIFFER = "but they are recorded as two different things"
 
 
 def told(
-    given: Sequence[tuple[str, owl.Assertion]], axioms: Sequence[owl.Axiom], proof: Proof | None, names: Naming, labels: Labels
+    given: Sequence[tuple[str, owl.Assertion]],
+    axioms: Sequence[owl.Axiom],
+    proof: Proof | None,
+    names: Naming,
+    labels: Labels,
 ) -> str:
-    """The story of ``given`` (assertions, each behind how its sentence begins; "" for a plain one) and ``axioms``."""
+    """The story of ``given`` (assertions, each behind how its sentence begins; "" for a plain one)
+    and ``axioms``.
+    """
     return _Story(names, labels).whole(given, axioms, proof)
 
 
@@ -35,16 +42,27 @@ class _Story:
         self._labels = labels
 
     def _individual(self, name: str) -> str:
-        return "something that has no name here" if name.startswith(WITNESS) else self._plain.individual(name)
+        return (
+            "something that has no name here"
+            if name.startswith(WITNESS)
+            else self._plain.individual(name)
+        )
 
-    def whole(self, given: Sequence[tuple[str, owl.Assertion]], axioms: Sequence[owl.Axiom], proof: Proof | None) -> str:
+    def whole(
+        self,
+        given: Sequence[tuple[str, owl.Assertion]],
+        axioms: Sequence[owl.Axiom],
+        proof: Proof | None,
+    ) -> str:
         short = self._two_classes(given, proof) if proof else ""
         if short:
             return short
         sentences = [*self._given(given)]
         if proof is None:
             if axioms:
-                sentences.append(f"The ontology says: {'; '.join(axiom(a, self._labels) for a in axioms)}")
+                sentences.append(
+                    f"The ontology says: {'; '.join(axiom(a, self._labels) for a in axioms)}"
+                )
             sentences.append("All of this together is impossible")
         else:
             sentences += self._argument(proof)
@@ -56,7 +74,9 @@ class _Story:
             return ""
         parts = []
         for begin, assertion in given:
-            if not isinstance(assertion, owl.ClassAssertion) or not isinstance(assertion.expression, owl.Class):
+            if not isinstance(assertion, owl.ClassAssertion) or not isinstance(
+                assertion.expression, owl.Class
+            ):
                 return ""
             where = {TONIGHT: " (tonight's data)", KNOWN: " (already known)"}.get(begin, "")
             parts.append(f"{_recorded(assertion, self._labels)}{where}")
@@ -76,7 +96,8 @@ class _Story:
     def _fact(self, value: Fact) -> str:
         return fact(value, self._names, self._labels)  # type: ignore[arg-type]
 
-    # --- what follows ------------------------------------------------------------------------------
+    # --- what follows
+    # ------------------------------------------------------------------------------
 
     def _argument(self, proof: Proof) -> list[str]:
         """A sentence for each conclusion that is worth naming, and one for the contradiction."""
@@ -89,7 +110,11 @@ class _Story:
             if step.fact in hidden or not (step.premises or step.axiom):
                 continue
             because = self._because(step, steps, hidden, said)
-            sentences.append(f"{because}, so {self._fact(step.fact)}" if because else f"so {self._fact(step.fact)}")
+            sentences.append(
+                f"{because}, so {self._fact(step.fact)}"
+                if because
+                else f"so {self._fact(step.fact)}"
+            )
         sentences += self._contradiction(proof, steps, hidden, said)
         return sentences
 
@@ -106,8 +131,12 @@ class _Story:
         users = [s for s in proof.steps if step.fact in s.premises]
         return len(users) == 1 and (users[0].rule in _INCLUSIONS or users[0] is proof.last)
 
-    def _because(self, step: Step, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]) -> str:
-        """The axioms behind ``step`` and the hidden steps before it, in the order they are used; each is said once."""
+    def _because(
+        self, step: Step, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]
+    ) -> str:
+        """The axioms behind ``step`` and the hidden steps before it, in the order they are used;
+        each is said once.
+        """
         clauses: list[str] = []
 
         def visit(one: Step) -> None:
@@ -127,18 +156,29 @@ class _Story:
         if step.axiom is None:
             return ""
         match step.axiom, step.fact:
-            case owl.EquivalentClasses(members), owl.ClassAssertion(expression, _) if expression in members and len(members) == 2:
-                return inclusion(next(m for m in members if m != expression), expression, self._labels)
-            case owl.DisjointUnion(cls, members), owl.ClassAssertion(expression, _) if {*members} == {expression}:
+            case owl.EquivalentClasses(members), owl.ClassAssertion(expression, _) if (
+                expression in members and len(members) == 2
+            ):
+                return inclusion(
+                    next(m for m in members if m != expression), expression, self._labels
+                )
+            case owl.DisjointUnion(cls, members), owl.ClassAssertion(expression, _) if {
+                *members
+            } == {expression}:
                 return inclusion(cls, expression, self._labels)
             case owl.DisjointUnion(cls, _), owl.ClassAssertion(expression, _) if expression == cls:
-                own = next((p.expression for p in step.premises if isinstance(p, owl.ClassAssertion)), cls)
+                own = next(
+                    (p.expression for p in step.premises if isinstance(p, owl.ClassAssertion)), cls
+                )
                 return inclusion(own, cls, self._labels)
         return axiom(step.axiom, self._labels)
 
-    # --- why that cannot be ------------------------------------------------------------------------
+    # --- why that cannot be
+    # ------------------------------------------------------------------------
 
-    def _contradiction(self, proof: Proof, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]) -> list[str]:
+    def _contradiction(
+        self, proof: Proof, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]
+    ) -> list[str]:
         last = proof.last
         assert isinstance(last.fact, Clash)
         premises = Step(last.fact, last.rule, last.premises)
@@ -147,12 +187,19 @@ class _Story:
         if last.cases:
             return [*([because] if because else []), *self._cases(last)]
         match last.rule, about:
-            case (("cax-dw" | "cax-adc"), (owl.ClassAssertion(first, _), second)) if about[0] == second:
+            case (("cax-dw" | "cax-adc"), (owl.ClassAssertion(first, _), second)) if (
+                about[0] == second
+            ):
                 clause = f"nothing can be {predicate(first, self._labels).removeprefix('is ')}"
                 return [f"{because}; but {clause}" if because else f"but {clause}"]
-            case (("cax-dw" | "cax-adc"), (owl.ClassAssertion(first, x), owl.ClassAssertion(second, _))):
+            case (
+                ("cax-dw" | "cax-adc"),
+                (owl.ClassAssertion(first, x), owl.ClassAssertion(second, _)),
+            ):
                 who = self._names.individual(x)
-                both = f"{who} would be both {predicate(first, self._labels).removeprefix('is ')} and "
+                both = (
+                    f"{who} would be both {predicate(first, self._labels).removeprefix('is ')} and "
+                )
                 both += predicate(second, self._labels).removeprefix("is ")
                 begin = f"{because}, so {both}" if because else f"so {both}"
                 return [f"{begin}; but nothing can be both"]
@@ -160,12 +207,18 @@ class _Story:
                 who = self._names.individual(x)
                 is_so = f"{who} {predicate(operand, self._labels)}"
                 if isinstance(operand, owl.Class):
-                    cannot = f"{who} cannot be {predicate(operand, self._labels).removeprefix('is ')}"
-                    return [f"{because}, so {cannot}; but it is one" if because else f"but {cannot}"]
+                    cannot = (
+                        f"{who} cannot be {predicate(operand, self._labels).removeprefix('is ')}"
+                    )
+                    return [
+                        f"{because}, so {cannot}; but it is one" if because else f"but {cannot}"
+                    ]
                 return [f"{because}; but {is_so}" if because else f"but {is_so}"]
             case "cls-nothing2", (owl.ClassAssertion(_, x),):
                 who = self._names.individual(x)
-                return [f"{because}, so {who} cannot exist" if because else f"so {who} cannot exist"]
+                return [
+                    f"{because}, so {who} cannot exist" if because else f"so {who} cannot exist"
+                ]
             case _, (owl.SameIndividual() as same, owl.DifferentIndividuals() as different):
                 said_so = _original(different, steps)
                 alike = self._fact(owl.SameIndividual(said_so.first, said_so.second))
@@ -177,16 +230,23 @@ class _Story:
                 said_so = _original(different, steps)
                 alike = self._fact(owl.SameIndividual(said_so.first, said_so.second))
                 lead = f"{because}, so " if because else "so "
-                return ["but nothing differs from itself" if said_so.first == said_so.second else f"{lead}{alike}, {_DIFFER}"]
+                return [
+                    "but nothing differs from itself"
+                    if said_so.first == said_so.second
+                    else f"{lead}{alike}, {_DIFFER}"
+                ]
             case "dt-not-type", (owl.DataPropertyAssertion() as data, *rest):
                 return [self._wrong_value(data, rest, last, because)]
-            case _, (owl.DataPropertyAssertion(property, x, first), owl.DataPropertyAssertion(_, _, second)) if (
-                last.rule == "prp-fp"
-            ):
+            case _, (
+                owl.DataPropertyAssertion(property, x, first),
+                owl.DataPropertyAssertion(_, _, second),
+            ) if last.rule == "prp-fp":
                 who, name = self._names.individual(x), some_name(property, self._labels)
                 values = f"{self._names.literal(first)} and {self._names.literal(second)}"
                 lead = f"{because}, so " if because else "so "
-                return [f"{lead}{who} has both {values} as its {name}; but one thing can have only one {name}"]
+                return [
+                    f"{lead}{who} has both {values} as its {name}; but one thing can have only one {name}"
+                ]
             case "prp-npa1" | "prp-npa2", (positive, _):
                 return [
                     f"{because}, so {self._fact(positive)}; but it is recorded that this is not so"
@@ -196,13 +256,27 @@ class _Story:
         if last.axiom is not None:
             clause = axiom(last.axiom, self._labels)
             return [f"{because}; but {clause}" if because else f"but {clause}"]
-        limits = [predicate(f.expression, self._labels) for f in about if isinstance(f, owl.ClassAssertion)]
-        links = [f for f in about if isinstance(f, owl.ObjectPropertyAssertion | owl.DataPropertyAssertion)]
-        end = f"but there {'is' if len(links) == 1 else 'are'} {_count(len(links))}" if links else "but that is not so"
+        limits = [
+            predicate(f.expression, self._labels)
+            for f in about
+            if isinstance(f, owl.ClassAssertion)
+        ]
+        links = [
+            f
+            for f in about
+            if isinstance(f, owl.ObjectPropertyAssertion | owl.DataPropertyAssertion)
+        ]
+        end = (
+            f"but there {'is' if len(links) == 1 else 'are'} {_count(len(links))}"
+            if links
+            else "but that is not so"
+        )
         lead = because or "; ".join(limits)
         return [f"{lead}; {end}" if lead else end]
 
-    def _wrong_value(self, data: owl.DataPropertyAssertion, rest: Sequence[Fact], last: Step, because: str) -> str:
+    def _wrong_value(
+        self, data: owl.DataPropertyAssertion, rest: Sequence[Fact], last: Step, because: str
+    ) -> str:
         value = "this value" if self._plain.in_general else self._names.literal(data.literal)
         name = some_name(data.property, self._labels)
         match last.axiom, *rest:
@@ -220,11 +294,15 @@ class _Story:
         for case in last.cases:
             assert case.assumed is not None
             inner = " ".join(_sentence(s) for s in self._argument(case))
-            sentences.append(f"if {self._fact(case.assumed)}: {inner[:1].lower() + inner[1:]}".rstrip("."))
+            sentences.append(
+                f"if {self._fact(case.assumed)}: {inner[:1].lower() + inner[1:]}".rstrip(".")
+            )
         return sentences
 
 
-def _original(different: owl.DifferentIndividuals, steps: dict[Fact, Step]) -> owl.DifferentIndividuals:
+def _original(
+    different: owl.DifferentIndividuals, steps: dict[Fact, Step]
+) -> owl.DifferentIndividuals:
     """What was said, of which ``different`` is the form with other names."""
     step = steps.get(different)
     while step is not None and step.rule == "eq-rep":
@@ -248,7 +326,11 @@ def _recorded(assertion: owl.ClassAssertion, labels: Labels) -> str:
 def _joined(clauses: Sequence[str]) -> str:
     if len(clauses) < 2:
         return "".join(clauses)
-    return f"{'; '.join(clauses[:-1])}; and {clauses[-1]}" if len(clauses) > 2 else " and ".join(clauses)
+    return (
+        f"{'; '.join(clauses[:-1])}; and {clauses[-1]}"
+        if len(clauses) > 2
+        else " and ".join(clauses)
+    )
 
 
 def _sentence(text: str) -> str:

@@ -1,4 +1,5 @@
-"""Assertions that RDF spreads over several triples, put together again: the inverse of `shiq.ntriples.assertion_lines`.
+"""Assertions that RDF spreads over several triples, put together again: the inverse of
+`shiq.ntriples.assertion_lines`.
 
 Only for lines that this module's counterpart has written; anything else is left alone.
 """
@@ -28,7 +29,9 @@ def node_of(line: TripleLine) -> str:
 
 
 def assertions_of(texts: Sequence[str]) -> tuple[tuple[int, owl.Assertion], ...]:
-    """The assertions of ``texts``, each behind the place of its first line; what cannot be read is left out."""
+    """The assertions of ``texts``, each behind the place of its first line; what cannot be read is
+    left out.
+    """
     found: dict[int, owl.Assertion] = {}
     together: dict[str, tuple[int, list[TripleLine]]] = {}
     for i, text in enumerate(texts):
@@ -61,10 +64,17 @@ def _assertion(lines: list[TripleLine], graph: Mapping[str, dict[str, str]]) -> 
         if not NODE.match(line.subject):
             return owl.ClassAssertion(_expression(line.object, graph), term_of(line.subject))
     node = next(of for of in graph.values() if owl.OWL + "sourceIndividual" in of)
-    subject, property = term_of(node[owl.OWL + "sourceIndividual"]), term_of(node[owl.OWL + "assertionProperty"])
+    subject, property = (
+        term_of(node[owl.OWL + "sourceIndividual"]),
+        term_of(node[owl.OWL + "assertionProperty"]),
+    )
     if owl.OWL + "targetValue" in node:
-        return owl.NegativeDataPropertyAssertion(owl.DataProperty(property), subject, literal_of(node[owl.OWL + "targetValue"]))
-    return owl.NegativeObjectPropertyAssertion(owl.ObjectProperty(property), subject, term_of(node[owl.OWL + "targetIndividual"]))
+        return owl.NegativeDataPropertyAssertion(
+            owl.DataProperty(property), subject, literal_of(node[owl.OWL + "targetValue"])
+        )
+    return owl.NegativeObjectPropertyAssertion(
+        owl.ObjectProperty(property), subject, term_of(node[owl.OWL + "targetIndividual"])
+    )
 
 
 def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
@@ -72,7 +82,10 @@ def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
     if not NODE.match(term):
         return owl.Class(term_of(term))
     node = graph[term]
-    for name, make in (("intersectionOf", owl.ObjectIntersectionOf), ("unionOf", owl.ObjectUnionOf)):
+    for name, make in (
+        ("intersectionOf", owl.ObjectIntersectionOf),
+        ("unionOf", owl.ObjectUnionOf),
+    ):
         if owl.OWL + name in node:
             return make(tuple(_expression(m, graph) for m in _list(node[owl.OWL + name], graph)))
     if owl.OWL + "complementOf" in node:
@@ -86,7 +99,9 @@ def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -
     on = node[owl.OWL + "onProperty"]
     inverted = NODE.match(on) is not None
     iri = term_of(graph[on][owl.OWL + "inverseOf"]) if inverted else term_of(on)
-    role: Any = owl.ObjectInverseOf(owl.ObjectProperty(iri)) if inverted else owl.ObjectProperty(iri)
+    role: Any = (
+        owl.ObjectInverseOf(owl.ObjectProperty(iri)) if inverted else owl.ObjectProperty(iri)
+    )
     of_role: Any
     of_data: Any
     for name, of_role, of_data in (
@@ -105,15 +120,20 @@ def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -
     if owl.OWL + "hasValue" in node:
         return owl.DataHasValue(owl.DataProperty(iri), literal_of(node[owl.OWL + "hasValue"]))
     for key, value in node.items():
-        match = re.fullmatch(re.escape(owl.OWL) + r"(min|max)?(?:Qualified|qualified)?[cC]ardinality", key)
+        match = re.fullmatch(
+            re.escape(owl.OWL) + r"(min|max)?(?:Qualified|qualified)?[cC]ardinality", key
+        )
         if match:
             of_role, of_data = _CARDINALITIES[match[1] or ""]
             n = int(literal_of(value).lexical)
             if owl.OWL + "onDataRange" in node:
-                return of_data(n, owl.DataProperty(iri), _range(node[owl.OWL + "onDataRange"], graph))
+                return of_data(
+                    n, owl.DataProperty(iri), _range(node[owl.OWL + "onDataRange"], graph)
+                )
             if owl.OWL + "onClass" in node:
                 return of_role(n, role, _expression(node[owl.OWL + "onClass"], graph))
-            # An unqualified one does not say whether its property has objects or data: objects, as the text reads the same.
+            # An unqualified one does not say whether its property has objects or data: objects, as
+            # the text reads the same.
             return of_role(n, role, owl.THING)
     raise ValueError(node)
 
@@ -140,9 +160,12 @@ def _range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
         return owl.DataComplementOf(_range(node[owl.OWL + "datatypeComplementOf"], graph))
     if owl.OWL + "oneOf" in node:
         return owl.DataOneOf(tuple(literal_of(m) for m in _list(node[owl.OWL + "oneOf"], graph)))
-    facets = [next(iter(graph[m].items())) for m in _list(node[owl.OWL + "withRestrictions"], graph)]
+    facets = [
+        next(iter(graph[m].items())) for m in _list(node[owl.OWL + "withRestrictions"], graph)
+    ]
     return owl.DatatypeRestriction(
-        owl.Datatype(term_of(node[owl.OWL + "onDatatype"])), tuple((facet, literal_of(value)) for facet, value in facets)
+        owl.Datatype(term_of(node[owl.OWL + "onDatatype"])),
+        tuple((facet, literal_of(value)) for facet, value in facets),
     )
 
 

@@ -1,4 +1,6 @@
-"""Few words for what is wrong in a proof, for a row of a table; no two causes that are told together have the same."""
+"""Few words for what is wrong in a proof, for a row of a table; no two causes that are told
+together have the same.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Names that a title is told apart by, letters of a sentence that does it, and those by which titles have to differ.
+# : Names that a title is told apart by, letters of a sentence that does it, and those by which
+# titles have to differ.
 _NAMES, _LETTERS, _SEEN = 3, 80, 150
 
 
 def title(proof: Proof | None, core: owl.Assertion | None, labels: Labels) -> str:
-    """What is impossible, named after ``core``, the fact that it all comes from, if there is one."""
+    """What is impossible, named after ``core``, the fact that it all comes from, if there is
+    one.
+    """
     if proof is None or not isinstance(proof.last.fact, Clash):
         return "contradiction"
     what = _what(proof, labels)
@@ -55,7 +60,9 @@ def _what(proof: Proof, labels: Labels) -> str:
     if not names and last.premises:
         by_fact = {step.fact: step for step in proof.steps}
         made = by_fact.get(last.premises[0])
-        of = [p for p in (made.premises if made else ()) if isinstance(p, owl.ObjectPropertyAssertion)]
+        of = [
+            p for p in (made.premises if made else ()) if isinstance(p, owl.ObjectPropertyAssertion)
+        ]
         names = [f"“{property_name(of[0].property, labels)}”"] if of else []
     name = " and ".join(names)
     classes = [f.expression for f in last.fact.about if isinstance(f, owl.ClassAssertion)]
@@ -66,14 +73,21 @@ def _what(proof: Proof, labels: Labels) -> str:
         case "prp-pdw" | "prp-adp" if len(names) == 1:
             return f"{name}: nothing can have one"
         case "cax-dw" | "cax-adc":
-            return f"both {named[0]} and {named[1]}" if len(named) == 2 else "two classes that exclude each other"
+            return (
+                f"both {named[0]} and {named[1]}"
+                if len(named) == 2
+                else "two classes that exclude each other"
+            )
         case "cls-com":
             return f"must not be {a(named[0])}, but is" if named else "a class and its opposite"
         case "cls-nothing2":
             return "cannot exist"
         case "dt-not-type":
             match last.axiom, *classes:
-                case (owl.DataPropertyRange(_, range), *_) | (None, owl.DataAllValuesFrom(_, range)):
+                case (owl.DataPropertyRange(_, range), *_) | (
+                    None,
+                    owl.DataAllValuesFrom(_, range),
+                ):
                     return f"{name}: not {range_noun(range, labels)}"
             return f"{name}: not a valid value"
         case "prp-irp":
@@ -95,12 +109,15 @@ def _what(proof: Proof, labels: Labels) -> str:
     return f"too many {name}" if name else "contradiction"
 
 
-# --- telling them apart -----------------------------------------------------------------------------
+# --- telling them apart
+# -----------------------------------------------------------------------------
 
 
 def told_apart(patterns: Sequence[Pattern]) -> list[Pattern]:
-    """``patterns``, in their order, with a title for each id that no other id has. It follows from what they are, not from their
-    order: the names that others do not have, how many facts it takes, what is said of it alone, and where all of that is the same
+    """``patterns``, in their order, with a title for each id that no other id has. It follows from
+    what they are, not from their
+    order: the names that others do not have, how many facts it takes, what is said of it alone, and
+    where all of that is the same
     its id."""
     by_id = {p.id: p for p in reversed(patterns)}
     ids = sorted(by_id)
@@ -109,7 +126,9 @@ def told_apart(patterns: Sequence[Pattern]) -> list[Pattern]:
         for id, more in _telling([by_id[id] for id in alike]).items():
             found[id] += f" ({', '.join(more)})" if more else ""
     seen = Counter(title[:_SEEN] for title in found.values())
-    found = {id: title if seen[title[:_SEEN]] == 1 else f"{id}: {title}" for id, title in found.items()}
+    found = {
+        id: title if seen[title[:_SEEN]] == 1 else f"{id}: {title}" for id, title in found.items()
+    }
     return [replace(by_id[p.id], title=found[p.id]) for p in patterns]
 
 

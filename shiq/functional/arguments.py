@@ -1,4 +1,6 @@
-"""Arguments of the constructs of functional-style syntax: what a place takes, and the model value that it becomes."""
+"""Arguments of the constructs of functional-style syntax: what a place takes, and the model value
+that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,17 @@ class RefusedConstruct(Exception):
 
 @dataclass(frozen=True)
 class DifferentMembers:
-    """A list of distinct individuals that are different from each other: too many for an assertion a pair."""
+    """A list of distinct individuals that are different from each other: too many for an assertion
+    a pair.
+    """
 
     individuals: tuple[str, ...]
 
 
 class Iri(str):
-    """An IRI. ``kind``: what the syntax itself says that it names ("IRI": nothing); "" where only its place says so."""
+    """An IRI. ``kind``: what the syntax itself says that it names ("IRI": nothing); "" where only
+    its place says so.
+    """
 
     __slots__ = ()
     kind = ""
@@ -79,7 +85,8 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class AnnotationAxiom:
-    """An axiom about annotations: no logical meaning. ``properties`` are the annotation properties that it is about; ``subject``
+    """An axiom about annotations: no logical meaning. ``properties`` are the annotation properties
+    that it is about; ``subject``
     and ``value``: of an assertion."""
 
     properties: tuple[str, ...]
@@ -111,7 +118,13 @@ _EXPRESSIONS = (
     m.ObjectHasValue,
     m.ObjectHasSelf,
 )
-_RANGES = (m.DataIntersectionOf, m.DataUnionOf, m.DataComplementOf, m.DataOneOf, m.DatatypeRestriction)
+_RANGES = (
+    m.DataIntersectionOf,
+    m.DataUnionOf,
+    m.DataComplementOf,
+    m.DataOneOf,
+    m.DatatypeRestriction,
+)
 BUILT_IN = {
     "class": frozenset({m.OWL + "Thing", m.OWL + "Nothing"}),
     "object property": frozenset({m.OWL + "topObjectProperty", m.OWL + "bottomObjectProperty"}),
@@ -119,7 +132,10 @@ BUILT_IN = {
 }
 # Datatypes that exist, though OWL 2 has no values for them.
 _UNREAD_DATATYPES = frozenset(
-    [m.XSD + name for name in ("QName", "NOTATION", "ID", "IDREF", "IDREFS", "ENTITY", "ENTITIES", "NMTOKENS")]
+    [
+        m.XSD + name
+        for name in ("QName", "NOTATION", "ID", "IDREF", "IDREFS", "ENTITY", "ENTITIES", "NMTOKENS")
+    ]
     + [m.XSD + name for name in ("anyType", "anySimpleType", "anyAtomicType")]
     + [m.RDF + name for name in ("HTML", "JSON", "dirLangString")]
 )
@@ -142,7 +158,9 @@ def _iri(value: object, kind: str) -> str:
 
 
 def named(value: object, kind: str) -> str:
-    """The IRI of an entity of ``kind``. Raises: RefusedConstruct, also for a reserved name of no such entity."""
+    """The IRI of an entity of ``kind``. Raises: RefusedConstruct, also for a reserved name of no
+    such entity.
+    """
     value = _iri(value, kind)
     if kind not in BUILT_IN:
         return value
@@ -150,7 +168,9 @@ def named(value: object, kind: str) -> str:
     if is_reserved(value) and value not in BUILT_IN[kind] and value not in ordinary:
         near = get_close_matches(value, BUILT_IN[kind], 1)
         raise RefusedConstruct(
-            f"<{value}> is no built-in {kind}", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else ""
+            f"<{value}> is no built-in {kind}",
+            "unknown-vocabulary",
+            f"did you mean <{near[0]}>?" if near else "",
         )
     return value
 
@@ -224,11 +244,17 @@ def _refuse_misspelt(iri: str) -> None:
 
     if not is_known(iri) and iri not in _UNREAD_DATATYPES:
         near = get_close_matches(iri, KNOWN_FACETS, 1)
-        raise RefusedConstruct(f"<{iri}> is no datatype", "unknown-vocabulary", f"did you mean <{near[0]}>?" if near else "")
+        raise RefusedConstruct(
+            f"<{iri}> is no datatype",
+            "unknown-vocabulary",
+            f"did you mean <{near[0]}>?" if near else "",
+        )
 
 
 def annotation_value(value: object) -> object:
-    if isinstance(value, Blank | m.Literal) or (isinstance(value, Iri) and value.kind in ("", "IRI")):
+    if isinstance(value, Blank | m.Literal) or (
+        isinstance(value, Iri) and value.kind in ("", "IRI")
+    ):
         return value
     raise RefusedConstruct(f"{_shown(value)} where an annotation value is expected")
 

@@ -1,6 +1,8 @@
-"""One ontology document, read: its axioms and assertions with their lines, what it declares, annotates and imports.
+"""One ontology document, read: its axioms and assertions with their lines, what it declares,
+annotates and imports.
 
-`DocumentBuilder` sorts what a reader makes of the items of a document, in whatever syntax they were written.
+`DocumentBuilder` sorts what a reader makes of the items of a document, in whatever syntax they were
+written.
 """
 
 from __future__ import annotations
@@ -11,7 +13,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shiq import model as owl
-from shiq.functional.arguments import Annotation, AnnotationAxiom, DifferentMembers, Entity, Import, RefusedConstruct
+from shiq.functional.arguments import (
+    Annotation,
+    AnnotationAxiom,
+    DifferentMembers,
+    Entity,
+    Import,
+    RefusedConstruct,
+)
 from shiq.labelling import PROPERTIES
 from shiq.signature import is_reserved, signature_of
 from shiq.verdict import Leftover
@@ -31,11 +40,17 @@ _SIGNATURE_FIELDS = {
 
 @dataclass(frozen=True)
 class Document:
-    """One ontology document; axioms and assertions come with the line that they begin on. ``signature`` is what is declared, and
-    what axioms (not assertions) use; ``annotations``: (line, property, subject, value); ``of_annotations``: the other axioms on
-    annotation properties, as (line, keyword, properties); ``properties``: (kind, IRI, line, number) of what is declared to be an
-    "object", "data" or "annotation" property, or stands as such in annotations and assertions: where first, and how often;
-    ``apart``: (line, individuals that are different from each other), which are not among the assertions."""
+    """One ontology document; axioms and assertions come with the line that they begin on.
+    ``signature`` is what is declared, and
+    what axioms (not assertions) use; ``annotations``: (line, property, subject, value);
+    ``of_annotations``: the other axioms on
+    annotation properties, as (line, keyword, properties); ``properties``: (kind, IRI, line, number)
+    of what is declared to be an
+    "object", "data" or "annotation" property, or stands as such in annotations and assertions:
+    where first, and how often;
+    ``apart``: (line, individuals that are different from each other), which are not among the
+    assertions.
+    """
 
     axioms: tuple[tuple[int, owl.Axiom], ...] = ()
     assertions: tuple[tuple[int, owl.Assertion], ...] = ()
@@ -60,9 +75,13 @@ class Document:
 
     @property
     def header(self) -> tuple[str, str]:
-        """The ontology IRI and version IRI, "" for none. What the document imports is no version IRI of its own."""
+        """The ontology IRI and version IRI, "" for none. What the document imports is no version
+        IRI of its own.
+        """
         imported = {iri.removesuffix("#") for iri in self.imports}
-        return self.iri, self.version if self.iri and self.version.removesuffix("#") not in imported else ""
+        return self.iri, self.version if self.iri and self.version.removesuffix(
+            "#"
+        ) not in imported else ""
 
     @property
     def iris(self) -> frozenset[str]:
@@ -71,7 +90,8 @@ class Document:
 
 
 class DocumentBuilder:
-    """Sort the items of the document ``source`` into axioms, assertions, declarations, annotations and leftovers, and count each
+    """Sort the items of the document ``source`` into axioms, assertions, declarations, annotations
+    and leftovers, and count each
     in the ledger."""
 
     def __init__(self, source: str) -> None:
@@ -89,13 +109,19 @@ class DocumentBuilder:
         self.ledger: Counter[str] = Counter()
 
     def accept(self, value: Any, keyword: str, line: int, text: Callable[[], str]) -> None:
-        """Take in the value of an item that begins with ``keyword`` on ``line``; ``text`` gives how it is written."""
+        """Take in the value of an item that begins with ``keyword`` on ``line``; ``text`` gives how
+        it is written.
+        """
         match value:
             case tuple():
                 self.ledger["assertion"] += 1
                 self._assertions += ((line, assertion) for assertion in value)
                 match value:
-                    case (owl.ObjectPropertyAssertion(owl.ObjectProperty(iri) | owl.ObjectInverseOf(owl.ObjectProperty(iri))),):
+                    case (
+                        owl.ObjectPropertyAssertion(
+                            owl.ObjectProperty(iri) | owl.ObjectInverseOf(owl.ObjectProperty(iri))
+                        ),
+                    ):
                         self.use_property("object", iri, line)
                     case (owl.DataPropertyAssertion(owl.DataProperty(iri)),):
                         self.use_property("data", iri, line)
@@ -123,7 +149,9 @@ class DocumentBuilder:
             case Import(iri):
                 self._imports.append(iri)
                 hint = "give the imported ontology as a source too"
-                refused = RefusedConstruct(f"<{iri}> is imported, but not read", "missing-import", hint)
+                refused = RefusedConstruct(
+                    f"<{iri}> is imported, but not read", "missing-import", hint
+                )
                 self.leave(refused, line, text())
             case _:
                 self.ledger["axiom"] += 1
@@ -135,16 +163,22 @@ class DocumentBuilder:
         self._properties[kind, iri] = (first, count + 1)
 
     def leave(self, refused: RefusedConstruct, line: int, text: str, refused_line: int = 0) -> None:
-        """Count what was not understood; equal ones are one row, so that a prefix missing in a million axioms is told once."""
+        """Count what was not understood; equal ones are one row, so that a prefix missing in a
+        million axioms is told once.
+        """
         self.ledger[f"leftover:{refused.kind}"] += 1
         key = (refused.kind, refused.message)
         leftover = Leftover(refused.kind, refused.message, self._source, line, text, refused.hint)
         self._left_out.append(leftover)
         if key in self._leftovers:
-            self._leftovers[key] = replace(self._leftovers[key], count=self._leftovers[key].count + 1)
+            self._leftovers[key] = replace(
+                self._leftovers[key], count=self._leftovers[key].count + 1
+            )
             return
         where = f" (line {refused_line})" if refused_line > line else ""
-        self._leftovers[key] = replace(leftover, message=refused.message + where, text=short_text(text))
+        self._leftovers[key] = replace(
+            leftover, message=refused.message + where, text=short_text(text)
+        )
 
     def document(self, iri: str, version: str) -> Document:
         """The document, once all its items are in."""

@@ -47,8 +47,10 @@ _FEW = 8
 
 @dataclass(frozen=True)
 class ConstructRule:
-    """``make`` gets the ``fixed`` arguments one by one, then either the ``optional`` one if it is there, or, as one tuple, all
-    further ones (``rest``, at least ``least`` of them). Axioms may begin with annotations. ``verbatim`` makes of a text that was
+    """``make`` gets the ``fixed`` arguments one by one, then either the ``optional`` one if it is
+    there, or, as one tuple, all
+    further ones (``rest``, at least ``least`` of them). Axioms may begin with annotations.
+    ``verbatim`` makes of a text that was
     written here what it was written of: a document may not say it."""
 
     make: Callable[..., Any]
@@ -70,7 +72,13 @@ class ConstructRule:
         count, fixed = len(arguments), len(self.fixed)
         most = fixed + (self.optional is not None)
         if count < fixed + self.least or (self.rest is None and count > most):
-            least = f"at least {fixed + self.least}" if self.rest else f"{fixed} or {most}" if most > fixed else f"{fixed}"
+            least = (
+                f"at least {fixed + self.least}"
+                if self.rest
+                else f"{fixed} or {most}"
+                if most > fixed
+                else f"{fixed}"
+            )
             raise RefusedConstruct(f"{keyword} takes {least} arguments, here are {count}")
         values = [coerce(argument) for coerce, argument in zip(self.fixed, arguments)]
         if self.rest is not None:
@@ -80,13 +88,17 @@ class ConstructRule:
         return make(*values)
 
 
-def _axiom(make: Callable[..., Any], *fixed: Coercion, rest: Coercion | None = None, least: int = 2) -> ConstructRule:
+def _axiom(
+    make: Callable[..., Any], *fixed: Coercion, rest: Coercion | None = None, least: int = 2
+) -> ConstructRule:
     return ConstructRule(make, fixed, rest=rest, least=least if rest else 0, annotated=True)
 
 
 def _disjoint(make: Callable[..., Any], *fixed: Coercion, rest: Coercion) -> ConstructRule:
-    """Makes disjointness: duplicates are dropped, as section 2.1 asks; a single member is refused, since it may have been meant
-    to contradict itself. RDF can say that it does, so a text written of RDF is taken as it stands."""
+    """Makes disjointness: duplicates are dropped, as section 2.1 asks; a single member is refused,
+    since it may have been meant
+    to contradict itself. RDF can say that it does, so a text written of RDF is taken as it stands.
+    """
 
     def build(*arguments: Any) -> Any:
         *first, members = arguments
@@ -103,7 +115,8 @@ def _at_least_two(members: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _same(members: tuple[str, ...]) -> tuple[m.Assertion, ...]:
-    # All pairs, though n - 1 say as much: an axiom that is deleted leaves no pair of its own, in whatever order it is written,
+    # All pairs, though n - 1 say as much: an axiom that is deleted leaves no pair of its own, in
+    # whatever order it is written,
     # and one about some of the members leaves all of them the same, as the whole axiom says.
     if len(members) > MOST_DIFFERENT:
         raise RefusedConstruct(
@@ -129,8 +142,14 @@ def _chain_or_role(value: object) -> Any:
     return value if isinstance(value, Chain) else role(value)
 
 
-def _object_inclusion(sub: Chain | m.ObjectPropertyExpression, sup: m.ObjectPropertyExpression) -> m.Axiom:
-    return m.SubObjectPropertyChain(sub.properties, sup) if isinstance(sub, Chain) else m.SubObjectPropertyOf(sub, sup)
+def _object_inclusion(
+    sub: Chain | m.ObjectPropertyExpression, sup: m.ObjectPropertyExpression
+) -> m.Axiom:
+    return (
+        m.SubObjectPropertyChain(sub.properties, sup)
+        if isinstance(sub, Chain)
+        else m.SubObjectPropertyOf(sub, sup)
+    )
 
 
 def _data_restriction(make: Callable[..., Any]) -> ConstructRule:
@@ -146,7 +165,9 @@ def _data_restriction(make: Callable[..., Any]) -> ConstructRule:
 def _restriction(base: m.Datatype, rest: tuple[object, ...]) -> m.DatatypeRestriction:
     if len(rest) % 2:
         raise RefusedConstruct("a facet without a value")
-    return m.DatatypeRestriction(base, tuple((plain_iri(f), literal(v)) for f, v in zip(rest[::2], rest[1::2])))
+    return m.DatatypeRestriction(
+        base, tuple((plain_iri(f), literal(v)) for f, v in zip(rest[::2], rest[1::2]))
+    )
 
 
 def _object_assertion(make: Callable[..., Any]) -> ConstructRule:
@@ -173,7 +194,9 @@ CONSTRUCTS: dict[str, ConstructRule] = {
     "Datatype": _declared("datatype"),
     "NamedIndividual": _declared("individual"),
     "Annotation": ConstructRule(
-        lambda property, _: Annotation(property), (annotation_property, annotation_value), annotated=True
+        lambda property, _: Annotation(property),
+        (annotation_property, annotation_value),
+        annotated=True,
     ),
     "ObjectInverseOf": ConstructRule(m.ObjectInverseOf, (object_property,)),
     "ObjectPropertyChain": ConstructRule(Chain, rest=role, least=2),
@@ -181,7 +204,9 @@ CONSTRUCTS: dict[str, ConstructRule] = {
     "DataUnionOf": ConstructRule(m.DataUnionOf, rest=data_range, least=1),
     "DataComplementOf": ConstructRule(m.DataComplementOf, (data_range,)),
     "DataOneOf": ConstructRule(m.DataOneOf, rest=literal, least=1),
-    "DatatypeRestriction": ConstructRule(_restriction, (datatype,), rest=lambda value: value, least=2),
+    "DatatypeRestriction": ConstructRule(
+        _restriction, (datatype,), rest=lambda value: value, least=2
+    ),
     "ObjectIntersectionOf": ConstructRule(m.ObjectIntersectionOf, rest=class_expression, least=1),
     "ObjectUnionOf": ConstructRule(m.ObjectUnionOf, rest=class_expression, least=1),
     "ObjectComplementOf": ConstructRule(m.ObjectComplementOf, (class_expression,)),
@@ -190,15 +215,27 @@ CONSTRUCTS: dict[str, ConstructRule] = {
     "ObjectAllValuesFrom": ConstructRule(m.ObjectAllValuesFrom, (role, class_expression)),
     "ObjectHasValue": ConstructRule(m.ObjectHasValue, (role, individual)),
     "ObjectHasSelf": ConstructRule(m.ObjectHasSelf, (role,)),
-    "ObjectMinCardinality": ConstructRule(m.ObjectMinCardinality, (cardinality, role), class_expression),
-    "ObjectMaxCardinality": ConstructRule(m.ObjectMaxCardinality, (cardinality, role), class_expression),
-    "ObjectExactCardinality": ConstructRule(m.ObjectExactCardinality, (cardinality, role), class_expression),
+    "ObjectMinCardinality": ConstructRule(
+        m.ObjectMinCardinality, (cardinality, role), class_expression
+    ),
+    "ObjectMaxCardinality": ConstructRule(
+        m.ObjectMaxCardinality, (cardinality, role), class_expression
+    ),
+    "ObjectExactCardinality": ConstructRule(
+        m.ObjectExactCardinality, (cardinality, role), class_expression
+    ),
     "DataSomeValuesFrom": _data_restriction(m.DataSomeValuesFrom),
     "DataAllValuesFrom": _data_restriction(m.DataAllValuesFrom),
     "DataHasValue": ConstructRule(m.DataHasValue, (data_property, literal)),
-    "DataMinCardinality": ConstructRule(m.DataMinCardinality, (cardinality, data_property), data_range),
-    "DataMaxCardinality": ConstructRule(m.DataMaxCardinality, (cardinality, data_property), data_range),
-    "DataExactCardinality": ConstructRule(m.DataExactCardinality, (cardinality, data_property), data_range),
+    "DataMinCardinality": ConstructRule(
+        m.DataMinCardinality, (cardinality, data_property), data_range
+    ),
+    "DataMaxCardinality": ConstructRule(
+        m.DataMaxCardinality, (cardinality, data_property), data_range
+    ),
+    "DataExactCardinality": ConstructRule(
+        m.DataExactCardinality, (cardinality, data_property), data_range
+    ),
 }
 
 AXIOMS: dict[str, ConstructRule] = {
@@ -232,32 +269,47 @@ AXIOMS: dict[str, ConstructRule] = {
     "HasKey": _axiom(m.HasKey, class_expression, group_of(role), group_of(data_property)),
     "SameIndividual": _axiom(_same, rest=individual),
     "DifferentIndividuals": _axiom(_different, rest=individual),
-    "ClassAssertion": _axiom(lambda *values: (m.ClassAssertion(*values),), class_expression, individual),
+    "ClassAssertion": _axiom(
+        lambda *values: (m.ClassAssertion(*values),), class_expression, individual
+    ),
     "ObjectPropertyAssertion": _object_assertion(m.ObjectPropertyAssertion),
     "NegativeObjectPropertyAssertion": _object_assertion(m.NegativeObjectPropertyAssertion),
     "DataPropertyAssertion": _data_assertion(m.DataPropertyAssertion),
     "NegativeDataPropertyAssertion": _data_assertion(m.NegativeDataPropertyAssertion),
     "AnnotationAssertion": _axiom(
-        lambda property, *rest: AnnotationAxiom((property,), *rest), annotation_property, annotation_subject, annotation_value
+        lambda property, *rest: AnnotationAxiom((property,), *rest),
+        annotation_property,
+        annotation_subject,
+        annotation_value,
     ),
-    "SubAnnotationPropertyOf": _annotation_axiom(annotation_property, annotation_property, properties=2),
+    "SubAnnotationPropertyOf": _annotation_axiom(
+        annotation_property, annotation_property, properties=2
+    ),
     "AnnotationPropertyDomain": _annotation_axiom(annotation_property, plain_iri),
     "AnnotationPropertyRange": _annotation_axiom(annotation_property, plain_iri),
 }
 
 
 def build(keyword: str, arguments: Sequence[object], *, verbatim: bool = False) -> Any:
-    """The value of ``keyword(arguments)``; "" is a group. ``verbatim``: see `ConstructRule`. Raises `RefusedConstruct`."""
+    """The value of ``keyword(arguments)``; "" is a group. ``verbatim``: see `ConstructRule`. Raises
+    `RefusedConstruct`.
+    """
     if not keyword:
         return Group(tuple(arguments))
     return (CONSTRUCTS.get(keyword) or AXIOMS[keyword]).build(keyword, arguments, verbatim=verbatim)
 
 
 def unknown(keyword: str, place: str) -> RefusedConstruct:
-    """Why ``keyword`` cannot stand here: a near miss is a typing error, anything else (SWRL's DLSafeRule, ...) is foreign."""
+    """Why ``keyword`` cannot stand here: a near miss is a typing error, anything else (SWRL's
+    DLSafeRule, ...) is foreign.
+    """
     if keyword in CONSTRUCTS or keyword in AXIOMS:
         return RefusedConstruct(f"{keyword} cannot stand {place}")
     near = get_close_matches(keyword, [*AXIOMS, *CONSTRUCTS], 1, 0.8)
     if near:
-        return RefusedConstruct(f"{keyword} is no construct of OWL 2", hint=f"did you mean {near[0]}?")
-    return RefusedConstruct(f"{keyword} is no construct of OWL 2 that SHIQ(D) can say", "outside-shiq")
+        return RefusedConstruct(
+            f"{keyword} is no construct of OWL 2", hint=f"did you mean {near[0]}?"
+        )
+    return RefusedConstruct(
+        f"{keyword} is no construct of OWL 2 that SHIQ(D) can say", "outside-shiq"
+    )

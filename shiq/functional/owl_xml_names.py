@@ -1,4 +1,6 @@
-"""The names and literals of OWL/XML: prefixes as declared, references resolved against xml:base, and open elements."""
+"""The names and literals of OWL/XML: prefixes as declared, references resolved against xml:base,
+and open elements.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _LANGUAGE = re.compile(LANGUAGE)
 
 @dataclass(slots=True)
 class XmlElement:
-    """An open element: ``values`` are its attributes, ``arguments`` what stood in it, ``language`` the xml:lang around it."""
+    """An open element: ``values`` are its attributes, ``arguments`` what stood in it, ``language``
+    the xml:lang around it.
+    """
 
     name: str
     base: str
@@ -38,7 +42,9 @@ class XmlNames:
 
     def declare(self, frame: XmlElement) -> None:
         """Take a prefix in. Raises: RefusedConstruct."""
-        self._prefixes.declare(required(frame, "name") + ":", self.iri(required(frame, "IRI"), frame.base))
+        self._prefixes.declare(
+            required(frame, "name") + ":", self.iri(required(frame, "IRI"), frame.base)
+        )
 
     def entity(self, frame: XmlElement) -> str:
         match frame.values:
@@ -53,8 +59,10 @@ class XmlNames:
     def iri(self, reference: str, base: str) -> str:
         """The absolute IRI that ``reference`` is, relative to ``base``. Raises: RefusedConstruct.
 
-        The OWL API cuts the base off an IRI that begins with it, and reads what is left behind the base. XML Base resolves it:
-        ``/A`` is ``http://e.org/A`` for the base ``http://e.org/o``, not ``http://e.org/o/A``. The writer's way counts.
+        The OWL API cuts the base off an IRI that begins with it, and reads what is left behind the
+        base. XML Base resolves it:
+        ``/A`` is ``http://e.org/A`` for the base ``http://e.org/o``, not ``http://e.org/o/A``. The
+        writer's way counts.
         """
         text = reference.strip(BLANKS)
         try:
@@ -88,7 +96,10 @@ class XmlNames:
             raise RefusedConstruct(f"a literal of datatype <{iri}> with the language tag {own}")
         if not iri and frame.language:
             hint = "write xml:lang, or the datatype, at the literal itself"
-            raise RefusedConstruct(f"a literal inside an element with xml:lang={frame.language!r}: readers differ", hint=hint)
+            raise RefusedConstruct(
+                f"a literal inside an element with xml:lang={frame.language!r}: readers differ",
+                hint=hint,
+            )
         if iri in (RDF + "langString", RDF + "dirLangString"):
             raise RefusedConstruct("a literal of datatype rdf:langString without a language tag")
         if iri == RDF + "PlainLiteral" and "@" not in text:  # as the OWL API writes plain text

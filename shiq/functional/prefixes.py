@@ -1,4 +1,6 @@
-"""Names of a document in functional-style syntax: prefixes as declared, and the IRIs and literals written with them."""
+"""Names of a document in functional-style syntax: prefixes as declared, and the IRIs and literals
+written with them.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +18,27 @@ class Prefixes:
         self.declared: dict[str, str] = {}
 
     def resolve(self, kind: str, text: str) -> str:
-        """The IRI that a token of ``kind`` "iri" or "name" stands for. Raises `RefusedConstruct`."""
+        """The IRI that a token of ``kind`` "iri" or "name" stands for. Raises
+        `RefusedConstruct`.
+        """
         if kind == "iri":
             return text
         prefix, _, local = text.partition(":")
         namespace = self.namespace(prefix)
         if not local or ":" in local:
             # Other readers take a name with two colons for two names.
-            raise RefusedConstruct(f"{text} is no abbreviated name", hint=f"write <{namespace}{local}>")
+            raise RefusedConstruct(
+                f"{text} is no abbreviated name", hint=f"write <{namespace}{local}>"
+            )
         return namespace + local
 
     def namespace(self, prefix: str) -> str:
         """What ``prefix``, without its colon, stands for. Raises `RefusedConstruct`."""
         namespace = self.declared.get(prefix + ":", _PREDEFINED.get(prefix + ":"))
         if not namespace:
-            raise RefusedConstruct(f"the prefix {prefix}: {'is not declared' if namespace is None else 'stands for two IRIs'}")
+            raise RefusedConstruct(
+                f"the prefix {prefix}: {'is not declared' if namespace is None else 'stands for two IRIs'}"
+            )
         return namespace
 
     def literal(self, token: Token) -> owl.Literal:

@@ -1,6 +1,7 @@
 """Functional-style syntax to axioms and assertions, every axiom accounted for.
 
-A shift-reduce reader without recursion: an opening keyword is shifted, its closing parenthesis builds the value. What goes
+A shift-reduce reader without recursion: an opening keyword is shifted, its closing parenthesis
+builds the value. What goes
 wrong inside an axiom becomes a leftover, and reading goes on at the next axiom.
 """
 
@@ -24,23 +25,36 @@ from shiq.labelling import labelled
 from shiq.reading import Reading
 
 _AXIOM_LINE = re.compile(rf"\n[ \t]*((?:{'|'.join(AXIOMS)})[ \t]*\()")
-# Keywords that never stand inside an item of this keyword: where one does, the item's closing parenthesis is missing.
-_STARTS = {**dict.fromkeys([*AXIOMS, "Annotation"], AXIOMS.keys()), "Prefix": {"Prefix": 0, "Ontology": 0}.keys()}
+# Keywords that never stand inside an item of this keyword: where one does, the item's closing
+# parenthesis is missing.
+_STARTS = {
+    **dict.fromkeys([*AXIOMS, "Annotation"], AXIOMS.keys()),
+    "Prefix": {"Prefix": 0, "Ontology": 0}.keys(),
+}
 
 
 def parse_functional(text: str, source: str, scope: str, *, verbatim: bool = False) -> Reading:
     """The axioms and assertions of an OWL 2 document in functional-style syntax.
 
-    Axioms are handed on as they stand, those outside SHIQ(D) too: `shiq.profile.split_axioms` takes these out once all sources
-    are together (whether a role is simple, or a datatype defined, may depend on another file). The ledger counts axioms, not
-    triples. A blank node ``_:x`` becomes ``_:{scope}.x`` (``_:x`` for an empty scope). ``verbatim``: the text was written here.
+    Axioms are handed on as they stand, those outside SHIQ(D) too: `shiq.profile.split_axioms` takes
+    these out once all sources
+    are together (whether a role is simple, or a datatype defined, may depend on another file). The
+    ledger counts axioms, not
+    triples. A blank node ``_:x`` becomes ``_:{scope}.x`` (``_:x`` for an empty scope).
+    ``verbatim``: the text was written here.
 
     Raises: InputError, naming ``source``, for a text that is not functional-style syntax at all.
     """
     document = read_document(text, source, scope, verbatim=verbatim)
-    pairs = (owl.DifferentIndividuals(*pair) for _, members in document.apart for pair in combinations(members, 2))
+    pairs = (
+        owl.DifferentIndividuals(*pair)
+        for _, members in document.apart
+        for pair in combinations(members, 2)
+    )
     return Reading(
-        tbox=owl.TBox(tuple(dict.fromkeys(axiom for _, axiom in document.axioms)), document.signature),
+        tbox=owl.TBox(
+            tuple(dict.fromkeys(axiom for _, axiom in document.axioms)), document.signature
+        ),
         abox=abox_of(chain((assertion for _, assertion in document.assertions), pairs)),
         leftovers=document.leftovers,
         left_out=document.left_out,
@@ -61,8 +75,11 @@ def read_document(text: str, source: str, scope: str, *, verbatim: bool = False)
 
 @dataclass
 class _Item:
-    """The axiom being read. ``stack`` holds keywords with the arguments so far; once refused, only ``depth`` is kept up.
-    ``swallowed`` tells where an axiom seems to begin inside its last string, and where that string ends."""
+    """The axiom being read. ``stack`` holds keywords with the arguments so far; once refused, only
+    ``depth`` is kept up.
+    ``swallowed`` tells where an axiom seems to begin inside its last string, and where that string
+    ends.
+    """
 
     keyword: str
     start: int
@@ -78,7 +95,10 @@ class _Reader:
         self.text = text.removeprefix("\ufeff")
         self.source, self.verbatim = source, verbatim
         self.blank_prefix = f"_:{scope}." if scope else "_:"
-        self.line_starts = [0, *(i + 1 for i, character in enumerate(self.text) if character == "\n")]
+        self.line_starts = [
+            0,
+            *(i + 1 for i, character in enumerate(self.text) if character == "\n"),
+        ]
         self.prefixes = Prefixes()
         self.header: list[str] = []
         self.state = "prologue"  # then "header", "axioms", "closed"
@@ -89,7 +109,9 @@ class _Reader:
     # --- tokens ---
 
     def read_from(self, position: int) -> int | None:
-        """Reads on from ``position``; gives the place to resume at, if a missing quote hid axioms, or None at the end."""
+        """Reads on from ``position``; gives the place to resume at, if a missing quote hid axioms,
+        or None at the end.
+        """
         self.resume = 0
         for token in tokens(self.text, position):
             self.read(token)
@@ -98,8 +120,14 @@ class _Reader:
         return None
 
     def read(self, token: Token) -> None:
-        if self.item is not None and token.kind == "call" and token.text in _STARTS.get(self.item.keyword, ()):
-            self._refuse(RefusedConstruct(f"a closing parenthesis is missing before {token.text}"), token)
+        if (
+            self.item is not None
+            and token.kind == "call"
+            and token.text in _STARTS.get(self.item.keyword, ())
+        ):
+            self._refuse(
+                RefusedConstruct(f"a closing parenthesis is missing before {token.text}"), token
+            )
             self._end(token.offset)
         if self.item is not None:
             self._inside(self.item, token)
@@ -114,7 +142,10 @@ class _Reader:
         else:
             if self.state == "closed":
                 self._leftover(
-                    RefusedConstruct("the ontology is closed here, but text follows: a parenthesis too many?"), self.closed_at
+                    RefusedConstruct(
+                        "the ontology is closed here, but text follows: a parenthesis too many?"
+                    ),
+                    self.closed_at,
                 )
             self.state = "axioms"
             self._begin(token)
@@ -149,7 +180,10 @@ class _Reader:
             self._refuse(RefusedConstruct(token.text), token)
         else:
             self._refuse(
-                RefusedConstruct(f"{short_text(self.text[token.offset : token.end])!r} where an axiom is expected"), token
+                RefusedConstruct(
+                    f"{short_text(self.text[token.offset : token.end])!r} where an axiom is expected"
+                ),
+                token,
             )
         self.item.depth = int(token.kind in ("call", "open"))
         if not self.item.depth:
@@ -163,11 +197,14 @@ class _Reader:
                 self._refuse(refused, token)
         hidden, behind = item.swallowed
         if item.refused is not None and hidden and token.offset == behind and token.kind != "close":
-            # Text right behind a string that holds axioms: its closing quote was missing, and this one opened another string.
+            # Text right behind a string that holds axioms: its closing quote was missing, and this
+            # one opened another string.
             self.resume = hidden
             self._end(hidden)
             return
-        if token.kind == "literal" and (match := _AXIOM_LINE.search(self.text, token.offset, token.end)):
+        if token.kind == "literal" and (
+            match := _AXIOM_LINE.search(self.text, token.offset, token.end)
+        ):
             item.swallowed = (match.start(1), token.end)
         if token.kind in ("call", "open"):
             item.depth += 1
@@ -229,7 +266,9 @@ class _Reader:
             self._leftover(item.refused, item.start, offset, item.refused_line)
 
     def _accept(self, value: Any, item: _Item) -> None:
-        self.built.accept(value, item.keyword, self._line(item.start), lambda: self._rest_of_line(item.start))
+        self.built.accept(
+            value, item.keyword, self._line(item.start), lambda: self._rest_of_line(item.start)
+        )
 
     def _line(self, offset: int) -> int:
         return bisect_right(self.line_starts, offset)
@@ -238,7 +277,9 @@ class _Reader:
         end = self.text.find("\n", offset)
         return self.text[offset : end if end >= 0 else len(self.text)]
 
-    def _leftover(self, refused: RefusedConstruct, start: int, end: int = 0, refused_line: int = 0) -> None:
+    def _leftover(
+        self, refused: RefusedConstruct, start: int, end: int = 0, refused_line: int = 0
+    ) -> None:
         text = self.text[start:end] if end else self._rest_of_line(start)
         self.built.leave(refused, self._line(start), text, refused_line)
 
@@ -248,16 +289,28 @@ class _Reader:
         end = len(self.text)
         if self.item is not None:
             self._refuse(
-                RefusedConstruct("the text ends inside this axiom: is the file cut short?"), Token("close", "", end, end)
+                RefusedConstruct("the text ends inside this axiom: is the file cut short?"),
+                Token("close", "", end, end),
             )
             self._end(end)
         elif self.state != "closed":
-            self._leftover(RefusedConstruct("the text ends before the ontology is closed: is the file cut short?"), end)
-        return self.built.document(self.header[0] if self.header else "", self.header[1] if len(self.header) > 1 else "")
+            self._leftover(
+                RefusedConstruct(
+                    "the text ends before the ontology is closed: is the file cut short?"
+                ),
+                end,
+            )
+        return self.built.document(
+            self.header[0] if self.header else "", self.header[1] if len(self.header) > 1 else ""
+        )
 
 
 def _not_functional(source: str, text: str, token: Token | None) -> InputError:
-    start = f"it begins with {short_text(text[token.offset : token.offset + 40])!r}" if token else "it has no Ontology(...)"
+    start = (
+        f"it begins with {short_text(text[token.offset : token.offset + 40])!r}"
+        if token
+        else "it has no Ontology(...)"
+    )
     return InputError(
         f"{source} is not an ontology in OWL 2 functional-style syntax: {start}",
         "Check the file and the format its name stands for; this syntax begins with Prefix(...) or Ontology(...).",

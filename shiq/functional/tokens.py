@@ -1,6 +1,7 @@
 """The terminals of OWL 2 functional-style syntax (structural specification, section 2.2).
 
-Where the text is no terminal, an `error` token covers what is skipped, so that reading can go on behind it.
+Where the text is no terminal, an `error` token covers what is skipped, so that reading can go on
+behind it.
 
 >>> [(token.kind, token.text) for token in tokens('SubClassOf(:A "x"@en) # a comment')]
 [('call', 'SubClassOf'), ('name', ':A'), ('literal', 'x'), ('close', ')')]
@@ -15,9 +16,12 @@ from typing import NamedTuple
 
 
 class Token(NamedTuple):
-    """``kind`` is ``call`` (a keyword with its opening parenthesis), ``open``, ``close``, ``equals``, ``iri``, ``name`` (an
-    abbreviated IRI), ``blank``, ``literal``, ``integer``, ``word`` or ``error``. ``text`` is the content: an IRI without its
-    brackets, a literal's lexical form; for errors, what is wrong. ``suffix`` is a literal's ``@tag``, or ``^^`` and its datatype
+    """``kind`` is ``call`` (a keyword with its opening parenthesis), ``open``, ``close``,
+    ``equals``, ``iri``, ``name`` (an
+    abbreviated IRI), ``blank``, ``literal``, ``integer``, ``word`` or ``error``. ``text`` is the
+    content: an IRI without its
+    brackets, a literal's lexical form; for errors, what is wrong. ``suffix`` is a literal's
+    ``@tag``, or ``^^`` and its datatype
     as written."""
 
     kind: str
@@ -34,7 +38,9 @@ _BASE = (
 _CHARS = _BASE + "_0-9\u00b7\u0300-\u036f\u203f-\u2040\\-"
 _PERCENT = "%[0-9A-Fa-f]{2}"
 _PREFIX = rf"(?:[{_BASE}](?:[{_CHARS}.]*[{_CHARS}])?)?:"
-_LOCAL = rf"(?:[{_BASE}_0-9:]|{_PERCENT})(?:(?:[{_CHARS}.:]|{_PERCENT})*(?:[{_CHARS}:]|{_PERCENT}))?"
+_LOCAL = (
+    rf"(?:[{_BASE}_0-9:]|{_PERCENT})(?:(?:[{_CHARS}.:]|{_PERCENT})*(?:[{_CHARS}:]|{_PERCENT}))?"
+)
 _NAME = rf"{_PREFIX}(?:{_LOCAL})?"
 #: An absolute IRI, the label of a blank node, and a language tag, as patterns.
 IRI = r'[A-Za-z][A-Za-z0-9+.\-]*:[^<>"{}|^`\\\x00-\x20]*'
@@ -52,7 +58,8 @@ _BROKEN_IRI = re.compile(r"<[^<>\s()]*>?")
 _BROKEN_WORD = re.compile(r'[^\s()<>"]+|.', re.DOTALL)
 
 
-# Compiled when first used: these two take a good part of the time that a process needs to start, and most read no such syntax.
+# Compiled when first used: these two take a good part of the time that a process needs to start,
+# and most read no such syntax.
 
 
 @cache
@@ -78,7 +85,9 @@ def _suffix_pattern() -> re.Pattern[str]:
 
 
 def tokens(text: str, position: int = 0) -> Iterator[Token]:
-    """The tokens of ``text`` from ``position`` on; white space and comments are passed over. Never fails: see `Token`."""
+    """The tokens of ``text`` from ``position`` on; white space and comments are passed over. Never
+    fails: see `Token`.
+    """
     position = _SKIP.match(text, position).end()  # type: ignore[union-attr]  # _GAP matches the empty string
     while position < len(text):
         token = _token_at(text, position)
@@ -100,7 +109,12 @@ def _token_at(text: str, position: int) -> Token:
         if suffix is not None:
             return Token(kind, lexical, position, suffix.end(), suffix[1] or suffix[2] + suffix[3])
         if (carets := _CARETS.match(text, match.end())) is not None:
-            return Token("error", "a literal whose datatype or language tag is broken", position, carets.end())
+            return Token(
+                "error",
+                "a literal whose datatype or language tag is broken",
+                position,
+                carets.end(),
+            )
         return Token(kind, lexical, position, match.end())
     return Token(kind, content, position, match.end())
 
@@ -109,7 +123,9 @@ def _error(text: str, position: int) -> Token:
     """What is wrong at ``position``, and how much is skipped with it."""
     if text[position] == '"':
         if (match := _BROKEN_STRING.match(text, position)) is not None:
-            return Token("error", r"a string with an escape other than \" and \\", position, match.end())
+            return Token(
+                "error", r"a string with an escape other than \" and \\", position, match.end()
+            )
         end = _BROKEN_REST.match(text, position).end()  # type: ignore[union-attr]  # at least the quote
         return Token("error", "a string that is never closed", position, end)
     if text[position] == "<":

@@ -36,8 +36,10 @@ _SPACE, _OPEN, _CLOSE = _Text(" "), _Text("("), _Text(")")
 def axiom_text(value: owl.Axiom | owl.Assertion | owl.ClassExpression | owl.DataRange) -> str:
     """``value`` in functional-style syntax; `parse_functional` gives it back.
 
-    A blank node keeps its scope in its label (`shiq.ntriples.blank_term`). Iterative, so that deep nesting is fine.
-    Raises: ValueError for an IRI with characters that no IRI has, since the syntax has no escapes for them.
+    A blank node keeps its scope in its label (`shiq.ntriples.blank_term`). Iterative, so that deep
+    nesting is fine.
+    Raises: ValueError for an IRI with characters that no IRI has, since the syntax has no escapes
+    for them.
     """
     written: list[str] = []
     stack: list[object] = [value]
@@ -64,10 +66,13 @@ def axiom_text(value: owl.Axiom | owl.Assertion | owl.ClassExpression | owl.Data
 
 
 def ontology_text(axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion]) -> str:
-    """A whole document: declarations of everything that occurs, then ``axioms``, then ``assertions``.
+    """A whole document: declarations of everything that occurs, then ``axioms``, then
+    ``assertions``.
 
-    It says to a reasoner what the values mean. Readers of this syntax hold members of a disjointness as a set, so a member that
-    occurs twice, which contradicts itself, is written as what it means; trivial axioms with a single member are left out.
+    It says to a reasoner what the values mean. Readers of this syntax hold members of a
+    disjointness as a set, so a member that
+    occurs twice, which contradicts itself, is written as what it means; trivial axioms with a
+    single member are left out.
     """
     values: list[owl.Axiom | owl.Assertion] = [*axioms, *assertions]
     declarations: dict[str, None] = {}
@@ -81,7 +86,11 @@ def ontology_text(axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertio
 
 
 def _keyword(value: object) -> str:
-    return "SubObjectPropertyOf" if isinstance(value, owl.SubObjectPropertyChain) else type(value).__name__
+    return (
+        "SubObjectPropertyOf"
+        if isinstance(value, owl.SubObjectPropertyChain)
+        else type(value).__name__
+    )
 
 
 def _arguments(value: object) -> list[object]:
@@ -89,7 +98,10 @@ def _arguments(value: object) -> list[object]:
     if isinstance(value, owl.SubObjectPropertyChain):
         return [_Text(f"ObjectPropertyChain({' '.join(map(_role, value.chain))})"), value.sup]
     if isinstance(value, owl.HasKey):
-        roles, properties = map(_role, value.object_properties), (_iri(p.iri) for p in value.data_properties)
+        roles, properties = (
+            map(_role, value.object_properties),
+            (_iri(p.iri) for p in value.data_properties),
+        )
         return [value.expression, _Text(f"({' '.join(roles)})"), _Text(f"({' '.join(properties)})")]
     fields: list[object] = [getattr(value, name) for name in type(value).__match_args__]  # type: ignore[attr-defined]
     if isinstance(value, _CARDINALITIES) and fields[-1] in _UNQUALIFIED:
@@ -125,7 +137,8 @@ def literal_text(value: owl.Literal) -> str:
 
 
 def declared_term(part: object) -> tuple[str, str] | None:
-    """The kind and IRI by which ``part`` is declared: an entity, a named individual, the datatype of a literal. None for anything
+    """The kind and IRI by which ``part`` is declared: an entity, a named individual, the datatype
+    of a literal. None for anything
     else, and for what is built in."""
     if isinstance(part, _ENTITIES):
         return None if is_reserved(part.iri) else (type(part).__name__, part.iri)
@@ -144,8 +157,12 @@ def declaration_text(kind: str, iri: str) -> str:
 M = TypeVar("M")
 
 
-def _disjoint(value: owl.Axiom, members: tuple[M, ...], empty: Callable[[M], owl.Axiom]) -> list[owl.Axiom | owl.Assertion]:
-    """``value``, a disjointness of ``members``, with ``empty`` said of each member that stands there twice."""
+def _disjoint(
+    value: owl.Axiom, members: tuple[M, ...], empty: Callable[[M], owl.Axiom]
+) -> list[owl.Axiom | owl.Assertion]:
+    """``value``, a disjointness of ``members``, with ``empty`` said of each member that stands
+    there twice.
+    """
     distinct = tuple(dict.fromkeys(members))
     if len(distinct) == len(members):
         return [value] if len(members) > 1 else []
@@ -154,9 +171,15 @@ def _disjoint(value: owl.Axiom, members: tuple[M, ...], empty: Callable[[M], owl
 
 
 def _plain(value: owl.Axiom | owl.Assertion) -> list[owl.Axiom | owl.Assertion]:
-    """``value`` as axioms of the same meaning in which no set has a member twice, or a single one."""
+    """``value`` as axioms of the same meaning in which no set has a member twice, or a single
+    one.
+    """
     match value:
-        case owl.EquivalentClasses(members) | owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
+        case (
+            owl.EquivalentClasses(members)
+            | owl.EquivalentObjectProperties(members)
+            | owl.EquivalentDataProperties(members)
+        ):
             return [value] if len(set(members)) > 1 else []
         case owl.SameIndividual(first, second):
             return [value] if first != second else []
@@ -167,13 +190,23 @@ def _plain(value: owl.Axiom | owl.Assertion) -> list[owl.Axiom | owl.Assertion]:
                 return [value]
             return [
                 *(owl.SubClassOf(expression, cls) for expression in expressions),
-                owl.SubClassOf(cls, owl.ObjectUnionOf(expressions) if len(expressions) > 1 else expressions[0]),
+                owl.SubClassOf(
+                    cls, owl.ObjectUnionOf(expressions) if len(expressions) > 1 else expressions[0]
+                ),
                 *_plain(owl.DisjointClasses(expressions)),
             ]
         case owl.DisjointClasses(members):
             return _disjoint(value, members, lambda member: owl.SubClassOf(member, owl.NOTHING))
         case owl.DisjointObjectProperties(roles):
-            return _disjoint(value, roles, lambda role: owl.SubClassOf(owl.THING, owl.ObjectAllValuesFrom(role, owl.NOTHING)))
+            return _disjoint(
+                value,
+                roles,
+                lambda role: owl.SubClassOf(owl.THING, owl.ObjectAllValuesFrom(role, owl.NOTHING)),
+            )
         case owl.DisjointDataProperties(properties):
-            return _disjoint(value, properties, lambda property: owl.SubClassOf(owl.THING, owl.DataMaxCardinality(0, property)))
+            return _disjoint(
+                value,
+                properties,
+                lambda property: owl.SubClassOf(owl.THING, owl.DataMaxCardinality(0, property)),
+            )
     return [value]

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from shiq.model.expressions import ClassExpression, DataProperty, Individual, Literal, ObjectPropertyExpression
+from shiq.model.expressions import (
+    ClassExpression,
+    DataProperty,
+    Individual,
+    Literal,
+    ObjectPropertyExpression,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ class DataProperty:
 class Literal:
     """A literal as written: lexical form, datatype IRI, language tag (lower case; "" for none).
 
-    A plain literal has datatype xsd:string; one with a tag has rdf:langString. Nothing is normalised, so that an ill-typed
+    A plain literal has datatype xsd:string; one with a tag has rdf:langString. Nothing is
+    normalised, so that an ill-typed
     literal can be shown as it came.
     """
 
@@ -53,7 +54,8 @@ class Literal:
 THING = Class(OWL + "Thing")
 NOTHING = Class(OWL + "Nothing")
 
-# Individuals are terms: an IRI, or "_:scope.label" for a blank node (scoped by its source). The ABox holds millions of
+# Individuals are terms: an IRI, or "_:scope.label" for a blank node (scoped by its source). The
+# ABox holds millions of
 # them, so they are plain strings.
 Individual: TypeAlias = str
 
@@ -94,7 +96,9 @@ class DatatypeRestriction:
     facets: tuple[tuple[str, Literal], ...]
 
 
-DataRange: TypeAlias = Datatype | DataIntersectionOf | DataUnionOf | DataComplementOf | DataOneOf | DatatypeRestriction
+DataRange: TypeAlias = (
+    Datatype | DataIntersectionOf | DataUnionOf | DataComplementOf | DataOneOf | DatatypeRestriction
+)
 
 TOP_DATATYPE = Datatype(RDFS + "Literal")
 

@@ -1,4 +1,6 @@
-"""The ledger of one reading: every triple in one bucket, every leftover told once; and what was left out, as it stands."""
+"""The ledger of one reading: every triple in one bucket, every leftover told once; and what was
+left out, as it stands.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ V = TypeVar("V", bound=Axiom | Assertion)
 
 @dataclass
 class Accounts:
-    """``ledger``: buckets of what is not a triple of the graph, which keeps its own; ``parts``: the rows that make up one thing
+    """``ledger``: buckets of what is not a triple of the graph, which keeps its own; ``parts``: the
+    rows that make up one thing
     that is left out."""
 
     triples: Triples
@@ -40,8 +43,15 @@ class Accounts:
     parts: dict[Leftover, list[int]] = field(default_factory=dict)
     _told: dict[tuple[Axiom | Assertion, str], int] = field(default_factory=dict)
 
-    def settle(self, stated: Iterable[StatedValue[V]], mapped: Sequence[MappedValue[V]], bucket: str, findings: Findings) -> None:
-        """Puts the triples of each value into ``bucket``, or into that of the first finding about it; tells all findings.
+    def settle(
+        self,
+        stated: Iterable[StatedValue[V]],
+        mapped: Sequence[MappedValue[V]],
+        bucket: str,
+        findings: Findings,
+    ) -> None:
+        """Puts the triples of each value into ``bucket``, or into that of the first finding about
+        it; tells all findings.
 
         A triple that several values share goes to one without a finding.
         """
@@ -63,10 +73,14 @@ class Accounts:
                 placed.add(made.value)
                 self._tell(made.value, found, self.triples.place(self.graph.rows[made.main]), count)
         for value, found in findings.items():
-            if value not in placed:  # rewritten since: its triples are accounted for under what it was
+            if (
+                value not in placed
+            ):  # rewritten since: its triples are accounted for under what it was
                 self._tell(value, found, ("", 0), 1)
 
-    def _tell(self, value: Axiom | Assertion, found: Sequence[Finding], place: tuple[str, int], count: int) -> None:
+    def _tell(
+        self, value: Axiom | Assertion, found: Sequence[Finding], place: tuple[str, int], count: int
+    ) -> None:
         for i, (kind, message, hint) in enumerate(found):
             at = self._told.setdefault((value, message), len(self.leftovers))
             if at < len(self.leftovers):
@@ -75,7 +89,18 @@ class Accounts:
             else:
                 said = (value,) if kind in LEAVING_OUT else ()
                 of = 1 if i else max(count, 1)
-                self.leftovers.append(Leftover(kind, message, *place, short(whole_text(value)), hint, of, said=said, items=1))
+                self.leftovers.append(
+                    Leftover(
+                        kind,
+                        message,
+                        *place,
+                        short(whole_text(value)),
+                        hint,
+                        of,
+                        said=said,
+                        items=1,
+                    )
+                )
 
     def fail(self, main: int, finding: Finding) -> None:
         """A main triple that gives nothing: it and what hangs on it go where the finding says."""
@@ -89,10 +114,17 @@ class Accounts:
         if problem.place is None:
             self.leave(problem.kind, problem.message, problem.index, problem.hint, problem.count)
         else:
-            self.leftovers.append(Leftover(problem.kind, problem.message, *problem.place, "", problem.hint, problem.count))
+            self.leftovers.append(
+                Leftover(
+                    problem.kind, problem.message, *problem.place, "", problem.hint, problem.count
+                )
+            )
 
-    def pass_over(self, stated: Iterable[tuple[str, int, str, tuple[str, ...]]], known: Signature) -> None:
-        """Axioms on annotation properties, as (source, line, keyword, properties): where these are object or data properties in
+    def pass_over(
+        self, stated: Iterable[tuple[str, int, str, tuple[str, ...]]], known: Signature
+    ) -> None:
+        """Axioms on annotation properties, as (source, line, keyword, properties): where these are
+        object or data properties in
         ``known``, RDF could not tell such an axiom from one on the latter, so it is told."""
         logical = known.object_properties | known.data_properties
         for source, line, keyword, properties in stated:
@@ -104,11 +136,22 @@ class Accounts:
                 self.ledger["annotation"] -= 1
 
     def leave(
-        self, kind: str, message: str, index: int, hint: str = "", count: int = 1, items: int = 0, parts: Sequence[int] = ()
+        self,
+        kind: str,
+        message: str,
+        index: int,
+        hint: str = "",
+        count: int = 1,
+        items: int = 0,
+        parts: Sequence[int] = (),
     ) -> None:
-        """A leftover at triple ``index`` of the graph; ``parts``: all triples that make it up, if it is not this one alone."""
+        """A leftover at triple ``index`` of the graph; ``parts``: all triples that make it up, if
+        it is not this one alone.
+        """
         rows = self.graph.rows
-        made = self.triples.leftover(kind, message, rows[index], hint=hint, count=count, items=items)
+        made = self.triples.leftover(
+            kind, message, rows[index], hint=hint, count=count, items=items
+        )
         self.leftovers.append(made)
         if len(parts) > 1:
             self.parts[made] = [rows[i] for i in parts]
@@ -149,7 +192,8 @@ def capped(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """See `Reading.left_out`: ``leftovers`` of reading ``triples``. ``whole``: as `Loaded.whole`; ``of_a``: the ids of those
+    """See `Reading.left_out`: ``leftovers`` of reading ``triples``. ``whole``: as `Loaded.whole`;
+    ``of_a``: the ids of those
     leftovers that are in A all the same."""
 
     triples: Triples
@@ -179,15 +223,22 @@ class LeftOut:
 
 
 def one_by_one(triples: Triples, leftover: Leftover) -> Iterator[Leftover]:
-    """What ``leftover`` stands for, each of the ``triples`` as it stands, in the order of its rows."""
+    """What ``leftover`` stands for, each of the ``triples`` as it stands, in the order of its
+    rows.
+    """
     rows = triples.told.get(leftover, ())
     if not rows:
         yield leftover
     for row in rows:
         source, line = triples.place(row)
         key = triples.keys.get(row, "")
-        hint, count = f"row key {key}" if key else leftover.hint, leftover.count if len(rows) == 1 else 1
-        yield replace(leftover, source=source, line=line, text=_text(triples, row), hint=hint, count=count)
+        hint, count = (
+            f"row key {key}" if key else leftover.hint,
+            leftover.count if len(rows) == 1 else 1,
+        )
+        yield replace(
+            leftover, source=source, line=line, text=_text(triples, row), hint=hint, count=count
+        )
 
 
 def _text(triples: Triples, row: int) -> str:

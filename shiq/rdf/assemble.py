@@ -18,10 +18,17 @@ Ids = npt.NDArray[Any]
 
 
 def build_abox(
-    triples: Triples, classes: Rows, roles: Rows, data: Rows, others: Iterable[owl.Assertion], apart: Iterable[Sequence[str]] = ()
+    triples: Triples,
+    classes: Rows,
+    roles: Rows,
+    data: Rows,
+    others: Iterable[owl.Assertion],
+    apart: Iterable[Sequence[str]] = (),
 ) -> ABox:
-    """The ABox of the rows (class, object property and data property assertions), of ``others``, which are about sameness,
-    negative or complex, and of the pairs of each list of ``apart``, which are different. Each assertion is there once; names
+    """The ABox of the rows (class, object property and data property assertions), of ``others``,
+    which are about sameness,
+    negative or complex, and of the pairs of each list of ``apart``, which are different. Each
+    assertion is there once; names
     and individuals stand in the order first read."""
     same: list[tuple[int, int]] = []
     different: list[Ids] = [np.zeros((2, 0), np.int64)]
@@ -43,22 +50,38 @@ def build_abox(
         listed = np.array([triples.id(individual) for individual in members], np.int64)
         different.append(listed[np.stack(np.triu_indices(len(listed), 1))])
     unequal = np.concatenate(different, axis=1)
-    subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
+    subjects, predicates, values = (
+        column(c) for c in (triples.subject, triples.predicate, triples.object)
+    )
     others_ids = np.array(mentioned, dtype=np.int64)
-    individuals = _Dense(triples, subjects[classes], subjects[roles], values[roles], subjects[data], others_ids, *unequal)
+    individuals = _Dense(
+        triples,
+        subjects[classes],
+        subjects[roles],
+        values[roles],
+        subjects[data],
+        others_ids,
+        *unequal,
+    )
     class_names, role_names = _Dense(triples, values[classes]), _Dense(triples, predicates[roles])
     data_names, literals = _Dense(triples, predicates[data]), _Dense(triples, values[data])
     columns = (
         *_distinct(individuals[subjects[classes]], class_names[values[classes]]),
-        *_distinct(individuals[subjects[roles]], role_names[predicates[roles]], individuals[values[roles]]),
-        *_distinct(individuals[subjects[data]], data_names[predicates[data]], literals[values[data]]),
+        *_distinct(
+            individuals[subjects[roles]], role_names[predicates[roles]], individuals[values[roles]]
+        ),
+        *_distinct(
+            individuals[subjects[data]], data_names[predicates[data]], literals[values[data]]
+        ),
     )
     return ABox(
         individuals=individuals.names(),
         classes=class_names.names(),
         object_properties=role_names.names(),
         data_properties=data_names.names(),
-        literals=[value for i in literals.listed if isinstance(value := triples.terms[i], owl.Literal)],
+        literals=[
+            value for i in literals.listed if isinstance(value := triples.terms[i], owl.Literal)
+        ],
         **columns_of(columns),
         same=tuple(dict.fromkeys((individuals.one(a), individuals.one(b)) for a, b in same)),
         different=Pairs(*_distinct(*individuals[unequal])),

@@ -1,6 +1,7 @@
 """Assertions on named classes and properties, resolved column by column.
 
-Each row gets a bucket by what its predicate (or class) and its object are. A row of an undeclared name is kept and reported.
+Each row gets a bucket by what its predicate (or class) and its object are. A row of an undeclared
+name is kept and reported.
 """
 
 from __future__ import annotations
@@ -59,7 +60,17 @@ _BUCKETS = (
     "leftover:foreign",
     "leftover:other-language",
 )
-_TO_GRAPH, _ASSERTED, _ANNOTATED, _DECLARED, _UNDECLARED, _MALFORMED, _MISSPELT, _FOREIGN, _BESIDE = range(9)
+(
+    _TO_GRAPH,
+    _ASSERTED,
+    _ANNOTATED,
+    _DECLARED,
+    _UNDECLARED,
+    _MALFORMED,
+    _MISSPELT,
+    _FOREIGN,
+    _BESIDE,
+) = range(9)
 
 
 #: What all reserved names begin with.
@@ -79,16 +90,22 @@ class Bulk:
     understood: Flags  # rows whose property or class is known, here or in a language beside OWL
     leftovers: list[Leftover] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
-    ill_typed: list[int] = field(default_factory=list)  # data assertions that were set aside, see `shiq.rdf.ill_typed`
+    ill_typed: list[int] = field(
+        default_factory=list
+    )  # data assertions that were set aside, see `shiq.rdf.ill_typed`
 
 
 def distinct(ids: npt.NDArray[Any]) -> Rows:
-    """The different ones of ``ids`` of terms, ascending. (numpy's own loads its masked arrays, which takes its time.)"""
+    """The different ones of ``ids`` of terms, ascending. (numpy's own loads its masked arrays,
+    which takes its time.)
+    """
     return np.bincount(ids).nonzero()[0]
 
 
 def graph_rows(triples: Triples) -> Rows:
-    """The rows for `shiq.rdf.graph`: reserved predicates but for annotations, and types that are no plain class names."""
+    """The rows for `shiq.rdf.graph`: reserved predicates but for annotations, and types that are no
+    plain class names.
+    """
     predicates, values = column(triples.predicate), column(triples.object)
     structural = flags_of(triples, distinct(predicates), lambda term: is_structural(str(term)))
     types = predicates == triples.id(TYPE)
@@ -105,14 +122,24 @@ def is_structural(iri: str) -> bool:
     """Whether triples with this predicate belong into the graph, but for some of rdf:type."""
     if iri.startswith(SWRL):
         return True
-    plain = iri in ANNOTATIONS or iri in BUILT_IN_OBJECT or iri in BUILT_IN_DATA or iri in PLAIN_PROPERTIES
+    plain = (
+        iri in ANNOTATIONS
+        or iri in BUILT_IN_OBJECT
+        or iri in BUILT_IN_DATA
+        or iri in PLAIN_PROPERTIES
+    )
     return is_reserved(iri) and not plain and not is_member_property(iri)
 
 
 def _is_odd_type(term: object) -> bool:
     if not isinstance(term, str) or term.startswith(("_:", SWRL)):
         return True
-    return is_reserved(term) and term != NOTHING.iri and term not in PLAIN_CLASSES and term not in INDIVIDUAL_TYPES
+    return (
+        is_reserved(term)
+        and term != NOTHING.iri
+        and term not in PLAIN_CLASSES
+        and term not in INDIVIDUAL_TYPES
+    )
 
 
 def flags_of(triples: Triples, ids: Iterable[int], test: Callable[[Any], bool]) -> Flags:
@@ -133,9 +160,15 @@ def marked(triples: Triples, names: Iterable[str]) -> Flags:
 
 def individuals_of(triples: Triples) -> set[str]:
     """The names that something types as individuals: members of named classes."""
-    predicates, values, subjects = (column(c) for c in (triples.predicate, triples.object, triples.subject))
+    predicates, values, subjects = (
+        column(c) for c in (triples.predicate, triples.object, triples.subject)
+    )
     rows = predicates == triples.id(TYPE)
-    plain = flags_of(triples, distinct(values[rows]), lambda term: isinstance(term, str) and not _is_odd_type(term))
+    plain = flags_of(
+        triples,
+        distinct(values[rows]),
+        lambda term: isinstance(term, str) and not _is_odd_type(term),
+    )
     return {str(triples.terms[i]) for i in distinct(subjects[rows & plain[values]])}
 
 
@@ -152,13 +185,22 @@ def resolve(
 ) -> Bulk:
     """Sorts the rows that are not for the graph, given the vocabulary ``known``.
 
-    ``headers`` are ontologies, ``nodes`` axioms that are nodes; ``individuals`` gives the names that are individuals,
-    whatever else they are. The ledger counts the first ``counted`` rows; those after them were not read. ``vocabulary``: which
-    tables of known vocabularies count, None for all. ``notes``: see `shiq.rdf.undeclared.documentation`.
+    ``headers`` are ontologies, ``nodes`` axioms that are nodes; ``individuals`` gives the names
+    that are individuals,
+    whatever else they are. The ledger counts the first ``counted`` rows; those after them were not
+    read. ``vocabulary``: which
+    tables of known vocabularies count, None for all. ``notes``: see
+    `shiq.rdf.undeclared.documentation`.
     """
     kind_in_table = partial(_kind_in_table, vocabulary)
-    subjects, predicates, values = (column(c) for c in (triples.subject, triples.predicate, triples.object))
-    kinds = np.frombuffer(bytes(triples.kinds), dtype=np.uint8) if triples.kinds else np.zeros(0, np.uint8)
+    subjects, predicates, values = (
+        column(c) for c in (triples.subject, triples.predicate, triples.object)
+    )
+    kinds = (
+        np.frombuffer(bytes(triples.kinds), dtype=np.uint8)
+        if triples.kinds
+        else np.zeros(0, np.uint8)
+    )
     literal = kinds[values] == LITERAL
     types = predicates == triples.id(TYPE)
     what = np.zeros(len(triples.terms), dtype=np.int8)
@@ -174,9 +216,13 @@ def resolve(
     bucket[kind == _ANNOTATION] = _ANNOTATED
     bucket[kind == _INDIVIDUAL] = _DECLARED
     bucket[kind == _UNKNOWN] = _UNDECLARED
-    bucket[(kind == _DATATYPE) | ((kind == _OBJECT) & literal) | ((kind == _DATA) & ~literal)] = _MALFORMED
+    bucket[(kind == _DATATYPE) | ((kind == _OBJECT) & literal) | ((kind == _DATA) & ~literal)] = (
+        _MALFORMED
+    )
     names = np.where(types, values, predicates)
-    only_in_table = flags_of(triples, distinct(names), lambda term: _is_only_in_table(str(term), known, kind_in_table))
+    only_in_table = flags_of(
+        triples, distinct(names), lambda term: _is_only_in_table(str(term), known, kind_in_table)
+    )
     language = _languages(triples, names, (kind == _UNKNOWN) | only_in_table[names])
     foreign = _foreign(triples, known, kind == _UNKNOWN, names, vocabulary)
     beside = (language >= 0) & ((bucket == _ASSERTED) | foreign)
@@ -185,15 +231,21 @@ def resolve(
         # Loaded where a name is unknown.
         from shiq.rdf.undeclared import documentation
 
-        bucket[unknown & documentation(triples, known, headers, individuals(), unknown, kind_in_table, notes)] = _ANNOTATED
+        bucket[
+            unknown
+            & documentation(triples, known, headers, individuals(), unknown, kind_in_table, notes)
+        ] = _ANNOTATED
     on_axiom = marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
     if on_axiom.any():
         noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
-        noted |= (marked(triples, known.annotation_properties) | only_in_table)[predicates[on_axiom]]
+        noted |= (marked(triples, known.annotation_properties) | only_in_table)[
+            predicates[on_axiom]
+        ]
         # A value that fits is an assertion about the node too, which has no name.
         fits = literal[on_axiom] & (bucket[on_axiom] == _ASSERTED)
         bucket[on_axiom] = np.where(noted, _ANNOTATED, np.where(fits, _ASSERTED, _MALFORMED))
-    # Of a document that its header names: a value of the other kind is an annotation, for no axiom sees such a property.
+    # Of a document that its header names: a value of the other kind is an annotation, for no axiom
+    # sees such a property.
     bucket[(bucket == _MALFORMED) & ~types & marked(triples, headers)[subjects]] = _ANNOTATED
     misspelt = _misspelt(triples)
     kept = (bucket == _ASSERTED) | (bucket == _UNDECLARED)
@@ -239,7 +291,12 @@ def _predicate_kind(iri: str, known: Signature, kind_in_table: KindOf) -> int:
     is_data = iri in known.data_properties or iri in BUILT_IN_DATA
     if is_object or is_data:
         return _EITHER if is_object and is_data else _OBJECT if is_object else _DATA
-    if iri in known.annotation_properties or iri in ANNOTATIONS or iri.startswith(VALUE_ROLE) or iri == VALUE_LINK:
+    if (
+        iri in known.annotation_properties
+        or iri in ANNOTATIONS
+        or iri.startswith(VALUE_ROLE)
+        or iri == VALUE_LINK
+    ):
         return _ANNOTATION
     # No axiom sees what only a table knows, so it takes values and individuals alike.
     return {"": _UNKNOWN, "annotation": _ANNOTATION}.get(kind_in_table(iri), _EITHER)
@@ -253,12 +310,20 @@ def _kind_in_table(vocabulary: VocabularyChoice | None, iri: str) -> str:
 
 
 def _is_only_in_table(iri: str, known: Signature, kind_in_table: KindOf) -> bool:
-    """Whether the ontology does not know the property, and the table of a well-known vocabulary does."""
+    """Whether the ontology does not know the property, and the table of a well-known vocabulary
+    does.
+    """
     return not is_reserved(iri) and not _is_in(known, iri) and bool(kind_in_table(iri))
 
 
 def _is_in(known: Signature, iri: str) -> bool:
-    names = (known.object_properties, known.data_properties, known.annotation_properties, known.classes, known.datatypes)
+    names = (
+        known.object_properties,
+        known.data_properties,
+        known.annotation_properties,
+        known.classes,
+        known.datatypes,
+    )
     return any(iri in some for some in names)
 
 
@@ -275,9 +340,14 @@ def _class_kind(term: object, known: Signature, kind_in_table: KindOf) -> int:
 
 
 def _foreign(
-    triples: Triples, known: Signature, unknown: Flags, names: npt.NDArray[Any], vocabulary: VocabularyChoice | None
+    triples: Triples,
+    known: Signature,
+    unknown: Flags,
+    names: npt.NDArray[Any],
+    vocabulary: VocabularyChoice | None,
 ) -> Flags:
-    """The rows among ``unknown`` whose name lies in a namespace in which the ontology defines nothing; ``names``: of each row,
+    """The rows among ``unknown`` whose name lies in a namespace in which the ontology defines
+    nothing; ``names``: of each row,
     its property, or the class of its subject (THEORY, "Foreign terms")."""
     if not unknown.any():
         return unknown
@@ -288,13 +358,19 @@ def _foreign(
     in_axioms = known.classes | known.object_properties | known.data_properties | known.datatypes
     declared = (known.declared & in_axioms if known.declared else in_axioms) | KNOWN
     own = OwnNamespaces(in_axioms | KNOWN, declared, (vocabulary or VocabularyChoice()).kinds_in)
-    foreign = flags_of(triples, distinct(names[unknown]), lambda term: is_reserved(str(term)) or own.is_foreign(str(term)))
+    foreign = flags_of(
+        triples,
+        distinct(names[unknown]),
+        lambda term: is_reserved(str(term)) or own.is_foreign(str(term)),
+    )
     found: Flags = unknown & foreign[names]
     return found
 
 
 def _languages(triples: Triples, names: npt.NDArray[Any], rows: Flags) -> npt.NDArray[np.int8]:
-    """The language beside OWL that the name of each row among ``rows`` belongs to; -1 for none, and for other rows."""
+    """The language beside OWL that the name of each row among ``rows`` belongs to; -1 for none, and
+    for other rows.
+    """
     found = np.full(len(triples.terms), -1, np.int8)
     if rows.any():
         # Loaded where the ontology does not know a name.
@@ -309,11 +385,19 @@ def _misspelt(triples: Triples) -> Flags:
     """Terms in reserved namespaces that do not exist, and literals of such datatypes."""
     flags = np.zeros(len(triples.terms), dtype=bool)
     terms: Sequence[Any] = triples.terms
-    reserved = (i for i, kind in enumerate(triples.kinds) if kind == IRI and terms[i][:_LENGTH] == _RESERVED)
+    reserved = (
+        i for i, kind in enumerate(triples.kinds) if kind == IRI and terms[i][:_LENGTH] == _RESERVED
+    )
     flags[[i for i in reserved if is_misspelt(terms[i])]] = True
     datatypes = {iri for iri in triples.datatypes if is_misspelt(iri)}
     if datatypes:
-        flags[[i for i, term in enumerate(triples.terms) if isinstance(term, Literal) and term.datatype in datatypes]] = True
+        flags[
+            [
+                i
+                for i, term in enumerate(triples.terms)
+                if isinstance(term, Literal) and term.datatype in datatypes
+            ]
+        ] = True
     return flags
 
 
@@ -340,7 +424,9 @@ def _undeclared(triples: Triples, known: Signature, rows: Rows, types: Flags) ->
     for term, some in groups_of(of_class, values[of_class]):
         yield _unknown_name(triples, "class", term, some, near_class)
     of_property = rows[~types[rows]]
-    near_property = NearMisses(known.object_properties | known.data_properties | known.annotation_properties)
+    near_property = NearMisses(
+        known.object_properties | known.data_properties | known.annotation_properties
+    )
     for term, some in groups_of(of_property, predicates[of_property]):
         yield _unknown_name(triples, "property", term, some, near_property)
 
@@ -350,10 +436,14 @@ def _foreign_names(triples: Triples, rows: Rows, types: Flags) -> Iterable[Lefto
         names = column(triples.object if what == "class" else triples.predicate)
         for term, of_name in groups_of(some, names[some]):
             message = f"the {what} <{triples.terms[term]}> lies in a namespace of which the ontology defines nothing"
-            yield triples.leftover("foreign", message, int(of_name[0]), count=len(of_name), rows=of_name.tolist())
+            yield triples.leftover(
+                "foreign", message, int(of_name[0]), count=len(of_name), rows=of_name.tolist()
+            )
 
 
-def _statements_beside(triples: Triples, rows: Rows, language: npt.NDArray[np.int8]) -> Iterable[Leftover]:
+def _statements_beside(
+    triples: Triples, rows: Rows, language: npt.NDArray[np.int8]
+) -> Iterable[Leftover]:
     if not len(rows):
         return
     from shiq.rdf.languages import LANGUAGES
@@ -361,7 +451,9 @@ def _statements_beside(triples: Triples, rows: Rows, language: npt.NDArray[np.in
     for i, some in groups_of(rows, language[rows]):
         spoken = LANGUAGES[i]
         message = f"statements of {spoken.name} (<{spoken.namespaces[0]}>), a language beside OWL: no axiom speaks of its terms"
-        yield triples.leftover("other-language", message, int(some[0]), count=len(some), rows=some.tolist())
+        yield triples.leftover(
+            "other-language", message, int(some[0]), count=len(some), rows=some.tolist()
+        )
 
 
 def _unknown_name(triples: Triples, what: str, term: int, rows: Rows, near: NearMisses) -> Leftover:
@@ -369,11 +461,18 @@ def _unknown_name(triples: Triples, what: str, term: int, rows: Rows, near: Near
     from shiq.rdf.undeclared import unknown_name
 
     message, hint = unknown_name(what, str(triples.terms[term]), near)
-    return triples.leftover("undeclared", message, int(rows[0]), hint=hint, count=len(rows), rows=rows.tolist())
+    return triples.leftover(
+        "undeclared", message, int(rows[0]), hint=hint, count=len(rows), rows=rows.tolist()
+    )
 
 
 def _unknown_words(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Leftover]:
     subjects, values = column(triples.subject)[rows], column(triples.object)[rows]
     for term, some in groups_of(rows, np.where(misspelt[values], values, subjects)):
         found = triples.terms[term]
-        yield unknown_word(found.datatype if isinstance(found, Literal) else found, triples, some.tolist(), len(some))
+        yield unknown_word(
+            found.datatype if isinstance(found, Literal) else found,
+            triples,
+            some.tolist(),
+            len(some),
+        )

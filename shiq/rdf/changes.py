@@ -1,8 +1,11 @@
 """A batch from a Delta table: what its versions from one to another brought and took, net.
 
-The table's change data feed tells rows, and is believed where counts agree: rows before, and what came less what went, are the
-rows after. Where there is none, or it is not whole, the files tell that only one of the two versions has. A batch is about
-triples: a row that came and went again says nothing, and a triple that one row lost while another still says it is not deleted.
+The table's change data feed tells rows, and is believed where counts agree: rows before, and what
+came less what went, are the
+rows after. Where there is none, or it is not whole, the files tell that only one of the two
+versions has. A batch is about
+triples: a row that came and went again says nothing, and a triple that one row lost while another
+still says it is not deleted.
 """
 
 from __future__ import annotations
@@ -19,7 +22,15 @@ from typing import Any
 from shiq.amounts import count
 from shiq.errors import BUILD_ANEW, InputError
 from shiq.rdf.table_terms import COLUMNS
-from shiq.rdf.tables import check_columns, delta_log, delta_table, files_of_delta, opened, read_rows, rows_of
+from shiq.rdf.tables import (
+    check_columns,
+    delta_log,
+    delta_table,
+    files_of_delta,
+    opened,
+    read_rows,
+    rows_of,
+)
 from shiq.rdf.triples import Rejects, Triples, shown
 from shiq.remote.place import is_address
 from shiq.sources import TableKind, TableSource, path_of, table_kind
@@ -33,10 +44,15 @@ _ROW = COLUMNS[:4]
 
 @dataclass(frozen=True)
 class TableChanges:
-    """The batch that takes a table of triples from before version ``first`` to version ``last``: ``insertions`` and ``deletions``
-    are sources as `check_insertions` takes them. ``rows``: how many rows it was made of; ``by_feed``: of the change data feed,
-    else of the files that only one of the two versions has; ``void``: rows that went and had no s, p or o, so that they never
-    said anything; ``path``, ``ids``: where the table is, and what its log calls it before and after."""
+    """The batch that takes a table of triples from before version ``first`` to version ``last``:
+    ``insertions`` and ``deletions``
+    are sources as `check_insertions` takes them. ``rows``: how many rows it was made of;
+    ``by_feed``: of the change data feed,
+    else of the files that only one of the two versions has; ``void``: rows that went and had no s,
+    p or o, so that they never
+    said anything; ``path``, ``ids``: where the table is, and what its log calls it before and
+    after.
+    """
 
     insertions: TableSource
     deletions: TableSource
@@ -50,10 +66,16 @@ class TableChanges:
 
     def __str__(self) -> str:
         told = (
-            "of its change data feed" if self.by_feed else "of files that are not in both, since it has no whole change data feed"
+            "of its change data feed"
+            if self.by_feed
+            else "of files that are not in both, since it has no whole change data feed"
         )
         taken = f"{self.insertions.name}: {self.rows:,} rows {told}"
-        void = f"; {count(self.void, 'row')} that went had no s, p or o, and said nothing" if self.void else ""
+        void = (
+            f"; {count(self.void, 'row')} that went had no s, p or o, and said nothing"
+            if self.void
+            else ""
+        )
         return f"{taken}{void}; the next batch is --from-version {self.last + 1}"
 
     @property
@@ -67,13 +89,19 @@ class TableChanges:
         return self.last
 
     def refuse_another(self, taken: Mapping[str, int]) -> None:
-        """Raises: InputError if what was ``taken`` of a table at this path, by feed, was of another one: nothing tells what that
-        said and this one does not; or if versions lie between, whose changes would be missing. From version 0 on this one is
+        """Raises: InputError if what was ``taken`` of a table at this path, by feed, was of another
+        one: nothing tells what that
+        said and this one does not; or if versions lie between, whose changes would be missing. From
+        version 0 on this one is
         taken."""
         before = [feed for feed in taken if self.ids and feed.rpartition("#")[0] == self.path]
         same = [taken[feed] for feed in before if feed.rpartition("#")[2] in self.ids]
         if same and self.first > (next_one := max(same) + 1):
-            left = f"version {next_one}" if self.first == next_one + 1 else f"versions {next_one} to {self.first - 1}"
+            left = (
+                f"version {next_one}"
+                if self.first == next_one + 1
+                else f"versions {next_one} to {self.first - 1}"
+            )
             raise InputError(
                 f"{self.path}: the store took version {max(same)} last, so that the changes of {left} would be missing in it",
                 f"Begin where it stands: --from-version {next_one}.",
@@ -83,7 +111,9 @@ class TableChanges:
 
 
 def another_table(path: str, number: int) -> InputError:
-    """What to say of a table at ``path`` that is not the one whose version ``number`` a store took."""
+    """What to say of a table at ``path`` that is not the one whose version ``number`` a store
+    took.
+    """
     return InputError(
         f"{path} is another table than the one whose version {number} the store took: "
         "that was deleted, and one made anew in its place",
@@ -91,11 +121,19 @@ def another_table(path: str, number: int) -> InputError:
     )
 
 
-def last_taken(taken: Mapping[str, int], path: str, present: str, id_at: Callable[[int], str]) -> int | None:
-    """The last version of the table at ``path`` that a store took, by what was ``taken`` of each feed (`Session.taken`); None
-    where it took nothing of it. ``present``: what the table's log calls it now; ``id_at``: what it called it at a version, or
+def last_taken(
+    taken: Mapping[str, int], path: str, present: str, id_at: Callable[[int], str]
+) -> int | None:
+    """The last version of the table at ``path`` that a store took, by what was ``taken`` of each
+    feed (`Session.taken`); None
+    where it took nothing of it. ``present``: what the table's log calls it now; ``id_at``: what it
+    called it at a version, or
     InputError. Raises: InputError where what was taken there was of another table."""
-    numbers = {feed.rpartition("#")[2]: number for feed, number in taken.items() if feed.rpartition("#")[0] == path}
+    numbers = {
+        feed.rpartition("#")[2]: number
+        for feed, number in taken.items()
+        if feed.rpartition("#")[0] == path
+    }
     if present in numbers:
         return numbers[present]
     for name, number in sorted(numbers.items(), key=lambda item: -item[1]):
@@ -108,9 +146,13 @@ def last_taken(taken: Mapping[str, int], path: str, present: str, id_at: Callabl
 
 
 def version_after(table: str, taken: Mapping[str, int]) -> int | None:
-    """The version after the last one of the Delta table ``table`` that a store took: see `last_taken`."""
+    """The version after the last one of the Delta table ``table`` that a store took: see
+    `last_taken`.
+    """
     path = _delta_path(table)
-    last = last_taken(taken, _at(table, path), _id_at(path, None), lambda version: _id_at(path, version))
+    last = last_taken(
+        taken, _at(table, path), _id_at(path, None), lambda version: _id_at(path, version)
+    )
     return None if last is None else last + 1
 
 
@@ -121,15 +163,23 @@ def _id_at(path: Path, version: int | None) -> str:
 def _delta_path(table: str) -> Path:
     """Raises: InputError where ``table`` is no Delta table."""
     if table_kind(table) is not TableKind.DELTA:
-        raise InputError(f"{table} is not a Delta table, so it tells no changes", "Give the folder that has _delta_log in it.")
+        raise InputError(
+            f"{table} is not a Delta table, so it tells no changes",
+            "Give the folder that has _delta_log in it.",
+        )
     return path_of(table)
 
 
 def feeds_of(sources: Iterable[object]) -> dict[str, int]:
-    """The newest version of each of ``sources`` that is a Delta table, by its `TableChanges.feed`. Raises: InputError."""
+    """The newest version of each of ``sources`` that is a Delta table, by its `TableChanges.feed`.
+    Raises: InputError.
+    """
     found = {}
     for source in sources:
-        if isinstance(source, str | PathLike) and table_kind(name := str(fspath(source))) is TableKind.DELTA:
+        if (
+            isinstance(source, str | PathLike)
+            and table_kind(name := str(fspath(source))) is TableKind.DELTA
+        ):
             path = path_of(name)
             table, _ = delta_log(path)
             found[f"{_at(name, path)}#{table.metadata().id}"] = int(table.version())
@@ -142,10 +192,12 @@ def _at(name: str, path: Path) -> str:
 
 
 def table_changes(table: str | Path, first: int, last: int | None = None) -> TableChanges:
-    """The changes that the versions ``first`` to ``last`` (None: the newest) of a Delta table of triples made, both included;
+    """The changes that the versions ``first`` to ``last`` (None: the newest) of a Delta table of
+    triples made, both included;
     none if the table has no version ``first`` yet, but the one before it.
 
-    Raises: InputError where ``table`` is no Delta table of triples, has no such versions, or a version's files are gone.
+    Raises: InputError where ``table`` is no Delta table of triples, has no such versions, or a
+    version's files are gone.
     """
     path, name = _delta_path(str(table)), str(table)
     newest = delta_table(path).version()
@@ -153,19 +205,32 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
     if not 0 <= first <= newest + 1 or last > newest:
         missing = last if 0 <= first <= newest + 1 else first
         asked = f"{first} to {last}" if first <= last else f"{first}"
-        raise InputError(f"{name} has no version {missing}: its newest is {newest}", f"You asked for {asked}.")
+        raise InputError(
+            f"{name} has no version {missing}: its newest is {newest}", f"You asked for {asked}."
+        )
     if last < first <= newest:
-        raise InputError(f"versions {first} to {last} of {name} end before they begin", "Name the earlier version first.")
+        raise InputError(
+            f"versions {first} to {last} of {name} end before they begin",
+            "Name the earlier version first.",
+        )
     for version in {first - 1 if first else last, last}:
-        check_columns(f"{name}, version {version}", [column.name for column in delta_table(path, version).schema().fields])
+        check_columns(
+            f"{name}, version {version}",
+            [column.name for column in delta_table(path, version).schema().fields],
+        )
     by_feed = (Counter[Row](), dict[Row, Any](), 0) if first > last else _by_feed(path, first, last)
     net, keys, rows = by_feed or _by_files(path, first, last)
     went = [row for row, count in net.items() if count < 0]
     void = {row for row in went if None in row[:3] or "" in row[:3]}
     gone = _gone(path, last, [row for row in went if row not in void])
     came = [row for row, count in net.items() if count > 0]
-    versions = f"{name}, version {first}" if first >= last else f"{name}, versions {first} to {last}"
-    ids = [delta_table(path, version).metadata().id for version in sorted({first - 1 if first else last, last})]
+    versions = (
+        f"{name}, version {first}" if first >= last else f"{name}, versions {first} to {last}"
+    )
+    ids = [
+        delta_table(path, version).metadata().id
+        for version in sorted({first - 1 if first else last, last})
+    ]
     return TableChanges(
         _source(versions, came, keys),
         _source(versions, gone, keys),
@@ -179,7 +244,8 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
     )
 
 
-#: Rows by triple: those that came less those that went; the key that a row has; how many rows told so.
+# : Rows by triple: those that came less those that went; the key that a row has; how many rows told
+# so.
 Net = tuple[Counter[Row], dict[Row, Any], int]
 
 
@@ -190,12 +256,19 @@ def _by_feed(path: Path, first: int, last: int) -> Net | None:
 
     net, keys, came, went = Counter[Row](), dict[Row, Any](), 0, 0
     try:
-        for batch in pa.RecordBatchReader.from_stream(delta_table(path, last).load_cdf(first, last)):
+        for batch in pa.RecordBatchReader.from_stream(
+            delta_table(path, last).load_cdf(first, last)
+        ):
             names = batch.schema.names
             if not {*COLUMNS[:3], _TYPE} <= {*names}:
                 return None
-            *row_columns, kinds = (batch.column(names.index(column)).to_pylist() for column in (*COLUMNS[:3], _TYPE))
-            graphs, keyed = (batch.column(names.index(c)).to_pylist() if c in names else [None] * len(kinds) for c in COLUMNS[3:])
+            *row_columns, kinds = (
+                batch.column(names.index(column)).to_pylist() for column in (*COLUMNS[:3], _TYPE)
+            )
+            graphs, keyed = (
+                batch.column(names.index(c)).to_pylist() if c in names else [None] * len(kinds)
+                for c in COLUMNS[3:]
+            )
             for row, kind, key in zip(zip(*row_columns, graphs), kinds, keyed):
                 if kind not in CAME + WENT:
                     return None
@@ -210,7 +283,9 @@ def _by_feed(path: Path, first: int, last: int) -> Net | None:
 
 
 def _by_files(path: Path, first: int, last: int) -> Net:
-    """What the files tell that only one of the versions has. Raises: InputError, as where old files were vacuumed."""
+    """What the files tell that only one of the versions has. Raises: InputError, as where old files
+    were vacuumed.
+    """
     net, keys, rows = Counter[Row](), dict[Row, Any](), 0
     before = {file.path: file for file in files_of_delta(path, first - 1)} if first else {}
     after = {file.path: file for file in files_of_delta(path, last)}
@@ -245,7 +320,9 @@ def _rows(path: Path, version: int) -> int:
 
 
 def _gone(path: Path, version: int, rows: list[Row]) -> list[Row]:
-    """The ``rows`` whose triple no row of the version says, in any spelling; those that are no triple, too."""
+    """The ``rows`` whose triple no row of the version says, in any spelling; those that are no
+    triple, too.
+    """
     triples, rejects = Triples(), Rejects(str(path))
     ids: dict[int, tuple[int, int, int]] = {}
     for number, row in enumerate(rows):
@@ -253,30 +330,47 @@ def _gone(path: Path, version: int, rows: list[Row]) -> list[Row]:
         read_rows([[term] for term in (*row, None)], 0, triples, "b", rejects)
         if len(triples) > begun:
             ids[number] = triples.row(begun)
-    left = {*ids.values()} & {*_said(path, version, triples, {*(row[0] for row in rows)}, {*ids.values()})}
+    left = {*ids.values()} & {
+        *_said(path, version, triples, {*(row[0] for row in rows)}, {*ids.values()})
+    }
     return [row for number, row in enumerate(rows) if ids.get(number) not in left]
 
 
 def _said(
-    path: Path, version: int, triples: Triples, spellings: set[Any], wanted: set[tuple[int, int, int]]
+    path: Path,
+    version: int,
+    triples: Triples,
+    spellings: set[Any],
+    wanted: set[tuple[int, int, int]],
 ) -> Iterator[tuple[int, int, int]]:
-    """The triples of a version about the subjects of the ``wanted`` ones, by the terms of ``triples``."""
+    """The triples of a version about the subjects of the ``wanted`` ones, by the terms of
+    ``triples``.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 
     if not wanted:
         return
-    subjects = pa.array(sorted({*spellings} - {None} | {shown(triples.terms[s]) for s, _, _ in wanted}), pa.string())
+    subjects = pa.array(
+        sorted({*spellings} - {None} | {shown(triples.terms[s]) for s, _, _ in wanted}), pa.string()
+    )
     for file in files_of_delta(path, version):
         # A column by which the table is cut into folders is not in its files.
         there = [column for column in COLUMNS[:3] if column not in file.values]
         with opened(file) as parquet:
             for batch in parquet.iter_batches(columns=there):
-                part = pa.table({column: batch.column(column).cast(pa.string()) for column in there})
+                part = pa.table(
+                    {column: batch.column(column).cast(pa.string()) for column in there}
+                )
                 if "s" in there:
-                    part = part.filter(pc.or_(pc.is_in(part["s"], subjects), pc.match_substring(part["s"], "\\")))
+                    part = part.filter(
+                        pc.or_(pc.is_in(part["s"], subjects), pc.match_substring(part["s"], "\\"))
+                    )
                 size = part.num_rows
-                columns = [part[c].to_pylist() if c in there else [file.values[c]] * size for c in COLUMNS[:3]]
+                columns = [
+                    part[c].to_pylist() if c in there else [file.values[c]] * size
+                    for c in COLUMNS[:3]
+                ]
                 begun, none = len(triples), [None] * size
                 read_rows([*columns, none, none], 0, triples, "b", Rejects(file.path))
                 yield from (triples.row(row) for row in range(begun, len(triples)))

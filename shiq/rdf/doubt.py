@@ -17,7 +17,14 @@ from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.namespaces import SlipFinder
 from shiq.rdf.surroundings import UNMET
 from shiq.rdf.triples import Term, column
-from shiq.rdf.vocabulary import CHARACTERISTICS, DECLARATIONS, FUNCTIONAL, TYPE, is_reserved, local_name
+from shiq.rdf.vocabulary import (
+    CHARACTERISTICS,
+    DECLARATIONS,
+    FUNCTIONAL,
+    TYPE,
+    is_reserved,
+    local_name,
+)
 from shiq.signature import entities
 from shiq.verdict import Leftover
 from shiq.vocabularies import kind_of
@@ -29,7 +36,16 @@ if TYPE_CHECKING:
 IN_DOUBT = "in-doubt"
 #: Words of which each triple is an axiom, with whether a class expression may stand behind them.
 _RELATIONS = {
-    **dict.fromkeys((RDFS + "subClassOf", RDFS + "domain", RDFS + "range", OWL + "equivalentClass", OWL + "disjointWith"), True),
+    **dict.fromkeys(
+        (
+            RDFS + "subClassOf",
+            RDFS + "domain",
+            RDFS + "range",
+            OWL + "equivalentClass",
+            OWL + "disjointWith",
+        ),
+        True,
+    ),
     **dict.fromkeys((RDFS + "subPropertyOf", OWL + "equivalentProperty", OWL + "inverseOf"), False),
 }
 _WORDS = {local_name(word): word for word in (*_RELATIONS, *CHARACTERISTICS, FUNCTIONAL)}
@@ -37,7 +53,8 @@ _FINDER = SlipFinder(_WORDS)
 
 
 def meant(word: str) -> str:
-    """The word of axioms that an unknown word of a reserved namespace is a slip of; "" for any other, and where it is one of
+    """The word of axioms that an unknown word of a reserved namespace is a slip of; "" for any
+    other, and where it is one of
     several (``owl:SymetricProperty``), or may be of a converse (``rdfs:supClassOf``)."""
     name = local_name(word)
     near = [] if name.lower().startswith("sup") else _FINDER.near(name)
@@ -45,16 +62,29 @@ def meant(word: str) -> str:
 
 
 def meant_triple(
-    graph: VocabularyGraph, subject: str, predicate: str, value: Term, word: str, declared: Collection[str]
+    graph: VocabularyGraph,
+    subject: str,
+    predicate: str,
+    value: Term,
+    word: str,
+    declared: Collection[str],
 ) -> tuple[str, str, Term] | None:
-    """The axiom that a triple with a misspelt word means, where the kinds of all names in it are declared, or the names are in no
+    """The axiom that a triple with a misspelt word means, where the kinds of all names in it are
+    declared, or the names are in no
     other axiom: then it settles no kind. None for any other triple."""
 
     def is_known(name: str) -> bool:
-        if is_reserved(name) or name in declared or kind_of(name) or any(kind in DECLARATIONS for kind in graph.types(name)):
+        if (
+            is_reserved(name)
+            or name in declared
+            or kind_of(name)
+            or any(kind in DECLARATIONS for kind in graph.types(name))
+        ):
             return True
         rows = zip(graph.subjects, graph.predicates, graph.objects)
-        return all(predicate == word for subject, predicate, value in rows if name in (subject, value))
+        return all(
+            predicate == word for subject, predicate, value in rows if name in (subject, value)
+        )
 
     found = meant(word)
     if subject.startswith("_:") or not is_known(subject) or isinstance(value, Literal):
@@ -69,7 +99,8 @@ def meant_triple(
 
 @dataclass(frozen=True)
 class Candidates:
-    """Files of one ontology that do not hold the same. ``leftover``: tells them; ``common``: the axioms that each has;
+    """Files of one ontology that do not hold the same. ``leftover``: tells them; ``common``: the
+    axioms that each has;
     ``asserted``: assertions that only some have; ``vocabularies``: of each file."""
 
     names: tuple[str, ...]
@@ -79,8 +110,11 @@ class Candidates:
     vocabularies: tuple[Signature, ...]
 
 
-def candidates_of(names: Sequence[str], leftover: Leftover, readings: Sequence[Reading]) -> Candidates | None:
-    """The files ``names`` as `Candidates`; None where they were not read, do not import the same, or assert anything of blank
+def candidates_of(
+    names: Sequence[str], leftover: Leftover, readings: Sequence[Reading]
+) -> Candidates | None:
+    """The files ``names`` as `Candidates`; None where they were not read, do not import the same,
+    or assert anything of blank
     nodes, which are others in each reading."""
     if not readings or len({frozenset(_imports(reading)) for reading in readings}) > 1:
         return None
@@ -90,18 +124,26 @@ def candidates_of(names: Sequence[str], leftover: Leftover, readings: Sequence[R
         return None
     axioms = [frozenset(reading.tbox.axioms) for reading in readings]
     vocabularies = tuple(reading.tbox.signature for reading in readings)
-    return Candidates(tuple(names), leftover, axioms[0].intersection(*axioms), asserted, vocabularies)
+    return Candidates(
+        tuple(names), leftover, axioms[0].intersection(*axioms), asserted, vocabularies
+    )
 
 
 def _imports(reading: Reading) -> Iterator[str]:
     """What an ontology imports: tables, and what no table answers."""
     for leftover in reading.leftovers:
-        if leftover.kind in UNMET or (leftover.kind == "vocabulary" and "from shiq's table" in leftover.message):
+        if leftover.kind in UNMET or (
+            leftover.kind == "vocabulary" and "from shiq's table" in leftover.message
+        ):
             yield leftover.message
 
 
-def tell_candidates(candidates: Collection[Candidates], known: Signature, loaded: LoadedSources) -> Iterator[Leftover]:
-    """What is told of each: information, or that it is in the way, as with one file alone the rest would be read otherwise."""
+def tell_candidates(
+    candidates: Collection[Candidates], known: Signature, loaded: LoadedSources
+) -> Iterator[Leftover]:
+    """What is told of each: information, or that it is in the way, as with one file alone the rest
+    would be read otherwise.
+    """
     names = {name for found in candidates for name in found.names}
     for found in candidates:
         if terms := _read_otherwise(found, known, loaded, names):
@@ -112,27 +154,45 @@ def tell_candidates(candidates: Collection[Candidates], known: Signature, loaded
             yield replace(found.leftover, kind=IN_DOUBT, message=message)
 
 
-def _read_otherwise(found: Candidates, known: Signature, loaded: LoadedSources, names: Collection[str]) -> set[str]:
+def _read_otherwise(
+    found: Candidates, known: Signature, loaded: LoadedSources, names: Collection[str]
+) -> set[str]:
     """The names of which an axiom, or assertion, might be another with one file alone.
 
-    Such a name has a kind there that it has not here, or it has not the same kind in all files, and is used outside of them
+    Such a name has a kind there that it has not here, or it has not the same kind in all files, and
+    is used outside of them
     without a declaration there.
     """
     kinds = [dict(_kinds(vocabulary)) for vocabulary in found.vocabularies]
     here = dict(_kinds(known))
-    other = {iri for of in kinds for iri in of if of[iri] - here.get(iri, frozenset()) - {"annotation"}}
-    open_ = {iri for of in kinds for iri in of if any(of.get(iri) != other.get(iri) for other in kinds)}
+    other = {
+        iri for of in kinds for iri in of if of[iri] - here.get(iri, frozenset()) - {"annotation"}
+    }
+    open_ = {
+        iri for of in kinds for iri in of if any(of.get(iri) != other.get(iri) for other in kinds)
+    }
     triples = loaded.triples
     ids = [i for i in map(triples.ids.get, open_) if i is not None]
-    rows = np.flatnonzero(np.isin([*map(column, (triples.subject, triples.predicate, triples.object))], ids).any(axis=0))
+    rows = np.flatnonzero(
+        np.isin([*map(column, (triples.subject, triples.predicate, triples.object))], ids).any(
+            axis=0
+        )
+    )
     used, declared = set[str](), set[str]()
     for row in (row for row in rows.tolist() if triples.place(row)[0] not in names):
-        subject, predicate, value = (str(triples.terms[i[row]]) for i in (triples.subject, triples.predicate, triples.object))
+        subject, predicate, value = (
+            str(triples.terms[i[row]]) for i in (triples.subject, triples.predicate, triples.object)
+        )
         used |= {subject, predicate, value}
         if predicate == RDFS + "subClassOf" or (predicate == TYPE and value in DECLARATIONS):
             declared |= {subject, value}
     for items in (loaded.axioms, loaded.assertions):
-        used |= {entity.iri for item in items if item.source not in names for entity in entities(item.value)}
+        used |= {
+            entity.iri
+            for item in items
+            if item.source not in names
+            for entity in entities(item.value)
+        }
     return other | (used & open_ - declared)
 
 
@@ -156,12 +216,22 @@ def with_doubt(
     candidates: Collection[Candidates],
     loaded: LoadedSources,
 ) -> TBox:
-    """``tbox``, which is made of ``axioms``, with all in doubt that the ``certain`` ones do not give, what only some of the
-    ``candidates`` hold, and what is about names that may be of another kind with one of these alone; ``inside``: those of the
+    """``tbox``, which is made of ``axioms``, with all in doubt that the ``certain`` ones do not
+    give, what only some of the
+    ``candidates`` hold, and what is about names that may be of another kind with one of these
+    alone; ``inside``: those of the
     certain ones that are inside SHIQ(D)."""
     doubtful = {*tbox.axioms}.difference(inside) | {*axioms}.difference(certain)
     doubtful.difference_update(*(found.common for found in candidates))
     names = {name for found in candidates for name in found.names}
-    if other := {iri for found in candidates for iri in _read_otherwise(found, tbox.signature, loaded, names)}:
-        doubtful.update(axiom for axiom in tbox.axioms if not other.isdisjoint(entity.iri for entity in entities(axiom)))
-    return replace(tbox, doubtful=frozenset(doubtful).union(*(found.asserted for found in candidates)))
+    if other := {
+        iri for found in candidates for iri in _read_otherwise(found, tbox.signature, loaded, names)
+    }:
+        doubtful.update(
+            axiom
+            for axiom in tbox.axioms
+            if not other.isdisjoint(entity.iri for entity in entities(axiom))
+        )
+    return replace(
+        tbox, doubtful=frozenset(doubtful).union(*(found.asserted for found in candidates))
+    )

@@ -1,4 +1,6 @@
-"""The loop that builds expressions without recursion: a stack of constructs that ask for their operands."""
+"""The loop that builds expressions without recursion: a stack of constructs that ask for their
+operands.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from typing import Any, TypeAlias
 from shiq.rdf.graph import UnmappedError
 from shiq.rdf.triples import Term, shown
 
-#: Deeper or larger expressions are refused: what walks them by recursion, or compares them, must not break down later.
+# : Deeper or larger expressions are refused: what walks them by recursion, or compares them, must
+# not break down later.
 MAX_DEPTH = 200
 MAX_SIZE = 1_000_000
 Key: TypeAlias = tuple[str, str, int]  # sort, node, defining triple (-1: the only one)
@@ -21,12 +24,16 @@ class _TooDeepError(UnmappedError):
     """An expression over a limit; that says nothing of the expressions inside."""
 
     def __init__(self, what: str) -> None:
-        super().__init__("malformed", f"a class expression {what}", "give the inner parts names of their own")
+        super().__init__(
+            "malformed", f"a class expression {what}", "give the inner parts names of their own"
+        )
 
 
 @dataclass
 class _Built:
-    """A finished expression: its value, its own triples, the expressions inside, and its measures as a tree."""
+    """A finished expression: its value, its own triples, the expressions inside, and its measures
+    as a tree.
+    """
 
     value: Any
     triples: list[int]
@@ -46,7 +53,9 @@ class _Frame:
 
 
 class ExpressionLoop:
-    """Builds the expressions of one graph, each node once. ``leaf`` and ``construct`` say what a node is made of."""
+    """Builds the expressions of one graph, each node once. ``leaf`` and ``construct`` say what a
+    node is made of.
+    """
 
     def __init__(self) -> None:
         self._built: dict[Key, _Built | UnmappedError] = {}
@@ -56,11 +65,15 @@ class ExpressionLoop:
         raise NotImplementedError
 
     def construct(self, sort: str, node: str, triple: int, triples: list[int]) -> Build:
-        """The construct at ``node``, as a generator that asks for its operands and puts its triples into ``triples``."""
+        """The construct at ``node``, as a generator that asks for its operands and puts its triples
+        into ``triples``.
+        """
         raise NotImplementedError
 
     def triples_of(self, keys: Iterable[Key], done: set[Key]) -> Iterator[int]:
-        """The triples of the expressions ``keys`` and of all inside them, but for those in ``done``, which grows."""
+        """The triples of the expressions ``keys`` and of all inside them, but for those in
+        ``done``, which grows.
+        """
         stack = list(keys)
         while stack:
             key = stack.pop()
@@ -75,7 +88,9 @@ class ExpressionLoop:
         return leaf if leaf is not None else self.drive((sort, str(node), -1), used)
 
     def drive(self, wanted: Key, used: list[Key]) -> Any:
-        """Builds ``wanted`` and what it needs. Stops because every node is built once, and a node inside itself is an error."""
+        """Builds ``wanted`` and what it needs. Stops because every node is built once, and a node
+        inside itself is an error.
+        """
         used.append(wanted)
         if wanted not in self._built:
             stack = [self._frame(wanted)]
@@ -85,7 +100,11 @@ class ExpressionLoop:
             while stack:
                 frame = stack[-1]
                 try:
-                    sort, node = frame.steps.throw(problem) if problem is not None else frame.steps.send(answer)
+                    sort, node = (
+                        frame.steps.throw(problem)
+                        if problem is not None
+                        else frame.steps.send(answer)
+                    )
                     answer, problem = self.leaf(sort, node), None
                     if answer is None:
                         answer = self._ask(frame, (sort, str(node), -1), stack, open_keys)
@@ -106,7 +125,9 @@ class ExpressionLoop:
         return built.value
 
     def _ask(self, frame: _Frame, key: Key, stack: list[_Frame], open_keys: set[Key]) -> Any:
-        """The value at ``key`` if it is built; else a frame for it on the stack, and None to begin it with."""
+        """The value at ``key`` if it is built; else a frame for it on the stack, and None to begin
+        it with.
+        """
         known = self._built.get(key)
         if isinstance(known, _Built):
             if problem := self._absorb(frame, key):
@@ -115,7 +136,9 @@ class ExpressionLoop:
         if known is not None:
             raise known
         if key in open_keys:
-            raise UnmappedError("malformed", f"the class expression at {shown(key[1])} contains itself")
+            raise UnmappedError(
+                "malformed", f"the class expression at {shown(key[1])} contains itself"
+            )
         if len(stack) >= MAX_DEPTH:
             raise _TooDeepError(f"nested deeper than {MAX_DEPTH} levels")
         stack.append(self._frame(key))
@@ -135,7 +158,11 @@ class ExpressionLoop:
             frame.depth = max(frame.depth, built.depth + 1)
             frame.size += built.size
             if frame.depth > MAX_DEPTH or frame.size > MAX_SIZE:
-                what = f"nested deeper than {MAX_DEPTH} levels" if frame.depth > MAX_DEPTH else f"of over {MAX_SIZE} parts"
+                what = (
+                    f"nested deeper than {MAX_DEPTH} levels"
+                    if frame.depth > MAX_DEPTH
+                    else f"of over {MAX_SIZE} parts"
+                )
                 return _TooDeepError(what)
         return None
 

@@ -1,9 +1,11 @@
 """Class expressions, data ranges and property expressions from triples, without recursion.
 
-Each construct is a generator that asks for its operands by ``yield`` and is resumed with their values; a loop drives them, so
+Each construct is a generator that asks for its operands by ``yield`` and is resumed with their
+values; a loop drives them, so
 that depth costs no stack. Every expression remembers its triples.
 
-Source: OWL 2 Mapping to RDF Graphs, section 3.2.4 (tables 11 to 15), with the forms of OWL 1 that it keeps.
+Source: OWL 2 Mapping to RDF Graphs, section 3.2.4 (tables 11 to 15), with the forms of OWL 1 that
+it keeps.
 """
 
 from __future__ import annotations
@@ -37,13 +39,30 @@ _RANGE_TYPES = frozenset((owl.RDFS + "Datatype", owl.OWL + "DataRange", owl.RDFS
 _INTEGERS = frozenset(
     owl.XSD + name
     for names in (
-        ("integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger"),
+        (
+            "integer",
+            "long",
+            "int",
+            "short",
+            "byte",
+            "nonNegativeInteger",
+            "positiveInteger",
+            "nonPositiveInteger",
+        ),
         ("unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte", "decimal", "string"),
     )
     for name in names
 )
-_OBJECT_CARDINALITY = {"min": owl.ObjectMinCardinality, "max": owl.ObjectMaxCardinality, "exact": owl.ObjectExactCardinality}
-_DATA_CARDINALITY = {"min": owl.DataMinCardinality, "max": owl.DataMaxCardinality, "exact": owl.DataExactCardinality}
+_OBJECT_CARDINALITY = {
+    "min": owl.ObjectMinCardinality,
+    "max": owl.ObjectMaxCardinality,
+    "exact": owl.ObjectExactCardinality,
+}
+_DATA_CARDINALITY = {
+    "min": owl.DataMinCardinality,
+    "max": owl.DataMaxCardinality,
+    "exact": owl.DataExactCardinality,
+}
 
 
 class Expressions(ExpressionLoop):
@@ -65,19 +84,29 @@ class Expressions(ExpressionLoop):
         return self.run(RANGE, node, used)  # type: ignore[no-any-return]
 
     def definition(self, triple: int, used: list[Key], *, datatype: bool = False) -> Any:
-        """What ``triple`` says of its subject, a name: OWL 1 lets names carry ``unionOf`` and the like. Raises: UnmappedError."""
-        return self.drive((RANGE if datatype else CLASS, self._graph.subjects[triple], triple), used)
+        """What ``triple`` says of its subject, a name: OWL 1 lets names carry ``unionOf`` and the
+        like. Raises: UnmappedError.
+        """
+        return self.drive(
+            (RANGE if datatype else CLASS, self._graph.subjects[triple], triple), used
+        )
 
     def object_property(self, node: Term, triples: list[int]) -> owl.ObjectPropertyExpression:
-        """The object property expression at ``node``; its triples are put into ``triples``. Raises: UnmappedError."""
+        """The object property expression at ``node``; its triples are put into ``triples``. Raises:
+        UnmappedError.
+        """
         if not isinstance(node, str):
-            raise UnmappedError("malformed", f"the literal {shown(node)} where a property is expected")
+            raise UnmappedError(
+                "malformed", f"the literal {shown(node)} where a property is expected"
+            )
         if not node.startswith("_:"):
             self._expect(node, OBJECT)
             return owl.ObjectProperty(node)
         inverse, named = _inverse(self._graph, node)
         if not isinstance(named, str) or named.startswith("_:"):
-            raise UnmappedError("malformed", f"an inverse of {shown(named)}, which is no named property")
+            raise UnmappedError(
+                "malformed", f"an inverse of {shown(named)}, which is no named property"
+            )
         self._expect(named, OBJECT)
         triples += (inverse, *self._graph.find(node, TYPE))
         return owl.ObjectInverseOf(owl.ObjectProperty(named))
@@ -92,14 +121,23 @@ class Expressions(ExpressionLoop):
     def property_kind(self, node: Term) -> str:
         """`OBJECT`, `DATA` or `ANNOTATION`. Raises: UnmappedError where that is not known."""
         if not isinstance(node, str):
-            raise UnmappedError("malformed", f"the literal {shown(node)} where a property is expected")
+            raise UnmappedError(
+                "malformed", f"the literal {shown(node)} where a property is expected"
+            )
         if node.startswith("_:"):
             return OBJECT
         kind = self._kinds.property_kind(node)
         if node in LANGUAGE_PROPERTIES:
             return OBJECT
-        if not kind and is_reserved(node) and node not in PLAIN_PROPERTIES and not is_member_property(node):
-            raise UnmappedError("malformed", f"{shown(node)} where a property of the ontology is expected")
+        if (
+            not kind
+            and is_reserved(node)
+            and node not in PLAIN_PROPERTIES
+            and not is_member_property(node)
+        ):
+            raise UnmappedError(
+                "malformed", f"{shown(node)} where a property of the ontology is expected"
+            )
         if not kind:
             raise OpenPropertyError(node)
         return kind
@@ -108,7 +146,9 @@ class Expressions(ExpressionLoop):
         found = self.property_kind(iri)
         if found != kind:
             article = "an object" if kind == OBJECT else f"a {kind}"
-            raise UnmappedError("malformed", f"the {found} property <{iri}> where {article} property is expected")
+            raise UnmappedError(
+                "malformed", f"the {found} property <{iri}> where {article} property is expected"
+            )
 
     def defining(self, node: str) -> list[int]:
         """The triples that say what ``node`` is: an operator, or the filler of a restriction."""
@@ -116,7 +156,11 @@ class Expressions(ExpressionLoop):
         restricts = _ON_PROPERTY in by_predicate or _ON_PROPERTIES in by_predicate
         found: list[int] = []
         for predicate, indexes in by_predicate.items():
-            if predicate in OPERATORS or predicate == owl.OWL + "onDatatype" or (restricts and predicate in FILLERS):
+            if (
+                predicate in OPERATORS
+                or predicate == owl.OWL + "onDatatype"
+                or (restricts and predicate in FILLERS)
+            ):
                 found += indexes
         return found
 
@@ -128,13 +172,17 @@ class Expressions(ExpressionLoop):
     def leaf(self, sort: str, node: Term) -> Any:
         """The value of a name; None for a blank node. Raises: UnmappedError."""
         if not isinstance(node, str):
-            raise UnmappedError("malformed", f"the literal {shown(node)} where a {_called(sort)} is expected")
+            raise UnmappedError(
+                "malformed", f"the literal {shown(node)} where a {_called(sort)} is expected"
+            )
         if node.startswith("_:"):
             return None
         if sort == RANGE:
             if node == owl.RDFS + "Resource":
                 return owl.TOP_DATATYPE
-            if not self._kinds.is_datatype(node) and (self._kinds.is_class(node) or is_reserved(node)):
+            if not self._kinds.is_datatype(node) and (
+                self._kinds.is_class(node) or is_reserved(node)
+            ):
                 raise UnmappedError("malformed", f"<{node}> where a datatype is expected")
             return owl.Datatype(node)
         if node == owl.RDFS + "Resource":
@@ -155,9 +203,14 @@ class Expressions(ExpressionLoop):
         if len(found) == 1:
             return found[0]
         if found:
-            raise UnmappedError("malformed", f"the blank node {shown(node)} is described as more than one {_called(sort)}")
+            raise UnmappedError(
+                "malformed",
+                f"the blank node {shown(node)} is described as more than one {_called(sort)}",
+            )
         if self._graph.find(node, _ON_PROPERTY):
-            raise UnmappedError("malformed", f"the restriction {shown(node)} has no filler or cardinality")
+            raise UnmappedError(
+                "malformed", f"the restriction {shown(node)} has no filler or cardinality"
+            )
         if any(self._graph.find(node, predicate) for predicate in FILLERS):
             raise UnmappedError("malformed", f"the restriction {shown(node)} has no owl:onProperty")
         raise UnmappedError("malformed", f"the blank node {shown(node)} is no {_called(sort)}")
@@ -181,13 +234,26 @@ class Expressions(ExpressionLoop):
         if predicate == owl.OWL + "oneOf":
             members = self._list(value, triples)
             if any(isinstance(member, owl.Literal) for member in members):
-                raise UnmappedError("malformed", f"an enumeration with literals where a class is expected, at {shown(node)}")
-            return owl.ObjectOneOf(tuple(str(member) for member in members)) if members else owl.NOTHING
+                raise UnmappedError(
+                    "malformed",
+                    f"an enumeration with literals where a class is expected, at {shown(node)}",
+                )
+            return (
+                owl.ObjectOneOf(tuple(str(member) for member in members))
+                if members
+                else owl.NOTHING
+            )
         if predicate not in (owl.OWL + "intersectionOf", owl.OWL + "unionOf"):
-            raise UnmappedError("malformed", f"a data range where a class is expected, at {shown(node)}")
+            raise UnmappedError(
+                "malformed", f"a data range where a class is expected, at {shown(node)}"
+            )
         operands = []
         members = self._list(value, triples)
-        for member in members if predicate == owl.OWL + "intersectionOf" else _fitting(self._kinds, CLASS, members):
+        for member in (
+            members
+            if predicate == owl.OWL + "intersectionOf"
+            else _fitting(self._kinds, CLASS, members)
+        ):
             operands.append((yield CLASS, member))
         if len(operands) == 1:
             return operands[0]
@@ -198,11 +264,17 @@ class Expressions(ExpressionLoop):
     def _restriction(self, node: str, definition: int, triples: list[int]) -> Build:
         graph = self._graph
         if graph.find(node, _ON_PROPERTIES):
-            raise UnmappedError("outside-shiq", "a data range over several properties (owl:onProperties)")
+            raise UnmappedError(
+                "outside-shiq", "a data range over several properties (owl:onProperties)"
+            )
         on = graph.only(node, _ON_PROPERTY, "owl:onProperty")
         triples.append(on)
         if self.property_kind(graph.objects[on]) == DATA:
-            return (yield from self._data_restriction(node, definition, self.data_property(graph.objects[on]), triples))
+            return (
+                yield from self._data_restriction(
+                    node, definition, self.data_property(graph.objects[on]), triples
+                )
+            )
         role = self.object_property(graph.objects[on], triples)
         predicate, value = graph.predicates[definition], graph.objects[definition]
         match predicate.removeprefix(owl.OWL):
@@ -212,18 +284,24 @@ class Expressions(ExpressionLoop):
                 return owl.ObjectAllValuesFrom(role, (yield CLASS, value))
             case "hasValue":
                 if isinstance(value, owl.Literal):
-                    raise UnmappedError("malformed", f"the literal {shown(value)} as value of an object property")
+                    raise UnmappedError(
+                        "malformed", f"the literal {shown(value)} as value of an object property"
+                    )
                 return owl.ObjectHasValue(role, value)
             case "hasSelf":
                 if not isinstance(value, owl.Literal) or value.lexical not in ("true", "1"):
-                    raise UnmappedError("malformed", f"owl:hasSelf with {shown(value)} instead of true")
+                    raise UnmappedError(
+                        "malformed", f"owl:hasSelf with {shown(value)} instead of true"
+                    )
                 return owl.ObjectHasSelf(role)
         number = _number(value)
         qualifier = _qualifier(self._graph, node, predicate, _ON_CLASS, _ON_DATA_RANGE, triples)
         filler = owl.THING if qualifier is None else (yield CLASS, qualifier)
         return _OBJECT_CARDINALITY[CARDINALITIES[predicate]](number, role, filler)
 
-    def _data_restriction(self, node: str, definition: int, property: owl.DataProperty, triples: list[int]) -> Build:
+    def _data_restriction(
+        self, node: str, definition: int, property: owl.DataProperty, triples: list[int]
+    ) -> Build:
         predicate, value = self._graph.predicates[definition], self._graph.objects[definition]
         match predicate.removeprefix(owl.OWL):
             case "someValuesFrom":
@@ -232,10 +310,14 @@ class Expressions(ExpressionLoop):
                 return owl.DataAllValuesFrom(property, (yield RANGE, value))
             case "hasValue":
                 if not isinstance(value, owl.Literal):
-                    raise UnmappedError("malformed", f"the individual {shown(value)} as value of a data property")
+                    raise UnmappedError(
+                        "malformed", f"the individual {shown(value)} as value of a data property"
+                    )
                 return owl.DataHasValue(property, value)
             case "hasSelf":
-                raise UnmappedError("malformed", f"owl:hasSelf on the data property <{property.iri}>")
+                raise UnmappedError(
+                    "malformed", f"owl:hasSelf on the data property <{property.iri}>"
+                )
         number = _number(value)
         qualifier = _qualifier(self._graph, node, predicate, _ON_DATA_RANGE, _ON_CLASS, triples)
         data_range = owl.TOP_DATATYPE if qualifier is None else (yield RANGE, qualifier)
@@ -256,22 +338,35 @@ class Expressions(ExpressionLoop):
                 literals = tuple(member for member in members if isinstance(member, owl.Literal))
                 if len(literals) != len(members):
                     raise UnmappedError(
-                        "malformed", f"an enumeration with individuals where a data range is expected, at {shown(node)}"
+                        "malformed",
+                        f"an enumeration with individuals where a data range is expected, at {shown(node)}",
                     )
-                return owl.DataOneOf(literals) if literals else owl.DataComplementOf(owl.TOP_DATATYPE)
+                return (
+                    owl.DataOneOf(literals) if literals else owl.DataComplementOf(owl.TOP_DATATYPE)
+                )
             case "onDatatype":
                 return self._facets(node, value, triples)
             case "intersectionOf" | "unionOf":
                 operands = []
                 members = self._list(value, triples)
-                for member in members if predicate == owl.OWL + "intersectionOf" else _fitting(self._kinds, RANGE, members):
+                for member in (
+                    members
+                    if predicate == owl.OWL + "intersectionOf"
+                    else _fitting(self._kinds, RANGE, members)
+                ):
                     operands.append((yield RANGE, member))
                 if len(operands) == 1:
                     return operands[0]
                 if predicate == owl.OWL + "intersectionOf":
                     return owl.DataIntersectionOf(tuple(operands)) if operands else owl.TOP_DATATYPE
-                return owl.DataUnionOf(tuple(operands)) if operands else owl.DataComplementOf(owl.TOP_DATATYPE)
-        raise UnmappedError("malformed", f"a class where a data range is expected, at {shown(node)}")
+                return (
+                    owl.DataUnionOf(tuple(operands))
+                    if operands
+                    else owl.DataComplementOf(owl.TOP_DATATYPE)
+                )
+        raise UnmappedError(
+            "malformed", f"a class where a data range is expected, at {shown(node)}"
+        )
 
     def _facets(self, node: str, base: Term, triples: list[int]) -> owl.DatatypeRestriction:
         datatype = self.leaf(RANGE, base)
@@ -288,18 +383,25 @@ class Expressions(ExpressionLoop):
                 for i in indexes
             ]
             if not found:
-                raise UnmappedError("malformed", f"{shown(member)} in owl:withRestrictions is no facet")
+                raise UnmappedError(
+                    "malformed", f"{shown(member)} in owl:withRestrictions is no facet"
+                )
             for predicate, i in found:
                 value = self._graph.objects[i]
                 if not isinstance(value, owl.Literal):
-                    raise UnmappedError("malformed", f"the facet {shown(predicate)} with {shown(value)}, which is no literal")
+                    raise UnmappedError(
+                        "malformed",
+                        f"the facet {shown(predicate)} with {shown(value)}, which is no literal",
+                    )
                 facets.append((predicate, value))
                 triples.append(i)
         return owl.DatatypeRestriction(datatype, tuple(facets))
 
 
 def _fitting(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
-    """The members of a union that can be of ``sort``, all where none can: no individual is a value, and no value one."""
+    """The members of a union that can be of ``sort``, all where none can: no individual is a value,
+    and no value one.
+    """
     fitting = [
         member
         for member in members
@@ -312,7 +414,8 @@ def _fitting(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
 
 
 def _inverse(graph: VocabularyGraph, node: str) -> tuple[int, Term]:
-    """The triple by which blank ``node`` is the inverse of a property, on whichever side it stands, and that property.
+    """The triple by which blank ``node`` is the inverse of a property, on whichever side it stands,
+    and that property.
 
     Raises: UnmappedError where there is none, or several.
     """
@@ -324,14 +427,20 @@ def _inverse(graph: VocabularyGraph, node: str) -> tuple[int, Term]:
 
 def _types(graph: VocabularyGraph, node: str, expected: frozenset[str]) -> list[int]:
     if not node.startswith("_:"):
-        expected = frozenset((owl.OWL + "Restriction",))  # the other types of a name are declarations
+        expected = frozenset(
+            (owl.OWL + "Restriction",)
+        )  # the other types of a name are declarations
     return [i for i in graph.find(node, TYPE) if graph.objects[i] in expected]
 
 
-def _qualifier(graph: VocabularyGraph, node: str, predicate: str, wanted: str, other: str, triples: list[int]) -> Term | None:
+def _qualifier(
+    graph: VocabularyGraph, node: str, predicate: str, wanted: str, other: str, triples: list[int]
+) -> Term | None:
     found = graph.find(node, wanted)
     if not found and graph.find(node, other):
-        raise UnmappedError("malformed", f"{shown(other)} does not fit the kind of property at {shown(node)}")
+        raise UnmappedError(
+            "malformed", f"{shown(other)} does not fit the kind of property at {shown(node)}"
+        )
     if found or "ualified" in predicate:
         triple = graph.only(node, wanted, shown(wanted))
         triples.append(triple)
@@ -345,8 +454,14 @@ def _called(sort: str) -> str:
 
 def _number(value: Term) -> int:
     """A cardinality. Raises: UnmappedError."""
-    text = value.lexical.strip() if isinstance(value, owl.Literal) and value.datatype in _INTEGERS else ""
+    text = (
+        value.lexical.strip()
+        if isinstance(value, owl.Literal) and value.datatype in _INTEGERS
+        else ""
+    )
     digits = text.removeprefix("+")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):
-        raise UnmappedError("malformed", f"{shown(value)} is no cardinality (a non-negative integer)")
+        raise UnmappedError(
+            "malformed", f"{shown(value)} is no cardinality (a non-negative integer)"
+        )
     return int(digits)

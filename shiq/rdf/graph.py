@@ -1,6 +1,8 @@
-"""The triples that say something about the vocabulary: a small graph in memory, each triple with the bucket it ends up in.
+"""The triples that say something about the vocabulary: a small graph in memory, each triple with
+the bucket it ends up in.
 
-Assertions on named classes and properties stay in columns (`shiq.rdf.bulk`); here are axioms, class expressions, lists,
+Assertions on named classes and properties stay in columns (`shiq.rdf.bulk`); here are axioms, class
+expressions, lists,
 declarations, and the rarer assertions. What it maps to (`shiq.rdf.mapping`) rests on its triples.
 """
 
@@ -37,14 +39,19 @@ class OpenPropertyError(UnmappedError):
 
     def __init__(self, iri: str) -> None:
         message = f"nothing says whether <{iri}> is an object property or a data property"
-        super().__init__("undeclared", message, "declare it as owl:ObjectProperty or owl:DatatypeProperty")
+        super().__init__(
+            "undeclared", message, "declare it as owl:ObjectProperty or owl:DatatypeProperty"
+        )
         self.iri = iri
 
 
 @dataclass
 class VocabularyGraph:
-    """Distinct triples in the order first read. Triple i was read ``copies[i]`` times, first at row ``rows[i]`` of the columns;
-    ``copies`` is 0 for a triple that a reified axiom implies. ``bucket[i]`` is "" until it is accounted for."""
+    """Distinct triples in the order first read. Triple i was read ``copies[i]`` times, first at row
+    ``rows[i]`` of the columns;
+    ``copies`` is 0 for a triple that a reified axiom implies. ``bucket[i]`` is "" until it is
+    accounted for.
+    """
 
     subjects: list[str] = field(default_factory=list)
     predicates: list[str] = field(default_factory=list)
@@ -96,17 +103,26 @@ class VocabularyGraph:
         return count
 
     def only(self, subject: str, predicate: str, what: str) -> int:
-        """The one triple with this subject and predicate. Raises: UnmappedError where there are none or several."""
+        """The one triple with this subject and predicate. Raises: UnmappedError where there are
+        none or several.
+        """
         found = self.find(subject, predicate)
         if len(found) != 1:
-            raise UnmappedError("malformed", f"{what} {'several times' if found else 'is missing'} at {shown(subject)}")
+            raise UnmappedError(
+                "malformed",
+                f"{what} {'several times' if found else 'is missing'} at {shown(subject)}",
+            )
         return found[0]
 
     def inverse_to(self, node: str) -> int:
-        """The first triple by which a named property is the inverse of blank ``node``; -1 if there is none."""
+        """The first triple by which a named property is the inverse of blank ``node``; -1 if there
+        is none.
+        """
         if self._inverse_to is None:
             named = [
-                (self.objects[i], i) for i, s in enumerate(self.subjects) if self.predicates[i] == _INVERSE and s[:2] != "_:"
+                (self.objects[i], i)
+                for i, s in enumerate(self.subjects)
+                if self.predicates[i] == _INVERSE and s[:2] != "_:"
             ]
             self._inverse_to = {value: i for value, i in reversed(named) if isinstance(value, str)}
         return self._inverse_to.get(node, -1)
@@ -134,25 +150,37 @@ class VocabularyGraph:
 
 
 def read_list(graph: VocabularyGraph, head: Term) -> tuple[list[Term], list[int]]:
-    """The members of an RDF list, and its triples. Raises: UnmappedError for one that is cyclic, forked or does not end."""
+    """The members of an RDF list, and its triples. Raises: UnmappedError for one that is cyclic,
+    forked or does not end.
+    """
     members: list[Term] = []
     triples: list[int] = []
     seen: set[str] = set()
     node = head
     while node != NIL:
         if not isinstance(node, str):
-            raise UnmappedError("broken-list", f"the literal {shown(node)} where a list is expected")
+            raise UnmappedError(
+                "broken-list", f"the literal {shown(node)} where a list is expected"
+            )
         if node in seen:
             raise UnmappedError("broken-list", f"the list at {shown(head)} is cyclic")
         seen.add(node)
         first, rest = graph.find(node, FIRST), graph.find(node, REST)
         if not first and not rest:
             hint = "was the file cut, or did a conversion lose its lists? Take it from where it came from again"
-            raise UnmappedError("broken-list", f"the list at {shown(head)} does not end with rdf:nil", hint)
+            raise UnmappedError(
+                "broken-list", f"the list at {shown(head)} does not end with rdf:nil", hint
+            )
         if len(first) > 1 or len(rest) > 1:
-            raise UnmappedError("broken-list", f"the list at {shown(head)} is forked: two members or two rests at one place")
+            raise UnmappedError(
+                "broken-list",
+                f"the list at {shown(head)} is forked: two members or two rests at one place",
+            )
         if not first or not rest:
-            raise UnmappedError("broken-list", f"the list at {shown(head)} lacks rdf:{'rest' if first else 'first'} at one place")
+            raise UnmappedError(
+                "broken-list",
+                f"the list at {shown(head)} lacks rdf:{'rest' if first else 'first'} at one place",
+            )
         members.append(graph.objects[first[0]])
         triples += (*first, *rest, *graph.find(node, TYPE))
         node = graph.objects[rest[0]]
@@ -162,7 +190,12 @@ def read_list(graph: VocabularyGraph, head: Term) -> tuple[list[Term], list[int]
 def build_graph(triples: Triples, rows: Iterable[int]) -> VocabularyGraph:
     """The graph of the given rows of the columns."""
     graph = VocabularyGraph()
-    terms, subject, predicate, value = triples.terms, triples.subject, triples.predicate, triples.object
+    terms, subject, predicate, value = (
+        triples.terms,
+        triples.subject,
+        triples.predicate,
+        triples.object,
+    )
     for row in rows:
         graph.add(str(terms[subject[row]]), str(terms[predicate[row]]), terms[value[row]], row)
     return graph
@@ -173,7 +206,9 @@ V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
 @dataclass
 class MappedValue(Generic[V]):
-    """An axiom or assertion, the main triple it came from, its other triples, and the expressions it uses."""
+    """An axiom or assertion, the main triple it came from, its other triples, and the expressions
+    it uses.
+    """
 
     value: V
     main: int
@@ -183,7 +218,9 @@ class MappedValue(Generic[V]):
 
 @dataclass(frozen=True)
 class AllDifferent:
-    """Individuals that are different from each other, in their order; the main triple that says so, and its other triples."""
+    """Individuals that are different from each other, in their order; the main triple that says so,
+    and its other triples.
+    """
 
     individuals: tuple[str, ...]
     main: int
@@ -202,10 +239,14 @@ class Failure:
 
 @dataclass
 class GraphMapping:
-    """What the main triples of a graph give. ``annotations`` say nothing that a model could see; ``suspects`` are assertions that
+    """What the main triples of a graph give. ``annotations`` say nothing that a model could see;
+    ``suspects`` are assertions that
     are taken as they stand, but were perhaps meant otherwise: with the kind of leftover, and why.
-    ``in_both_readings``: properties that were read as object and as data property, with the triples that needed it;
-    ``open_fillers``: names that are a datatype in one of these readings, though nothing declares them."""
+    ``in_both_readings``: properties that were read as object and as data property, with the triples
+    that needed it;
+    ``open_fillers``: names that are a datatype in one of these readings, though nothing declares
+    them.
+    """
 
     axioms: list[MappedValue[owl.Axiom]] = field(default_factory=list)
     assertions: list[MappedValue[owl.Assertion]] = field(default_factory=list)
@@ -218,9 +259,13 @@ class GraphMapping:
 
 
 def unattached(graph: VocabularyGraph) -> Iterator[list[int]]:
-    """The triples that are not accounted for yet, those that hang together as one group, outermost first."""
+    """The triples that are not accounted for yet, those that hang together as one group, outermost
+    first.
+    """
     left = [i for i, bucket in enumerate(graph.bucket) if not bucket]
-    inner = {value for i in left if isinstance(value := graph.objects[i], str) and value.startswith("_:")}
+    inner = {
+        value for i in left if isinstance(value := graph.objects[i], str) and value.startswith("_:")
+    }
     for i in sorted(left, key=lambda i: graph.subjects[i] in inner):
         if not graph.bucket[i]:
             group = [j for j in graph.reachable(i) if not graph.bucket[j]]

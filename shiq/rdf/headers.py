@@ -1,4 +1,6 @@
-"""Ontology headers: which ontology a file is, and which version, without reading the rest of what it says."""
+"""Ontology headers: which ontology a file is, and which version, without reading the rest of what
+it says.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,20 @@ from shiq.rdf.triples import Rejects, Triples, written_labels
 from shiq.rdf.vocabulary import DECLARATIONS
 from shiq.sources import FileSource
 
-_SYNTAX = {Format.TURTLE: ox.RdfFormat.TURTLE, Format.TRIG: ox.RdfFormat.TRIG, Format.RDFXML: ox.RdfFormat.RDF_XML}
+_SYNTAX = {
+    Format.TURTLE: ox.RdfFormat.TURTLE,
+    Format.TRIG: ox.RdfFormat.TRIG,
+    Format.RDFXML: ox.RdfFormat.RDF_XML,
+}
 _TYPE = ox.NamedNode(RDF + "type")
 #: The terms of the triples that `document_headers` asks for: predicates, and classes.
 _PREDICATES = frozenset(map(ox.NamedNode, (*TO_OTHERS, VERSION_IRI)))
 _CLASSES = frozenset(map(ox.NamedNode, (OWL + "Ontology", *DECLARATIONS)))
-#: A line without one of these terms, and without an escape that could stand for a part of one, is not asked for.
+# : A line without one of these terms, and without an escape that could stand for a part of one, is
+# not asked for.
 _LINE = re.compile(
-    rb"\\[uU]|#(?:%b)>" % b"|".join(sorted(term.value.rpartition("#")[2].encode() for term in _PREDICATES | _CLASSES))
+    rb"\\[uU]|#(?:%b)>"
+    % b"|".join(sorted(term.value.rpartition("#")[2].encode() for term in _PREDICATES | _CLASSES))
 )
 #: A document without the word has no header, unless it has an escape or is UTF-16.
 _WORD = re.compile(rb"Ontology|\\[uU]|&#|\0")
@@ -36,14 +44,18 @@ _FUNCTIONAL = re.compile(r"\bOntology\s*\(")
 
 
 class FileHeaders(NamedTuple):
-    """Which ontologies a file is: mostly one; ``problem``: why it could not be read to its end, "" if it could."""
+    """Which ontologies a file is: mostly one; ``problem``: why it could not be read to its end, ""
+    if it could.
+    """
 
     ontologies: tuple[OntologyHeader, ...] = ()
     problem: str = ""
 
 
 def read_headers(source: FileSource) -> FileHeaders:
-    """The headers of a document; never fails. They are those that `shiq.rdf.load` finds in the whole document."""
+    """The headers of a document; never fails. They are those that `shiq.rdf.load` finds in the
+    whole document.
+    """
     found: Collection[OntologyHeader] = ()
     try:
         if not _has_word(source):
@@ -104,13 +116,17 @@ def _of_triples(source: FileSource) -> tuple[Collection[OntologyHeader], bool]:
 
 
 def _of_functional(source: FileSource) -> Collection[OntologyHeader]:
-    """The header of a document in functional-style syntax, which stands before its axioms; all is read where none is found so."""
+    """The header of a document in functional-style syntax, which stands before its axioms; all is
+    read where none is found so.
+    """
     from shiq.functional.grammar import AXIOMS
     from shiq.functional.reader import read_document
 
     text = source.read().decode("utf-8", "replace")
     begin = _FUNCTIONAL.search(text)
-    axiom = re.compile(rf"\b(?:{'|'.join(AXIOMS)})\s*\(").search(text, begin.end()) if begin else None
+    axiom = (
+        re.compile(rf"\b(?:{'|'.join(AXIOMS)})\s*\(").search(text, begin.end()) if begin else None
+    )
     parts = (text[: axiom.start()] + ")", text) if axiom else (text,)
     headers = (read_document(part, source.name, "h").header for part in parts)
     return [OntologyHeader(*header) for header in headers if any(header)][:1]

@@ -32,12 +32,21 @@ MOST_CANDIDATES = 4
 
 
 class ImportQueue:
-    """What of the imports met so far is still to be read; see THEORY, "Which document an import means".
+    """What of the imports met so far is still to be read; see THEORY, "Which document an import
+    means".
 
-    ``read``: the files that were read; ``given``: IRIs of ontologies that need not be read, beside those of the sources."""
+    ``read``: the files that were read; ``given``: IRIs of ontologies that need not be read, beside
+    those of the sources.
+    """
 
     def __init__(
-        self, loaded: LoadedSources, catalog: Catalog | None, read: set[Path], given: Collection[str], *, doubt: bool = False
+        self,
+        loaded: LoadedSources,
+        catalog: Catalog | None,
+        read: set[Path],
+        given: Collection[str],
+        *,
+        doubt: bool = False,
     ) -> None:
         self._loaded, self._catalog, self._read, self._doubt = loaded, catalog, read, doubt
         self._given = {*map(bare, given), *map(bare, loaded.ontologies), *LANGUAGE_DOCUMENTS}
@@ -47,7 +56,8 @@ class ImportQueue:
         self._last = ("", "")
 
     def next(self) -> FileSource | None:
-        """The next file that is imported and was not read yet; None where no more is to be read. Tables of known vocabularies are
+        """The next file that is imported and was not read yet; None where no more is to be read.
+        Tables of known vocabularies are
         taken in where no file answers."""
         self._check_last()
         while True:
@@ -62,9 +72,16 @@ class ImportQueue:
         """All that is imported, in order."""
         triples = self._loaded.triples
         predicate = triples.ids.get(IMPORTS, -1)
-        rows = np.flatnonzero(column(triples.predicate) == predicate).tolist() if predicate >= 0 else []
+        rows = (
+            np.flatnonzero(column(triples.predicate) == predicate).tolist()
+            if predicate >= 0
+            else []
+        )
         values = [triples.terms[triples.object[row]] for row in rows]
-        names = (*(value for value in values if isinstance(value, str)), *(iri for iri, _ in self._loaded.imports))
+        names = (
+            *(value for value in values if isinstance(value, str)),
+            *(iri for iri, _ in self._loaded.imports),
+        )
         choice = self._loaded.vocabulary
         return dict.fromkeys(map(bare, (*names, *(choice.imports if choice else ()))))
 
@@ -94,7 +111,9 @@ class ImportQueue:
         return None
 
     def _same(self) -> FileSource | None:
-        """A file of an import that several files answer, where these hold the same and none was read."""
+        """A file of an import that several files answer, where these hold the same and none was
+        read.
+        """
         for iri in sorted(self._several.keys() - self._different):
             paths = self._several[iri]
             if not self._read.isdisjoint(path.resolve() for path in paths):
@@ -106,7 +125,8 @@ class ImportQueue:
         return None
 
     def _each(self) -> FileSource | None:
-        """The next file of an import that several files answer, where these do not hold the same: what only some hold is in
+        """The next file of an import that several files answer, where these do not hold the same:
+        what only some hold is in
         doubt. None where nothing in doubt is read."""
         for iri in sorted(self._different) if self._doubt else ():
             paths = self._several[iri]
@@ -116,23 +136,34 @@ class ImportQueue:
 
                 shown, hint = self._shown(iri, paths)
                 message = f"<{iri}> is imported, but {len(paths)} files say that they are it, and do not hold the same: {shown}"
-                leftover, names = Leftover("ambiguous-import", message, hint=hint), self._names(paths)
+                leftover, names = (
+                    Leftover("ambiguous-import", message, hint=hint),
+                    self._names(paths),
+                )
                 few = len(paths) <= MOST_CANDIDATES
-                self._loaded.candidates[iri] = candidates_of(names, leftover, [_read(name) for name in names] if few else ())
+                self._loaded.candidates[iri] = candidates_of(
+                    names, leftover, [_read(name) for name in names] if few else ()
+                )
             if self._loaded.candidates[iri] is not None:
                 path = next((path for path in paths if path.resolve() not in self._read), None)
                 if path is not None:
                     return self._source(iri, path)
         return None
 
-    def _assume(self, iri: str, paths: Sequence[Path], kinds: Mapping[str, Collection[str]]) -> None:
-        """Notes the kinds that properties must not exceed, since files of an import would not hold the same then."""
+    def _assume(
+        self, iri: str, paths: Sequence[Path], kinds: Mapping[str, Collection[str]]
+    ) -> None:
+        """Notes the kinds that properties must not exceed, since files of an import would not hold
+        the same then.
+        """
         # Here, since loading asks for imports.
         from shiq.rdf.load import AssumedKinds
 
         shown, hint = self._shown(iri, paths)
         message = f"but {len(paths)} files say that they are <{iri}>, and do not hold the same then: {shown}"
-        self._loaded.assumed.append(AssumedKinds(kinds, Leftover("ambiguous-import", message, hint=hint)))
+        self._loaded.assumed.append(
+            AssumedKinds(kinds, Leftover("ambiguous-import", message, hint=hint))
+        )
 
     def _shown(self, iri: str, paths: Sequence[Path]) -> tuple[str, str]:
         """The files that might be an import, and what to do."""
@@ -155,11 +186,15 @@ class ImportQueue:
         address = name if is_address(name) else ""
         source = source_of(path if address else name)
         if not isinstance(source, FileSource):
-            raise InputError(f"{name}, which the catalog has for <{iri}>, is no ontology", "Correct the catalog.")
+            raise InputError(
+                f"{name}, which the catalog has for <{iri}>, is no ontology", "Correct the catalog."
+            )
         return replace(source, name=name, address=address, most=limits().document)
 
     def _check_last(self) -> None:
-        """Raises: InputError if the file that was read is not what its header said when the folder was looked at."""
+        """Raises: InputError if the file that was read is not what its header said when the folder
+        was looked at.
+        """
         iri, name = self._last
         if iri and iri in self._open():
             raise InputError(
@@ -168,7 +203,9 @@ class ImportQueue:
             )
 
     def _take_tables(self) -> bool:
-        """Takes in the tables of known vocabularies that are imported; whether there were any. Their own imports are met next."""
+        """Takes in the tables of known vocabularies that are imported; whether there were any.
+        Their own imports are met next.
+        """
         missing = [iri for iri in self._open() if iri not in self._several]
         if not missing:
             return False
@@ -191,15 +228,22 @@ class ImportQueue:
         for iri in self._open():
             if paths := self._several.get(iri):
                 shown, hint = self._shown(iri, paths)
-                message = f"{len(paths)} files say that they are it, and do not hold the same: {shown}"
+                message = (
+                    f"{len(paths)} files say that they are it, and do not hold the same: {shown}"
+                )
                 self._loaded.unmet[iri] = UnmetImport("ambiguous-import", message, hint)
             elif hint := self._catalog.hint(iri):
-                self._loaded.unmet[iri] = UnmetImport("missing-import", "not read: nothing is fetched", hint)
+                self._loaded.unmet[iri] = UnmetImport(
+                    "missing-import", "not read: nothing is fetched", hint
+                )
 
 
 def kinds_of_the_same(names: Sequence[str]) -> dict[str, set[str]] | None:
-    """The names in what only some of the files annotate or declare, each with its kinds of property (object, data, or none).
-    None if the files differ in axioms or assertions, or anything of one is left out; empty if their bytes are the same."""
+    """The names in what only some of the files annotate or declare, each with its kinds of property
+    (object, data, or none).
+    None if the files differ in axioms or assertions, or anything of one is left out; empty if their
+    bytes are the same.
+    """
     sources = [source_of(name) for name in names]
     if not all(isinstance(source, FileSource) for source in sources):
         return None
@@ -214,7 +258,10 @@ def kinds_of_the_same(names: Sequence[str]) -> dict[str, set[str]] | None:
         return None
     stated, known = [_stated(name) for name in names], readings[0].tbox.signature
     different = {
-        term for row in frozenset().union(*stated) - stated[0].intersection(*stated) for term in row if isinstance(term, str)
+        term
+        for row in frozenset().union(*stated) - stated[0].intersection(*stated)
+        for term in row
+        if isinstance(term, str)
     }
     logical = ((OBJECT, known.object_properties), (DATA, known.data_properties))
     return {iri: {kind for kind, properties in logical if iri in properties} for iri in different}
@@ -226,7 +273,10 @@ def _stated(name: str) -> set[tuple[Term, ...]]:
 
     loaded = load([name], "o", None, follow=False)
     triples, terms = loaded.triples, loaded.triples.terms
-    rows = {tuple(terms[i] for i in row) for row in zip(triples.subject, triples.predicate, triples.object)}
+    rows = {
+        tuple(terms[i] for i in row)
+        for row in zip(triples.subject, triples.predicate, triples.object)
+    }
     return rows | {(keyword, *properties) for _, _, keyword, properties in loaded.of_annotations}
 
 
@@ -238,8 +288,12 @@ def _read(name: str) -> Reading:
 
 
 def _content(reading: Reading) -> tuple[object, ...] | None:
-    """What a document says; None where something of it is left out. Its imports are among the leftovers."""
+    """What a document says; None where something of it is left out. Its imports are among the
+    leftovers.
+    """
     if any(blocks(leftover, UNMET) for leftover in reading.leftovers):
         return None
-    left = Counter((leftover.kind, leftover.message, leftover.text) for leftover in reading.leftovers)
+    left = Counter(
+        (leftover.kind, leftover.message, leftover.text) for leftover in reading.leftovers
+    )
     return frozenset(reading.tbox.axioms), reading.tbox.signature, frozenset(reading.abox), left

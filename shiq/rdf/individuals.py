@@ -6,7 +6,14 @@ from collections.abc import Callable
 
 from shiq import model as owl
 from shiq.rdf.expressions import Expressions
-from shiq.rdf.graph import AllDifferent, GraphMapping, MappedValue, UnmappedError, VocabularyGraph, read_list
+from shiq.rdf.graph import (
+    AllDifferent,
+    GraphMapping,
+    MappedValue,
+    UnmappedError,
+    VocabularyGraph,
+    read_list,
+)
 from shiq.rdf.kinds import Kinds
 from shiq.rdf.namespaces import namespace_of
 from shiq.rdf.triples import Term, shown
@@ -15,10 +22,17 @@ from shiq.signature import MOST_DIFFERENT
 
 
 class IndividualMapper:
-    """The rarer assertions: individuals that are the same, or different, and negative assertions."""
+    """The rarer assertions: individuals that are the same, or different, and negative
+    assertions.
+    """
 
     def __init__(
-        self, graph: VocabularyGraph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool], whole: bool
+        self,
+        graph: VocabularyGraph,
+        kinds: Kinds,
+        expressions: Expressions,
+        is_individual: Callable[[str], bool],
+        whole: bool,
     ) -> None:
         self.graph = graph
         self.kinds = kinds
@@ -28,7 +42,9 @@ class IndividualMapper:
         self.result = GraphMapping()
 
     def _listed(self, node: str, *names: str) -> tuple[list[Term], list[int]]:
-        """The members of the one list that hangs on ``node`` by one of the properties ``names``, and all triples for it."""
+        """The members of the one list that hangs on ``node`` by one of the properties ``names``,
+        and all triples for it.
+        """
         name = next((name for name in names if self.graph.find(node, owl.OWL + name)), names[0])
         triple = self.graph.only(node, owl.OWL + name, f"owl:{name}")
         members, triples = read_list(self.graph, self.graph.objects[triple])
@@ -49,7 +65,10 @@ class IndividualMapper:
             self.result.apart.append(AllDifferent(tuple(individuals), main, tuple(triples)))
 
     def _negative(self, main: int, subject: str) -> None:
-        source, on = (self.graph.only(subject, owl.OWL + n, f"owl:{n}") for n in ("sourceIndividual", "assertionProperty"))
+        source, on = (
+            self.graph.only(subject, owl.OWL + n, f"owl:{n}")
+            for n in ("sourceIndividual", "assertionProperty")
+        )
         individual = self._individual(self.graph.objects[source])
         target = self.graph.find(subject, owl.OWL + "targetIndividual")
         name = "targetIndividual" if target else "targetValue"
@@ -58,13 +77,17 @@ class IndividualMapper:
         item = MappedValue[owl.Assertion](owl.SameIndividual("", ""), main, [source, on, filler])
         if target:
             role = self.expressions.object_property(self.graph.objects[on], item.triples)
-            item.value = owl.NegativeObjectPropertyAssertion(role, individual, self._individual(value))
+            item.value = owl.NegativeObjectPropertyAssertion(
+                role, individual, self._individual(value)
+            )
         elif isinstance(value, owl.Literal):
             item.value = owl.NegativeDataPropertyAssertion(
                 self.expressions.data_property(self.graph.objects[on]), individual, value
             )
         else:
-            raise UnmappedError("malformed", f"owl:targetValue with {shown(value)}, which is no literal")
+            raise UnmappedError(
+                "malformed", f"owl:targetValue with {shown(value)}, which is no literal"
+            )
         self.result.assertions.append(item)
 
     def source_individual(self, main: int, subject: str, value: Term) -> None:
@@ -74,30 +97,45 @@ class IndividualMapper:
 
     def _individual(self, node: Term) -> str:
         if not isinstance(node, str):
-            raise UnmappedError("malformed", f"the literal {shown(node)} where an individual is expected")
+            raise UnmappedError(
+                "malformed", f"the literal {shown(node)} where an individual is expected"
+            )
         return node
 
     def same_as(self, main: int, subject: str, value: Term) -> None:
-        item = MappedValue[owl.Assertion](owl.SameIndividual(subject, self._individual(value)), main)
+        item = MappedValue[owl.Assertion](
+            owl.SameIndividual(subject, self._individual(value)), main
+        )
         self.result.assertions.append(item)
         self._check_pair(item, subject, str(value), "owl:sameAs")
 
     def different_from(self, main: int, subject: str, value: Term) -> None:
-        item = MappedValue[owl.Assertion](owl.DifferentIndividuals(subject, self._individual(value)), main)
+        item = MappedValue[owl.Assertion](
+            owl.DifferentIndividuals(subject, self._individual(value)), main
+        )
         self.result.assertions.append(item)
         self._check_pair(item, subject, str(value), "owl:differentFrom")
 
-    def _check_pair(self, item: MappedValue[owl.Assertion], first: str, second: str, name: str) -> None:
-        """A class is an individual too if need be; but where nothing else says so, more was probably meant."""
+    def _check_pair(
+        self, item: MappedValue[owl.Assertion], first: str, second: str, name: str
+    ) -> None:
+        """A class is an individual too if need be; but where nothing else says so, more was
+        probably meant.
+        """
         suspects = [
-            node for node in (first, second) if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node)
+            node
+            for node in (first, second)
+            if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node)
         ]
         if len(suspects) == 2 or (suspects and self.whole):
-            # Two classes may be individuals too; one that is the same as an individual is more likely a slip, unless that is
+            # Two classes may be individuals too; one that is the same as an individual is more
+            # likely a slip, unless that is
             # a name of another vocabulary, of which nothing says what it is.
             others = [node for node in (first, second) if node not in suspects]
             is_slip = any(
-                self.is_individual(node) or node.startswith("_:") or namespace_of(node) == namespace_of(suspects[0])
+                self.is_individual(node)
+                or node.startswith("_:")
+                or namespace_of(node) == namespace_of(suspects[0])
                 for node in others
             )
             kind = "malformed" if is_slip else "individuals-only"

@@ -9,9 +9,11 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*")
 
 
 def resolve(base: str, reference: str) -> str:
-    """``reference`` relative to the absolute IRI ``base``; as it stands where it is absolute itself, dots in its path too.
+    """``reference`` relative to the absolute IRI ``base``; as it stands where it is absolute
+    itself, dots in its path too.
 
-    Source: RFC 3986, section 5.2. Raises: ValueError where a colon makes it neither. What comes out may still be no IRI.
+    Source: RFC 3986, section 5.2. Raises: ValueError where a colon makes it neither. What comes out
+    may still be no IRI.
     """
     scheme, authority, path, query, fragment = _parts(reference)
     if scheme is not None:
@@ -37,7 +39,12 @@ def resolve(base: str, reference: str) -> str:
     if authority is None and path.startswith("//"):
         raise ValueError(f"{reference!r} leads to a path that would read as a host")
     begin = f"{base_scheme}:" + ("" if authority is None else f"//{authority}")
-    return begin + path + ("" if query is None else f"?{query}") + ("" if fragment is None else f"#{fragment}")
+    return (
+        begin
+        + path
+        + ("" if query is None else f"?{query}")
+        + ("" if fragment is None else f"#{fragment}")
+    )
 
 
 def _parts(text: str) -> tuple[str | None, str | None, str, str | None, str | None]:

@@ -9,7 +9,8 @@ from typing import Any
 
 @dataclass
 class JsonNames:
-    """Keywords and their other names; ``language_maps``, …: terms by their container; ``scoped``: those with a context that holds
+    """Keywords and their other names; ``language_maps``, …: terms by their container; ``scoped``:
+    those with a context that holds
     where they are a type."""
 
     languages: set[str] = field(default_factory=lambda: {"@language"})
@@ -24,11 +25,20 @@ class JsonNames:
 
     def take(self, context: Mapping[str, Any]) -> None:
         """Notes what a context defines."""
-        terms = {key: value if isinstance(value, dict) else {"@id": value} for key, value in context.items() if key[:1] != "@"}
+        terms = {
+            key: value if isinstance(value, dict) else {"@id": value}
+            for key, value in context.items()
+            if key[:1] != "@"
+        }
         meant = {key: parts.get("@id", parts.get("@reverse")) for key, parts in terms.items()}
         for names in (self.languages, self.types, self.graphs, self.sets, self.values):
             # A term may be the other name of one that is defined later.
-            while new := {key for key, name in meant.items() if isinstance(name, str) and name in names} - names:
+            while (
+                new := {
+                    key for key, name in meant.items() if isinstance(name, str) and name in names
+                }
+                - names
+            ):
                 names.update(new)
         maps = {"@language": self.language_maps, "@index": self.index_maps}
         for key, parts in terms.items():

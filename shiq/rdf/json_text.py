@@ -1,7 +1,10 @@
-"""The text of a JSON-LD document made so that no part of it is passed over in silence; see `shiq.rdf.jsonld`.
+"""The text of a JSON-LD document made so that no part of it is passed over in silence; see
+`shiq.rdf.jsonld`.
 
-Keys that no context defines get an IRI that begins with `UNMAPPED`. A text that could be no IRI is replaced by a numbered one
-(`TEXT`), which is an IRI: where it comes back as a literal it was one, elsewhere something was wrong. What neither shows (bad
+Keys that no context defines get an IRI that begins with `UNMAPPED`. A text that could be no IRI is
+replaced by a numbered one
+(`TEXT`), which is an IRI: where it comes back as a literal it was one, elsewhere something was
+wrong. What neither shows (bad
 language tags, keywords that do not exist, keys that occur twice) is looked for here.
 """
 
@@ -41,7 +44,8 @@ _FIRST_SEGMENT = re.compile(r"[^/?#]*")
 
 @dataclass(frozen=True, eq=False)
 class RewrittenJson:
-    """``data``: the document for the parser; ``texts``: by their numbers; ``lines``: where a text first stands; ``terms``: what
+    """``data``: the document for the parser; ``texts``: by their numbers; ``lines``: where a text
+    first stands; ``terms``: what
     renamed terms were called."""
 
     data: bytes
@@ -50,7 +54,9 @@ class RewrittenJson:
     terms: Mapping[str, str]
 
     def line_of(self, subject: str, predicate: str, value: Term) -> int:
-        """The line where a triple's node begins, as far as its terms stand there in full; else 0."""
+        """The line where a triple's node begins, as far as its terms stand there in full; else
+        0.
+        """
         for text in (subject, value if isinstance(value, str) else value.lexical, predicate):
             if text in self.lines:
                 return self.lines[text]
@@ -75,25 +81,34 @@ def restored(text: str, texts: list[str], *, as_json: bool = False) -> str:
 
 
 def prepared(name: str, data: bytes, rejects: Rejects, catalog: Catalog | None) -> RewrittenJson:
-    """The document ``data`` for the parser. Raises: InputError (see `shiq.rdf.jsonld.read_json`)."""
+    """The document ``data`` for the parser. Raises: InputError (see
+    `shiq.rdf.jsonld.read_json`).
+    """
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{name}, line {line}: not UTF-8 ({error.reason})", "Convert the file to UTF-8.") from error
+        raise InputError(
+            f"{name}, line {line}: not UTF-8 ({error.reason})", "Convert the file to UTF-8."
+        ) from error
     _check_depth(name, text)
     lines = _lines(text)
     document = _Document(name, rejects, catalog, lines)
     tree = document.parsed(text)
     tree = document.with_contexts(tree)
     if document.rest_is_missing(tree):
-        raise InputError(f"{name} is JSON, but no JSON-LD: it is neither an object nor a list of objects", "Check the file.")
+        raise InputError(
+            f"{name} is JSON, but no JSON-LD: it is neither an object nor a list of objects",
+            "Check the file.",
+        )
     document.check_nodes(tree)
     top = [document.node(_begun(item), "") for item in (tree if isinstance(tree, list) else [tree])]
     out: list[str] = []
     _write(top, out)
     terms = {name: term for term, name in document.renamed.items()}
-    return RewrittenJson("".join(out).encode("utf-8", "surrogatepass"), document.texts, lines, terms)
+    return RewrittenJson(
+        "".join(out).encode("utf-8", "surrogatepass"), document.texts, lines, terms
+    )
 
 
 def _check_depth(name: str, text: str) -> None:
@@ -102,7 +117,10 @@ def _check_depth(name: str, text: str) -> None:
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match[0], 0)
         if depth > DEEPEST:
             line = text.count("\n", 0, match.start()) + 1
-            raise InputError(f"{name}, line {line}: JSON nested over {DEEPEST} levels deep", "Write it flat: as a list of nodes.")
+            raise InputError(
+                f"{name}, line {line}: JSON nested over {DEEPEST} levels deep",
+                "Write it flat: as a list of nodes.",
+            )
 
 
 def _lines(text: str) -> dict[str, int]:
@@ -167,14 +185,19 @@ class _Document:
                 "Check the file; is it cut short? Nothing of it was used.",
             ) from error
         except RecursionError as error:
-            raise InputError(f"{self.name}: JSON nested too deeply", "Write it flat: as a list of nodes.") from error
+            raise InputError(
+                f"{self.name}: JSON nested too deeply", "Write it flat: as a list of nodes."
+            ) from error
 
     def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
             for key in sorted({key for key in keys if keys.count(key) > 1}):
-                self.reject(f"the key {short(key)!r} stands twice in one object, and only one of the values was read", key)
+                self.reject(
+                    f"the key {short(key)!r} stands twice in one object, and only one of the values was read",
+                    key,
+                )
         return found
 
     def _number(self, token: str) -> _Number:
@@ -184,15 +207,23 @@ class _Document:
             exact = False
         if not exact:
             self.rejects.add(
-                "a number that JSON-LD does not keep exactly", 0, short(token), 'write {"@value": "…", "@type": "xsd:…"} instead'
+                "a number that JSON-LD does not keep exactly",
+                0,
+                short(token),
+                'write {"@value": "…", "@type": "xsd:…"} instead',
             )
         return _Number(token)
 
     def _constant(self, token: str) -> Any:
-        raise InputError(f"{self.name}: {token} is no JSON", 'Write {"@value": "' + token + '", "@type": "xsd:double"}.')
+        raise InputError(
+            f"{self.name}: {token} is no JSON",
+            'Write {"@value": "' + token + '", "@type": "xsd:double"}.',
+        )
 
     def rest_is_missing(self, tree: Any) -> bool:
-        return not isinstance(tree, dict | list) or (isinstance(tree, list) and not all(isinstance(x, dict) for x in tree))
+        return not isinstance(tree, dict | list) or (
+            isinstance(tree, list) and not all(isinstance(x, dict) for x in tree)
+        )
 
     # --- contexts ---------------------------------------------------------------------------------
 
@@ -202,12 +233,18 @@ class _Document:
             return [self.with_contexts(item) for item in value]
         if not isinstance(value, dict):
             return value
-        return {key: self.context(item, ()) if key == "@context" else self.with_contexts(item) for key, item in value.items()}
+        return {
+            key: self.context(item, ()) if key == "@context" else self.with_contexts(item)
+            for key, item in value.items()
+        }
 
     def context(self, value: Any, within: tuple[str, ...]) -> list[Any]:
         self.contexts += 1
         if self.contexts > _MOST_CONTEXTS:
-            raise InputError(f"{self.name}: over {_MOST_CONTEXTS} contexts", "Give it one context, at its beginning.")
+            raise InputError(
+                f"{self.name}: over {_MOST_CONTEXTS} contexts",
+                "Give it one context, at its beginning.",
+            )
         if value is None:
             return [None, {"@vocab": UNMAPPED}]
         if isinstance(value, list):
@@ -228,13 +265,20 @@ class _Document:
                 "Put the context into the document, or name its file in a catalog (--catalog).",
             )
         if iri in within or len(within) > 16:
-            raise InputError(f"{place}: the context <{iri}> takes itself as a context", "Correct the contexts in the catalog.")
+            raise InputError(
+                f"{place}: the context <{iri}> takes itself as a context",
+                "Correct the contexts in the catalog.",
+            )
         try:
             found = json.loads(path.read_text("utf-8-sig"), parse_int=_Number, parse_float=_Number)
         except (OSError, ValueError, RecursionError) as error:
-            raise InputError(f"{path}, the context <{iri}>, is not JSON: {error}", "Correct the catalog.") from error
+            raise InputError(
+                f"{path}, the context <{iri}>, is not JSON: {error}", "Correct the catalog."
+            ) from error
         if not isinstance(found, dict) or "@context" not in found:
-            raise InputError(f"{path}, the context <{iri}>, has no key @context", "Correct the catalog.")
+            raise InputError(
+                f"{path}, the context <{iri}>, has no key @context", "Correct the catalog."
+            )
         return self.context(found["@context"], (*within, iri))
 
     def _definitions(self, context: dict[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
@@ -242,7 +286,10 @@ class _Document:
         self.names.take(context)
         for key, value in context.items():
             if key == "@import":
-                raise InputError(f"{self.name}: @import in a context is not supported", "Name both contexts in a list instead.")
+                raise InputError(
+                    f"{self.name}: @import in a context is not supported",
+                    "Name both contexts in a list instead.",
+                )
             if key == "@vocab" and value is None:
                 value = UNMAPPED
             elif key == "@base" and value is None:
@@ -269,14 +316,18 @@ class _Document:
         return value
 
     def _renamed(self, key: str) -> str:
-        """A term that could be no IRI gets a name that could, so that it shows where its definition does not hold."""
+        """A term that could be no IRI gets a name that could, so that it shows where its definition
+        does not hold.
+        """
         if key.startswith("@") or _is_reference(key):
             return key
         return self.renamed.setdefault(key, f"x-shiq-term-{len(self.renamed)}")
 
     def _check_iri(self, text: str) -> None:
         if text not in _KEYWORDS and (text.startswith("_:") or not _is_reference(text)):
-            self.reject(f"{short(text)!r} stands in a context where an IRI is meant, and is none", text)
+            self.reject(
+                f"{short(text)!r} stands in a context where an IRI is meant, and is none", text
+            )
 
     def _check_tag(self, tag: Any) -> None:
         if tag is None or tag == "@none":
@@ -289,7 +340,9 @@ class _Document:
     # --- nodes ------------------------------------------------------------------------------------
 
     def check_nodes(self, value: Any) -> None:
-        """Tells what of ``value``, which stands where nodes do, is a literal or a list: said of nothing, it would be dropped."""
+        """Tells what of ``value``, which stands where nodes do, is a literal or a list: said of
+        nothing, it would be dropped.
+        """
         if isinstance(value, list):
             for item in value:
                 self.check_nodes(item)
@@ -315,7 +368,10 @@ class _Document:
         if isinstance(value, dict):
             if len(bringing := self.names.bringing(value)) > 1:
                 # The parser applies the last one alone.
-                self.reject(f"the types {' and '.join(bringing)} both bring a context along: not supported", bringing[0])
+                self.reject(
+                    f"the types {' and '.join(bringing)} both bring a context along: not supported",
+                    bringing[0],
+                )
             if key in self.names.language_maps - self.names.no_maps:
                 for tag in value:
                     if tag not in self.defined:
@@ -357,7 +413,13 @@ def _is_reference(text: str) -> bool:
     if text.startswith("_:"):
         return _LABEL.fullmatch(text) is not None
     segment = _FIRST_SEGMENT.match(text)
-    whole = text if segment and ":" in segment[0] else f"http:{text}" if text.startswith("//") else f"urn:{text}"
+    whole = (
+        text
+        if segment and ":" in segment[0]
+        else f"http:{text}"
+        if text.startswith("//")
+        else f"urn:{text}"
+    )
     try:
         ox.NamedNode(whole)
     except ValueError:

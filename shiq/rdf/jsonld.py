@@ -1,8 +1,11 @@
 """JSON-LD, read by pyoxigraph from a text in which nothing can get lost.
 
-JSON-LD says that a processor passes over what it cannot make a triple of: keys that no context defines, values that are no IRI
-where one is meant, language tags that are none. For a check that would be a false green, so the text is gone over first
-(`shiq.rdf.json_text`), and what pyoxigraph then does not understand comes out as a marked term that is reported here. Contexts
+JSON-LD says that a processor passes over what it cannot make a triple of: keys that no context
+defines, values that are no IRI
+where one is meant, language tags that are none. For a check that would be a false green, so the
+text is gone over first
+(`shiq.rdf.json_text`), and what pyoxigraph then does not understand comes out as a marked term that
+is reported here. Contexts
 are never fetched: those that a document names are taken from the catalog, or refused.
 """
 
@@ -24,10 +27,17 @@ from shiq.sources import FileSource
 _MOST_ERRORS = 1000
 
 
-def read_json(source: FileSource, triples: Triples, label: Labels, rejects: Rejects, catalog: Catalog | None = None) -> None:
+def read_json(
+    source: FileSource,
+    triples: Triples,
+    label: Labels,
+    rejects: Rejects,
+    catalog: Catalog | None = None,
+) -> None:
     """Reads JSON-LD into ``triples``; what of it has no meaning becomes ``rejects``.
 
-    Raises: InputError for what is no JSON, is nested too deeply, or takes its context from elsewhere than ``catalog``.
+    Raises: InputError for what is no JSON, is nested too deeply, or takes its context from
+    elsewhere than ``catalog``.
     """
     text = prepared(source.name, source.read(), rejects, catalog)
     begun, reader = len(triples), _Quads(triples, label, text)
@@ -49,7 +59,10 @@ def read_json(source: FileSource, triples: Triples, label: Labels, rejects: Reje
     if errors and len(triples) == begun:
         first = rejects.shown[0]
         place = f"{source.name}, line {first.line}" if first.line else source.name
-        raise InputError(f"{place}: not JSON-LD: not one triple could be read: {first.message}", "Check the file.")
+        raise InputError(
+            f"{place}: not JSON-LD: not one triple could be read: {first.message}",
+            "Check the file.",
+        )
 
 
 @dataclass
@@ -64,7 +77,9 @@ class _Quads:
         subject, predicate, value = self.terms_of(quad)
         name = quad.graph_name
         graph = "" if isinstance(name, ox.DefaultGraph) else self._resource(name)
-        self.triples.add(subject, predicate, value, self.text.line_of(subject, predicate, value), graph)
+        self.triples.add(
+            subject, predicate, value, self.text.line_of(subject, predicate, value), graph
+        )
 
     def terms_of(self, quad: ox.Quad) -> tuple[str, str, Term]:
         """Raises: RefusedTermError."""
@@ -76,7 +91,9 @@ class _Quads:
         )
 
     def text_of(self, quad: ox.Quad) -> str:
-        """``quad`` as text for messages: what stands in for the document's own terms is put back."""
+        """``quad`` as text for messages: what stands in for the document's own terms is put
+        back.
+        """
         return restored(str(quad), self.text.texts).replace(UNMAPPED, "").replace(NOWHERE, "")
 
     def _resource(self, term: object) -> str:
@@ -88,12 +105,18 @@ class _Quads:
 
     def _iri(self, iri: str) -> str:
         if TEXT in iri:
-            raise RefusedTermError(f"{restored(iri, self.text.texts)!r} stands where an IRI is meant, and is none")
+            raise RefusedTermError(
+                f"{restored(iri, self.text.texts)!r} stands where an IRI is meant, and is none"
+            )
         if iri.startswith(NOWHERE):
-            raise RefusedTermError(f"{iri.removeprefix(NOWHERE)!r} is relative, and there is nothing that it is relative to")
+            raise RefusedTermError(
+                f"{iri.removeprefix(NOWHERE)!r} is relative, and there is nothing that it is relative to"
+            )
         if iri.startswith(UNMAPPED):
             term = iri.removeprefix(UNMAPPED)
-            raise RefusedTermError(f"no context says what {self.text.terms.get(term, term)!r} means")
+            raise RefusedTermError(
+                f"no context says what {self.text.terms.get(term, term)!r} means"
+            )
         return iri
 
     def _literal(self, value: ox.Literal) -> Literal:

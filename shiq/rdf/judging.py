@@ -1,6 +1,8 @@
-"""What ranges of sources say, judged by a vocabulary one by one; and the one account of all of them, as of a source in one piece.
+"""What ranges of sources say, judged by a vocabulary one by one; and the one account of all of
+them, as of a source in one piece.
 
-A range is judged by itself but for what speaks of other triples (OWL vocabulary among assertions) and for classes and properties
+A range is judged by itself but for what speaks of other triples (OWL vocabulary among assertions)
+and for classes and properties
 that are individuals too: these it tells, and whoever reads all ranges knows what to make of them.
 """
 
@@ -24,13 +26,22 @@ from shiq.verdict import IN_DATA, LIKE_OTHERS, Leftover
 
 
 def entities_of(known: Signature) -> frozenset[str]:
-    return known.classes | known.object_properties | known.data_properties | known.annotation_properties | known.datatypes
+    return (
+        known.classes
+        | known.object_properties
+        | known.data_properties
+        | known.annotation_properties
+        | known.datatypes
+    )
 
 
 @dataclass(frozen=True)
 class Judging:
-    """What a range is judged by: the vocabulary; names of ontologies, and of axioms that are nodes (see `resolve`); the names
-    that are ``asked`` for as individuals, and those of them that are; whether ill-typed data assertions are set ``aside``."""
+    """What a range is judged by: the vocabulary; names of ontologies, and of axioms that are nodes
+    (see `resolve`); the names
+    that are ``asked`` for as individuals, and those of them that are; whether ill-typed data
+    assertions are set ``aside``.
+    """
 
     known: Signature
     headers: frozenset[str] = frozenset()
@@ -42,9 +53,12 @@ class Judging:
 
 @dataclass
 class RangeReport:
-    """What is told of a range: its lines and triples; how many lines were rejected (``unsure``: those that do not even look like
-    a triple), of which some are shown; the other leftovers; the ledger of its triples; ``rare``: triples that speak of others,
-    with their lines and graphs; ``typed``: the names that were asked for and are individuals here; ``error``: why the source
+    """What is told of a range: its lines and triples; how many lines were rejected (``unsure``:
+    those that do not even look like
+    a triple), of which some are shown; the other leftovers; the ledger of its triples; ``rare``:
+    triples that speak of others,
+    with their lines and graphs; ``typed``: the names that were asked for and are individuals here;
+    ``error``: why the source
     cannot be used at all, and what to do. Lines are those of the range until `located`."""
 
     source: str
@@ -71,10 +85,16 @@ def survey(parsed: ParsedRange, judging: Judging, report: RangeReport) -> None:
     report.lines, report.triples = parsed.lines, len(triples)
     report.rejected, report.unsure, report.rejects = rejects.total, rejects.unsure, rejects.shown
     report.typed = _typed(triples, judging.asked)
-    built_in = [i for name in BUILT_IN_OBJECT | BUILT_IN_DATA if (i := triples.ids.get(name)) is not None]
-    rows = np.union1d(graph_rows(triples), np.flatnonzero(np.isin(column(triples.predicate), built_in)))
+    built_in = [
+        i for name in BUILT_IN_OBJECT | BUILT_IN_DATA if (i := triples.ids.get(name)) is not None
+    ]
+    rows = np.union1d(
+        graph_rows(triples), np.flatnonzero(np.isin(column(triples.predicate), built_in))
+    )
     for row in rows.tolist():
-        subject, predicate, value = (triples.terms[c[row]] for c in (triples.subject, triples.predicate, triples.object))
+        subject, predicate, value = (
+            triples.terms[c[row]] for c in (triples.subject, triples.predicate, triples.object)
+        )
         graph = triples.graph[row] if row < len(triples.graph) else -1
         name = str(triples.terms[graph]) if graph >= 0 else ""
         report.rare.append((str(subject), str(predicate), value, triples.line[row], name))
@@ -83,11 +103,18 @@ def survey(parsed: ParsedRange, judging: Judging, report: RangeReport) -> None:
 def _typed(triples: Triples, asked: Collection[str]) -> set[str]:
     """The individuals among the ``asked`` names."""
     ids = [i for i in map(triples.ids.get, asked) if i is not None]
-    return individuals_of(triples) & set(asked) if np.isin(column(triples.subject), ids).any() else set()
+    return (
+        individuals_of(triples) & set(asked)
+        if np.isin(column(triples.subject), ids).any()
+        else set()
+    )
 
 
-def judge(parsed: ParsedRange, judging: Judging, report: RangeReport, *, most_aside: int | None = None) -> Bulk:
-    """The assertions in a range, as rows of its triples. Of ill-typed ones that are set aside ``most_aside`` are told one by one,
+def judge(
+    parsed: ParsedRange, judging: Judging, report: RangeReport, *, most_aside: int | None = None
+) -> Bulk:
+    """The assertions in a range, as rows of its triples. Of ill-typed ones that are set aside
+    ``most_aside`` are told one by one,
     and the others counted."""
     triples = parsed.triples
     bulk = resolve(
@@ -106,7 +133,11 @@ def judge(parsed: ParsedRange, judging: Judging, report: RangeReport, *, most_as
         shown = bulk.ill_typed[:most_aside]
         report.leftovers += [_ill_typed(triples, row) for row in shown]
         if more := len(bulk.ill_typed) - len(shown):
-            report.leftovers.append(Leftover("ill-typed", "more ill-typed literals were set aside", report.source, count=more))
+            report.leftovers.append(
+                Leftover(
+                    "ill-typed", "more ill-typed literals were set aside", report.source, count=more
+                )
+            )
     return bulk
 
 
@@ -114,16 +145,22 @@ def _ill_typed(triples: Triples, row: int) -> Leftover:
     return triples.leftover("ill-typed", "an ill-typed literal was set aside", row)
 
 
-#: Parts of what ranges leave out: broken lines, triples that are no assertions, ill-typed assertions that are set aside.
+# : Parts of what ranges leave out: broken lines, triples that are no assertions, ill-typed
+# assertions that are set aside.
 LEFT_OUT = ("lines", "triples", "ill-typed")
 
 
 def left_out(parsed: ParsedRange, bulk: Bulk) -> tuple[Iterator[Leftover], ...]:
-    """Each line and triple of a judged range that is left out, as it stands, by the parts `LEFT_OUT`, by line. What is said with
+    """Each line and triple of a judged range that is left out, as it stands, by the parts
+    `LEFT_OUT`, by line. What is said with
     a name that the TBox does not know is in A."""
     triples = parsed.triples
-    groups = [one_by_one(triples, leftover) for leftover in bulk.leftovers if leftover.kind not in IN_DATA]
-    ill_typed = (found for row in bulk.ill_typed for found in one_by_one(triples, _ill_typed(triples, row)))
+    groups = [
+        one_by_one(triples, leftover) for leftover in bulk.leftovers if leftover.kind not in IN_DATA
+    ]
+    ill_typed = (
+        found for row in bulk.ill_typed for found in one_by_one(triples, _ill_typed(triples, row))
+    )
     return iter(parsed.rejects.whole), merge(*groups, key=lambda leftover: leftover.line), ill_typed
 
 
@@ -131,7 +168,9 @@ def left_out(parsed: ParsedRange, bulk: Bulk) -> tuple[Iterator[Leftover], ...]:
 
 
 def first_lines(reports: Sequence[RangeReport]) -> list[int]:
-    """How many lines of its source stand before each range; the ranges of a source come in order."""
+    """How many lines of its source stand before each range; the ranges of a source come in
+    order.
+    """
     before: Counter[str] = Counter()
     found = []
     for report in reports:
@@ -159,9 +198,13 @@ def moved(leftover: Leftover, lines: int) -> Leftover:
 
 
 def rejects_of(reports: Collection[RangeReport]) -> tuple[list[Leftover], int]:
-    """The broken lines of one source, of which at most `MOST_SHOWN` are shown, and how many there are."""
+    """The broken lines of one source, of which at most `MOST_SHOWN` are shown, and how many there
+    are.
+    """
     total = sum(report.rejected for report in reports)
-    found = sorted((leftover for report in reports for leftover in report.rejects), key=lambda x: x.line)
+    found = sorted(
+        (leftover for report in reports for leftover in report.rejects), key=lambda x: x.line
+    )
     shown = found[:MOST_SHOWN]
     if total > len(shown):
         more = f"{total - len(shown)} more lines {LIKE_OTHERS}"
@@ -170,7 +213,9 @@ def rejects_of(reports: Collection[RangeReport]) -> tuple[list[Leftover], int]:
 
 
 def refuse_no_triples(reports: Collection[RangeReport], why: str = "") -> None:
-    """Raises: InputError for a file of which no line looks like a triple; ``reports`` are of this one."""
+    """Raises: InputError for a file of which no line looks like a triple; ``reports`` are of this
+    one.
+    """
     total = sum(report.rejected for report in reports)
     if total and sum(x.unsure for x in reports) == total and not any(x.triples for x in reports):
         source = next(iter(reports)).source
@@ -182,7 +227,12 @@ def refuse_no_triples(reports: Collection[RangeReport], why: str = "") -> None:
 
 #: The order in which `shiq.rdf.bulk` tells of rows, by how a message begins.
 _ORDER = (
-    *("the TBox does not know the class", "the TBox does not know the property", "the class", "the property"),
+    *(
+        "the TBox does not know the class",
+        "the TBox does not know the property",
+        "the class",
+        "the property",
+    ),
     *("statements of", "the datatype", "", "there is no"),
 )
 
@@ -200,12 +250,19 @@ def is_of_unknown_property(leftover: Leftover) -> bool:
 
 
 def merged(reports: Sequence[RangeReport]) -> list[Leftover]:
-    """The leftovers of all ranges but for broken lines, those about one name or ill-typed assertion in one, at the place where it
+    """The leftovers of all ranges but for broken lines, those about one name or ill-typed assertion
+    in one, at the place where it
     was met first, in the order in which reading in one piece tells them."""
-    told = [(_place(x), k, x.line or _LAST, x) for k, report in enumerate(reports) for x in report.leftovers]
+    told = [
+        (_place(x), k, x.line or _LAST, x)
+        for k, report in enumerate(reports)
+        for x in report.leftovers
+    ]
     found: dict[object, Leftover] = {}
     for _, _, _, leftover in sorted(told, key=lambda item: item[:3]):
         of = leftover.text if leftover.kind == "ill-typed" else ""
         before = found.get(key := (leftover.kind, leftover.message, of))
-        found[key] = leftover if before is None else replace(before, count=before.count + leftover.count)
+        found[key] = (
+            leftover if before is None else replace(before, count=before.count + leftover.count)
+        )
     return list(found.values())

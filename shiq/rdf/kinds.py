@@ -1,8 +1,11 @@
-"""Names by their kind (classes, datatypes, object, data and annotation properties): as declared, as older vocabularies say it,
+"""Names by their kind (classes, datatypes, object, data and annotation properties): as declared, as
+older vocabularies say it,
 then as their use shows.
 
-Source: OWL 2 Mapping to RDF Graphs, section 3.1 (declarations, OWL 1 compatibility); Structural Specification, section 5.8.1
-(a name may be an individual and a class or property at once, but not two kinds of property, nor class and datatype).
+Source: OWL 2 Mapping to RDF Graphs, section 3.1 (declarations, OWL 1 compatibility); Structural
+Specification, section 5.8.1
+(a name may be an individual and a class or property at once, but not two kinds of property, nor
+class and datatype).
 """
 
 from __future__ import annotations
@@ -39,10 +42,14 @@ OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
 
 @dataclass
 class Kinds:
-    """Names by kind, built-in ones left out. A property in ``punned`` is object and data property both, as declared or as its
-    axioms show (THEORY, "Terms that may be object or data"), and in the set of neither. One that is an annotation property beside
-    an object or data property is in both sets, and read as the latter. ``components``: properties of unknown kind that axioms
-    force to be of one kind, for each of them. ``two``: properties of which axioms were read in both readings before, so that only
+    """Names by kind, built-in ones left out. A property in ``punned`` is object and data property
+    both, as declared or as its
+    axioms show (THEORY, "Terms that may be object or data"), and in the set of neither. One that is
+    an annotation property beside
+    an object or data property is in both sets, and read as the latter. ``components``: properties
+    of unknown kind that axioms
+    force to be of one kind, for each of them. ``two``: properties of which axioms were read in both
+    readings before, so that only
     a declaration settles their kind. ``declared``: names that have a declaration."""
 
     classes: set[str] = field(default_factory=set)
@@ -57,7 +64,11 @@ class Kinds:
 
     def reopen(self) -> None:
         """Counts those of ``two`` that have no kind as object and as data properties."""
-        left = [iri for iri in self.two if iri not in self.object_properties and iri not in self.data_properties]
+        left = [
+            iri
+            for iri in self.two
+            if iri not in self.object_properties and iri not in self.data_properties
+        ]
         self.object_properties.update(left)
         self.data_properties.update(left)
 
@@ -81,7 +92,9 @@ class Kinds:
             (self.object_properties if kind == OBJECT else self.data_properties).add(iri)
 
     def component_of(self, iri: str) -> str:
-        """The first of the properties that are of the same kind as ``iri``, whatever kind that is."""
+        """The first of the properties that are of the same kind as ``iri``, whatever kind that
+        is.
+        """
         return self.components.get(iri, (iri,))[0]
 
     def members_of(self, component: str) -> tuple[str, ...]:
@@ -95,7 +108,9 @@ class Kinds:
         return iri in self.datatypes or iri in DATATYPES or is_unknown_datatype(iri)
 
     def property_kind(self, iri: str) -> str:
-        """`OBJECT`, `DATA`, `ANNOTATION`, or "" where nothing tells, or where it is object and data property both."""
+        """`OBJECT`, `DATA`, `ANNOTATION`, or "" where nothing tells, or where it is object and data
+        property both.
+        """
         if iri in self.object_properties or iri in BUILT_IN_OBJECT:
             return OBJECT
         if iri in self.data_properties or iri in BUILT_IN_DATA:
@@ -129,10 +144,15 @@ class Kinds:
         )
 
     def of_data(self, tbox: Signature) -> Signature:
-        """The vocabulary that data may use, given that of the TBox: with annotation properties of its own, and with the TBox's
+        """The vocabulary that data may use, given that of the TBox: with annotation properties of
+        its own, and with the TBox's
         annotation properties as what else the data says that they are."""
         notes = tbox.annotation_properties
-        unknown = (self.object_properties | self.data_properties) - tbox.object_properties - tbox.data_properties
+        unknown = (
+            (self.object_properties | self.data_properties)
+            - tbox.object_properties
+            - tbox.data_properties
+        )
         return replace(
             tbox,
             object_properties=tbox.object_properties | (self.object_properties & notes),
@@ -142,7 +162,11 @@ class Kinds:
 
 
 def properties(kinds: Kinds) -> tuple[tuple[str, set[str]], ...]:
-    return (OBJECT, kinds.object_properties), (DATA, kinds.data_properties), (ANNOTATION, kinds.annotation_properties)
+    return (
+        (OBJECT, kinds.object_properties),
+        (DATA, kinds.data_properties),
+        (ANNOTATION, kinds.annotation_properties),
+    )
 
 
 def kinds_of(kinds: Kinds, iri: str) -> set[str]:
@@ -154,7 +178,8 @@ def kinds_of(kinds: Kinds, iri: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Problem:
-    """Declarations that cannot be taken, or are to be known: the first triple's index (or, of what did not come as triples, its
+    """Declarations that cannot be taken, or are to be known: the first triple's index (or, of what
+    did not come as triples, its
     source and line), how many triples, and the name."""
 
     index: int
@@ -168,7 +193,8 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A use of ``iri`` as a property of ``kind`` (`OBJECT`, `DATA`, `ANNOTATION`), or its declaration, in no triples:
+    """A use of ``iri`` as a property of ``kind`` (`OBJECT`, `DATA`, `ANNOTATION`), or its
+    declaration, in no triples:
     where first, and how often."""
 
     iri: str
@@ -185,14 +211,22 @@ def find_kinds(
     uses: Sequence[Use] = (),
     vocabulary: VocabularyChoice | None = None,
 ) -> tuple[Kinds, list[Problem]]:
-    """The kinds of all names: those of ``base`` first, then the graph's declarations, then what use shows. Declarations are
+    """The kinds of all names: those of ``base`` first, then the graph's declarations, then what use
+    shows. Declarations are
     accounted for; illegal ones become problems. What is of open kind in ``base`` has no kind yet.
-    ``fixed``: the vocabulary of a TBox that was read before, if there is one. ``uses``: of names, in inputs
+    ``fixed``: the vocabulary of a TBox that was read before, if there is one. ``uses``: of names,
+    in inputs
     that did not come as triples. ``vocabulary``: which tables count, None for all."""
     declared: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     characterised: set[str] = set()
-    for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
-        if predicate == TYPE and not subject.startswith("_:") and graph.bucket[i] in ("", "leftover:unknown-word"):
+    for i, (subject, predicate, value) in enumerate(
+        zip(graph.subjects, graph.predicates, graph.objects)
+    ):
+        if (
+            predicate == TYPE
+            and not subject.startswith("_:")
+            and graph.bucket[i] in ("", "leftover:unknown-word")
+        ):
             kind = _declared_kind(value) if isinstance(value, str) else None
             if kind is not None:
                 declared[subject][kind].append(i)
@@ -205,7 +239,9 @@ def find_kinds(
         set(base.data_properties - base.open_properties),
         set(base.annotation_properties),
         two=base.open_properties,
-        declared=(base.declared or base.named).union(iri for iri in declared if not is_reserved(iri)),
+        declared=(base.declared or base.named).union(
+            iri for iri in declared if not is_reserved(iri)
+        ),
     )
     for iri in characterised:
         if DATA not in declared[iri] and iri not in kinds.data_properties:
@@ -214,23 +250,45 @@ def find_kinds(
     for use in uses:
         shown[use.iri].setdefault(use.kind, use)
     declare = _Declaring(graph, kinds, fixed)
-    problems = [problem for iri, by_kind in declared.items() for problem in declare(iri, by_kind, shown.pop(iri, {}))]
+    problems = [
+        problem
+        for iri, by_kind in declared.items()
+        for problem in declare(iri, by_kind, shown.pop(iri, {}))
+    ]
     problems += [problem for iri, by_use in shown.items() for problem in declare(iri, {}, by_use)]
     if len(graph):
         from shiq.rdf.kinds_by_use import infer, take_known, used_as_classes
 
-        kinds.classes.update(iri for iri in used_as_classes(graph) if not is_reserved(iri) and iri not in kinds.datatypes)
-        notes = {iri for iri in (*kinds.annotation_properties, *ANNOTATIONS) if not kinds.logical_kinds(iri)}
+        kinds.classes.update(
+            iri
+            for iri in used_as_classes(graph)
+            if not is_reserved(iri) and iri not in kinds.datatypes
+        )
+        notes = {
+            iri
+            for iri in (*kinds.annotation_properties, *ANNOTATIONS)
+            if not kinds.logical_kinds(iri)
+        }
         infer(graph, kinds, mixed=fixed is None)
         if take_known(graph, kinds, vocabulary):
             infer(graph, kinds, mixed=fixed is None)
         for iri in sorted(iri for iri in notes if kinds.logical_kinds(iri)):
             what = " and ".join(f"{kind} property" for kind in sorted(kinds.logical_kinds(iri)))
             message = f"<{iri}> is an annotation property, and axioms use it as {what}: it is read as the latter"
-            mentions = (i for i, row in enumerate(zip(graph.subjects, graph.predicates, graph.objects)) if iri in row)
+            mentions = (
+                i
+                for i, row in enumerate(zip(graph.subjects, graph.predicates, graph.objects))
+                if iri in row
+            )
             first = next(chain(declared.get(iri, {}).get(ANNOTATION, ()), mentions), -1)
-            place = None if first >= 0 else next(((use.source, use.line) for use in uses if use.iri == iri), ("", 0))
-            problems.append(Problem(first, "annotation-punning", message, "use two names", 1, iri, place))
+            place = (
+                None
+                if first >= 0
+                else next(((use.source, use.line) for use in uses if use.iri == iri), ("", 0))
+            )
+            problems.append(
+                Problem(first, "annotation-punning", message, "use two names", 1, iri, place)
+            )
     return kinds, problems
 
 
@@ -251,12 +309,20 @@ class _Declaring:
     kinds: Kinds
     fixed: Signature | None
 
-    def __call__(self, iri: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]) -> Iterator[Problem]:
+    def __call__(
+        self, iri: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]
+    ) -> Iterator[Problem]:
         graph, kinds = self.graph, self.kinds
         triples = [i for indexes in by_kind.values() for i in indexes]
         if is_reserved(iri):
-            bad = [i for kind, indexes in by_kind.items() if not _is_built_in(iri, kind) for i in indexes]
-            # A declaration has no effect, but which axioms there are on an annotation property depends on it.
+            bad = [
+                i
+                for kind, indexes in by_kind.items()
+                if not _is_built_in(iri, kind)
+                for i in indexes
+            ]
+            # A declaration has no effect, but which axioms there are on an annotation property
+            # depends on it.
             problem = "without-effect"
             if iri in ANNOTATIONS and _is_in_axioms(graph, iri):
                 problem = "punning" if self.fixed is not None else "annotation-punning"
@@ -299,21 +365,43 @@ class _Declaring:
         if datatypes:
             kinds.datatypes.add(iri)
         # Where the axioms are read with the declarations, each counts for both properties.
-        problem = "punning" if not logical <= known or len(two) != (len(logical) > 1) else "two-readings"
+        problem = (
+            "punning" if not logical <= known or len(two) != (len(logical) > 1) else "two-readings"
+        )
         if two and triples:
             count = graph.assign(triples, f"leftover:{problem}")
-            yield Problem(triples[0], problem, f"<{iri}> is declared as {', '.join(two)}", "use two names", count, iri)
+            yield Problem(
+                triples[0],
+                problem,
+                f"<{iri}> is declared as {', '.join(two)}",
+                "use two names",
+                count,
+                iri,
+            )
         elif len(logical) > 1 and uses and (self.fixed is None or problem == "punning"):
             use = next(iter(uses.values()))
             place = (use.source, use.line)
-            yield Problem(-1, problem, f"<{iri}> is used as {', '.join(two)}", "use two names", use.count, iri, place)
+            yield Problem(
+                -1,
+                problem,
+                f"<{iri}> is used as {', '.join(two)}",
+                "use two names",
+                use.count,
+                iri,
+                place,
+            )
         if len(logical) == 1 and ANNOTATION in held:
             yield from self._note(iri, next(iter(logical)), by_kind, uses)
         graph.assign(triples, "declaration")
 
-    def _note(self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]) -> Iterator[Problem]:
-        """Problems of annotation properties that are object or data properties too: read as the latter, so that no axiom is lost.
-        Where a TBox knew it as an annotation property alone, axioms and assertions may have been passed over."""
+    def _note(
+        self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]
+    ) -> Iterator[Problem]:
+        """Problems of annotation properties that are object or data properties too: read as the
+        latter, so that no axiom is lost.
+        Where a TBox knew it as an annotation property alone, axioms and assertions may have been
+        passed over.
+        """
         known = _held_in(self.fixed or Signature(), iri)
         if len(known) > 1:
             return
@@ -321,12 +409,16 @@ class _Declaring:
         if ANNOTATION in known:
             found, order = "punning", (kind, ANNOTATION)
             message = (
-                f"<{iri}> is {what} here, but an annotation property of the TBox: what was said with it before was passed over"
+                f"<{iri}> is {what} here, but an annotation property of the TBox: "
+                "what was said with it before was passed over"
             )
             hint = f"declare it as {what} in the TBox"
         else:
             found, order = "annotation-punning", (ANNOTATION, kind)
-            message, hint = f"<{iri}> is an annotation property and {what}: it is read as the latter", "use two names"
+            message, hint = (
+                f"<{iri}> is an annotation property and {what}: it is read as the latter",
+                "use two names",
+            )
         for said in order:
             if indexes := by_kind.get(said):
                 count = self.graph.assign(indexes, f"leftover:{found}")
@@ -338,7 +430,11 @@ class _Declaring:
 
 
 def _held_in(known: Signature, iri: str) -> set[str]:
-    pairs = ((OBJECT, known.object_properties), (DATA, known.data_properties), (ANNOTATION, known.annotation_properties))
+    pairs = (
+        (OBJECT, known.object_properties),
+        (DATA, known.data_properties),
+        (ANNOTATION, known.annotation_properties),
+    )
     return {kind for kind, names in pairs if iri in names}
 
 
@@ -352,8 +448,12 @@ def _is_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
 
 
 def _is_built_in(iri: str, kind: str) -> bool:
-    """Whether declaring the reserved ``iri`` so changes nothing: it is that already, or no entity of an ontology at all."""
-    if (iri in KNOWN or is_member_property(iri)) and not (iri in BUILT_IN_CLASSES or iri in DATATYPES or _is_property(iri)):
+    """Whether declaring the reserved ``iri`` so changes nothing: it is that already, or no entity
+    of an ontology at all.
+    """
+    if (iri in KNOWN or is_member_property(iri)) and not (
+        iri in BUILT_IN_CLASSES or iri in DATATYPES or _is_property(iri)
+    ):
         return True
     match kind:
         case "class":

@@ -1,4 +1,6 @@
-"""Kinds of undeclared properties, as their use shows: what a restriction, a range, an inverse or a chain says of a property."""
+"""Kinds of undeclared properties, as their use shows: what a restriction, a range, an inverse or a
+chain says of a property.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ _RESTRICTING = (OWL + "someValuesFrom", OWL + "allValuesFrom")
 
 @dataclass(frozen=True)
 class _Links:
-    """Axioms between two properties. ``alike``: those that must be of one kind; ``above``: those that include the property."""
+    """Axioms between two properties. ``alike``: those that must be of one kind; ``above``: those
+    that include the property.
+    """
 
     alike: dict[str, set[str]]
     above: dict[str, set[str]]
@@ -49,9 +53,11 @@ def used_as_classes(graph: VocabularyGraph) -> Iterator[str]:
 
 
 def infer(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
-    """Gives a kind to undeclared properties whose use leaves one; spreads it along inclusions, equivalences and disjointness.
+    """Gives a kind to undeclared properties whose use leaves one; spreads it along inclusions,
+    equivalences and disjointness.
 
-    mixed: whether properties count as object and data property both where their axioms show a kind that is not declared.
+    mixed: whether properties count as object and data property both where their axioms show a kind
+    that is not declared.
 
     Stops because each property is visited once.
     """
@@ -73,7 +79,12 @@ def infer(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
             continue
         kind = kinds.property_kind(iri)
         for other in sorted(links.alike[iri]):
-            if kind in (OBJECT, DATA) and not is_reserved(other) and not kinds_of(kinds, other) and other not in kinds.punned:
+            if (
+                kind in (OBJECT, DATA)
+                and not is_reserved(other)
+                and not kinds_of(kinds, other)
+                and other not in kinds.punned
+            ):
                 _settle(kinds, other, {kind})
                 stack.append(other)
     if mixed:
@@ -98,10 +109,17 @@ def _mix(kinds: Kinds, evidence: dict[str, set[str]], above: dict[str, set[str]]
     while stack:
         iri = stack.pop()
         mine = kinds.logical_kinds(iri)
-        # What is declared for annotations alone is of the kind of what includes it, unless that is for annotations too.
+        # What is declared for annotations alone is of the kind of what includes it, unless that is
+        # for annotations too.
         under = below[iri] if not kinds.is_annotation(iri) else ()
-        notes = {other for other in under if kinds.is_annotation(other) and not kinds.logical_kinds(other)}
-        others = {other for other in above[iri] if kinds.logical_kinds(other)} if iri in above else set()
+        notes = {
+            other
+            for other in under
+            if kinds.is_annotation(other) and not kinds.logical_kinds(other)
+        }
+        others = (
+            {other for other in above[iri] if kinds.logical_kinds(other)} if iri in above else set()
+        )
         for other in sorted(notes | others):
             if not is_reserved(other):
                 for kind in mine - kinds.logical_kinds(other):
@@ -119,14 +137,20 @@ def _group(graph: VocabularyGraph, kinds: Kinds, alike: dict[str, set[str]]) -> 
             if bearing is None:
                 bearing = set(_bearing_axioms(graph))
             beside = {other for member in members for other in alike[member]}
-            if bearing.isdisjoint(members) and kinds.two.isdisjoint(members) and any(map(kinds.is_annotation, beside)):
+            if (
+                bearing.isdisjoint(members)
+                and kinds.two.isdisjoint(members)
+                and any(map(kinds.is_annotation, beside))
+            ):
                 kinds.annotation_properties.update(members)
             else:
                 kinds.components.update(dict.fromkeys(members, members))
 
 
 def _bearing_axioms(graph: VocabularyGraph) -> Iterator[str]:
-    """The subjects and objects of what an annotation property would lose: all but declarations and plain inclusions."""
+    """The subjects and objects of what an annotation property would lose: all but declarations and
+    plain inclusions.
+    """
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         if predicate == RDFS + "subPropertyOf" or (predicate == TYPE and value in DECLARATIONS):
             continue
@@ -140,7 +164,9 @@ def _is_open(kinds: Kinds, iri: str) -> bool:
 
 
 def _linked(kinds: Kinds, links: dict[str, set[str]], start: str) -> tuple[str, ...]:
-    """All of open kind that is linked with ``start``, directly or not, in order. Stops because each is visited once."""
+    """All of open kind that is linked with ``start``, directly or not, in order. Stops because each
+    is visited once.
+    """
     found, stack = {start}, [start]
     while stack:
         new = {iri for iri in links[stack.pop()] - found if _is_open(kinds, iri)}
@@ -149,11 +175,17 @@ def _linked(kinds: Kinds, links: dict[str, set[str]], start: str) -> tuple[str, 
     return tuple(sorted(found))
 
 
-def take_known(graph: VocabularyGraph, kinds: Kinds, vocabulary: VocabularyChoice | None = None) -> bool:
-    """Gives the names of known vocabularies whose kind neither a declaration nor any use shows the kind that their table has;
-    whether there are any. What axioms speak of is no annotation property for that: it stays open."""
+def take_known(
+    graph: VocabularyGraph, kinds: Kinds, vocabulary: VocabularyChoice | None = None
+) -> bool:
+    """Gives the names of known vocabularies whose kind neither a declaration nor any use shows the
+    kind that their table has;
+    whether there are any. What axioms speak of is no annotation property for that: it stays open.
+    """
     kind_of, constrained = (vocabulary or VocabularyChoice()).kind_of, set(_constrained(graph))
-    names = {node for nodes in (graph.subjects, graph.objects) for node in nodes if isinstance(node, str)}
+    names = {
+        node for nodes in (graph.subjects, graph.objects) for node in nodes if isinstance(node, str)
+    }
     found = False
     for iri in sorted(names):
         if is_reserved(iri) or iri.startswith("_:") or kinds.is_entity(iri):
@@ -177,9 +209,17 @@ def take_known(graph: VocabularyGraph, kinds: Kinds, vocabulary: VocabularyChoic
 
 def _constrained(graph: VocabularyGraph) -> Iterator[str]:
     """The properties of which an axiom says more than what they are below."""
-    of_subject = (RDFS + "domain", RDFS + "range", OWL + "inverseOf", OWL + "equivalentProperty", OWL + "propertyDisjointWith")
+    of_subject = (
+        RDFS + "domain",
+        RDFS + "range",
+        OWL + "inverseOf",
+        OWL + "equivalentProperty",
+        OWL + "propertyDisjointWith",
+    )
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
-        if predicate in of_subject or (predicate == TYPE and value in (*CHARACTERISTICS, OWL + "FunctionalProperty")):
+        if predicate in of_subject or (
+            predicate == TYPE and value in (*CHARACTERISTICS, OWL + "FunctionalProperty")
+        ):
             yield subject
         elif predicate == OWL + "onProperty" and isinstance(value, str):
             yield value
@@ -220,7 +260,9 @@ def _uses(graph: VocabularyGraph, kinds: Kinds, links: _Links) -> Iterator[tuple
                 value != TOP_DATATYPE.iri or subject not in kinds.object_properties
             ):
                 yield from ((subject, kind) for kind in _value_kind(graph, kinds, value))
-        elif predicate == TYPE and named and value in CHARACTERISTICS and value != INVERSE_FUNCTIONAL:
+        elif (
+            predicate == TYPE and named and value in CHARACTERISTICS and value != INVERSE_FUNCTIONAL
+        ):
             yield subject, OBJECT
         elif predicate == OWL + "propertyChainAxiom":
             members = [member for member in _members(graph, value) if isinstance(member, str)]
@@ -256,7 +298,8 @@ def _restriction_kind(graph: VocabularyGraph, kinds: Kinds, node: str) -> Iterat
 
 
 def _value_kind(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterator[str]:
-    """Whether ``node`` is certainly a class (so that its property is an object property) or a data range; both, where it is a
+    """Whether ``node`` is certainly a class (so that its property is an object property) or a data
+    range; both, where it is a
     union of both. Stops because no node is looked at twice."""
     seen: set[str] = set()
     stack = [node]
@@ -270,19 +313,35 @@ def _value_kind(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterator[st
             is_class = kinds.is_class(node) or node in ORDINARY_CLASSES
             if kinds.is_datatype(node) != is_class:
                 yield OBJECT if is_class else DATA
-        elif RDFS + "Datatype" in types or OWL + "DataRange" in types or graph.find(node, OWL + "onDatatype"):
+        elif (
+            RDFS + "Datatype" in types
+            or OWL + "DataRange" in types
+            or graph.find(node, OWL + "onDatatype")
+        ):
             yield DATA
         elif unions := graph.values(node, OWL + "unionOf"):
             stack += (member for head in unions for member in _members(graph, head))
         elif lists := graph.values(node, OWL + "oneOf"):
-            literals = {isinstance(each, Literal) for head in lists for each in _members(graph, head)}
+            literals = {
+                isinstance(each, Literal) for head in lists for each in _members(graph, head)
+            }
             if len(literals) == 1:
                 yield DATA if literals.pop() else OBJECT
-        elif OWL + "Class" in types or OWL + "Restriction" in types or graph.find(node, OWL + "onProperty"):
+        elif (
+            OWL + "Class" in types
+            or OWL + "Restriction" in types
+            or graph.find(node, OWL + "onProperty")
+        ):
             yield OBJECT
         else:
-            stack += graph.values(node, OWL + "complementOf") + graph.values(node, OWL + "datatypeComplementOf")
-            stack += (m for head in graph.values(node, OWL + "intersectionOf") for m in _members(graph, head)[:1])
+            stack += graph.values(node, OWL + "complementOf") + graph.values(
+                node, OWL + "datatypeComplementOf"
+            )
+            stack += (
+                m
+                for head in graph.values(node, OWL + "intersectionOf")
+                for m in _members(graph, head)[:1]
+            )
 
 
 def _members(graph: VocabularyGraph, head: Term) -> list[Term]:

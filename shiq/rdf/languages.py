@@ -1,6 +1,8 @@
-"""Languages beside OWL that documents mix with it: shapes, concept schemes, rules, mappings, hints of domain and range.
+"""Languages beside OWL that documents mix with it: shapes, concept schemes, rules, mappings, hints
+of domain and range.
 
-To OWL, a statement of one is a plain assertion. No axiom speaks of its terms, so it cannot matter (THEORY, "Languages
+To OWL, a statement of one is a plain assertion. No axiom speaks of its terms, so it cannot matter
+(THEORY, "Languages
 beside OWL").
 
 >>> LANGUAGES[language_of("http://www.w3.org/ns/shacl#path")].name, language_of("https://schema.org/name")
@@ -27,7 +29,9 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Language:
-    """namespaces: what its terms begin with. words: the local names that belong to it; empty where all do."""
+    """namespaces: what its terms begin with. words: the local names that belong to it; empty where
+    all do.
+    """
 
     name: str
     namespaces: tuple[str, ...]
@@ -41,9 +45,19 @@ class Language:
 _HINTS = frozenset(("domainIncludes", "rangeIncludes", "inverseOf", "supersededBy", "memberOf"))
 LANGUAGES: Sequence[Language] = (
     Language("SHACL", ("http://www.w3.org/ns/shacl#", "http://datashapes.org/dash#")),
-    Language("SKOS", ("http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#")),
-    Language("SPIN", tuple(f"http://spinrdf.org/{name}#" for name in ("spin", "sp", "spl", "spif", "spra", "arg"))),
-    Language("R2RML", ("http://www.w3.org/ns/r2rml#", "http://semweb.mmlab.be/ns/rml#", "http://w3id.org/rml/")),
+    Language(
+        "SKOS", ("http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#")
+    ),
+    Language(
+        "SPIN",
+        tuple(
+            f"http://spinrdf.org/{name}#" for name in ("spin", "sp", "spl", "spif", "spra", "arg")
+        ),
+    ),
+    Language(
+        "R2RML",
+        ("http://www.w3.org/ns/r2rml#", "http://semweb.mmlab.be/ns/rml#", "http://w3id.org/rml/"),
+    ),
     Language("schema.org", ("http://schema.org/", "https://schema.org/"), _HINTS),
     Language("DCAM", ("http://purl.org/dc/dcam/",), _HINTS),
     Language("ShEx", ("http://www.w3.org/ns/shex#",)),
@@ -52,34 +66,63 @@ LANGUAGES: Sequence[Language] = (
 
 
 def language_of(iri: str) -> int:
-    """The index in `LANGUAGES` of the language that ``iri`` is a term of; -1 where there is none."""
+    """The index in `LANGUAGES` of the language that ``iri`` is a term of; -1 where there is
+    none.
+    """
     return next((i for i, language in enumerate(LANGUAGES) if language.has(iri)), -1)
 
 
 #: What lists and class expressions consist of.
 _OF_LISTS = frozenset((FIRST, REST))
 _PARTS = frozenset((*_OF_LISTS, *OPERATORS, *FILLERS, *FACETS)) | frozenset(
-    OWL + name for name in ("onProperty", "onProperties", "onClass", "onDataRange", "onDatatype", "withRestrictions")
+    OWL + name
+    for name in (
+        "onProperty",
+        "onProperties",
+        "onClass",
+        "onDataRange",
+        "onDatatype",
+        "withRestrictions",
+    )
 )
-_TYPES_OF_PARTS = frozenset((RDF + "List", OWL + "Class", OWL + "Restriction", RDFS + "Class", RDFS + "Datatype"))
+_TYPES_OF_PARTS = frozenset(
+    (RDF + "List", OWL + "Class", OWL + "Restriction", RDFS + "Class", RDFS + "Datatype")
+)
 
 
 def used_nodes(triples: Triples, graph: VocabularyGraph, rows: Flags) -> set[str]:
-    """What the statements in ``rows`` lead to, and the axioms of ``graph`` that are about annotations."""
+    """What the statements in ``rows`` lead to, and the axioms of ``graph`` that are about
+    annotations.
+    """
     values = column(triples.object)[rows]
-    found = {str(triples.terms[i]) for i in np.bincount(values).nonzero()[0] if triples.kinds[i] != LITERAL}
-    return found.union(str(value) for value, bucket in zip(graph.objects, graph.bucket) if bucket == "annotation")
+    found = {
+        str(triples.terms[i])
+        for i in np.bincount(values).nonzero()[0]
+        if triples.kinds[i] != LITERAL
+    }
+    return found.union(
+        str(value) for value, bucket in zip(graph.objects, graph.bucket) if bucket == "annotation"
+    )
 
 
-def is_part_of_statement(graph: VocabularyGraph, group: Sequence[int], used: Collection[str], named: Collection[str]) -> bool:
-    """Whether ``group``, the triples of a list or class expression that no axiom uses, is a part of a statement that was read;
-    ``used``: the nodes that these lead to. One with a type that axioms speak of, ``named`` in them, is none."""
+def is_part_of_statement(
+    graph: VocabularyGraph, group: Sequence[int], used: Collection[str], named: Collection[str]
+) -> bool:
+    """Whether ``group``, the triples of a list or class expression that no axiom uses, is a part of
+    a statement that was read;
+    ``used``: the nodes that these lead to. One with a type that axioms speak of, ``named`` in them,
+    is none.
+    """
     head = graph.subjects[group[0]]
     # The empty list has no members: one that says so is no list.
     parts = _PARTS if head.startswith("_:") else frozenset() if head == NIL else _OF_LISTS
     is_part = (head in used or head == NIL) and all(
         graph.predicates[i] in parts
-        or (graph.predicates[i] == TYPE and (value := graph.objects[i]) in _TYPES_OF_PARTS and value not in named)
+        or (
+            graph.predicates[i] == TYPE
+            and (value := graph.objects[i]) in _TYPES_OF_PARTS
+            and value not in named
+        )
         for i in group
     )
     return is_part and not has_ill_typed(graph, group)

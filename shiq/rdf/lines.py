@@ -1,7 +1,10 @@
-"""N-Triples and N-Quads in bulk: plain lines are split here, everything odd goes to the real parser.
+"""N-Triples and N-Quads in bulk: plain lines are split here, everything odd goes to the real
+parser.
 
-A line is plain if it has single spaces between its terms. The new names of a block are looked at together, each other term once;
-a line whose terms were all met before costs three dictionary look-ups. Lines with comments, \\u escapes or other spacing are
+A line is plain if it has single spaces between its terms. The new names of a block are looked at
+together, each other term once;
+a line whose terms were all met before costs three dictionary look-ups. Lines with comments, \\u
+escapes or other spacing are
 parsed one by one by pyoxigraph, and so are broken ones, for their message.
 """
 
@@ -30,9 +33,7 @@ _LITERAL = re.compile(
 # Most of the names of RFC 3987 that are used: ASCII, a path, and perhaps a query and a fragment.
 _CHARACTERS = r"[A-Za-z0-9\-._~!$&'()*+,;=:@/]*"
 _WORDS = rf"{_CHARACTERS}(?:%[0-9A-Fa-f]{{2}}{_CHARACTERS})*"
-_PLAIN_NAME = (
-    rf"<[A-Za-z][A-Za-z0-9+.\-]*:(?://[A-Za-z0-9.\-_~]*(?::[0-9]*)?(?=[/?#>])|(?!//)){_WORDS}(?:\?{_WORDS})?(?:#{_WORDS})?>"
-)
+_PLAIN_NAME = rf"<[A-Za-z][A-Za-z0-9+.\-]*:(?://[A-Za-z0-9.\-_~]*(?::[0-9]*)?(?=[/?#>])|(?!//)){_WORDS}(?:\?{_WORDS})?(?:#{_WORDS})?>"
 _PLAIN_NAMES = re.compile(rf"{_PLAIN_NAME}(?:\n{_PLAIN_NAME})*")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
@@ -41,7 +42,8 @@ _LOOKS_LIKE_TRIPLE = re.compile(rb"[ \t]*(?:<|_:|\"|#)")
 _TAGGED = {RDF + "langString", RDF + "dirLangString"}
 
 
-#: Ids of subjects, predicates, objects and graphs; None for the graphs where all are the default graph.
+# : Ids of subjects, predicates, objects and graphs; None for the graphs where all are the default
+# graph.
 _Columns: TypeAlias = tuple[list[int], list[int], list[int], list[int] | None]
 #: Subjects, predicates and what follows them.
 _Tokens: TypeAlias = tuple[Sequence[str], Sequence[str], Sequence[str]]
@@ -61,8 +63,10 @@ def read_lines(
     quads: bool = False,
     part: bool = False,
 ) -> None:
-    """Reads N-Triples, or N-Quads (``quads``), into ``triples``; broken lines become ``rejects``, and everything else is still
-    read. ``part``: these are some lines of a source, and whether it is N-Triples at all is for the caller to say.
+    """Reads N-Triples, or N-Quads (``quads``), into ``triples``; broken lines become ``rejects``,
+    and everything else is still
+    read. ``part``: these are some lines of a source, and whether it is N-Triples at all is for the
+    caller to say.
 
     Raises: InputError where nothing looks like a triple, or a line is longer than `LONGEST_LINE`.
     """
@@ -123,7 +127,9 @@ def _tokens(text: str) -> _Tokens:
     lines = [line.rstrip(" \t\r") for line in text.split("\n")]
     if not all(line.endswith(".") for line in lines):
         raise _OddError
-    first, second, rest = zip(*[line[:-1].rstrip(" \t").split(" ", 2) for line in lines], strict=True)
+    first, second, rest = zip(
+        *[line[:-1].rstrip(" \t").split(" ", 2) for line in lines], strict=True
+    )
     return first, second, rest
 
 
@@ -150,12 +156,17 @@ def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
             rest.append(data)
             length += len(data)
             if length > LONGEST_LINE:
-                raise InputError(f"{name} has a line of over {LONGEST_LINE >> 20} MB", "Is it N-Triples? One line is one triple.")
+                raise InputError(
+                    f"{name} has a line of over {LONGEST_LINE >> 20} MB",
+                    "Is it N-Triples? One line is one triple.",
+                )
     yield b"".join(rest)
 
 
 class _Terms:
-    """Ids of the terms of plain lines: all lines at once, or ValueError or _OddError where one is not plain."""
+    """Ids of the terms of plain lines: all lines at once, or ValueError or _OddError where one is
+    not plain.
+    """
 
     def __init__(self, triples: Triples, scope: str) -> None:
         self._triples, self._scope = triples, scope
@@ -198,7 +209,9 @@ class _Terms:
         return found
 
     def _take_in(self, tokens: list[str]) -> None:
-        """Gives ids to names and blank nodes that were not met before, which may be there repeatedly."""
+        """Gives ids to names and blank nodes that were not met before, which may be there
+        repeatedly.
+        """
         if not tokens:
             return
         new = dict.fromkeys(tokens)
@@ -249,7 +262,9 @@ class _Terms:
         return self._triples.id(Literal(text, known, ""))
 
 
-def _read_odd(line: bytes, number: int, quads: bool, triples: Triples, scope: str, rejects: Rejects) -> None:
+def _read_odd(
+    line: bytes, number: int, quads: bool, triples: Triples, scope: str, rejects: Rejects
+) -> None:
     text = line.strip(b" \t\r")
     # A bare \r ends a line, and so a comment, too.
     if not text or (text.startswith(b"#") and b"\r" not in text):
@@ -263,7 +278,9 @@ def _read_odd(line: bytes, number: int, quads: bool, triples: Triples, scope: st
 
     add_quad = quad_adder(triples, written_labels(scope))
     try:
-        for quad in list(ox.parse(line, format=ox.RdfFormat.N_QUADS if quads else ox.RdfFormat.N_TRIPLES)):
+        for quad in list(
+            ox.parse(line, format=ox.RdfFormat.N_QUADS if quads else ox.RdfFormat.N_TRIPLES)
+        ):
             add_quad(quad, number)
     except (SyntaxError, RefusedTermError) as error:
         shown = line.decode("utf-8", "backslashreplace")
@@ -287,7 +304,11 @@ _BARE_NAME = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9+.\-]*:\S+)")
 def _bare_name(line: str) -> str:
     """What is wrong with a name that stands by itself; "" where none does."""
     found = _BARE_NAME.search(_WRITTEN_TERM.sub(" ", line))
-    return f"{found[1][:80]} is no term of N-Triples: a name stands whole and in angle brackets, as <urn:t#a>" if found else ""
+    return (
+        f"{found[1][:80]} is no term of N-Triples: a name stands whole and in angle brackets, as <urn:t#a>"
+        if found
+        else ""
+    )
 
 
 _PLACE = re.compile(r"^Parser error (?:at|between) line \d+.*?: ", re.DOTALL)

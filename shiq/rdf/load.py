@@ -1,4 +1,6 @@
-"""All sources into one: triples as columns, and what other sources state as axioms and assertions already."""
+"""All sources into one: triples as columns, and what other sources state as axioms and assertions
+already.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ from shiq.rdf.lines import read_lines, refuse_no_line
 from shiq.rdf.places import plain_triple
 from shiq.rdf.surroundings import UNMET, UnmetImport, bare, document_iris
 from shiq.rdf.triples import Rejects, Triples, numbered_labels, triple_text, written_labels
-from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT, IMPORTS, LANGUAGE_DOCUMENTS, is_reserved
+from shiq.rdf.vocabulary import (
+    BUILT_IN_DATA,
+    BUILT_IN_OBJECT,
+    IMPORTS,
+    LANGUAGE_DOCUMENTS,
+    is_reserved,
+)
 from shiq.reading import Place, Reading
 from shiq.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
 from shiq.verdict import IN_DATA, Leftover
@@ -50,32 +58,49 @@ class StatedValue(Generic[V]):
 
 @dataclass(frozen=True)
 class AssumedKinds:
-    """What was taken in on the assumption that properties are of no kind beside ``kinds``: object, data, or none of these, as
-    annotation properties are. ``leftover``: what it is where one is of a further kind; its message follows on that."""
+    """What was taken in on the assumption that properties are of no kind beside ``kinds``: object,
+    data, or none of these, as
+    annotation properties are. ``leftover``: what it is where one is of a further kind; its message
+    follows on that.
+    """
 
     kinds: Mapping[str, Collection[str]]
     leftover: Leftover
 
     def leftovers(self, kinds: Kinds, either: Collection[str]) -> Iterator[Leftover]:
-        """Tells the properties that are of a further kind, or in ``either``, those of open kind, and assumed to be of none."""
+        """Tells the properties that are of a further kind, or in ``either``, those of open kind,
+        and assumed to be of none.
+        """
         for iri in sorted(self.kinds):
             further = kinds.logical_kinds(iri).difference(self.kinds[iri])
             if further or (iri in either and not self.kinds[iri]):
-                what = " and ".join(f"{kind} property" for kind in sorted(further or (OBJECT, DATA)))
-                yield replace(self.leftover, message=f"<{iri}> is read as {what}, {self.leftover.message}")
+                what = " and ".join(
+                    f"{kind} property" for kind in sorted(further or (OBJECT, DATA))
+                )
+                yield replace(
+                    self.leftover, message=f"<{iri}> is read as {what}, {self.leftover.message}"
+                )
 
 
 @dataclass
 class LoadedSources:
-    """Everything that the sources hold. ``signature`` and ``imports``: of what did not come as triples, the latter with the
-    leftover for each if nothing answers it; ``whole``: leftovers of which each line is at hand, and these lines; ``ledger``: what
-    is accounted for already; ``labels``: as `Document.labels`; ``of_annotations``: as `Document.of_annotations`, with the source;
-    ``uses``: of properties, other than by triples; ``apart``: individuals that are different from each other, in long lists;
-    ``assumed``: kinds that properties must not exceed; ``of_tables``: axioms of known vocabularies; ``both``: names that these
+    """Everything that the sources hold. ``signature`` and ``imports``: of what did not come as
+    triples, the latter with the
+    leftover for each if nothing answers it; ``whole``: leftovers of which each line is at hand, and
+    these lines; ``ledger``: what
+    is accounted for already; ``labels``: as `Document.labels`; ``of_annotations``: as
+    `Document.of_annotations`, with the source;
+    ``uses``: of properties, other than by triples; ``apart``: individuals that are different from
+    each other, in long lists;
+    ``assumed``: kinds that properties must not exceed; ``of_tables``: axioms of known vocabularies;
+    ``both``: names that these
     have as two kinds, since nothing says which;
-    ``vocabulary``: which tables count, None for all; ``documents``: the ontology IRIs of each source;
+    ``vocabulary``: which tables count, None for all; ``documents``: the ontology IRIs of each
+    source;
     ``candidates``: files of one ontology that do not hold the same, None where they are not read;
-    ``unmet``: what a catalog says of imports that it does not meet, by their IRIs without an empty fragment."""
+    ``unmet``: what a catalog says of imports that it does not meet, by their IRIs without an empty
+    fragment.
+    """
 
     triples: Triples = field(default_factory=Triples)
     axioms: list[StatedValue[owl.Axiom]] = field(default_factory=list)
@@ -112,15 +137,23 @@ def load(
     vocabulary: VocabularyChoice | None = None,
     doubt: bool = False,
 ) -> LoadedSources:
-    """Reads ``sources``, and what they import as far as the ``catalog`` has it; blank nodes of the i-th become
-    ``_:{scope}{i}.label``. ``given``: IRIs of ontologies that need not be read. Without ``follow`` no import is
-    read. ``vocabulary``: which tables of known vocabularies count, None for all. ``doubt``: whether all files of one ontology are
+    """Reads ``sources``, and what they import as far as the ``catalog`` has it; blank nodes of the
+    i-th become
+    ``_:{scope}{i}.label``. ``given``: IRIs of ontologies that need not be read. Without ``follow``
+    no import is
+    read. ``vocabulary``: which tables of known vocabularies count, None for all. ``doubt``: whether
+    all files of one ontology are
     read that do not hold the same.
 
     Raises: InputError, UsageError.
     """
     known = [source_of(source) for source in sources]
-    taken = {name for source in known if isinstance(source, ObjectSource) for name in _scopes(source.value)}
+    taken = {
+        name
+        for source in known
+        if isinstance(source, ObjectSource)
+        for name in _scopes(source.value)
+    }
     loaded = LoadedSources(vocabulary=vocabulary)
     named = vocabulary is not None and vocabulary.named
     read: set[Path] = set()
@@ -160,7 +193,10 @@ def load(
             _object(source, own, loaded)
         if _is_rdf(source):
             if i >= len(known) and len(loaded.triples) == begun:
-                raise InputError(f"{source.name} is imported, but holds no triple", "Is it the right file? Fetch it again.")
+                raise InputError(
+                    f"{source.name} is imported, but holds no triple",
+                    "Is it the right file? Fetch it again.",
+                )
             loaded.documents[source.name] = document_iris(loaded.triples, begun)
             loaded.ontologies |= loaded.documents[source.name]
     raise AssertionError
@@ -170,7 +206,10 @@ def _is_rdf(source: Source) -> bool:
     """Whether ``source`` is an RDF document or graph, and says which ontology it is by triples."""
     if isinstance(source, FileSource):
         return source.format not in AXIOM_FORMATS
-    return isinstance(source, TableSource) or source.kind in (ObjectKind.RDFLIB, ObjectKind.PYOXIGRAPH)
+    return isinstance(source, TableSource) or source.kind in (
+        ObjectKind.RDFLIB,
+        ObjectKind.PYOXIGRAPH,
+    )
 
 
 def _scopes(value: object) -> set[str]:
@@ -181,7 +220,13 @@ def _scopes(value: object) -> set[str]:
     return {name[2:].partition(".")[0] for name in abox.individuals if name.startswith("_:")}
 
 
-def _file(source: FileSource, scope: str, loaded: LoadedSources, progress: Progress | None, catalog: Catalog | None) -> None:
+def _file(
+    source: FileSource,
+    scope: str,
+    loaded: LoadedSources,
+    progress: Progress | None,
+    catalog: Catalog | None,
+) -> None:
     if source.format in AXIOM_FORMATS:
         _document(_parsed(source, scope), source.name, loaded)
         return
@@ -191,7 +236,12 @@ def _file(source: FileSource, scope: str, loaded: LoadedSources, progress: Progr
 
 
 def _triples(
-    source: FileSource, triples: Triples, scope: str, rejects: Rejects, progress: Progress | None, catalog: Catalog | None = None
+    source: FileSource,
+    triples: Triples,
+    scope: str,
+    rejects: Rejects,
+    progress: Progress | None,
+    catalog: Catalog | None = None,
 ) -> None:
     # What reads the other formats is loaded where a source is in one: most batches are lines.
     if source.parts is not None:
@@ -203,7 +253,9 @@ def _triples(
             refuse_no_line(rejects, source.format is Format.NQUADS)
     elif source.format in LINE_FORMATS:
         with source.open() as stream:
-            read_lines(stream, triples, scope, rejects, progress, quads=source.format is Format.NQUADS)
+            read_lines(
+                stream, triples, scope, rejects, progress, quads=source.format is Format.NQUADS
+            )
     elif source.format in (Format.TURTLE, Format.TRIG):
         from shiq.rdf.turtle import read_turtle
 
@@ -240,7 +292,9 @@ def _parsed(source: FileSource, scope: str) -> Document:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{source.name}, line {line}: not UTF-8 ({error.reason})", "Convert the file to UTF-8.") from error
+        raise InputError(
+            f"{source.name}, line {line}: not UTF-8 ({error.reason})", "Convert the file to UTF-8."
+        ) from error
     return read_document(text, source.name, scope)
 
 
@@ -250,10 +304,15 @@ def _document(document: Document, name: str, loaded: LoadedSources) -> None:
     loaded.labels += document.labels
     loaded.ontologies.update(document.iris)
     loaded.documents[name] = {*document.iris}
-    add_assertions((StatedValue(assertion, name, line) for line, assertion in document.assertions), loaded)
+    add_assertions(
+        (StatedValue(assertion, name, line) for line, assertion in document.assertions), loaded
+    )
     loaded.of_annotations += ((name, *found) for found in document.of_annotations)
-    loaded.uses += (Use(iri, kind, name, line, count) for kind, iri, line, count in document.properties)
-    # Counted again one by one: axioms and assertions by what becomes of them, imports once all ontologies are known.
+    loaded.uses += (
+        Use(iri, kind, name, line, count) for kind, iri, line, count in document.properties
+    )
+    # Counted again one by one: axioms and assertions by what becomes of them, imports once all
+    # ontologies are known.
     counts = Counter(document.ledger)
     counts["assertion"] -= len(document.assertions)  # negative where a list was split into pairs
     loaded.apart += ((Place(name, line), members) for line, members in document.apart)
@@ -266,12 +325,18 @@ def _document(document: Document, name: str, loaded: LoadedSources) -> None:
 
 
 def _annotations(document: Document, name: str, loaded: LoadedSources) -> int:
-    """Hands annotations on that may turn out to be assertions, as the triples that they are in RDF; how many."""
+    """Hands annotations on that may turn out to be assertions, as the triples that they are in RDF;
+    how many.
+    """
     handed_on = 0
     for line, property, subject, value in document.annotations:
         if is_structural(property):
             message, hint = f"<{property}> is no annotation property", "say it as an axiom"
-            loaded.leftovers.append(Leftover("malformed", message, name, line, triple_text(subject, property, value), hint))
+            loaded.leftovers.append(
+                Leftover(
+                    "malformed", message, name, line, triple_text(subject, property, value), hint
+                )
+            )
             loaded.ledger["leftover:malformed"] += 1
         elif not is_reserved(property) or property in BUILT_IN_OBJECT or property in BUILT_IN_DATA:
             loaded.triples.add(subject, property, value, line)
@@ -283,11 +348,15 @@ def _annotations(document: Document, name: str, loaded: LoadedSources) -> int:
 
 def add_assertions(stated: Iterable[StatedValue[owl.Assertion]], loaded: LoadedSources) -> None:
     """Adds assertions: as triples where one says it."""
-    loaded.assertions += (item for item in stated if not add_row(loaded.triples, item.value, item.line))
+    loaded.assertions += (
+        item for item in stated if not add_row(loaded.triples, item.value, item.line)
+    )
 
 
 def add_row(triples: Triples, assertion: owl.Assertion, line: int = 0) -> bool:
-    """Adds an assertion on a named class or property as the triple that says it; False for any other."""
+    """Adds an assertion on a named class or property as the triple that says it; False for any
+    other.
+    """
     triple = plain_triple(assertion)
     if triple is None:
         return False
@@ -302,16 +371,22 @@ def _object(source: ObjectSource, scope: str, loaded: LoadedSources) -> None:
         case ObjectKind.RDFLIB:
             from shiq.rdf.objects import read_rdflib
 
-            loaded.rewritten.append(read_rdflib(source.value, name, triples, written_labels(scope), rejects))
+            loaded.rewritten.append(
+                read_rdflib(source.value, name, triples, written_labels(scope), rejects)
+            )
         case ObjectKind.PYOXIGRAPH:
             from shiq.rdf.objects import read_oxigraph
 
-            loaded.rewritten.append(read_oxigraph(source.value, name, triples, numbered_labels(scope), rejects))
+            loaded.rewritten.append(
+                read_oxigraph(source.value, name, triples, numbered_labels(scope), rejects)
+            )
         case ObjectKind.OWLREADY:
             from shiq.rdf.owlready import iris_of, read_owlready
 
             loaded.ontologies.update(iris_of(source.value))
-            loaded.leftovers += read_owlready(source.value, name, triples, written_labels(scope), rejects, _reread)
+            loaded.leftovers += read_owlready(
+                source.value, name, triples, written_labels(scope), rejects, _reread
+            )
         case ObjectKind.TBOX:
             _tbox(cast(owl.TBox, source.value), name, loaded)
         case ObjectKind.ABOX:
@@ -351,12 +426,17 @@ def _abox(abox: ABox, name: str, loaded: LoadedSources) -> None:
 def _reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
     _tbox(reading.tbox, name, loaded)
     _abox(reading.abox, name, loaded)
-    loaded.labels += ((iri, PROPERTIES[0], owl.Literal(label)) for iri, label in reading.labels.items())
+    loaded.labels += (
+        (iri, PROPERTIES[0], owl.Literal(label)) for iri, label in reading.labels.items()
+    )
     loaded.ontologies |= reading.ontologies
-    # What no axiom knows is looked at anew. Triples are not there any more: their surplus over axioms stays.
+    # What no axiom knows is looked at anew. Triples are not there any more: their surplus over
+    # axioms stays.
     counts = Counter(reading.ledger)
     counts["axiom"] -= len(reading.tbox.axioms)
-    counts["assertion"] += sum(counts.pop(f"leftover:{kind}", 0) for kind in IN_DATA) - len(reading.abox)
+    counts["assertion"] += sum(counts.pop(f"leftover:{kind}", 0) for kind in IN_DATA) - len(
+        reading.abox
+    )
     for kind in UNMET:
         counts.pop(f"leftover:{kind}", None)
     loaded.ledger.update(counts)
@@ -382,7 +462,10 @@ def settle_imports(loaded: LoadedSources, given: Iterable[str]) -> None:
         else:
             if found := loaded.unmet.get(bare(iri)):
                 leftover = replace(
-                    leftover, kind=found.kind, message=f"<{iri}> is imported, but {found.message}", hint=found.hint
+                    leftover,
+                    kind=found.kind,
+                    message=f"<{iri}> is imported, but {found.message}",
+                    hint=found.hint,
                 )
             loaded.ledger[f"leftover:{leftover.kind}"] += leftover.count
             loaded.leftovers.append(leftover)

@@ -1,6 +1,7 @@
 """From triples to axioms and the rarer assertions: one function for each form of main triple.
 
-Source: OWL 2 Mapping to RDF Graphs, section 3.2.5 (tables 16 to 18), with OWL 1's descriptions of named classes.
+Source: OWL 2 Mapping to RDF Graphs, section 3.2.5 (tables 16 to 18), with OWL 1's descriptions of
+named classes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from typing import Any, TypeAlias, TypeVar
 from shiq import model as owl
 from shiq.rdf.expression_loop import Key
 from shiq.rdf.expressions import Expressions
-from shiq.rdf.graph import Failure, GraphMapping, MappedValue, OpenPropertyError, UnmappedError, VocabularyGraph, read_list
+from shiq.rdf.graph import (
+    Failure,
+    GraphMapping,
+    MappedValue,
+    OpenPropertyError,
+    UnmappedError,
+    VocabularyGraph,
+    read_list,
+)
 from shiq.rdf.individuals import IndividualMapper
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term, shown
@@ -45,14 +54,23 @@ _CHARACTERISTIC_AXIOMS: dict[str, Callable[[Any], owl.Axiom]] = {
 
 
 def map_graph(
-    graph: VocabularyGraph, kinds: Kinds, expressions: Expressions, is_individual: Callable[[str], bool], *, whole: bool
+    graph: VocabularyGraph,
+    kinds: Kinds,
+    expressions: Expressions,
+    is_individual: Callable[[str], bool],
+    *,
+    whole: bool,
 ) -> GraphMapping:
-    """Every axiom and assertion in ``graph``, in the order read. Triples already accounted for are passed over.
+    """Every axiom and assertion in ``graph``, in the order read. Triples already accounted for are
+    passed over.
 
-    ``is_individual`` says whether a name is used as an individual elsewhere, ``whole`` whether everything there is was looked at.
+    ``is_individual`` says whether a name is used as an individual elsewhere, ``whole`` whether
+    everything there is was looked at.
     """
     mapper = _Mapper(graph, kinds, expressions, is_individual, whole)
-    both = TwoReadings(graph, kinds, lambda read, built: _Mapper(graph, read, built, is_individual, whole))
+    both = TwoReadings(
+        graph, kinds, lambda read, built: _Mapper(graph, read, built, is_individual, whole)
+    )
     for main, predicate in enumerate(graph.predicates):
         handler = _HANDLERS.get(predicate)
         if handler is None or graph.bucket[main]:
@@ -83,11 +101,18 @@ class _Mapper(IndividualMapper):
         result.axioms += map(self._with_triples, mine.axioms)
         result.assertions += map(self._with_triples, mine.assertions)
         result.annotations += mine.annotations
-        named = (part.iri for item in mine.axioms for part in parts(item.value) if isinstance(part, owl.Datatype))
+        named = (
+            part.iri
+            for item in mine.axioms
+            for part in parts(item.value)
+            if isinstance(part, owl.Datatype)
+        )
         result.open_fillers.update(iri for iri in named if not self.kinds.is_datatype(iri))
 
     def _with_triples(self, item: MappedValue[V]) -> MappedValue[V]:
-        return MappedValue(item.value, item.main, [*item.triples, *self.expressions.triples_of(item.keys, set())])
+        return MappedValue(
+            item.value, item.main, [*item.triples, *self.expressions.triples_of(item.keys, set())]
+        )
 
     # --- rdf:type ---
 
@@ -98,13 +123,17 @@ class _Mapper(IndividualMapper):
             self._characteristic(main, subject, value)
         elif value.startswith("_:"):
             item = MappedValue[owl.Assertion](owl.ClassAssertion(owl.Class(""), subject), main)
-            item.value = owl.ClassAssertion(self.expressions.class_expression(value, item.keys), subject)
+            item.value = owl.ClassAssertion(
+                self.expressions.class_expression(value, item.keys), subject
+            )
             self.result.assertions.append(item)
         elif value == owl.OWL + "AllDisjointClasses":
             self._classes(main, owl.DisjointClasses, *self._listed(subject, "members"))
         elif value == owl.OWL + "AllDisjointProperties":
             members, triples = self._listed(subject, "members")
-            self._properties(main, members, triples, owl.DisjointObjectProperties, owl.DisjointDataProperties)
+            self._properties(
+                main, members, triples, owl.DisjointObjectProperties, owl.DisjointDataProperties
+            )
         elif value == owl.OWL + "AllDifferent":
             self._all_different(main, subject)
         elif value == owl.OWL + "NegativePropertyAssertion":
@@ -119,7 +148,11 @@ class _Mapper(IndividualMapper):
         elif self.expressions.property_kind(subject) == DATA and value == INVERSE_FUNCTIONAL:
             item.value = owl.InverseFunctionalDataProperty(self.expressions.data_property(subject))
         else:
-            make = owl.FunctionalObjectProperty if value == FUNCTIONAL else _CHARACTERISTIC_AXIOMS[value]
+            make = (
+                owl.FunctionalObjectProperty
+                if value == FUNCTIONAL
+                else _CHARACTERISTIC_AXIOMS[value]
+            )
             item.value = make(self.expressions.object_property(subject, item.triples))
         self.result.axioms.append(item)
 
@@ -130,7 +163,10 @@ class _Mapper(IndividualMapper):
             self.result.annotations.append(main)  # as all values are
             return
         keys: list[Key] = []
-        sub, sup = self.expressions.class_expression(subject, keys), self.expressions.class_expression(value, keys)
+        sub, sup = (
+            self.expressions.class_expression(subject, keys),
+            self.expressions.class_expression(value, keys),
+        )
         self.result.axioms.append(MappedValue(owl.SubClassOf(sub, sup), main, keys=keys))
 
     def equivalent_class(self, main: int, subject: str, value: Term) -> None:
@@ -138,7 +174,9 @@ class _Mapper(IndividualMapper):
             subject, value = value, subject
         if self._is_datatype(subject):
             keys: list[Key] = []
-            definition = owl.DatatypeDefinition(owl.Datatype(subject), self.expressions.data_range(value, keys))
+            definition = owl.DatatypeDefinition(
+                owl.Datatype(subject), self.expressions.data_range(value, keys)
+            )
             self.result.axioms.append(MappedValue(definition, main, keys=keys))
         else:
             self._classes(main, owl.EquivalentClasses, [subject, value], [])
@@ -149,7 +187,9 @@ class _Mapper(IndividualMapper):
     def disjoint_with(self, main: int, subject: str, value: Term) -> None:
         self._classes(main, owl.DisjointClasses, [subject, value], [])
 
-    def _classes(self, main: int, make: Callable[[Any], owl.Axiom], members: list[Term], triples: list[int]) -> None:
+    def _classes(
+        self, main: int, make: Callable[[Any], owl.Axiom], members: list[Term], triples: list[int]
+    ) -> None:
         keys: list[Key] = []
         expressions = tuple(self.expressions.class_expression(member, keys) for member in members)
         self.result.axioms.append(MappedValue(make(expressions), main, triples, keys))
@@ -171,13 +211,22 @@ class _Mapper(IndividualMapper):
         for member in members:
             by_kind.setdefault(self.expressions.property_kind(member), []).append(member)
         if ANNOTATION in by_kind:
-            raise UnmappedError("malformed", f"the annotation property {shown(by_kind[ANNOTATION][0])} in owl:hasKey")
-        roles = tuple(self.expressions.object_property(member, triples) for member in by_kind[OBJECT])
+            raise UnmappedError(
+                "malformed",
+                f"the annotation property {shown(by_kind[ANNOTATION][0])} in owl:hasKey",
+            )
+        roles = tuple(
+            self.expressions.object_property(member, triples) for member in by_kind[OBJECT]
+        )
         features = tuple(self.expressions.data_property(member) for member in by_kind[DATA])
-        self.result.axioms.append(MappedValue(owl.HasKey(expression, roles, features), main, triples, keys))
+        self.result.axioms.append(
+            MappedValue(owl.HasKey(expression, roles, features), main, triples, keys)
+        )
 
     def description(self, main: int, subject: str, value: Term) -> None:
-        """An operator or filler on a name: OWL 1's way to define it. On blank nodes it belongs to an expression."""
+        """An operator or filler on a name: OWL 1's way to define it. On blank nodes it belongs to
+        an expression.
+        """
         if subject.startswith("_:"):
             return
         if main not in self.expressions.defining(subject):
@@ -188,12 +237,16 @@ class _Mapper(IndividualMapper):
                 owl.Datatype(subject), self.expressions.definition(main, keys, datatype=True)
             )
         else:
-            axiom = owl.EquivalentClasses((owl.Class(subject), self.expressions.definition(main, keys)))
+            axiom = owl.EquivalentClasses(
+                (owl.Class(subject), self.expressions.definition(main, keys))
+            )
         self.result.axioms.append(MappedValue(axiom, main, keys=keys))
 
     def on_property(self, main: int, subject: str, value: Term) -> None:
         if not subject.startswith("_:") and not self.expressions.defining(subject):
-            raise UnmappedError("malformed", f"the restriction <{subject}> has no filler or cardinality")
+            raise UnmappedError(
+                "malformed", f"the restriction <{subject}> has no filler or cardinality"
+            )
 
     # --- properties ---
 
@@ -201,9 +254,17 @@ class _Mapper(IndividualMapper):
         self._two_properties(main, subject, value, owl.SubObjectPropertyOf, owl.SubDataPropertyOf)
 
     def _two_properties(
-        self, main: int, subject: str, value: Term, of_objects: Callable[..., owl.Axiom], of_data: Callable[..., owl.Axiom]
+        self,
+        main: int,
+        subject: str,
+        value: Term,
+        of_objects: Callable[..., owl.Axiom],
+        of_data: Callable[..., owl.Axiom],
     ) -> None:
-        first, second = self.expressions.property_kind(subject), self.expressions.property_kind(value)
+        first, second = (
+            self.expressions.property_kind(subject),
+            self.expressions.property_kind(value),
+        )
         is_note = self.kinds.is_annotation(subject) and self.kinds.is_annotation(str(value))
         if second == ANNOTATION or (first == ANNOTATION and is_note):
             # Whatever a property of annotations has for members, no axiom sees it.
@@ -213,15 +274,21 @@ class _Mapper(IndividualMapper):
             self.result.axioms.append(MappedValue(of_data(*data), main))
         else:
             item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
-            roles = [self.expressions.object_property(node, item.triples) for node in (subject, value)]
+            roles = [
+                self.expressions.object_property(node, item.triples) for node in (subject, value)
+            ]
             item.value = of_objects(*roles)
             self.result.axioms.append(item)
 
     def equivalent_property(self, main: int, subject: str, value: Term) -> None:
-        self._properties(main, [subject, value], [], owl.EquivalentObjectProperties, owl.EquivalentDataProperties)
+        self._properties(
+            main, [subject, value], [], owl.EquivalentObjectProperties, owl.EquivalentDataProperties
+        )
 
     def property_disjoint_with(self, main: int, subject: str, value: Term) -> None:
-        self._properties(main, [subject, value], [], owl.DisjointObjectProperties, owl.DisjointDataProperties)
+        self._properties(
+            main, [subject, value], [], owl.DisjointObjectProperties, owl.DisjointDataProperties
+        )
 
     def _properties(
         self,
@@ -233,19 +300,27 @@ class _Mapper(IndividualMapper):
     ) -> None:
         kinds = {self.expressions.property_kind(member) for member in members}
         if kinds == {ANNOTATION}:
-            raise UnmappedError("malformed", "annotation properties can be neither equivalent nor disjoint")
+            raise UnmappedError(
+                "malformed", "annotation properties can be neither equivalent nor disjoint"
+            )
         if kinds == {DATA}:
             axiom = of_data(tuple(self.expressions.data_property(member) for member in members))
         else:
-            axiom = of_objects(tuple(self.expressions.object_property(member, triples) for member in members))
+            axiom = of_objects(
+                tuple(self.expressions.object_property(member, triples) for member in members)
+            )
         self.result.axioms.append(MappedValue(axiom, main, triples))
 
     def inverse_of(self, main: int, subject: str, value: Term) -> None:
         if subject.startswith("_:"):
             return  # an inverse property expression
         triples: list[int] = []
-        first, second = (self.expressions.object_property(node, triples) for node in (subject, value))
-        self.result.axioms.append(MappedValue(owl.InverseObjectProperties(first, second), main, triples))
+        first, second = (
+            self.expressions.object_property(node, triples) for node in (subject, value)
+        )
+        self.result.axioms.append(
+            MappedValue(owl.InverseObjectProperties(first, second), main, triples)
+        )
 
     def chain(self, main: int, subject: str, value: Term) -> None:
         members, triples = read_list(self.graph, value)
@@ -253,7 +328,9 @@ class _Mapper(IndividualMapper):
         roles = tuple(self.expressions.object_property(member, triples) for member in members)
         if len(roles) < 2:
             raise UnmappedError("malformed", f"a property chain of length {len(roles)}")
-        self.result.axioms.append(MappedValue(owl.SubObjectPropertyChain(roles, sup), main, triples))
+        self.result.axioms.append(
+            MappedValue(owl.SubObjectPropertyChain(roles, sup), main, triples)
+        )
 
     def domain(self, main: int, subject: str, value: Term) -> None:
         kind = self.expressions.property_kind(subject)
@@ -265,7 +342,9 @@ class _Mapper(IndividualMapper):
         if kind == DATA:
             item.value = owl.DataPropertyDomain(self.expressions.data_property(subject), domain)
         else:
-            item.value = owl.ObjectPropertyDomain(self.expressions.object_property(subject, item.triples), domain)
+            item.value = owl.ObjectPropertyDomain(
+                self.expressions.object_property(subject, item.triples), domain
+            )
         self.result.axioms.append(item)
 
     def range(self, main: int, subject: str, value: Term) -> None:
@@ -276,15 +355,19 @@ class _Mapper(IndividualMapper):
         item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
         if kind == DATA:
             item.value = owl.DataPropertyRange(
-                self.expressions.data_property(subject), self.expressions.data_range(value, item.keys)
+                self.expressions.data_property(subject),
+                self.expressions.data_range(value, item.keys),
             )
         elif value == owl.TOP_DATATYPE.iri:
-            # All values: as the range of a data property it says nothing, and an object property has no values.
+            # All values: as the range of a data property it says nothing, and an object property
+            # has no values.
             self.result.annotations.append(main)
             return
         else:
             filler = self.expressions.class_expression(value, item.keys)
-            item.value = owl.ObjectPropertyRange(self.expressions.object_property(subject, item.triples), filler)
+            item.value = owl.ObjectPropertyRange(
+                self.expressions.object_property(subject, item.triples), filler
+            )
         self.result.axioms.append(item)
 
     # --- individuals ---

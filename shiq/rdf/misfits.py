@@ -9,13 +9,19 @@ from shiq.rdf.triples import Triples, column
 from shiq.verdict import Leftover
 
 
-def misfit_leftovers(triples: Triples, rows: Rows, types: Flags, of_objects: Flags, on_axiom: Flags) -> Iterable[Leftover]:
-    """A leftover for each property and datatype among ``rows``; ``of_objects``: rows of object properties."""
+def misfit_leftovers(
+    triples: Triples, rows: Rows, types: Flags, of_objects: Flags, on_axiom: Flags
+) -> Iterable[Leftover]:
+    """A leftover for each property and datatype among ``rows``; ``of_objects``: rows of object
+    properties.
+    """
     predicates, values = column(triples.predicate), column(triples.object)
     of_class = rows[types[rows]]
     for term, some in groups_of(of_class, values[of_class]):
         message = f"the datatype <{triples.terms[term]}> as type of an individual"
-        yield triples.leftover("malformed", message, int(some[0]), count=len(some), rows=some.tolist())
+        yield triples.leftover(
+            "malformed", message, int(some[0]), count=len(some), rows=some.tolist()
+        )
     of_property = rows[~types[rows]]
     for term, some in groups_of(of_property, predicates[of_property]):
         iri, row = triples.terms[term], int(some[0])

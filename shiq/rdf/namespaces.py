@@ -1,4 +1,5 @@
-"""Namespaces of terms: which ones an ontology defines terms in, and which look like a misspelling of one of these.
+"""Namespaces of terms: which ones an ontology defines terms in, and which look like a misspelling
+of one of these.
 
 >>> namespace_of("http://xmlns.com/foaf/0.1/Person"), namespace_of("http://purl.obolibrary.org/obo/BFO_0000001")
 ('http://xmlns.com/foaf/0.1/', 'http://purl.obolibrary.org/obo/BFO_')
@@ -17,7 +18,16 @@ from difflib import get_close_matches
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 
-from shiq.rdf.vocabulary import ANNOTATIONS, DATATYPES, FACETS, KNOWN, NAMESPACES, PLAIN_CLASSES, PLAIN_PROPERTIES, local_name
+from shiq.rdf.vocabulary import (
+    ANNOTATIONS,
+    DATATYPES,
+    FACETS,
+    KNOWN,
+    NAMESPACES,
+    PLAIN_CLASSES,
+    PLAIN_PROPERTIES,
+    local_name,
+)
 
 #: All OBO ontologies share this folder; the prefix before the number tells them apart.
 _OBO = "http://purl.obolibrary.org/obo/"
@@ -34,11 +44,16 @@ _SCHEMES = re.compile(
 #: The last parts of namespaces that look like those of RDF, RDFS and OWL.
 _LIKE_LANGUAGE = re.compile(r"(\d+-)?(rdfs?|owl)\d*([-_]?(schema|syntax)[\w-]*)?")
 #: The words of axioms and declarations.
-_WORDS = {local_name(word).lower() for word in KNOWN - ANNOTATIONS - DATATYPES - FACETS - PLAIN_PROPERTIES - PLAIN_CLASSES}
+_WORDS = {
+    local_name(word).lower()
+    for word in KNOWN - ANNOTATIONS - DATATYPES - FACETS - PLAIN_PROPERTIES - PLAIN_CLASSES
+}
 
 
 def namespace_of(iri: str) -> str:
-    """The IRI up to its last ``#``, else its last ``/``, else its last ``:``; of OBO terms up to the last ``_``."""
+    """The IRI up to its last ``#``, else its last ``/``, else its last ``:``; of OBO terms up to
+    the last ``_``.
+    """
     if iri.startswith(_OBO) and "_" in iri[len(_OBO) :]:
         return iri[: iri.rindex("_") + 1]
     end = iri.rfind("#")
@@ -46,7 +61,8 @@ def namespace_of(iri: str) -> str:
 
 
 def is_unexpanded(iri: str) -> bool:
-    """Whether ``iri`` has the form of ``prefix:name``, and of no IRI in use: a prefix that was not expanded.
+    """Whether ``iri`` has the form of ``prefix:name``, and of no IRI in use: a prefix that was not
+    expanded.
 
     >>> is_unexpanded("owl:Nothing"), is_unexpanded("urn:isbn:3"), is_unexpanded("http://example.org/Cat")
     (True, False, False)
@@ -55,7 +71,8 @@ def is_unexpanded(iri: str) -> bool:
 
 
 def is_language_word(iri: str) -> bool:
-    """Whether ``iri`` is a word of axioms in a namespace that is none of OWL, RDF and RDFS but looks like one, or behind a
+    """Whether ``iri`` is a word of axioms in a namespace that is none of OWL, RDF and RDFS but
+    looks like one, or behind a
     prefix of theirs that was not expanded.
 
     >>> is_language_word("http://www.w3.org/2001/owl#sameAs"), is_language_word("rdfs:domain")
@@ -67,12 +84,16 @@ def is_language_word(iri: str) -> bool:
     if iri[len(space) :].lower() not in _WORDS or iri.startswith(NAMESPACES):
         return False
     parts = re.split(r"[/#:]+", space.rstrip("/#:"))
-    return bool(_LIKE_LANGUAGE.fullmatch(parts[-1])) or ("www.w3.org" in parts and "ns" not in parts)
+    return bool(_LIKE_LANGUAGE.fullmatch(parts[-1])) or (
+        "www.w3.org" in parts and "ns" not in parts
+    )
 
 
 def is_slip_of(name: str, other: str) -> bool:
-    """Whether a local name is so near to ``other`` that it probably is a slip of it: it differs in case alone, in one letter, in
-    two that are swapped, or, of long names, in two letters that neither has at its end in addition. Numbers tell names apart.
+    """Whether a local name is so near to ``other`` that it probably is a slip of it: it differs in
+    case alone, in one letter, in
+    two that are swapped, or, of long names, in two letters that neither has at its end in addition.
+    Numbers tell names apart.
 
     >>> is_slip_of("Dogg", "Dog"), is_slip_of("Persno", "Person"), is_slip_of("Cat", "Car"), is_slip_of("Level1", "Level2")
     (True, True, False, False)
@@ -91,8 +112,11 @@ def is_slip_of(name: str, other: str) -> bool:
 
 
 class SlipFinder:
-    """Finds the name that another probably is a slip of (`is_slip_of`), among the local ``names`` of a namespace. At most two
-    letters differ, so that one of the three pieces of a name is whole in its slip: only names that share one are compared."""
+    """Finds the name that another probably is a slip of (`is_slip_of`), among the local ``names``
+    of a namespace. At most two
+    letters differ, so that one of the three pieces of a name is whole in its slip: only names that
+    share one are compared.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names: dict[tuple[int, int, str], list[str]] = {}
@@ -110,7 +134,9 @@ class SlipFinder:
         for length in range(max(len(text) - 2, 1), len(text) + 3):
             for start, end in _thirds(length):
                 for shift in range(-min(2, start), 3):
-                    found.update(self._names.get((length, start, text[start + shift : end + shift]), ()))
+                    found.update(
+                        self._names.get((length, start, text[start + shift : end + shift]), ())
+                    )
         return [other for other in found if is_slip_of(name, other)]
 
 
@@ -120,12 +146,16 @@ def _thirds(length: int) -> list[tuple[int, int]]:
 
 
 class OwnNamespaces:
-    """The namespaces in which an ontology has names. A term of any other namespace is foreign to it, unless that namespace is
-    nearly one of these: then the term is more likely misspelt. In a namespace in which the ontology declares nothing only that
+    """The namespaces in which an ontology has names. A term of any other namespace is foreign to
+    it, unless that namespace is
+    nearly one of these: then the term is more likely misspelt. In a namespace in which the ontology
+    declares nothing only that
     is misspelt which nearly is one of its names.
 
-    names: the classes, properties and datatypes of the ontology. declared: those that it declares. terms: the terms that a known
-    vocabulary has in a namespace. An ontology that declares less than half of them, and no others, only uses the vocabulary.
+    names: the classes, properties and datatypes of the ontology. declared: those that it declares.
+    terms: the terms that a known
+    vocabulary has in a namespace. An ontology that declares less than half of them, and no others,
+    only uses the vocabulary.
     """
 
     def __init__(
@@ -142,25 +172,40 @@ class OwnNamespaces:
 
     @cached_property
     def _own(self) -> dict[str, str]:
-        """Each namespace by what is left of it without scheme, ``www.``, file ending and separator."""
-        return {_core(namespace): namespace for namespace in sorted({namespace_of(name) for name in self._names})}
+        """Each namespace by what is left of it without scheme, ``www.``, file ending and
+        separator.
+        """
+        return {
+            _core(namespace): namespace
+            for namespace in sorted({namespace_of(name) for name in self._names})
+        }
 
     @cached_property
     def _used(self) -> frozenset[str]:
         """Namespaces in which the ontology has names and declares none."""
-        return frozenset(map(namespace_of, self._names)).difference(map(namespace_of, self._declared))
+        return frozenset(map(namespace_of, self._names)).difference(
+            map(namespace_of, self._declared)
+        )
 
     def is_foreign(self, iri: str) -> bool:
-        """Whether ``iri`` lies neither in an own namespace nor in one that nearly is. A file's address is a name that was meant
+        """Whether ``iri`` lies neither in an own namespace nor in one that nearly is. A file's
+        address is a name that was meant
         to be relative to another base, or was misspelt so that it has no scheme."""
-        if not namespace_of(iri) or iri.startswith("file:") or is_unexpanded(iri) or is_language_word(iri):
+        if (
+            not namespace_of(iri)
+            or iri.startswith("file:")
+            or is_unexpanded(iri)
+            or is_language_word(iri)
+        ):
             return False
         if finder := self._slips(space := namespace_of(iri)):
             return not finder.nearest(iri[len(space) :]) and not self._is_near_name(iri, space)
         return not self.nearest(iri)
 
     def _finder(self, space: str) -> SlipFinder | None:
-        """Finds slips of terms of the known vocabulary whose namespace this is; None where it is none, or the ontology's own."""
+        """Finds slips of terms of the known vocabulary whose namespace this is; None where it is
+        none, or the ontology's own.
+        """
         terms = {term for term in self._terms(space) if namespace_of(term) == space}
         declared = {name for name in self._declared if namespace_of(name) == space}
         if not terms or not declared <= terms or 2 * len(declared) >= len(terms):
@@ -168,32 +213,55 @@ class OwnNamespaces:
         return SlipFinder(term[len(space) :] for term in terms)
 
     def _nearest(self, iri: str) -> str:
-        """The own namespace that ``iri`` lies in, or that its namespace is nearly; "" if there is none."""
+        """The own namespace that ``iri`` lies in, or that its namespace is nearly; "" if there is
+        none.
+        """
         space = namespace_of(iri)
         core = _core(space)
         if core in self._own and (space not in self._used or self._is_near_name(iri, space)):
             return self._own[core]
-        near = next((namespace for own, namespace in self._own.items() if namespace != space and _is_near(core, own)), "")
+        near = next(
+            (
+                namespace
+                for own, namespace in self._own.items()
+                if namespace != space and _is_near(core, own)
+            ),
+            "",
+        )
         return near or self._misspelt(iri) or self._run_together(iri, core) or self._doubled(iri)
 
     def _is_near_name(self, iri: str, space: str) -> bool:
-        """Whether the local name of ``iri`` nearly is one that the ontology has in the namespace."""
+        """Whether the local name of ``iri`` nearly is one that the ontology has in the
+        namespace.
+        """
         local = iri[len(space) :].lower()
         others = [name[len(space) :].lower() for name in self._names if name.startswith(space)]
-        return bool(get_close_matches(local, others, 1, 0.8)) or any(_distance(local, other) <= 2 for other in others)
+        return bool(get_close_matches(local, others, 1, 0.8)) or any(
+            _distance(local, other) <= 2 for other in others
+        )
 
     def _misspelt(self, iri: str) -> str:
-        """The namespace of a name that differs from ``iri`` in one or two letters and in separators, wherever they are."""
-        for text in {_squeezed(iri), _squeezed(iri.replace("https:", "http:")), _squeezed(iri.replace("http:", "https:"))}:
+        """The namespace of a name that differs from ``iri`` in one or two letters and in
+        separators, wherever they are.
+        """
+        for text in {
+            _squeezed(iri),
+            _squeezed(iri.replace("https:", "http:")),
+            _squeezed(iri.replace("http:", "https:")),
+        }:
             for space, (start, names) in self._squeezed_names.items():
                 for end, distance in _ends(start, text):
-                    if text[end:] in names or (distance < 2 and not names.isdisjoint(_shortened(text[end:]))):
+                    if text[end:] in names or (
+                        distance < 2 and not names.isdisjoint(_shortened(text[end:]))
+                    ):
                         return space
         return ""
 
     @cached_property
     def _squeezed_names(self) -> dict[str, tuple[str, frozenset[str]]]:
-        """By namespace what it squeezes to, and its local names, whole and with any one letter left out."""
+        """By namespace what it squeezes to, and its local names, whole and with any one letter left
+        out.
+        """
         found: dict[str, tuple[str, set[str]]] = {}
         for name in sorted(self._names):
             space = namespace_of(name)
@@ -202,15 +270,26 @@ class OwnNamespaces:
         return {space: (start, frozenset(names)) for space, (start, names) in found.items()}
 
     def _doubled(self, iri: str) -> str:
-        """The own namespace that stands inside of ``iri``, as behind a prefix that was expanded twice, or behind a base."""
+        """The own namespace that stands inside of ``iri``, as behind a prefix that was expanded
+        twice, or behind a base.
+        """
         inside = next((space for space in self._squeezed_names if iri.find(space, 1) > 0), "")
         again = iri.rfind("http", 1)
         return inside or (self._nearest(iri[again:]) if again > 0 else "")
 
     def _run_together(self, iri: str, core: str) -> str:
-        """The own namespace that ``iri`` begins with, the separator behind it left out, as by a prefix that lacks it."""
+        """The own namespace that ``iri`` begins with, the separator behind it left out, as by a
+        prefix that lacks it.
+        """
         text = _core(iri)
-        return next((space for own, space in self._own.items() if len(core) < len(own) and text.startswith(own)), "")
+        return next(
+            (
+                space
+                for own, space in self._own.items()
+                if len(core) < len(own) and text.startswith(own)
+            ),
+            "",
+        )
 
 
 #: Deletes what separates the parts of a name.
@@ -223,12 +302,15 @@ def _squeezed(iri: str) -> str:
 
 
 def _shortened(text: str) -> set[str]:
-    """``text``, and each text that lacks one of its letters. Two texts are one letter apart only if these meet."""
+    """``text``, and each text that lacks one of its letters. Two texts are one letter apart only if
+    these meet.
+    """
     return {text, *(text[:i] + text[i + 1 :] for i in range(len(text)))}
 
 
 def _ends(start: str, text: str) -> Iterator[tuple[int, int]]:
-    """Where ``text`` can be cut so that at most two letters tell the part before from ``start``, with how many these are; two
+    """Where ``text`` can be cut so that at most two letters tell the part before from ``start``,
+    with how many these are; two
     letters in the wrong order count once (optimal string alignment)."""
     older: dict[int, int] = {}
     row = {j: j for j in range(3)}
@@ -252,7 +334,9 @@ def _core(namespace: str) -> str:
 
 
 def _is_near(first: str, second: str) -> bool:
-    """Whether one or two letters tell two namespaces apart, and these are less than half of the part that they stand in."""
+    """Whether one or two letters tell two namespaces apart, and these are less than half of the
+    part that they stand in.
+    """
     if abs(len(first) - len(second)) > 2:
         return False
     one, two = re.split(r"[/#:]", first), re.split(r"[/#:]", second)

@@ -1,4 +1,6 @@
-"""Triples of rdflib graphs and pyoxigraph stores, and what these may have done to literals on the way in."""
+"""Triples of rdflib graphs and pyoxigraph stores, and what these may have done to literals on the
+way in.
+"""
 
 from __future__ import annotations
 
@@ -19,32 +21,61 @@ def _per_name(namespace: str, names: str, reason: str) -> dict[str, str]:
     return {namespace + name: reason for name in names.split()}
 
 
-#: What rdflib's normalisation of literals can hide, by datatype: several written forms, ill-typed ones among them, end up as one.
+# : What rdflib's normalisation of literals can hide, by datatype: several written forms, ill-typed
+# ones among them, end up as one.
 RDFLIB_REWRITES: Mapping[str, str] = {
     **_per_name(XSD, "boolean", 'everything but true, false, 1 and 0 becomes "false" or "true"'),
     **_per_name(XSD, "date", "a time zone or a time of day behind the date is cut off"),
     **_per_name(
-        XSD, "dateTime", "a date alone, a missing second or a space for the T is completed, and digits after microseconds are cut"
+        XSD,
+        "dateTime",
+        "a date alone, a missing second or a space for the T is completed, and digits after microseconds are cut",
     ),
-    **_per_name(XSD, "time", "a missing second is completed, and digits after microseconds are cut"),
-    **_per_name(XSD, "duration dayTimeDuration yearMonthDuration", "other forms than XML Schema's, such as weeks, are converted"),
-    **_per_name(XSD, "decimal", 'scientific notation such as "1e5", which xsd:decimal does not have, is converted'),
+    **_per_name(
+        XSD, "time", "a missing second is completed, and digits after microseconds are cut"
+    ),
+    **_per_name(
+        XSD,
+        "duration dayTimeDuration yearMonthDuration",
+        "other forms than XML Schema's, such as weeks, are converted",
+    ),
+    **_per_name(
+        XSD,
+        "decimal",
+        'scientific notation such as "1e5", which xsd:decimal does not have, is converted',
+    ),
     **_per_name(
         XSD,
         "integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger unsignedLong "
         "unsignedInt unsignedShort unsignedByte",
         'forms that only Python reads, such as "1_000" or digits of other scripts, are converted',
     ),
-    **_per_name(XSD, "float double", 'INF and NaN become "inf" and "nan", and forms that only Python reads are converted'),
+    **_per_name(
+        XSD,
+        "float double",
+        'INF and NaN become "inf" and "nan", and forms that only Python reads are converted',
+    ),
     **_per_name(XSD, "base64Binary", "characters outside the alphabet are dropped"),
     **_per_name(XSD, "normalizedString token", "tabs, line ends or repeated spaces are replaced"),
     **_per_name(RDF, "XMLLiteral HTML", "the markup is written anew"),
 }
 #: What a store of pyoxigraph keeps as values instead of forms.
 OXIGRAPH_REWRITES: Mapping[str, str] = {
-    **_per_name(XSD, "integer", "derived types such as xsd:byte become xsd:integer, and their bounds are lost"),
-    **_per_name(XSD, "dateTime", "xsd:dateTimeStamp becomes xsd:dateTime, and need not have a time zone any more"),
-    **_per_name(XSD, "float double", 'other spellings of infinity and NaN, such as "inf", become INF and NaN'),
+    **_per_name(
+        XSD,
+        "integer",
+        "derived types such as xsd:byte become xsd:integer, and their bounds are lost",
+    ),
+    **_per_name(
+        XSD,
+        "dateTime",
+        "xsd:dateTimeStamp becomes xsd:dateTime, and need not have a time zone any more",
+    ),
+    **_per_name(
+        XSD,
+        "float double",
+        'other spellings of infinity and NaN, such as "inf", become INF and NaN',
+    ),
 }
 _TAGGED = (RDF + "langString", RDF + "dirLangString")
 _RDFLIB_DEFAULT_GRAPH = "urn:x-rdflib:default"
@@ -57,7 +88,9 @@ _NO_VALUES = CARDINALITIES.keys() | ANNOTATIONS | {OWL + "hasSelf"}
 
 @dataclass
 class RewrittenLiterals:
-    """Literals that may not be as they were written: rows by datatype. ``owner`` keeps them, ``reasons`` say what it does."""
+    """Literals that may not be as they were written: rows by datatype. ``owner`` keeps them,
+    ``reasons`` say what it does.
+    """
 
     name: str
     owner: str
@@ -90,20 +123,36 @@ def _short_name(iri: str) -> str:
     return f"<{iri}>"
 
 
-def read_rdflib(graph: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> RewrittenLiterals:
-    """Reads an rdflib graph, of a dataset all graphs; says which literals rdflib may have rewritten."""
+def read_rdflib(
+    graph: Any, name: str, triples: Triples, label: Labels, rejects: Rejects
+) -> RewrittenLiterals:
+    """Reads an rdflib graph, of a dataset all graphs; says which literals rdflib may have
+    rewritten.
+    """
     rewritten = RewrittenLiterals(name, "an rdflib graph", RDFLIB_REWRITES)
-    everything = graph.quads((None, None, None, None)) if hasattr(graph, "quads") else graph.triples((None, None, None))
+    everything = (
+        graph.quads((None, None, None, None))
+        if hasattr(graph, "quads")
+        else graph.triples((None, None, None))
+    )
     for row in everything:
         try:
             subject, predicate, value = (_rdflib_term(term, label) for term in row[:3])
-            if isinstance(subject, Literal) or isinstance(predicate, Literal) or predicate.startswith("_:"):
+            if (
+                isinstance(subject, Literal)
+                or isinstance(predicate, Literal)
+                or predicate.startswith("_:")
+            ):
                 raise RefusedTermError("a literal as subject, or no IRI as predicate: not RDF")
             graph_name = _rdflib_graph(row[3:], label)
         except RefusedTermError as error:
             rejects.add(str(error), text=" ".join(map(repr, row[:3])))
             continue
-        if isinstance(value, Literal) and value.datatype in RDFLIB_REWRITES and _may_be_rewritten(row[2]):
+        if (
+            isinstance(value, Literal)
+            and value.datatype in RDFLIB_REWRITES
+            and _may_be_rewritten(row[2])
+        ):
             value = _restored(value)
             rewritten.add(value.datatype, predicate, len(triples))
         triples.add(subject, predicate, value, 0, graph_name)
@@ -129,7 +178,11 @@ def _rdflib_term(term: Any, label: Labels) -> str | Literal:
         case "Literal" if str(term.datatype) in _TAGGED:
             raise RefusedTermError("a literal of datatype rdf:langString without a language tag")
         case "Literal":
-            return checked_literal(Literal(str(term), str(term.datatype) if term.datatype is not None else XSD + "string"))
+            return checked_literal(
+                Literal(
+                    str(term), str(term.datatype) if term.datatype is not None else XSD + "string"
+                )
+            )
     raise RefusedTermError(f"a term of type {type(term).__name__}: not RDF")
 
 
@@ -146,20 +199,25 @@ _OWN_FORMS = {
 
 def _restored(literal: Literal) -> Literal:
     """A literal that rdflib may have written anew, in a form of its datatype for the value."""
-    return replace(literal, lexical=_OWN_FORMS.get((literal.datatype, literal.lexical), literal.lexical))
+    return replace(
+        literal, lexical=_OWN_FORMS.get((literal.datatype, literal.lexical), literal.lexical)
+    )
 
 
 def _may_be_rewritten(literal: Any) -> bool:
     """Whether rdflib may have changed the lexical form of ``literal``.
 
-    Not where it could make no value of it (then the form is kept), where normalising would change the present form (then it was
+    Not where it could make no value of it (then the form is kept), where normalising would change
+    the present form (then it was
     not normalised), nor for a boolean that it marks as well-formed.
     """
     if literal.value is None:
         return False
     if str(literal.datatype) == XSD + "boolean":
         return bool(literal.ill_typed)
-    return str(type(literal)(str(literal), datatype=literal.datatype, normalize=True)) == str(literal)
+    return str(type(literal)(str(literal), datatype=literal.datatype, normalize=True)) == str(
+        literal
+    )
 
 
 def checked_literal(literal: Literal) -> Literal:
@@ -186,8 +244,12 @@ def _checked(make: Callable[[str], object], text: str, what: str) -> str:
     return text
 
 
-def read_oxigraph(store: Any, name: str, triples: Triples, label: Labels, rejects: Rejects) -> RewrittenLiterals:
-    """Reads a pyoxigraph store or dataset, all of its graphs; a store keeps numbers and dates as values, not as written."""
+def read_oxigraph(
+    store: Any, name: str, triples: Triples, label: Labels, rejects: Rejects
+) -> RewrittenLiterals:
+    """Reads a pyoxigraph store or dataset, all of its graphs; a store keeps numbers and dates as
+    values, not as written.
+    """
     rewritten = RewrittenLiterals(name, "a pyoxigraph store", OXIGRAPH_REWRITES)
     keeps_values = isinstance(store, ox.Store)
     add_quad = quad_adder(triples, label)
@@ -200,5 +262,7 @@ def read_oxigraph(store: Any, name: str, triples: Triples, label: Labels, reject
         value = triples.terms[triples.object[-1]]
         if keeps_values and isinstance(value, Literal) and value.datatype in OXIGRAPH_REWRITES:
             if not value.datatype.endswith(("float", "double")) or value.lexical in _NOT_FINITE:
-                rewritten.add(value.datatype, str(triples.terms[triples.predicate[-1]]), len(triples) - 1)
+                rewritten.add(
+                    value.datatype, str(triples.terms[triples.predicate[-1]]), len(triples) - 1
+                )
     return rewritten

@@ -1,7 +1,9 @@
 """Triples of owlready2 ontologies and worlds, and what owlready2's loader dropped or changed.
 
-owlready2 0.51 reads no property attributes and no rdf:parseType, cuts a slash off the end of IRIs, ignores inherited xml:lang,
-turns numbers into Python's, and so NaN into nothing. None of that can be seen in the object; so an ontology loaded from a file
+owlready2 0.51 reads no property attributes and no rdf:parseType, cuts a slash off the end of IRIs,
+ignores inherited xml:lang,
+turns numbers into Python's, and so NaN into nothing. None of that can be seen in the object; so an
+ontology loaded from a file
 is compared with that file.
 """
 
@@ -31,7 +33,9 @@ _PLAIN = (0, 60)  # storids that stand for no datatype
 _EXTENSIONS = ("", ".nt", ".ntriples", ".rdf", ".owl")
 _FLOATS = {XSD + "double", XSD + "float"}
 _EXACT = {
-    iri for iri in RDFLIB_REWRITES if local_name(iri).lower().endswith(("int", "integer", "long", "short", "byte", "decimal"))
+    iri
+    for iri in RDFLIB_REWRITES
+    if local_name(iri).lower().endswith(("int", "integer", "long", "short", "byte", "decimal"))
 }
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _FLOATING = re.compile(_DECIMAL.pattern + r"(?:[eE][+-]?[0-9]+)?")
@@ -45,12 +49,23 @@ def ontologies_of(value: Any) -> list[Any]:
 
 
 def iris_of(value: Any) -> list[str]:
-    """The IRIs of ontologies that were loaded, or made by calls: owlready2 also keeps those that are only named."""
-    return [iri for ontology in ontologies_of(value) if ontology.loaded for iri in (ontology.base_iri, ontology._orig_base_iri)]
+    """The IRIs of ontologies that were loaded, or made by calls: owlready2 also keeps those that
+    are only named.
+    """
+    return [
+        iri
+        for ontology in ontologies_of(value)
+        if ontology.loaded
+        for iri in (ontology.base_iri, ontology._orig_base_iri)
+    ]
 
 
-def read_owlready(value: Any, name: str, triples: Triples, label: Labels, rejects: Rejects, reread: Reread) -> list[Leftover]:
-    """Reads an owlready2 ontology (with its imports) or world. ``reread`` gives the triples of a file, for comparison."""
+def read_owlready(
+    value: Any, name: str, triples: Triples, label: Labels, rejects: Rejects, reread: Reread
+) -> list[Leftover]:
+    """Reads an owlready2 ontology (with its imports) or world. ``reread`` gives the triples of a
+    file, for comparison.
+    """
     leftovers: list[Leftover] = []
     untouched = _made_here(value if type(value).__name__ == "World" else value.world)
     for ontology in ontologies_of(value):
@@ -65,7 +80,9 @@ def read_owlready(value: Any, name: str, triples: Triples, label: Labels, reject
     return leftovers
 
 
-def _triple(row: tuple[Any, Any, Any, Any], unabbreviate: Callable[[int], str], label: Labels) -> tuple[str, str, Term]:
+def _triple(
+    row: tuple[Any, Any, Any, Any], unabbreviate: Callable[[int], str], label: Labels
+) -> tuple[str, str, Term]:
     s, p, o, d = row
 
     def resource(storid: int) -> str:
@@ -74,7 +91,11 @@ def _triple(row: tuple[Any, Any, Any, Any], unabbreviate: Callable[[int], str], 
     if d is None:
         return resource(s), resource(p), resource(o)
     if isinstance(d, str):
-        return resource(s), resource(p), checked_literal(Literal(str(o), RDF + "langString", d.removeprefix("@").lower()))
+        return (
+            resource(s),
+            resource(p),
+            checked_literal(Literal(str(o), RDF + "langString", d.removeprefix("@").lower())),
+        )
     datatype = XSD + "string" if d in _PLAIN else unabbreviate(d)
     if datatype.endswith("rdf-schema#Proposition"):
         raise RefusedTermError("a triple inside a triple: RDF 1.2 (RDF-star) is not supported")
@@ -92,12 +113,16 @@ def _lexical(value: Any, datatype: str) -> str:
 
 
 def _made_here(world: Any) -> bool:
-    """Whether everything in ``world`` was added by calls: the loader sets owlready2's count of added triples back to 0."""
+    """Whether everything in ``world`` was added by calls: the loader sets owlready2's count of
+    added triples back to 0.
+    """
     added: int = getattr(world.graph, "nb_added_triples", 0)
     return added >= len(world.graph) - 1  # but for the header of the anonymous ontology
 
 
-def _lost(ontology: Any, triples: Triples, begun: int, name: str, untouched: bool, reread: Reread) -> Iterator[Leftover]:
+def _lost(
+    ontology: Any, triples: Triples, begun: int, name: str, untouched: bool, reread: Reread
+) -> Iterator[Leftover]:
     path = _file_of(ontology)
     if path is None:
         if not untouched:
@@ -124,7 +149,10 @@ def _lost(ontology: Any, triples: Triples, begun: int, name: str, untouched: boo
     notes = ANNOTATIONS | {str(subject) for subject in _declared_annotations(written)}
     held = Counter(_masked(triples, row) for row in range(begun, len(triples)))
     lost: list[int] = []
-    distinct = {triple: row for row, triple in enumerate(zip(written.subject, written.predicate, written.object))}
+    distinct = {
+        triple: row
+        for row, triple in enumerate(zip(written.subject, written.predicate, written.object))
+    }
     for row in distinct.values():
         key = _masked(written, row)
         if held[key] > 0:
@@ -137,7 +165,12 @@ def _lost(ontology: Any, triples: Triples, begun: int, name: str, untouched: boo
             f"{len(lost)} triples of {path} are not in the ontology that owlready2 loaded from it, or read otherwise",
             path,
             written.line[lost[0]],
-            triple_text(*(written.terms[column[lost[0]]] for column in (written.subject, written.predicate, written.object))),
+            triple_text(
+                *(
+                    written.terms[column[lost[0]]]
+                    for column in (written.subject, written.predicate, written.object)
+                )
+            ),
             "give the file instead of the owlready2 object",
             len(lost),
         )
@@ -150,13 +183,24 @@ def _file_of(ontology: Any) -> str | None:
     if base.startswith("file://"):
         return unquote(base[7:])
     names = [base.rsplit("/", 1)[-1], *(f"{ontology.name}{extension}" for extension in _EXTENSIONS)]
-    paths = (os.path.join(folder, name) for folder in sys.modules["owlready2"].onto_path for name in names)
+    paths = (
+        os.path.join(folder, name)
+        for folder in sys.modules["owlready2"].onto_path
+        for name in names
+    )
     return next((path for path in paths if os.path.isfile(path)), None)
 
 
 def _masked(triples: Triples, row: int) -> tuple[str, str, str | tuple[str, str, str]]:
-    subject, predicate, value = (triples.terms[column[row]] for column in (triples.subject, triples.predicate, triples.object))
-    return _mask(str(subject)), str(predicate), _mask(value) if isinstance(value, str) else _value(value)
+    subject, predicate, value = (
+        triples.terms[column[row]]
+        for column in (triples.subject, triples.predicate, triples.object)
+    )
+    return (
+        _mask(str(subject)),
+        str(predicate),
+        _mask(value) if isinstance(value, str) else _value(value),
+    )
 
 
 def _mask(resource: str) -> str:
@@ -165,7 +209,13 @@ def _mask(resource: str) -> str:
 
 def _value(literal: Literal) -> tuple[str, str, str]:
     """A literal, with well-formed numbers by value: owlready2 keeps these as numbers."""
-    numeral = _FLOATING if literal.datatype in _FLOATS else _DECIMAL if literal.datatype in _EXACT else None
+    numeral = (
+        _FLOATING
+        if literal.datatype in _FLOATS
+        else _DECIMAL
+        if literal.datatype in _EXACT
+        else None
+    )
     text = literal.lexical.strip(" \t\r\n")
     if numeral is not None and numeral.fullmatch(text):
         return str(Decimal(text).normalize()), literal.datatype, ""
@@ -181,4 +231,8 @@ def _declared_annotations(triples: Triples) -> Iterator[Term]:
 
 def _negligible(key: tuple[str, str, object], annotations: Collection[str]) -> bool:
     _, predicate, value = key
-    return predicate in annotations or predicate == IMPORTS or (predicate == TYPE and value == ONTOLOGY)
+    return (
+        predicate in annotations
+        or predicate == IMPORTS
+        or (predicate == TYPE and value == ONTOLOGY)
+    )

@@ -1,8 +1,12 @@
-"""Parts of a source that were parsed away from this process, put together to what reading the source in one piece gives.
+"""Parts of a source that were parsed away from this process, put together to what reading the
+source in one piece gives.
 
-Parsing is what costs in reading lines, and each line is parsed by itself. So tasks elsewhere may parse ranges of a source
-(`shiq.rdf.ranges`) into columns over terms of their own. Here the terms are numbered anew, and the lines counted on; everything
-later (vocabulary, axioms among data, leftovers, places) sees one source, as if it had been read here.
+Parsing is what costs in reading lines, and each line is parsed by itself. So tasks elsewhere may
+parse ranges of a source
+(`shiq.rdf.ranges`) into columns over terms of their own. Here the terms are numbered anew, and the
+lines counted on; everything
+later (vocabulary, axioms among data, leftovers, places) sees one source, as if it had been read
+here.
 """
 
 from __future__ import annotations
@@ -23,9 +27,13 @@ Ids = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class ParsedPart:
-    """A parsed range, ready to be sent. ``iris``, ``blank`` (labels, without a scope) and ``literals`` are its terms, numbered in
-    that order by the columns; ``rejected``: the lines that are no triples, of which ``unsure`` do not even look like one;
-    ``marks``: see `Triples.column_marks`; ``error``: why the source cannot be used at all, and what to do."""
+    """A parsed range, ready to be sent. ``iris``, ``blank`` (labels, without a scope) and
+    ``literals`` are its terms, numbered in
+    that order by the columns; ``rejected``: the lines that are no triples, of which ``unsure`` do
+    not even look like one;
+    ``marks``: see `Triples.column_marks`; ``error``: why the source cannot be used at all, and what
+    to do.
+    """
 
     lines: int = 0
     iris: list[str] = field(default_factory=list)
@@ -50,9 +58,14 @@ def part_of(parsed: ParsedRange) -> ParsedPart:
     literals = [value for i in by_kind[LITERAL] if isinstance(value := terms[i], Literal)]
     graph = column(triples.graph)
     columns = (
-        *(number[column(ids)].tobytes() for ids in (triples.subject, triples.predicate, triples.object)),
+        *(
+            number[column(ids)].tobytes()
+            for ids in (triples.subject, triples.predicate, triples.object)
+        ),
         triples.line.tobytes(),
-        np.where(graph < 0, np.int32(-1), number[graph]).astype(np.int32).tobytes() if len(graph) else b"",
+        np.where(graph < 0, np.int32(-1), number[graph]).astype(np.int32).tobytes()
+        if len(graph)
+        else b"",
     )
     return ParsedPart(
         parsed.lines,
@@ -74,7 +87,8 @@ def read_parts(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> None:
-    """Put the ``parts`` of one source, in their order, into ``triples``; broken lines become ``rejects``.
+    """Put the ``parts`` of one source, in their order, into ``triples``; broken lines become
+    ``rejects``.
 
     Raises: InputError where a part says so.
     """
@@ -104,6 +118,8 @@ def _add(part: ParsedPart, triples: Triples, scope: str, before: int) -> None:
     for ids, own in zip((triples.subject, triples.predicate, triples.object), terms):
         ids.frombytes(number[np.frombuffer(own, np.int32)].tobytes())
     line = np.frombuffer(lines, np.uint32)
-    triples.line.frombytes(np.where(line > 0, line + np.uint32(before), line).astype(np.uint32).tobytes())
+    triples.line.frombytes(
+        np.where(line > 0, line + np.uint32(before), line).astype(np.uint32).tobytes()
+    )
     triples.add_column_marks(begun, part.marks)
     triples.keys.update((begun + row, key) for row, key in part.keys.items())

@@ -1,4 +1,6 @@
-"""Where assertions were read: looked up in the columns when it is asked for, so that reading pays nothing for it."""
+"""Where assertions were read: looked up in the columns when it is asked for, so that reading pays
+nothing for it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def plain_triple(assertion: owl.Assertion) -> tuple[str, str, Term] | None:
             return individual, TYPE, iri
         case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, value):
             return subject, iri, value
-        case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(owl.ObjectProperty(iri)), subject, value):
+        case owl.ObjectPropertyAssertion(
+            owl.ObjectInverseOf(owl.ObjectProperty(iri)), subject, value
+        ):
             return value, iri, subject
         case owl.DataPropertyAssertion(property, subject, literal):
             return subject, property.iri, literal
@@ -43,13 +47,19 @@ class LeftPlaces:
     def __call__(self) -> Iterator[tuple[Leftover, tuple[Place, ...]]]:
         for leftover in self.leftovers:
             rows = self.triples.told.get(leftover, ())
-            yield leftover, tuple(Place(*self.triples.place(row)) for row in rows) or (Place(leftover.source, leftover.line),)
+            yield (
+                leftover,
+                tuple(Place(*self.triples.place(row)) for row in rows)
+                or (Place(leftover.source, leftover.line),),
+            )
 
 
 @dataclass(frozen=True, eq=False)
 class ReadPlaces:
-    """See `shiq.reading.Places`. The first ``count`` rows of ``triples`` were read; ``main``: the row that begins an assertion
-    which RDF maps to several triples, or on sameness; ``stated``: places of those that did not come as triples; ``apart``: lists
+    """See `shiq.reading.Places`. The first ``count`` rows of ``triples`` were read; ``main``: the
+    row that begins an assertion
+    which RDF maps to several triples, or on sameness; ``stated``: places of those that did not come
+    as triples; ``apart``: lists
     of individuals that are different from each other, and the row or place that begins each."""
 
     triples: Triples
@@ -58,7 +68,9 @@ class ReadPlaces:
     stated: Mapping[owl.Assertion, tuple[Place, ...]] = field(default_factory=dict)
     apart: Sequence[tuple[int | Place, Sequence[str]]] = ()
 
-    def __call__(self, assertions: Iterable[owl.Assertion]) -> Mapping[owl.Assertion, tuple[Place, ...]]:
+    def __call__(
+        self, assertions: Iterable[owl.Assertion]
+    ) -> Mapping[owl.Assertion, tuple[Place, ...]]:
         wanted: dict[Ids, list[owl.Assertion]] = defaultdict(list)
         found: dict[owl.Assertion, list[Place]] = {}
         for assertion in dict.fromkeys(assertions):
@@ -70,10 +82,19 @@ class ReadPlaces:
                     wanted[ids].append(assertion)
         triples = self.triples
         subjects = np.array(sorted({ids[0] for ids in wanted}), np.int64)
-        rows = np.flatnonzero(np.isin(column(triples.subject)[: self.count], subjects)) if wanted else ()
+        rows = (
+            np.flatnonzero(np.isin(column(triples.subject)[: self.count], subjects))
+            if wanted
+            else ()
+        )
         for row in map(int, rows):
             for assertion in wanted.get(triples.row(row), ()):
-                place = Place(*triples.place(row), triples.graph_of(row), triples.keys.get(row, ""), triples.columns_of(row))
+                place = Place(
+                    *triples.place(row),
+                    triples.graph_of(row),
+                    triples.keys.get(row, ""),
+                    triples.columns_of(row),
+                )
                 if place not in found[assertion]:
                     found[assertion].append(place)
         return {assertion: tuple(places) for assertion, places in found.items() if places}
@@ -85,7 +106,11 @@ class ReadPlaces:
         if isinstance(assertion, owl.DifferentIndividuals):
             rows += self._listed(assertion.first, assertion.second)
         for at in rows:
-            yield at if isinstance(at, Place) else (triples.subject[at], triples.predicate[at], triples.object[at])
+            yield (
+                at
+                if isinstance(at, Place)
+                else (triples.subject[at], triples.predicate[at], triples.object[at])
+            )
         triple = None if rows else plain_triple(assertion)
         if triple is not None:
             subject, predicate, value = map(triples.ids.get, triple)

@@ -1,7 +1,9 @@
 """Ranges of a source as triples: what one task reads, with the lines counted in it.
 
-A file of lines is cut anywhere: a line belongs to the range that it begins in, and nothing else is read for it. A table of files
-is cut between row groups. How many lines a range has, it tells when it was read; so whoever reads all ranges of a source locates
+A file of lines is cut anywhere: a line belongs to the range that it begins in, and nothing else is
+read for it. A table of files
+is cut between row groups. How many lines a range has, it tells when it was read; so whoever reads
+all ranges of a source locates
 what they tell without reading anything twice (`shiq.rdf.judging`).
 """
 
@@ -35,7 +37,8 @@ _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 
 @dataclass
 class ParsedRange:
-    """The triples of some lines of a source, counted from 1 on, and the ``rejects`` among them; ``lines``: how many these are (of
+    """The triples of some lines of a source, counted from 1 on, and the ``rejects`` among them;
+    ``lines``: how many these are (of
     a file, its newlines)."""
 
     triples: Triples
@@ -55,8 +58,10 @@ class ParsedRange:
 
 @dataclass(frozen=True)
 class ByteRange:
-    """The lines of a file that begin in its bytes ``start`` … ``end`` (all of them if it has a ``packing``). ``scope`` begins the
-    names of blank nodes; ``size`` is what whoever cut it saw of it; ``quads``: N-Quads instead of N-Triples; ``marked``: a byte
+    """The lines of a file that begin in its bytes ``start`` … ``end`` (all of them if it has a
+    ``packing``). ``scope`` begins the
+    names of blank nodes; ``size`` is what whoever cut it saw of it; ``quads``: N-Quads instead of
+    N-Triples; ``marked``: a byte
     order mark may come first."""
 
     source: str
@@ -75,7 +80,14 @@ class ByteRange:
         try:
             with self.open() as stream:
                 part = _Part(stream, sys.maxsize if self.packing else self._align(stream))
-                read_lines(cast(BinaryIO, part), parsed.triples, self.scope, parsed.rejects, quads=self.quads, part=True)
+                read_lines(
+                    cast(BinaryIO, part),
+                    parsed.triples,
+                    self.scope,
+                    parsed.rejects,
+                    quads=self.quads,
+                    part=True,
+                )
         except OSError as error:
             raise InputError(f"{self.source} cannot be read: {error.strerror or error}") from error
         return replace(parsed, lines=part.lines)
@@ -83,13 +95,19 @@ class ByteRange:
     def open(self) -> BinaryIO:
         """The file, unpacked. Raises: InputError, OSError."""
         # A worker elsewhere has no copy of what is far away yet.
-        path = Path(self.path) if os.path.exists(self.path) or not is_address(self.source) else path_of(self.source)
+        path = (
+            Path(self.path)
+            if os.path.exists(self.path) or not is_address(self.source)
+            else path_of(self.source)
+        )
         if self.packing is None:
             return path.open("rb")
         return FileSource(self.source, path, Format.NTRIPLES, self.packing).open()
 
     def _align(self, file: BinaryIO) -> int:
-        """Goes to the first line that begins in the range; the length of all that do. Raises: InputError."""
+        """Goes to the first line that begins in the range; the length of all that do. Raises:
+        InputError.
+        """
         size = file.seek(0, io.SEEK_END)
         if size != self.size:
             raise InputError(
@@ -107,7 +125,9 @@ class ByteRange:
 def byte_ranges(source: FileSource, scope: str, width: int) -> list[ByteRange]:
     """A file of lines in ranges of ``width`` bytes; one range if it is packed."""
     size, path = source.path.stat().st_size, str(source.path.absolute())
-    whole = ByteRange(source.name, scope, path, 0, size, size, source.packing, source.format is Format.NQUADS)
+    whole = ByteRange(
+        source.name, scope, path, 0, size, size, source.packing, source.format is Format.NQUADS
+    )
     if source.compressed:
         return [whole]
     return [replace(whole, start=at, end=min(at + width, size)) for at in range(0, size, width)]
@@ -141,7 +161,8 @@ class _Part:
 
 @dataclass(frozen=True)
 class TableRange:
-    """Row groups of a table of files, one after the other (file, number in it): its lines are their rows. ``mapping``: what
+    """Row groups of a table of files, one after the other (file, number in it): its lines are their
+    rows. ``mapping``: what
     these say, without joins, where they are no triples."""
 
     source: str
@@ -156,7 +177,14 @@ class TableRange:
             # Loaded where a mapping says what rows mean.
             from shiq.rml.tables import read_blocks
 
-            read_blocks(self.source, self.mapping, self._blocks(parsed), parsed.triples, self.scope, parsed.rejects)
+            read_blocks(
+                self.source,
+                self.mapping,
+                self._blocks(parsed),
+                parsed.triples,
+                self.scope,
+                parsed.rejects,
+            )
             return parsed
         for file, group in self.groups:
             for rows in rows_of(self.source, file, (group,), COLUMNS):
@@ -177,8 +205,11 @@ class TableRange:
                 yield RowBlock(range(begun + 1, begun + count + 1), dict(zip(wanted, rows)))
 
 
-def table_ranges(source: TableSource, scope: str, width: int) -> tuple[list[TableRange], tuple[Leftover, ...]]:
-    """A table that is a path in ranges of about ``width`` rows, and the leftover for the files of its folder that are not read.
+def table_ranges(
+    source: TableSource, scope: str, width: int
+) -> tuple[list[TableRange], tuple[Leftover, ...]]:
+    """A table that is a path in ranges of about ``width`` rows, and the leftover for the files of
+    its folder that are not read.
 
     Raises: InputError for a table without s, p and o, or that cannot be read.
     """
@@ -197,7 +228,9 @@ def table_ranges(source: TableSource, scope: str, width: int) -> tuple[list[Tabl
             full = 0
         ranges[-1].append((file, group))
         full += rows
-    return [TableRange(source.name, scope, tuple(groups), mapping) for groups in ranges], passed_over
+    return [
+        TableRange(source.name, scope, tuple(groups), mapping) for groups in ranges
+    ], passed_over
 
 
 #: What one task reads.
@@ -205,7 +238,11 @@ Range = ByteRange | TableRange
 
 
 def is_cut(source: object) -> bool:
-    """Whether ``source`` can be read in ranges: a file of lines, or a table of files that is read row by row."""
+    """Whether ``source`` can be read in ranges: a file of lines, or a table of files that is read
+    row by row.
+    """
     if isinstance(source, TableSource):
         return source.kind in (TableKind.PARQUET, TableKind.DELTA) and source.is_read_row_by_row
-    return isinstance(source, FileSource) and source.format in LINE_FORMATS and source.content is None
+    return (
+        isinstance(source, FileSource) and source.format in LINE_FORMATS and source.content is None
+    )

@@ -1,4 +1,6 @@
-"""Reading sources together: triples into columns, the vocabulary into a graph, the graph into axioms, the rest into an ABox."""
+"""Reading sources together: triples into columns, the vocabulary into a graph, the graph into
+axioms, the rest into an ABox.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +46,19 @@ def read_ontology(
     vocabulary: VocabularyChoice | None = None,
     doubt: bool = False,
 ) -> Reading:
-    """The TBox axioms and the assertions in ``sources``, which are read together: declarations of one serve the others.
+    """The TBox axioms and the assertions in ``sources``, which are read together: declarations of
+    one serve the others.
 
-    Every triple is accounted for in the ledger; what is outside SHIQ(D), malformed or unknown is a leftover. Blank nodes of the
-    i-th source become ``_:{scope}{i}.label``. What is imported is read too, where the ``catalog`` has it. ``closed``: that is all
-    there is, so that what is said of a name that nothing uses is ``without-effect``. ``chains``: see `split_axioms`.
-    ``vocabulary``: which tables of known vocabularies count, and whose axioms do as if imported; None for what is imported.
-    ``doubt``: whether axioms in doubt are taken in, as `TBox.doubtful`, which a check knows what to make of.
+    Every triple is accounted for in the ledger; what is outside SHIQ(D), malformed or unknown is a
+    leftover. Blank nodes of the
+    i-th source become ``_:{scope}{i}.label``. What is imported is read too, where the ``catalog``
+    has it. ``closed``: that is all
+    there is, so that what is said of a name that nothing uses is ``without-effect``. ``chains``:
+    see `split_axioms`.
+    ``vocabulary``: which tables of known vocabularies count, and whose axioms do as if imported;
+    None for what is imported.
+    ``doubt``: whether axioms in doubt are taken in, as `TBox.doubtful`, which a check knows what to
+    make of.
 
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
@@ -67,7 +75,9 @@ def read_ontology(
             reader.accounts.tell(problem)
     from shiq.profile import ON_NODES, split_axioms
 
-    inside, reported = split_axioms(list(axioms), chains=chains, in_both_readings=reader.in_both_readings())
+    inside, reported = split_axioms(
+        list(axioms), chains=chains, in_both_readings=reader.in_both_readings()
+    )
     if ON_NODES in inside:
         from shiq.rdf.values_as_nodes import signature_of_values
 
@@ -80,8 +90,12 @@ def read_ontology(
         # Loaded where something is in doubt.
         from shiq.rdf.doubt import tell_candidates, with_doubt
 
-        certain = dict.fromkeys(reader.axioms({name for found in candidates for name in found.names}, of_doubt=False))
-        tbox = with_doubt(tbox, axioms, certain, split_axioms(list(certain), chains=chains)[0], candidates, loaded)
+        certain = dict.fromkeys(
+            reader.axioms({name for found in candidates for name in found.names}, of_doubt=False)
+        )
+        tbox = with_doubt(
+            tbox, axioms, certain, split_axioms(list(certain), chains=chains)[0], candidates, loaded
+        )
         reader.accounts.leftovers += tell_candidates(candidates, known, loaded)
     reading = reader.finish(tbox, known, inside)
     return replace(reading, labels=labelled([*loaded.labels, *_labels(loaded.triples)], known))
@@ -111,10 +125,13 @@ def read_assertions(
 ) -> Reading:
     """The assertions in ``sources``, given the vocabulary of the TBox; for data of any size.
 
-    Axioms become leftovers ``tbox-axiom``, but for those among ``axioms``, the TBox's own, which also say which roles are simple,
+    Axioms become leftovers ``tbox-axiom``, but for those among ``axioms``, the TBox's own, which
+    also say which roles are simple,
     and those that leftovers ``beside`` it tell already.
-    Imports of ``ontologies`` (IRIs, as `Reading.ontologies`) are answered, others read where the ``catalog`` has them. Sources
-    that are read by different calls and belong together need different ``scope``: it begins the names of their blank nodes.
+    Imports of ``ontologies`` (IRIs, as `Reading.ontologies`) are answered, others read where the
+    ``catalog`` has them. Sources
+    that are read by different calls and belong together need different ``scope``: it begins the
+    names of their blank nodes.
 
     Raises: InputError, UsageError.
     """
@@ -122,7 +139,13 @@ def read_assertions(
     reader = _Reader(loaded, ontologies, fixed=signature)
     own = _own(axioms, beside)
     findings: dict[owl.Axiom | owl.Assertion, list[Finding]] = {
-        axiom: [("tbox-axiom", f"{type(axiom).__name__}: an axiom among assertions", "give its file with the TBox")]
+        axiom: [
+            (
+                "tbox-axiom",
+                f"{type(axiom).__name__}: an axiom among assertions",
+                "give its file with the TBox",
+            )
+        ]
         for axiom in reader.axioms()
         if not own(axiom)
     }
@@ -130,8 +153,12 @@ def read_assertions(
     return reader.finish(owl.TBox(), reader.kinds.of_data(signature), list(axioms))
 
 
-def _own(axioms: Collection[owl.Axiom], beside: Collection[Leftover]) -> Callable[[owl.Axiom], bool]:
-    """Whether an axiom is among ``axioms``, perhaps as what it was rewritten to when these were read, or told by a leftover."""
+def _own(
+    axioms: Collection[owl.Axiom], beside: Collection[Leftover]
+) -> Callable[[owl.Axiom], bool]:
+    """Whether an axiom is among ``axioms``, perhaps as what it was rewritten to when these were
+    read, or told by a leftover.
+    """
     known: set[owl.Axiom | owl.Assertion] = set()
 
     def is_own(axiom: owl.Axiom) -> bool:
@@ -147,16 +174,23 @@ def _own(axioms: Collection[owl.Axiom], beside: Collection[Leftover]) -> Callabl
     return is_own
 
 
-def _findings(reported: Iterable[tuple[owl.Axiom | owl.Assertion, str, str]]) -> dict[owl.Axiom | owl.Assertion, list[Finding]]:
+def _findings(
+    reported: Iterable[tuple[owl.Axiom | owl.Assertion, str, str]],
+) -> dict[owl.Axiom | owl.Assertion, list[Finding]]:
     findings: dict[owl.Axiom | owl.Assertion, list[Finding]] = defaultdict(list)
     for value, kind, message in reported:
-        near = nearest_known(word) if kind == UNKNOWN_DATATYPE and is_misspelt(word := Leftover(kind, message).term) else ""
+        near = (
+            nearest_known(word)
+            if kind == UNKNOWN_DATATYPE and is_misspelt(word := Leftover(kind, message).term)
+            else ""
+        )
         findings[value].append((kind, message, f"did you mean {near}?" if near else ""))
     return findings
 
 
 class _Reader:
-    """Makes a `Reading` of loaded sources: first what the graph says, then, once the caller has sorted the axioms, the rest.
+    """Makes a `Reading` of loaded sources: first what the graph says, then, once the caller has
+    sorted the axioms, the rest.
     ``fixed``: for data, the vocabulary of the TBox."""
 
     def __init__(
@@ -183,7 +217,8 @@ class _Reader:
 
             loaded.axioms += drop_other_readings(loaded, self.kinds)
         expressions = None
-        # Most data says nothing of the vocabulary, nor anything of individuals that takes more than a triple.
+        # Most data says nothing of the vocabulary, nor anything of individuals that takes more than
+        # a triple.
         if len(graph):
             from shiq.rdf.expressions import Expressions
 
@@ -200,13 +235,24 @@ class _Reader:
         if expressions is not None:
             from shiq.rdf.mapping import map_graph
 
-            self.mapping = map_graph(graph, self.kinds, expressions, lambda name: name in self._typed(), whole=fixed is None)
+            self.mapping = map_graph(
+                graph,
+                self.kinds,
+                expressions,
+                lambda name: name in self._typed(),
+                whole=fixed is None,
+            )
         either = {*self.kinds.two, *self.mapping.in_both_readings}
-        loaded.leftovers += (leftover for assumed in loaded.assumed for leftover in assumed.leftovers(self.kinds, either))
+        loaded.leftovers += (
+            leftover
+            for assumed in loaded.assumed
+            for leftover in assumed.leftovers(self.kinds, either)
+        )
         self.kinds.reopen()
 
     def _imply(self) -> list[tuple[int, list[int]]]:
-        """Adds the triples that annotated axioms stand for, where they are not there themselves; for those in the graph, the
+        """Adds the triples that annotated axioms stand for, where they are not there themselves;
+        for those in the graph, the
         triple and the triples that say so."""
         reified = []
         for subject, predicate, value, indexes in self.around.implied:
@@ -224,12 +270,24 @@ class _Reader:
         return self._individuals
 
     def in_both_readings(self) -> set[str]:
-        """Names that count as two kinds: properties of open kind and their fillers, here or in a reading that is passed on."""
-        before = (leftover.term for leftover in self.loaded.leftovers if leftover.kind == "two-readings")
-        return {*self.mapping.in_both_readings, *self.mapping.open_fillers, *self.two, *self.loaded.both, *before}
+        """Names that count as two kinds: properties of open kind and their fillers, here or in a
+        reading that is passed on.
+        """
+        before = (
+            leftover.term for leftover in self.loaded.leftovers if leftover.kind == "two-readings"
+        )
+        return {
+            *self.mapping.in_both_readings,
+            *self.mapping.open_fillers,
+            *self.two,
+            *self.loaded.both,
+            *before,
+        }
 
     def compare_copies(self) -> None:
-        """Tells where a source that is a known vocabulary says something else than shiq's table of it."""
+        """Tells where a source that is a known vocabulary says something else than shiq's table of
+        it.
+        """
         if not len(self.graph) and not self.loaded.axioms:
             return
         from shiq.vocabularies import VocabularyChoice
@@ -240,17 +298,29 @@ class _Reader:
                 from shiq.rdf.known_vocabularies import differences
 
                 here = {item.value for item in self.loaded.axioms if item.source == source}
-                placed = ((item.value, self.triples.place(self.graph.rows[item.main])[0]) for item in self.mapping.axioms)
+                placed = (
+                    (item.value, self.triples.place(self.graph.rows[item.main])[0])
+                    for item in self.mapping.axioms
+                )
                 here.update(value for value, name in placed if name == source)
                 self.accounts.leftovers += differences(table, source, here, self.kinds)
 
     def axioms(self, without: Collection[str] = (), *, of_doubt: bool = True) -> list[owl.Axiom]:
-        """Every axiom, as often as it was read, but for those of the sources ``without``, and those of misspelt words where
+        """Every axiom, as often as it was read, but for those of the sources ``without``, and those
+        of misspelt words where
         ``of_doubt`` is false."""
         stated = (item.value for item in self.loaded.axioms if item.source not in without)
-        mapped = (item for item in self.mapping.axioms if of_doubt or item.main not in self.around.doubtful)
+        mapped = (
+            item
+            for item in self.mapping.axioms
+            if of_doubt or item.main not in self.around.doubtful
+        )
         if without:
-            mapped = (item for item in mapped if self.triples.place(self.graph.rows[item.main])[0] not in without)
+            mapped = (
+                item
+                for item in mapped
+                if self.triples.place(self.graph.rows[item.main])[0] not in without
+            )
         return [*stated, *(item.value for item in mapped)]
 
     def finish(self, tbox: owl.TBox, known: owl.Signature, axioms: Sequence[owl.Axiom]) -> Reading:
@@ -267,7 +337,9 @@ class _Reader:
             notes=self.is_ontology,
         )
         stated = [*self.loaded.assertions, *_built_in(self.triples, bulk)]
-        values = dict.fromkeys([*(item.value for item in stated), *(item.value for item in mapping.assertions)])
+        values = dict.fromkeys(
+            [*(item.value for item in stated), *(item.value for item in mapping.assertions)]
+        )
         inside: list[owl.Assertion] = []
         reported: list[tuple[owl.Assertion, str, str]] = []
         if values:
@@ -301,7 +373,9 @@ class _Reader:
             graph.assign(indexes, "annotation" if graph.copies[main] else graph.bucket[main])
         self._leave_unattached(bulk, axioms)
         for rewritten in self.loaded.rewritten:
-            accounts.leftovers += rewritten.leftovers(self.triples, lambda row: not bulk.annotations[row])
+            accounts.leftovers += rewritten.leftovers(
+                self.triples, lambda row: not bulk.annotations[row]
+            )
         apart: list[tuple[int | Place, tuple[str, ...]]] = [
             *((graph.rows[found.main], found.individuals) for found in mapping.apart),
             *self.loaded.apart,
@@ -333,8 +407,13 @@ class _Reader:
         )
 
     def _leave_unattached(self, bulk: Bulk, axioms: Iterable[owl.Axiom]) -> None:
-        """Tell the lists and class expressions that neither one of ``axioms`` nor a statement that was read uses."""
-        graph, groups = self.graph, [group for group in unattached(self.graph) if any(self.graph.copies[i] for i in group)]
+        """Tell the lists and class expressions that neither one of ``axioms`` nor a statement that
+        was read uses.
+        """
+        graph, groups = (
+            self.graph,
+            [group for group in unattached(self.graph) if any(self.graph.copies[i] for i in group)],
+        )
         if not groups:
             return
         from shiq.rdf.languages import has_ill_typed, is_part_of_statement, used_nodes
@@ -347,16 +426,30 @@ class _Reader:
             for i in group:
                 graph.bucket[i] = "annotation" if is_part else f"leftover:{kind}"
             if not is_part:
-                message, count = "triples of a class expression or list that no axiom uses", sum(graph.copies[i] for i in group)
-                hint = "" if kind == "without-effect" else "add the axiom that uses it, or delete it; is a predicate misspelt?"
-                hint = "correct the ill-typed literal in it" if has_ill_typed(graph, group) else hint
+                message, count = (
+                    "triples of a class expression or list that no axiom uses",
+                    sum(graph.copies[i] for i in group),
+                )
+                hint = (
+                    ""
+                    if kind == "without-effect"
+                    else "add the axiom that uses it, or delete it; is a predicate misspelt?"
+                )
+                hint = (
+                    "correct the ill-typed literal in it" if has_ill_typed(graph, group) else hint
+                )
                 self.accounts.leave(kind, message, group[0], hint, count, 1, group)
 
 
 def _built_in(triples: Triples, bulk: Bulk) -> Iterator[StatedValue[owl.Assertion]]:
-    """Assertions on top and bottom properties as values: `split_assertions` knows what they mean."""
+    """Assertions on top and bottom properties as values: `split_assertions` knows what they
+    mean.
+    """
     for row in bulk.built_in.tolist():
-        subject, predicate = str(triples.terms[triples.subject[row]]), str(triples.terms[triples.predicate[row]])
+        subject, predicate = (
+            str(triples.terms[triples.subject[row]]),
+            str(triples.terms[triples.predicate[row]]),
+        )
         value = triples.terms[triples.object[row]]
         made: owl.Assertion = (
             owl.DataPropertyAssertion(owl.DataProperty(predicate), subject, value)
@@ -366,8 +459,12 @@ def _built_in(triples: Triples, bulk: Bulk) -> Iterator[StatedValue[owl.Assertio
         yield StatedValue(made, *triples.place(row))
 
 
-def _unknown_names(values: Collection[owl.Assertion], known: owl.Signature) -> Iterator[tuple[owl.Assertion, Finding]]:
-    """The names inside class expressions and negative assertions that the TBox does not know; the assertions are kept."""
+def _unknown_names(
+    values: Collection[owl.Assertion], known: owl.Signature
+) -> Iterator[tuple[owl.Assertion, Finding]]:
+    """The names inside class expressions and negative assertions that the TBox does not know; the
+    assertions are kept.
+    """
     if not values:
         return
     # Loaded where something is no plain triple.
@@ -385,15 +482,24 @@ def _unknown_names(values: Collection[owl.Assertion], known: owl.Signature) -> I
             yield value, ("undeclared", *unknown_name("property", iri, near_property))
 
 
-def _abox(triples: Triples, bulk: Bulk, assertions: Iterable[owl.Assertion], apart: Iterable[Sequence[str]]) -> ABox:
-    """The ABox of the rows, of ``assertions``, of which what is plain joins the rows, and of lists of different individuals."""
+def _abox(
+    triples: Triples,
+    bulk: Bulk,
+    assertions: Iterable[owl.Assertion],
+    apart: Iterable[Sequence[str]],
+) -> ABox:
+    """The ABox of the rows, of ``assertions``, of which what is plain joins the rows, and of lists
+    of different individuals.
+    """
     begun = len(triples)
     others = [assertion for assertion in assertions if not add_row(triples, assertion)]
     classes, roles, data = bulk.classes, bulk.roles, bulk.data
     if len(triples) > begun:
         added = np.arange(begun, len(triples))
         types = column(triples.predicate)[added] == triples.id(TYPE)
-        literals = np.array([triples.kinds[i] == LITERAL for i in column(triples.object)[added]], dtype=bool)
+        literals = np.array(
+            [triples.kinds[i] == LITERAL for i in column(triples.object)[added]], dtype=bool
+        )
         classes = np.append(classes, added[types])
         roles = np.append(roles, added[~types & ~literals])
         data = np.append(data, added[literals])

@@ -1,4 +1,6 @@
-"""What stands around axioms: ontology headers, imports, annotations as reified axioms, rules, and words that do not exist."""
+"""What stands around axioms: ontology headers, imports, annotations as reified axioms, rules, and
+words that do not exist.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,10 @@ _PARTS = ("annotatedSource", "annotatedProperty", "annotatedTarget")
 
 @dataclass
 class Surroundings:
-    """``headers``: names of ontologies; ``nodes``: axioms that are nodes themselves, so that what else is said of them annotates
-    the axiom; ``implied``: triples that a reified axiom stands for, and the triples that say so; ``doubtful``: triples that a
+    """``headers``: names of ontologies; ``nodes``: axioms that are nodes themselves, so that what
+    else is said of them annotates
+    the axiom; ``implied``: triples that a reified axiom stands for, and the triples that say so;
+    ``doubtful``: triples that a
     misspelt word stands for."""
 
     headers: set[str] = field(default_factory=set)
@@ -48,12 +52,17 @@ class Surroundings:
     doubtful: set[int] = field(default_factory=set)
 
 
-def survey(graph: VocabularyGraph, triples: Triples, declared: Collection[str] | None = None) -> Surroundings:
-    """Accounts for headers, reified axioms, rules and unknown words; imports are left to `check_imports`. ``declared``: names
+def survey(
+    graph: VocabularyGraph, triples: Triples, declared: Collection[str] | None = None
+) -> Surroundings:
+    """Accounts for headers, reified axioms, rules and unknown words; imports are left to
+    `check_imports`. ``declared``: names
     that are declared elsewhere, where what a misspelt word means is to be read too, in doubt."""
     found = Surroundings()
     _misspelt(graph, triples, found, declared)
-    for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
+    for i, (subject, predicate, value) in enumerate(
+        zip(graph.subjects, graph.predicates, graph.objects)
+    ):
         if graph.bucket[i] or predicate != TYPE:
             continue
         if value == ONTOLOGY:
@@ -68,10 +77,14 @@ def survey(graph: VocabularyGraph, triples: Triples, declared: Collection[str] |
     return found
 
 
-def _misspelt(graph: VocabularyGraph, triples: Triples, found: Surroundings, declared: Collection[str] | None) -> None:
+def _misspelt(
+    graph: VocabularyGraph, triples: Triples, found: Surroundings, declared: Collection[str] | None
+) -> None:
     by_word: dict[tuple[str, str], list[int]] = defaultdict(list)
     meant: list[tuple[int, tuple[str, str, Term]]] = []
-    for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects)):
+    for i, (subject, predicate, value) in enumerate(
+        zip(graph.subjects, graph.predicates, graph.objects)
+    ):
         for term in (subject, predicate, value):
             if is_misspelt(word := term.datatype if isinstance(term, Literal) else term):
                 if predicate not in BEFORE_RANGES or not is_unknown_datatype(word):
@@ -87,7 +100,9 @@ def _misspelt(graph: VocabularyGraph, triples: Triples, found: Surroundings, dec
                 break
     for (word, kind), indexes in by_word.items():
         count = graph.assign(indexes, f"leftover:{kind}")
-        found.leftovers.append(unknown_word(word, triples, [graph.rows[i] for i in indexes], count, kind))
+        found.leftovers.append(
+            unknown_word(word, triples, [graph.rows[i] for i in indexes], count, kind)
+        )
     for i, triple in meant:
         index = graph.add(*triple, graph.rows[i], 0)
         if not graph.copies[index]:
@@ -101,7 +116,9 @@ def _kind(subject: str, predicate: str, value: Term, word: str) -> str:
     return "unknown-word" if is_idle(subject, predicate, value, word) else "unknown-vocabulary"
 
 
-def unknown_word(word: str, triples: Triples, rows: Sequence[int], count: int, kind: str = "unknown-vocabulary") -> Leftover:
+def unknown_word(
+    word: str, triples: Triples, rows: Sequence[int], count: int, kind: str = "unknown-vocabulary"
+) -> Leftover:
     near = nearest_known(word)
     hint = f"did you mean {near}?" if near else "use a name in a namespace of your own"
     message = f"there is no {shown(word)}" + (
@@ -114,12 +131,25 @@ def _reified(graph: VocabularyGraph, triples: Triples, main: int, found: Surroun
     node = graph.subjects[main]
     parts = [graph.find(node, OWL + part) for part in _PARTS]
     indexes = [main, *(i for part in parts for i in part)]
-    source, predicate, value = (graph.objects[part[0]] if len(part) == 1 else None for part in parts)
-    if not isinstance(source, str) or not isinstance(predicate, str) or predicate.startswith("_:") or value is None:
+    source, predicate, value = (
+        graph.objects[part[0]] if len(part) == 1 else None for part in parts
+    )
+    if (
+        not isinstance(source, str)
+        or not isinstance(predicate, str)
+        or predicate.startswith("_:")
+        or value is None
+    ):
         count = graph.assign(indexes, "leftover:malformed")
         message = "an annotated axiom needs one annotatedSource, one annotatedProperty and one annotatedTarget"
         found.leftovers.append(
-            triples.leftover("malformed", message, graph.rows[main], count=count, rows=[graph.rows[i] for i in indexes])
+            triples.leftover(
+                "malformed",
+                message,
+                graph.rows[main],
+                count=count,
+                rows=[graph.rows[i] for i in indexes],
+            )
         )
     elif graph.objects[main] == OWL + "Annotation":
         graph.assign(indexes, "annotation")
@@ -129,10 +159,16 @@ def _reified(graph: VocabularyGraph, triples: Triples, main: int, found: Surroun
 
 def _rules(graph: VocabularyGraph, triples: Triples, found: Surroundings) -> None:
     """SWRL rules: recognised as a whole, not interpreted."""
-    nodes = {s for s, p, o in zip(graph.subjects, graph.predicates, graph.objects) if p == TYPE and str(o).startswith(SWRL)}
+    nodes = {
+        s
+        for s, p, o in zip(graph.subjects, graph.predicates, graph.objects)
+        if p == TYPE and str(o).startswith(SWRL)
+    }
     indexes = [
         i
-        for i, (subject, predicate, value) in enumerate(zip(graph.subjects, graph.predicates, graph.objects))
+        for i, (subject, predicate, value) in enumerate(
+            zip(graph.subjects, graph.predicates, graph.objects)
+        )
         if predicate.startswith(SWRL)
         or (predicate == TYPE and isinstance(value, str) and value.startswith(SWRL))
         or (subject in nodes and predicate in (FIRST, REST))
@@ -143,7 +179,9 @@ def _rules(graph: VocabularyGraph, triples: Triples, found: Surroundings) -> Non
         rules = sum(graph.objects[i] == SWRL + "Imp" for i in indexes)
         message = f"{rules} SWRL rules: rules are outside SHIQ(D)"
         rows = [graph.rows[i] for i in indexes]
-        found.leftovers.append(triples.leftover("outside-shiq", message, rows[0], count=count, rows=rows))
+        found.leftovers.append(
+            triples.leftover("outside-shiq", message, rows[0], count=count, rows=rows)
+        )
 
 
 #: The kinds of imports that nothing answers.
@@ -151,7 +189,9 @@ UNMET = ("missing-import", "ambiguous-import")
 
 
 class UnmetImport(NamedTuple):
-    """Why an import is not met: the ``kind`` of the leftover, the end of its message, and what to do."""
+    """Why an import is not met: the ``kind`` of the leftover, the end of its message, and what to
+    do.
+    """
 
     kind: str
     message: str
@@ -166,9 +206,13 @@ _MISSING = UnmetImport(
 
 
 def check_imports(
-    graph: VocabularyGraph, triples: Triples, given: Collection[str], unmet: Mapping[str, UnmetImport]
+    graph: VocabularyGraph,
+    triples: Triples,
+    given: Collection[str],
+    unmet: Mapping[str, UnmetImport],
 ) -> Iterator[Leftover]:
-    """The imports that no given ontology answers, by name; the other header triples become annotations. ``unmet``: what a catalog
+    """The imports that no given ontology answers, by name; the other header triples become
+    annotations. ``unmet``: what a catalog
     says of some, by their IRI without an empty fragment."""
     known = LANGUAGE_DOCUMENTS | {bare(iri) for iri in given}
     missing: dict[str, list[int]] = defaultdict(list)
@@ -183,7 +227,9 @@ def check_imports(
         found = unmet.get(bare(value) if isinstance(value, str) else "", _MISSING)
         count = graph.assign(indexes, f"leftover:{found.kind}")
         message = f"{name} is imported, but {found.message}"
-        yield triples.leftover(found.kind, message, graph.rows[indexes[0]], hint=found.hint, count=count)
+        yield triples.leftover(
+            found.kind, message, graph.rows[indexes[0]], hint=found.hint, count=count
+        )
 
 
 def bare(iri: str) -> str:
@@ -193,7 +239,12 @@ def bare(iri: str) -> str:
 
 VERSION_IRI = OWL + "versionIRI"
 #: The ontology properties whose values are other ontologies.
-TO_OTHERS = (IMPORTS, OWL + "priorVersion", OWL + "backwardCompatibleWith", OWL + "incompatibleWith")
+TO_OTHERS = (
+    IMPORTS,
+    OWL + "priorVersion",
+    OWL + "backwardCompatibleWith",
+    OWL + "incompatibleWith",
+)
 
 
 class OntologyHeader(NamedTuple):
@@ -204,10 +255,12 @@ class OntologyHeader(NamedTuple):
 
 
 def document_headers(triples: Triples, begun: int = 0) -> set[OntologyHeader]:
-    """Which ontologies the document is whose rows begin at ``begun``: by the header of the document as a whole, and of each
+    """Which ontologies the document is whose rows begin at ``begun``: by the header of the document
+    as a whole, and of each
     named graph that declares terms; none of what has no header, or several.
 
-    A header is an ontology of which the document, or graph, does not say that another imports it or follows on it. What it
+    A header is an ontology of which the document, or graph, does not say that another imports it or
+    follows on it. What it
     imports is no version IRI of its own. Source: OWL 2 Mapping to RDF Graphs, section 3.1.2.
     """
     predicates, values = column(triples.predicate)[begun:], column(triples.object)[begun:]
@@ -225,7 +278,9 @@ def document_headers(triples: Triples, begun: int = 0) -> set[OntologyHeader]:
     for graph in np.bincount(graphs[headers & (graphs >= 0)]).nonzero()[0]:
         inside = graphs == graph
         if any(triples.terms[value] in DECLARATIONS for value in values[inside & typed].tolist()):
-            found |= _ontology_of(triples, (headers & inside).nonzero()[0] + begun, inside.nonzero()[0] + begun)
+            found |= _ontology_of(
+                triples, (headers & inside).nonzero()[0] + begun, inside.nonzero()[0] + begun
+            )
     return found
 
 
@@ -246,13 +301,22 @@ def _ontology_of(triples: Triples, headers: Rows, rows: Rows) -> set[OntologyHea
         of_predicate = rows[predicates == triples.ids.get(predicate, -1)]
         return [(named(triples.subject[row]), triples.object[row]) for row in of_predicate.tolist()]
 
-    others = {named(value) for predicate in TO_OTHERS for subject, value in pairs(predicate) if subject != named(value)}
-    own = {named(subject): subject for subject in (triples.subject[row] for row in headers.tolist())}
+    others = {
+        named(value)
+        for predicate in TO_OTHERS
+        for subject, value in pairs(predicate)
+        if subject != named(value)
+    }
+    own = {
+        named(subject): subject for subject in (triples.subject[row] for row in headers.tolist())
+    }
     own = {name: subject for name, subject in own.items() if name not in others}
     header = own.popitem()[1] if own else -1
     if header < 0 or own or triples.kinds[header] != IRI:
         return set()
     versions = {value for subject, value in pairs(VERSION_IRI) if subject == named(header)}
-    if len(versions) > 1 or any(triples.kinds[value] != IRI or named(value) in others for value in versions):
+    if len(versions) > 1 or any(
+        triples.kinds[value] != IRI or named(value) in others for value in versions
+    ):
         versions = set()
     return {OntologyHeader(*(str(triples.terms[i]) for i in (header, *versions)))}

@@ -29,7 +29,9 @@ class Misfit:
 
 
 def values_of(column: Any) -> list[Any]:
-    """The values of a column of Arrow; a misfit for one that Python cannot hold, such as a year above 9999."""
+    """The values of a column of Arrow; a misfit for one that Python cannot hold, such as a year
+    above 9999.
+    """
     try:
         return list(column.to_pylist())
     except (ValueError, OverflowError):
@@ -51,7 +53,9 @@ def texts_of(values: Sequence[Any]) -> list[str | None]:
 def _text(value: Any) -> str | None:
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
-    return None if isinstance(value, float) and isnan(value) else str(value)  # pandas has NaN for nothing
+    return (
+        None if isinstance(value, float) and isnan(value) else str(value)
+    )  # pandas has NaN for nothing
 
 
 _RESOURCE = re.compile(r"<\S+>|_:\S+")
@@ -59,8 +63,16 @@ _LITERAL = re.compile(r'"[^"\\\n\r]*(?:\\.[^"\\\n\r]*)*"(?:\^\^<\S*>|@\S+)?')
 
 
 def line_of(s: str | None, p: str | None, o: str | None, graph: str | None = None) -> str:
-    """A row as a line of N-Quads; one that no parser takes where a term is missing or is not one term alone."""
-    if s is not None and p is not None and o is not None and _RESOURCE.fullmatch(s) and _RESOURCE.fullmatch(p):
+    """A row as a line of N-Quads; one that no parser takes where a term is missing or is not one
+    term alone.
+    """
+    if (
+        s is not None
+        and p is not None
+        and o is not None
+        and _RESOURCE.fullmatch(s)
+        and _RESOURCE.fullmatch(p)
+    ):
         if (_LITERAL if o.startswith('"') else _RESOURCE).fullmatch(o):
             if not graph:
                 return f"{s} {p} {o} ."
@@ -74,8 +86,16 @@ _BARE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
 
 
 def bare_rows(rows: Rows) -> Rows:
-    """``rows`` with what is no N-Triples term as one: an absolute IRI, or in the column o else a plain literal."""
-    return [*([_marked(text, i == 2) for text in texts_of(column)] for i, column in enumerate(rows[:4])), rows[4]]
+    """``rows`` with what is no N-Triples term as one: an absolute IRI, or in the column o else a
+    plain literal.
+    """
+    return [
+        *(
+            [_marked(text, i == 2) for text in texts_of(column)]
+            for i, column in enumerate(rows[:4])
+        ),
+        rows[4],
+    ]
 
 
 def _marked(text: str | None, is_value: bool) -> str | None:

@@ -1,7 +1,10 @@
-"""Tables of triples: Parquet files and folders, Delta tables, and tables in memory (Arrow, pandas, Spark, whatever gives an Arrow
-stream). The columns s, p, o hold N-Triples terms; graph (a term too) and key may be there; others are not looked at.
+"""Tables of triples: Parquet files and folders, Delta tables, and tables in memory (Arrow, pandas,
+Spark, whatever gives an Arrow
+stream). The columns s, p, o hold N-Triples terms; graph (a term too) and key may be there; others
+are not looked at.
 
-A row is read as the line that it stands for, so a broken one is told by its number and key, and the others are read.
+A row is read as the line that it stands for, so a broken one is told by its number and key, and the
+others are read.
 """
 
 from __future__ import annotations
@@ -26,17 +29,27 @@ from shiq.verdict import Leftover
 BATCH_ROWS = 1 << 16
 #: Files of a folder that a message names; more are counted.
 _NAMED = 20
-#: What a Delta table may not use, for its files alone do not show it; and the setting of the second in tables of older protocols.
-_REFUSED_FEATURES, _MAPPING = frozenset({"deletionVectors", "columnMapping"}), "delta.columnMapping.mode"
+# : What a Delta table may not use, for its files alone do not show it; and the setting of the
+# second in tables of older protocols.
+_REFUSED_FEATURES, _MAPPING = (
+    frozenset({"deletionVectors", "columnMapping"}),
+    "delta.columnMapping.mode",
+)
 
 
 def read_table(
-    source: TableSource, triples: Triples, scope: str, rejects: Rejects, progress: Callable[[str, int], None] | None = None
+    source: TableSource,
+    triples: Triples,
+    scope: str,
+    rejects: Rejects,
+    progress: Callable[[str, int], None] | None = None,
 ) -> tuple[Leftover, ...]:
-    """Reads a table into ``triples``; rows that are no triple become ``rejects`` with their number and key. Gives the leftover
+    """Reads a table into ``triples``; rows that are no triple become ``rejects`` with their number
+    and key. Gives the leftover
     for the files of its folder that are not read.
 
-    Raises: InputError for a table without s, p and o, or that cannot be read; OperationalError where Spark fails to.
+    Raises: InputError for a table without s, p and o, or that cannot be read; OperationalError
+    where Spark fails to.
     """
     if source.parts is not None:
         from shiq.rdf.parts import read_parts
@@ -58,9 +71,15 @@ def read_table(
 
 
 def read_rows(
-    rows: Rows, before: int, triples: Triples, scope: str, rejects: Rejects, numbers: Sequence[int] | None = None
+    rows: Rows,
+    before: int,
+    triples: Triples,
+    scope: str,
+    rejects: Rejects,
+    numbers: Sequence[int] | None = None,
 ) -> None:
-    """Reads rows; those that are no triple become ``rejects``. ``before``: how many rows stand before them; ``numbers``: where
+    """Reads rows; those that are no triple become ``rejects``. ``before``: how many rows stand
+    before them; ``numbers``: where
     they stand, if not one after the other."""
     numbers = range(before + 1, before + len(rows[0]) + 1) if numbers is None else numbers
     keys = texts_of(rows[4])
@@ -68,7 +87,14 @@ def read_rows(
     lines = [line_of(*row) for row in terms]
     begun, bad = len(triples), Rejects(rejects.source)
     # What is not Unicode becomes bytes that are not UTF-8, which its line is refused for.
-    read_lines(io.BytesIO("\n".join(lines).encode("utf-8", "surrogatepass")), triples, scope, bad, quads=True, part=True)
+    read_lines(
+        io.BytesIO("\n".join(lines).encode("utf-8", "surrogatepass")),
+        triples,
+        scope,
+        bad,
+        quads=True,
+        part=True,
+    )
     for row in range(begun, len(triples)):
         at = triples.line[row] - 1
         triples.line[row] = numbers[at]
@@ -86,7 +112,9 @@ def read_rows(
 def table_rows(
     source: TableSource, files: Sequence[TableFile], wanted: Sequence[str], rejects: Rejects
 ) -> Iterator[tuple[Sequence[int], Rows]]:
-    """The ``wanted`` columns of a table, some rows at a time, with the number of each row: in text the line that it begins at."""
+    """The ``wanted`` columns of a table, some rows at a time, with the number of each row: in text
+    the line that it begins at.
+    """
     if source.kind in (TableKind.CSV, TableKind.TSV):
         # Loaded where a table is text.
         from shiq.rdf.text_tables import read_header, text_rows
@@ -101,7 +129,9 @@ def table_rows(
         before += count
 
 
-def _batches(source: TableSource, files: Sequence[TableFile], wanted: Sequence[str]) -> Iterator[Rows]:
+def _batches(
+    source: TableSource, files: Sequence[TableFile], wanted: Sequence[str]
+) -> Iterator[Rows]:
     match source.kind:
         case TableKind.PANDAS:
             yield from _pandas(source, wanted)
@@ -110,7 +140,10 @@ def _batches(source: TableSource, files: Sequence[TableFile], wanted: Sequence[s
         case TableKind.SPARK:
             yield from _arrow(replace(source, value=_collected(source)), wanted)
         case TableKind.JSON_LINES:
-            raise InputError(f"{source.name}: JSON lines are no table of triples", "Say what they mean by --mapping FILE.")
+            raise InputError(
+                f"{source.name}: JSON lines are no table of triples",
+                "Say what they mean by --mapping FILE.",
+            )
         case _:
             yield from _files(source, files, wanted)
 
@@ -131,7 +164,9 @@ def _collected(source: TableSource) -> Any:
 
 def first_line(error: Exception) -> str:
     """The first line that an error says, or else its name."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
+    return next(
+        (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
+    )[:300]
 
 
 def _pandas(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
@@ -144,7 +179,10 @@ def _pandas(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
 
 
 def _plain(column: Any) -> list[Any]:
-    return [None if value is None or str(value) in ("<NA>", "NaT") else value for value in column.tolist()]
+    return [
+        None if value is None or str(value) in ("<NA>", "NaT") else value
+        for value in column.tolist()
+    ]
 
 
 def _arrow(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
@@ -161,30 +199,41 @@ def _arrow(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
         for batch in batches:
             yield _columns(batch, wanted)
     except (pa.ArrowException, TypeError) as error:
-        raise InputError(f"{source.name} cannot be read: {error}", "Give a table with the columns s, p, o.") from error
+        raise InputError(
+            f"{source.name} cannot be read: {error}", "Give a table with the columns s, p, o."
+        ) from error
 
 
 def _columns(batch: Any, wanted: Sequence[str]) -> Rows:
     names = batch.schema.names
-    return [values_of(batch.column(names.index(name))) if name in names else [None] * batch.num_rows for name in wanted]
+    return [
+        values_of(batch.column(names.index(name))) if name in names else [None] * batch.num_rows
+        for name in wanted
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A Parquet file of a table; ``values``: of the columns by which the table is cut into folders, which files lack."""
+    """A Parquet file of a table; ``values``: of the columns by which the table is cut into folders,
+    which files lack.
+    """
 
     path: str
     values: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def _files(source: TableSource, files: Sequence[TableFile], wanted: Sequence[str]) -> Iterator[Rows]:
+def _files(
+    source: TableSource, files: Sequence[TableFile], wanted: Sequence[str]
+) -> Iterator[Rows]:
     """The files of a table one by one: each has its own schema, since these drift."""
     row_groups(source.name, files, wanted)
     for file in files:
         yield from rows_of(source.name, file, wanted=wanted)
 
 
-def row_groups(name: str, files: Sequence[TableFile], wanted: Sequence[str] = COLUMNS) -> list[tuple[TableFile, int, int]]:
+def row_groups(
+    name: str, files: Sequence[TableFile], wanted: Sequence[str] = COLUMNS
+) -> list[tuple[TableFile, int, int]]:
     """The row groups of a table's files, in order: file, number in it, and how many rows.
 
     Raises: InputError for files that are no table of triples together."""
@@ -194,14 +243,18 @@ def row_groups(name: str, files: Sequence[TableFile], wanted: Sequence[str] = CO
             _check_folder_values(file, parquet)
             metadata = parquet.metadata
             has += (*parquet.schema_arrow.names, *file.values)
-            found += [(file, i, metadata.row_group(i).num_rows) for i in range(metadata.num_row_groups)]
+            found += [
+                (file, i, metadata.row_group(i).num_rows) for i in range(metadata.num_row_groups)
+            ]
     if files:
         check_columns(name, has, several=True, wanted=wanted)
     return found
 
 
 def _check_folder_values(file: TableFile, parquet: Any) -> None:
-    """Raises: InputError for a column of ``file`` that says another value than the folder that stands for it."""
+    """Raises: InputError for a column of ``file`` that says another value than the folder that
+    stands for it.
+    """
     for name in (name for name in parquet.schema_arrow.names if name in file.values):
         told = file.values[name]
         for batch in parquet.iter_batches(BATCH_ROWS, columns=[name]):
@@ -213,8 +266,12 @@ def _check_folder_values(file: TableFile, parquet: Any) -> None:
                     )
 
 
-def rows_of(name: str, file: TableFile, groups: Sequence[int] | None = None, wanted: Sequence[str] = COLUMNS) -> Iterator[Rows]:
-    """The ``wanted`` columns of a file of the table ``name``, or of some of its row groups. Raises: InputError."""
+def rows_of(
+    name: str, file: TableFile, groups: Sequence[int] | None = None, wanted: Sequence[str] = COLUMNS
+) -> Iterator[Rows]:
+    """The ``wanted`` columns of a file of the table ``name``, or of some of its row groups. Raises:
+    InputError.
+    """
     with opened(file) as parquet:
         check_columns(name, parquet.schema_arrow.names, any_columns=True, wanted=wanted)
         names = [column for column in wanted if column in parquet.schema_arrow.names]
@@ -234,14 +291,26 @@ def opened(file: TableFile) -> Iterator[Any]:
         with pq.ParquetFile(file.path) as parquet:
             yield parquet
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{file.path} is not readable as Parquet: {error}", "Write it again; nothing of it was used.") from error
+        raise InputError(
+            f"{file.path} is not readable as Parquet: {error}",
+            "Write it again; nothing of it was used.",
+        ) from error
 
 
 def check_columns(
-    name: str, columns: Sequence[str], *, several: bool = False, any_columns: bool = False, wanted: Sequence[str] = COLUMNS
+    name: str,
+    columns: Sequence[str],
+    *,
+    several: bool = False,
+    any_columns: bool = False,
+    wanted: Sequence[str] = COLUMNS,
 ) -> None:
-    """Raises: InputError unless these are the ``columns`` of a table of triples, or have all that are ``wanted``."""
-    missing = [column for column in (COLUMNS[:3] if wanted is COLUMNS else wanted) if column not in columns]
+    """Raises: InputError unless these are the ``columns`` of a table of triples, or have all that
+    are ``wanted``.
+    """
+    missing = [
+        column for column in (COLUMNS[:3] if wanted is COLUMNS else wanted) if column not in columns
+    ]
     if missing and not any_columns:
         raise InputError(
             f"{name}: no column {missing[0]!r} (it has {', '.join(dict.fromkeys(columns))})",
@@ -260,8 +329,11 @@ class EveryColumn(frozenset[str]):
         return True
 
 
-def table_files(source: TableSource, wanted: Collection[str] = COLUMNS) -> tuple[list[TableFile], tuple[Leftover, ...]]:
-    """The files of a table that is a path, and the leftover for those of its folder that are not read; nothing for one in memory.
+def table_files(
+    source: TableSource, wanted: Collection[str] = COLUMNS
+) -> tuple[list[TableFile], tuple[Leftover, ...]]:
+    """The files of a table that is a path, and the leftover for those of its folder that are not
+    read; nothing for one in memory.
     ``wanted``: the columns that folders may stand for.
 
     Raises: InputError for a folder that cannot be read as one table.
@@ -271,7 +343,9 @@ def table_files(source: TableSource, wanted: Collection[str] = COLUMNS) -> tuple
     path = Path(source.value)
     if path.is_file():
         return [TableFile(str(path))], ()
-    files, passed_over = (_delta_files if source.kind is TableKind.DELTA else _parquet_files)(path, wanted)
+    files, passed_over = (_delta_files if source.kind is TableKind.DELTA else _parquet_files)(
+        path, wanted
+    )
     return files, _passed_over(source, passed_over)
 
 
@@ -285,12 +359,16 @@ def _passed_over(source: TableSource, names: Sequence[str]) -> tuple[Leftover, .
     )
     # There is one sum for each file, and one file for each version: anything else is told first.
     names = sorted(names, key=lambda name: (name.endswith(".crc"), name.endswith(".parquet")))
-    text = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+    text = ", ".join(names[:_NAMED]) + (
+        f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    )
     return (Leftover("passed-over", what, source.name, text=text, count=len(names)),)
 
 
 def _parquet_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:
-    """The Parquet files below ``path``, and the names of those that are no data. Raises: InputError for any other file."""
+    """The Parquet files below ``path``, and the names of those that are no data. Raises: InputError
+    for any other file.
+    """
     found, passed_over, others = [], [], []
     for file, is_data in files_of(path):
         inside = file.relative_to(path)
@@ -299,7 +377,9 @@ def _parquet_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile]
         elif not is_parquet(file):
             others.append(str(inside))
         else:
-            found.append(TableFile(str(file), _folder_values(file.parent, inside.parts[:-1], wanted)))
+            found.append(
+                TableFile(str(file), _folder_values(file.parent, inside.parts[:-1], wanted))
+            )
     if others:
         more = f" and {len(others) - 3:,} more" if len(others) > 3 else ""
         raise InputError(
@@ -310,11 +390,19 @@ def _parquet_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile]
     return found, passed_over
 
 
-def _folder_values(folder: Path, parts: Sequence[str], wanted: Collection[str]) -> dict[str, str | None]:
-    """What the folders ``parts`` say of columns ``wanted``. Raises: InputError where two of them say different things of one."""
+def _folder_values(
+    folder: Path, parts: Sequence[str], wanted: Collection[str]
+) -> dict[str, str | None]:
+    """What the folders ``parts`` say of columns ``wanted``. Raises: InputError where two of them
+    say different things of one.
+    """
     values: dict[str, str | None] = {}
     for name, sign, text in (part.partition("=") for part in parts):
-        if sign and name in wanted and values.setdefault(name, value := _folder_value(text)) != value:
+        if (
+            sign
+            and name in wanted
+            and values.setdefault(name, value := _folder_value(text)) != value
+        ):
             raise InputError(
                 f"{folder} is in a folder that says {values[name]!r} of the column {name!r}, and in one that says {value!r}",
                 "Move its files into a folder that says one of them; nothing of it was used.",
@@ -327,31 +415,44 @@ def _folder_value(text: str) -> str | None:
 
 
 def _delta_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:
-    """The Parquet files of a Delta table's present version, and the names of the files that it does not have.
+    """The Parquet files of a Delta table's present version, and the names of the files that it does
+    not have.
 
     Raises: InputError for one that its files alone do not show."""
     found = files_of_delta(path, wanted=wanted)
     present = {Path(file.path) for file in found}
-    return found, [str(file.relative_to(path)) for file, _ in files_of(path, DELTA_LOG) if file not in present]
+    return found, [
+        str(file.relative_to(path)) for file, _ in files_of(path, DELTA_LOG) if file not in present
+    ]
 
 
-def files_of_delta(path: Path, version: int | None = None, wanted: Collection[str] = COLUMNS) -> list[TableFile]:
-    """The Parquet files of a version of a Delta table (None: the present one). Raises: InputError."""
+def files_of_delta(
+    path: Path, version: int | None = None, wanted: Collection[str] = COLUMNS
+) -> list[TableFile]:
+    """The Parquet files of a version of a Delta table (None: the present one). Raises:
+    InputError.
+    """
     import pyarrow as pa
 
     try:
         added = pa.table(delta_table(path, version).get_add_actions(flatten=True)).to_pylist()
     except ValueError as error:
-        raise InputError(f"{path}: not a readable Delta table ({error})", "Check the path.") from error
+        raise InputError(
+            f"{path}: not a readable Delta table ({error})", "Check the path."
+        ) from error
     found = []
     for row in sorted(added, key=lambda row: str(row["path"])):
-        values = {column: row[f"partition.{column}"] for column in wanted if f"partition.{column}" in row}
+        values = {
+            column: row[f"partition.{column}"] for column in wanted if f"partition.{column}" in row
+        }
         found.append(TableFile(str(_inside(path, unquote(row["path"]))), values))
     return found
 
 
 def delta_table(path: Path, version: int | None = None) -> Any:
-    """A version of the Delta table at ``path``. Raises: InputError where it cannot be read, or its files alone do not show it."""
+    """A version of the Delta table at ``path``. Raises: InputError where it cannot be read, or its
+    files alone do not show it.
+    """
     table, hidden = delta_log(path, version)
     if hidden:
         raise InputError(
@@ -362,7 +463,8 @@ def delta_table(path: Path, version: int | None = None) -> Any:
 
 
 def delta_log(path: Path, version: int | None = None) -> tuple[Any, list[str]]:
-    """A version of the Delta table at ``path`` as its log tells it, and what is `hidden_in` it. Raises: InputError for one that
+    """A version of the Delta table at ``path`` as its log tells it, and what is `hidden_in` it.
+    Raises: InputError for one that
     cannot be read."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
@@ -372,18 +474,26 @@ def delta_log(path: Path, version: int | None = None) -> tuple[Any, list[str]]:
         return table, hidden_in(table)
     except (DeltaError, OSError, ValueError) as error:
         of_version = "" if version is None else f" of version {version}"
-        raise InputError(f"{path}: not a readable Delta table{of_version} ({error})", "Check the path.") from error
+        raise InputError(
+            f"{path}: not a readable Delta table{of_version} ({error})", "Check the path."
+        ) from error
 
 
 def hidden_in(table: Any) -> list[str]:
     """What an open Delta table uses that its files alone do not show."""
     is_mapped = (table.metadata().configuration or {}).get(_MAPPING, "none") != "none"
-    return sorted(_REFUSED_FEATURES.intersection([*(table.protocol().reader_features or ()), *["columnMapping"] * is_mapped]))
+    return sorted(
+        _REFUSED_FEATURES.intersection(
+            [*(table.protocol().reader_features or ()), *["columnMapping"] * is_mapped]
+        )
+    )
 
 
 def _inside(root: Path, path: str) -> Path:
     """A file that a table's log names. Raises: InputError for one outside of the table's folder."""
     file = root / path
     if not file.resolve().is_relative_to(root.resolve()):
-        raise InputError(f"{root}: its log names {path}, a file outside of it", "Copy the table as a whole.")
+        raise InputError(
+            f"{root}: its log names {path}, a file outside of it", "Copy the table as a whole."
+        )
     return file

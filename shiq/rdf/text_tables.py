@@ -1,6 +1,8 @@
-"""Tables in text: CSV, TSV, and JSON lines, some rows at a time. A row stands at the line of the file that it begins at.
+"""Tables in text: CSV, TSV, and JSON lines, some rows at a time. A row stands at the line of the
+file that it begins at.
 
-What is no row of its table is malformed, and the others are read: too few or too many values, quotes that do not end, bytes that
+What is no row of its table is malformed, and the others are read: too few or too many values,
+quotes that do not end, bytes that
 are not UTF-8, a line that is no JSON.
 """
 
@@ -21,14 +23,17 @@ from shiq.sources import TableKind, TableSource
 
 #: Rows of CSV, and records of JSON lines, that are read at a time.
 BATCH_ROWS, BATCH_RECORDS = 1 << 16, 1 << 13
-#: A value of CSV that is longer ends the reading of its file: a quote that was never closed, more likely.
+# : A value of CSV that is longer ends the reading of its file: a quote that was never closed, more
+# likely.
 LARGEST_VALUE: Final = 1 << 26
 #: What stands for a byte that is not UTF-8.
 _BYTE: Final = re.compile("[\udc80-\udcff]")
 
 
 class _TextLines:
-    """The lines of a text; ``is_broken``: some of those that were read since it was last False are not UTF-8."""
+    """The lines of a text; ``is_broken``: some of those that were read since it was last False are
+    not UTF-8.
+    """
 
     def __init__(self, text: Iterator[str]) -> None:
         self._text, self.is_broken = text, False
@@ -46,17 +51,25 @@ def _opened(source: TableSource) -> Iterator[tuple[Any, _TextLines]]:
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_VALUE))
     with source.open() as stream:
         lines = _TextLines(io.TextIOWrapper(stream, "utf-8", "surrogateescape", newline=""))
-        yield csv.reader(lines, delimiter="\t" if source.kind is TableKind.TSV else ",", strict=True), lines
+        yield (
+            csv.reader(lines, delimiter="\t" if source.kind is TableKind.TSV else ",", strict=True),
+            lines,
+        )
 
 
 def _header(source: TableSource, reader: Iterator[list[str]]) -> list[str]:
     try:
         found = next(reader, [])
     except csv.Error as error:
-        raise InputError(f"{source.name}, line 1: {error}", "Its first line names the columns.") from error
+        raise InputError(
+            f"{source.name}, line 1: {error}", "Its first line names the columns."
+        ) from error
     if not found or any(map(_BYTE.search, found)):
         what = "is not UTF-8" if found else "has no line that names the columns"
-        raise InputError(f"{source.name} {what}", "The first line of a table names its columns; convert it to UTF-8.")
+        raise InputError(
+            f"{source.name} {what}",
+            "The first line of a table names its columns; convert it to UTF-8.",
+        )
     return found
 
 
@@ -66,8 +79,11 @@ def read_header(source: TableSource) -> list[str]:
         return _header(source, reader)
 
 
-def text_rows(source: TableSource, wanted: Sequence[str], rejects: Rejects) -> Iterator[tuple[Sequence[int], Rows]]:
-    """The ``wanted`` columns of a table in CSV or TSV, with the line at which each row begins; an empty value is None. Rows that
+def text_rows(
+    source: TableSource, wanted: Sequence[str], rejects: Rejects
+) -> Iterator[tuple[Sequence[int], Rows]]:
+    """The ``wanted`` columns of a table in CSV or TSV, with the line at which each row begins; an
+    empty value is None. Rows that
     are none become ``rejects``. Raises: InputError."""
     with _opened(source) as (reader, lines):
         head = _header(source, reader)
@@ -78,7 +94,10 @@ def text_rows(source: TableSource, wanted: Sequence[str], rejects: Rejects) -> I
         def taken() -> tuple[Sequence[int], Rows]:
             columns = list(zip(*rows)) if rows else [()] * len(head)
             none = [None] * len(rows)
-            found = list(numbers), [none if at is None else [text or None for text in columns[at]] for at in places]
+            found = (
+                list(numbers),
+                [none if at is None else [text or None for text in columns[at]] for at in places],
+            )
             rows.clear()
             numbers.clear()
             return found
@@ -122,8 +141,12 @@ def _bytes_in(row: Sequence[str], head: Sequence[str]) -> str:
     return f"column {head[at] if at < len(head) else at + 1}: not UTF-8: byte 0x{byte:02X}"
 
 
-def json_records(source: TableSource, parse: Callable[[bytes], Any], rejects: Rejects) -> Iterator[tuple[list[int], list[Any]]]:
-    """The records of JSON lines, with the line of each; lines that are none become ``rejects``. Raises: InputError."""
+def json_records(
+    source: TableSource, parse: Callable[[bytes], Any], rejects: Rejects
+) -> Iterator[tuple[list[int], list[Any]]]:
+    """The records of JSON lines, with the line of each; lines that are none become ``rejects``.
+    Raises: InputError.
+    """
     numbers: list[int] = []
     records: list[Any] = []
     with source.open() as stream:
@@ -138,7 +161,11 @@ def json_records(source: TableSource, parse: Callable[[bytes], Any], rejects: Re
                 records.append(record)
                 numbers.append(number)
             except (ValueError, RecursionError) as error:
-                rejects.add(not_utf8(text) or f"no JSON: {error}", number, text.decode("utf-8", "backslashreplace"))
+                rejects.add(
+                    not_utf8(text) or f"no JSON: {error}",
+                    number,
+                    text.decode("utf-8", "backslashreplace"),
+                )
             if len(records) == BATCH_RECORDS:
                 yield numbers, records
                 numbers, records = [], []

@@ -1,7 +1,9 @@
 """Triples of several sources as dictionary-encoded columns, with the line that each came from.
 
-Reading fills four integer columns without an object per triple; everything later looks at distinct terms, or at columns as a
-whole. Blank nodes are scoped by source: ``_:scope.label``. Lines and passages that are no triples are `Rejects`, never dropped.
+Reading fills four integer columns without an object per triple; everything later looks at distinct
+terms, or at columns as a
+whole. Blank nodes are scoped by source: ``_:scope.label``. Lines and passages that are no triples
+are `Rejects`, never dropped.
 """
 
 from __future__ import annotations
@@ -28,11 +30,16 @@ LONGEST_TEXT = 300
 
 @dataclass
 class Triples:
-    """Row i is one triple, as read: ids of its terms, and its line (0 where unknown). Sources own ranges of rows.
+    """Row i is one triple, as read: ids of its terms, and its line (0 where unknown). Sources own
+    ranges of rows.
 
-    ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals. ``graph[i]`` is the id of the named graph of
-    row i, -1 for the default graph, where also those rows are that ``graph`` is too short for. ``keys``: what the caller calls
-    rows. ``told``: the rows that leftovers stand for, where these are several, or more than what is shown."""
+    ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals. ``graph[i]`` is the
+    id of the named graph of
+    row i, -1 for the default graph, where also those rows are that ``graph`` is too short for.
+    ``keys``: what the caller calls
+    rows. ``told``: the rows that leftovers stand for, where these are several, or more than what is
+    shown.
+    """
 
     terms: list[Term] = field(default_factory=list)
     ids: dict[Term, int] = field(default_factory=dict)
@@ -78,7 +85,9 @@ class Triples:
             self.terms += names
             self.kinds += bytes([IRI]) * len(names)
             return found
-        return [self.new(name, IRI) if (known := ids.get(name)) is None else known for name in names]
+        return [
+            self.new(name, IRI) if (known := ids.get(name)) is None else known for name in names
+        ]
 
     def begin(self, name: str) -> None:
         """What follows comes from the source ``name``."""
@@ -105,9 +114,19 @@ class Triples:
         at = bisect_right(self._columns, row, key=lambda begun: begun[0])
         return self._columns[at - 1][1] if at else ""
 
-    def add(self, subject: str, predicate: str, value: Term, line: int = 0, graph: str = "") -> None:
-        """Adds a triple of the graph named ``graph`` (an IRI or blank node), or of the default graph."""
-        self.add_ids(self.id(subject), self.id(predicate), self.id(value), line, self.id(graph) if graph else -1)
+    def add(
+        self, subject: str, predicate: str, value: Term, line: int = 0, graph: str = ""
+    ) -> None:
+        """Adds a triple of the graph named ``graph`` (an IRI or blank node), or of the default
+        graph.
+        """
+        self.add_ids(
+            self.id(subject),
+            self.id(predicate),
+            self.id(value),
+            line,
+            self.id(graph) if graph else -1,
+        )
 
     def add_ids(self, subject: int, predicate: int, value: int, line: int, graph: int = -1) -> None:
         if graph >= 0:
@@ -156,11 +175,21 @@ class Triples:
 
     def whole_text(self, row: int, graph: str = "") -> str:
         """The triple as an N-Triples line, or in its ``graph`` as one of N-Quads."""
-        parts = (shown(self.terms[column[row]]) for column in (self.subject, self.predicate, self.object))
+        parts = (
+            shown(self.terms[column[row]]) for column in (self.subject, self.predicate, self.object)
+        )
         return " ".join((*parts, graph, ".") if graph else (*parts, "."))
 
     def leftover(
-        self, kind: str, message: str, row: int, *, hint: str = "", count: int = 1, items: int = 0, rows: Sequence[int] = ()
+        self,
+        kind: str,
+        message: str,
+        row: int,
+        *,
+        hint: str = "",
+        count: int = 1,
+        items: int = 0,
+        rows: Sequence[int] = (),
     ) -> Leftover:
         """A leftover at ``row``; ``rows``: all that it stands for, if not this one alone."""
         source, line = self.place(row)
@@ -213,12 +242,18 @@ class Rejects:
         hidden = self.total - len(self.shown)
         if not hidden:
             return self.shown
-        more = Leftover("malformed", f"{hidden} more lines {LIKE_OTHERS}", self.source, count=hidden)
+        more = Leftover(
+            "malformed", f"{hidden} more lines {LIKE_OTHERS}", self.source, count=hidden
+        )
         return [*self.shown, more]
 
 
 def column(values: array[int]) -> npt.NDArray[Any]:
-    return np.frombuffer(values, dtype=np.int32 if values.typecode == "i" else np.uint32) if values else np.zeros(0, np.int32)
+    return (
+        np.frombuffer(values, dtype=np.int32 if values.typecode == "i" else np.uint32)
+        if values
+        else np.zeros(0, np.int32)
+    )
 
 
 _MADE_BY_PARSER = re.compile(r"[0-9a-f]{24,32}")
@@ -234,8 +269,11 @@ def written_labels(scope: str) -> Labels:
 
 
 def numbered_labels(scope: str) -> Labels:
-    """Names blank nodes of parsers that give unlabelled ones a random label of 128 bits: in the order met, so that the same
-    file gives the same names. A dot after the scope's dot cannot begin a written label, so the two never meet."""
+    """Names blank nodes of parsers that give unlabelled ones a random label of 128 bits: in the
+    order met, so that the same
+    file gives the same names. A dot after the scope's dot cannot begin a written label, so the two
+    never meet.
+    """
     numbers: dict[str, str] = {}
 
     def name(label: str) -> str:

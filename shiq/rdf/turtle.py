@@ -1,7 +1,10 @@
-"""Turtle and TriG, read by pyoxigraph, which goes on after a broken statement; lines are known because it is fed line by line.
+"""Turtle and TriG, read by pyoxigraph, which goes on after a broken statement; lines are known
+because it is fed line by line.
 
-After a broken directive it would go on with what the prefix, or the base, meant before. So a document with an error is read once
-more, each directive by itself: one that is broken leaves its prefix without a meaning, and statements that use it are rejected.
+After a broken directive it would go on with what the prefix, or the base, meant before. So a
+document with an error is read once
+more, each directive by itself: one that is broken leaves its prefix without a meaning, and
+statements that use it are rejected.
 """
 
 from __future__ import annotations
@@ -27,7 +30,14 @@ _SYNTAX = {Format.TURTLE: ox.RdfFormat.TURTLE, Format.TRIG: ox.RdfFormat.TRIG}
 _GAP = rb"(?:[ \t\r\n]|#[^\r\n]*(?:[\r\n]|$))*"
 _NAME = rb"([^ \t\r\n:<>\"'#]*):"
 _IRI = rb"<[^<>\r\n]*>"
-_WORD = rb"@(?:prefix|base)\b|(?<![\w:.%@+\x80-\xff-])(?:prefix" + _GAP + _NAME + rb"|base" + _GAP + rb"<)"
+_WORD = (
+    rb"@(?:prefix|base)\b|(?<![\w:.%@+\x80-\xff-])(?:prefix"
+    + _GAP
+    + _NAME
+    + rb"|base"
+    + _GAP
+    + rb"<)"
+)
 #: What hides or shows directives, names with an escape among it; a string without end is none.
 _TOKEN = re.compile(
     rb"\\.[\w:.%@+\x80-\xff-]*|#[^\r\n]*|" + _IRI + rb"|"
@@ -36,7 +46,19 @@ _TOKEN = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _DIRECTIVE = re.compile(
-    rb"(?:@prefix" + _GAP + _NAME + rb"|@base)" + _GAP + _IRI + _GAP + rb"\.|(?:prefix" + _GAP + _NAME + rb"|base)" + _GAP + _IRI,
+    rb"(?:@prefix"
+    + _GAP
+    + _NAME
+    + rb"|@base)"
+    + _GAP
+    + _IRI
+    + _GAP
+    + rb"\.|(?:prefix"
+    + _GAP
+    + _NAME
+    + rb"|base)"
+    + _GAP
+    + _IRI,
     re.IGNORECASE,
 )
 _HIDDEN = re.compile(_WORD, re.IGNORECASE)
@@ -45,7 +67,8 @@ _LINE_END = re.compile(rb"[\r\n]|$")
 
 
 class _Feed:
-    """The lines of a stream, one at a time. Bytes that are not UTF-8 become NUL, which no term may contain: the statement they
+    """The lines of a stream, one at a time. Bytes that are not UTF-8 become NUL, which no term may
+    contain: the statement they
     are in is refused, and the others are read."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
@@ -58,13 +81,18 @@ class _Feed:
         if self._at == len(self._bytes):
             self.text = self._bytes = self._stream.readline(LONGEST_LINE + 1)
             if len(self.text) > LONGEST_LINE:
-                raise InputError(f"{self._name} has a line of over {LONGEST_LINE >> 20} MB", "Break it into several lines.")
+                raise InputError(
+                    f"{self._name} has a line of over {LONGEST_LINE >> 20} MB",
+                    "Break it into several lines.",
+                )
             self._at = 0
             self.line += bool(self.text)
             try:
                 self.text.decode("utf-8")
             except UnicodeDecodeError:
-                self._bytes = self.text.decode("utf-8", "replace").replace("\ufffd", "\0").encode("utf-8")
+                self._bytes = (
+                    self.text.decode("utf-8", "replace").replace("\ufffd", "\0").encode("utf-8")
+                )
         end = len(self._bytes) if size < 0 else min(self._at + size, len(self._bytes))
         piece = self._bytes[self._at : end]
         self._at = end
@@ -72,7 +100,11 @@ class _Feed:
 
 
 def read_turtle(
-    source: FileSource, triples: Triples, label: Labels, rejects: Rejects, progress: Callable[[str, int], None] | None = None
+    source: FileSource,
+    triples: Triples,
+    label: Labels,
+    rejects: Rejects,
+    progress: Callable[[str, int], None] | None = None,
 ) -> None:
     """Reads Turtle or TriG into ``triples``; each broken statement becomes a reject with its line.
 
@@ -113,7 +145,9 @@ def _quads(feed: _Feed, format: Format, base: str | None) -> ox.QuadParser:
 
 @dataclass(frozen=True)
 class _Meaning:
-    """What names mean at some place of a document; ``base`` None where relative ones mean nothing."""
+    """What names mean at some place of a document; ``base`` None where relative ones mean
+    nothing.
+    """
 
     base: str | None
     prefixes: tuple[tuple[str, str], ...] = ()
@@ -121,20 +155,28 @@ class _Meaning:
     @property
     def header(self) -> bytes:
         """One line that says so."""
-        return " ".join(f"@prefix {name}: <{iri}> ." for name, iri in self.prefixes).encode() + b"\n"
+        return (
+            " ".join(f"@prefix {name}: <{iri}> ." for name, iri in self.prefixes).encode() + b"\n"
+        )
 
     def without(self, directive: bytes) -> _Meaning:
-        """Less what ``directive``, which is broken, would have said; where it does not say what, less all of it."""
+        """Less what ``directive``, which is broken, would have said; where it does not say what,
+        less all of it.
+        """
         if b"base" in directive[:5].lower():
             return replace(self, base=None)
         match = _BOUND.match(directive)
         if match is None:
             return replace(self, prefixes=())
-        return replace(self, prefixes=tuple(pair for pair in self.prefixes if pair[0].encode() != match[1]))
+        return replace(
+            self, prefixes=tuple(pair for pair in self.prefixes if pair[0].encode() != match[1])
+        )
 
 
 def _parts(data: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Where directives begin and end, and what is between them; (begin, end, whether it is a directive)."""
+    """Where directives begin and end, and what is between them; (begin, end, whether it is a
+    directive).
+    """
     at = 0
     for match in _TOKEN.finditer(data):
         if match["directive"] is None or match.start() < at:
@@ -149,7 +191,9 @@ def _parts(data: bytes) -> Iterator[tuple[int, int, bool]]:
     yield at, len(data), False
 
 
-def _read_parts(source: FileSource, triples: Triples, add: Callable[[ox.Quad, int], None], rejects: Rejects) -> None:
+def _read_parts(
+    source: FileSource, triples: Triples, add: Callable[[ox.Quad, int], None], rejects: Rejects
+) -> None:
     """Reads what is between directives by what these say."""
     data = source.read()
     meaning = _Meaning(source.iri)
@@ -160,8 +204,16 @@ def _read_parts(source: FileSource, triples: Triples, add: Callable[[ox.Quad, in
             meaning = _directed(part, meaning, source, line, rejects)
         elif part.strip():
             errors, sound = _errors(part, meaning, source, line, triples, add)
-            # They may come from a quotation mark that is missing, so that directives were taken for text.
-            if errors and (hidden := [m[0] for t in _TOKEN.finditer(part) if t["long"] for m in _HIDDEN.finditer(t["long"])]):
+            # They may come from a quotation mark that is missing, so that directives were taken for
+            # text.
+            if errors and (
+                hidden := [
+                    m[0]
+                    for t in _TOKEN.finditer(part)
+                    if t["long"]
+                    for m in _HIDDEN.finditer(t["long"])
+                ]
+            ):
                 triples.cut(sound)
                 for directive in hidden:
                     meaning = meaning.without(directive)
@@ -176,7 +228,9 @@ def _read_parts(source: FileSource, triples: Triples, add: Callable[[ox.Quad, in
         line += part.count(b"\n")
 
 
-def _directed(part: bytes, meaning: _Meaning, source: FileSource, line: int, rejects: Rejects) -> _Meaning:
+def _directed(
+    part: bytes, meaning: _Meaning, source: FileSource, line: int, rejects: Rejects
+) -> _Meaning:
     """What names mean behind the directive ``part``."""
     feed = _Feed(BytesIO(meaning.header + part), source.name)
     parser = _quads(feed, source.format, meaning.base)
@@ -202,7 +256,8 @@ def _errors(
     add: Callable[[ox.Quad, int], None],
     behind: int = 0,
 ) -> tuple[list[tuple[str, int, str]], int]:
-    """Reads the statements of ``part``, which begins in ``line``, and keeps what is found in line ``behind`` or later.
+    """Reads the statements of ``part``, which begins in ``line``, and keeps what is found in line
+    ``behind`` or later.
 
     What is wrong, with line and text, and how many triples there were at the first error.
     """

@@ -1,7 +1,9 @@
-"""Properties of which nothing says whether they are object or data properties, or that are both: each axiom in both readings
+"""Properties of which nothing says whether they are object or data properties, or that are both:
+each axiom in both readings
 (THEORY, "Terms that may be object or data").
 
-Properties of unknown kind that an axiom forces to be of one kind form a *component*. An axiom is mapped once for each choice of a
+Properties of unknown kind that an axiom forces to be of one kind form a *component*. An axiom is
+mapped once for each choice of a
 kind for the components that it mentions, as far as the axiom allows the choice.
 """
 
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from shiq.rdf.expressions import Expressions
     from shiq.rdf.graph import VocabularyGraph
 
-#: An axiom that more choices allow, as of four components that are free, is left over; so is one for which more have to be tried.
+# : An axiom that more choices allow, as of four components that are free, is left over; so is one
+# for which more have to be tried.
 MOST_ALLOWED, MOST_TRIED = 16, 64
 #: The kind chosen for each component, by the component's first property.
 Choice = Mapping[str, str]
@@ -39,7 +42,8 @@ class TwoReadings(Generic[M]):
     """Maps the axioms that mention properties of open kind.
 
     make: a mapper whose kinds are these.
-    properties: the properties that were read in both ways, with the first triple that needed it and the number of such triples.
+    properties: the properties that were read in both ways, with the first triple that needed it and
+    the number of such triples.
     """
 
     graph: VocabularyGraph
@@ -49,7 +53,8 @@ class TwoReadings(Generic[M]):
     _mappers: dict[tuple[tuple[str, str], ...], M] = field(default_factory=dict)
 
     def map(self, main: int, handle: Callable[[M], None], result: GraphMapping) -> None:
-        """Run ``handle`` for triple ``main`` in every reading, and put what the allowed readings give into ``result``.
+        """Run ``handle`` for triple ``main`` in every reading, and put what the allowed readings
+        give into ``result``.
 
         Raises: UnmappedError where none is allowed, or where they are too many.
         """
@@ -87,7 +92,10 @@ class TwoReadings(Generic[M]):
         if key not in self._mappers:
             from shiq.rdf.expressions import Expressions
 
-            members = {kind: {i for c, k in key if k == kind for i in self.kinds.members_of(c)} for kind in (OBJECT, DATA)}
+            members = {
+                kind: {i for c, k in key if k == kind for i in self.kinds.members_of(c)}
+                for kind in (OBJECT, DATA)
+            }
             kinds = replace(
                 self.kinds,
                 object_properties=self.kinds.object_properties | members[OBJECT],

@@ -1,8 +1,11 @@
-"""Inverse functional data properties, by roles from individuals to nodes that stand for values (THEORY, "Inverse functional data
+"""Inverse functional data properties, by roles from individuals to nodes that stand for values
+(THEORY, "Inverse functional data
 properties").
 
-Each assertion p(a, v) of a property p below an inverse functional P comes with p°(a, n), n a node for the literal v, and P° is
-inverse functional. Nodes of literals that have one value are linked to a node of that value by another inverse functional role.
+Each assertion p(a, v) of a property p below an inverse functional P comes with p°(a, n), n a node
+for the literal v, and P° is
+inverse functional. Nodes of literals that have one value are linked to a node of that value by
+another inverse functional role.
 
 >>> from shiq.model import Literal, XSD
 >>> literal_of(node_of(Literal("a b", XSD + "string")))
@@ -43,27 +46,38 @@ def role_of_values(property: owl.DataProperty) -> owl.ObjectProperty:
 
 
 def watched(axioms: Iterable[owl.Axiom]) -> set[str]:
-    """The inverse functional data properties, as declared or as `value_axioms` has written them before."""
+    """The inverse functional data properties, as declared or as `value_axioms` has written them
+    before.
+    """
     found = set()
     for axiom in axioms:
         match axiom:
             case owl.InverseFunctionalDataProperty(owl.DataProperty(iri)):
                 found.add(iri)
-            case owl.InverseFunctionalObjectProperty(owl.ObjectProperty(iri)) if iri.startswith(VALUE_ROLE):
+            case owl.InverseFunctionalObjectProperty(owl.ObjectProperty(iri)) if iri.startswith(
+                VALUE_ROLE
+            ):
                 found.add(iri.removeprefix(VALUE_ROLE))
     return found
 
 
 def value_axioms(axioms: Sequence[owl.Axiom]) -> list[owl.Axiom]:
-    """The axioms on roles of values that stand for inverse functional data properties among ``axioms``."""
+    """The axioms on roles of values that stand for inverse functional data properties among
+    ``axioms``.
+    """
     tops = watched(axioms)
     below = _below(axioms, tops)
-    found: list[owl.Axiom] = [owl.InverseFunctionalObjectProperty(role_of_values(owl.DataProperty(iri))) for iri in sorted(tops)]
+    found: list[owl.Axiom] = [
+        owl.InverseFunctionalObjectProperty(role_of_values(owl.DataProperty(iri)))
+        for iri in sorted(tops)
+    ]
     for axiom in axioms:
         match axiom:
             case owl.SubDataPropertyOf(sub, sup) if sup.iri in below:
                 found.append(owl.SubObjectPropertyOf(role_of_values(sub), role_of_values(sup)))
-            case owl.EquivalentDataProperties(members) if any(member.iri in below for member in members):
+            case owl.EquivalentDataProperties(members) if any(
+                member.iri in below for member in members
+            ):
                 found.append(owl.EquivalentObjectProperties(tuple(map(role_of_values, members))))
     return [*dict.fromkeys(found), owl.InverseFunctionalObjectProperty(_LINK)]
 
@@ -78,7 +92,9 @@ def _below(axioms: Sequence[owl.Axiom], tops: Iterable[str]) -> set[str]:
             match axiom:
                 case owl.SubDataPropertyOf(sub, sup) if sup.iri in found:
                     found.add(sub.iri)
-                case owl.EquivalentDataProperties(members) if any(member.iri in found for member in members):
+                case owl.EquivalentDataProperties(members) if any(
+                    member.iri in found for member in members
+                ):
                     found.update(member.iri for member in members)
         grown = len(found) > before
     return found
@@ -86,12 +102,22 @@ def _below(axioms: Sequence[owl.Axiom], tops: Iterable[str]) -> set[str]:
 
 def signature_of_values(axioms: Iterable[owl.Axiom]) -> owl.Signature:
     """The roles of values in ``axioms``."""
-    names = {part.iri for axiom in axioms for part in parts(axiom) if isinstance(part, owl.ObjectProperty)}
-    return owl.Signature(object_properties=frozenset(n for n in names if n == VALUE_LINK or n.startswith(VALUE_ROLE)))
+    names = {
+        part.iri
+        for axiom in axioms
+        for part in parts(axiom)
+        if isinstance(part, owl.ObjectProperty)
+    }
+    return owl.Signature(
+        object_properties=frozenset(n for n in names if n == VALUE_LINK or n.startswith(VALUE_ROLE))
+    )
 
 
-def asked_for(axioms: Sequence[owl.Axiom], expressions: Iterable[owl.ClassExpression] = ()) -> set[str]:
-    """The properties below inverse functional ones of which ``axioms``, or members of ``expressions``, may need values that are
+def asked_for(
+    axioms: Sequence[owl.Axiom], expressions: Iterable[owl.ClassExpression] = ()
+) -> set[str]:
+    """The properties below inverse functional ones of which ``axioms``, or members of
+    ``expressions``, may need values that are
     not asserted."""
     below = _below(axioms, watched(axioms))
     asked = {iri for expression in expressions for iri in _demands(expression, True)}
@@ -100,29 +126,52 @@ def asked_for(axioms: Sequence[owl.Axiom], expressions: Iterable[owl.ClassExpres
             case owl.SubClassOf(sub, sup):
                 asked.update(_demands(sub, False), _demands(sup, True))
             case owl.EquivalentClasses(members):
-                asked.update(iri for member in members for positive in (True, False) for iri in _demands(member, positive))
+                asked.update(
+                    iri
+                    for member in members
+                    for positive in (True, False)
+                    for iri in _demands(member, positive)
+                )
             case owl.DisjointUnion(_, members):
-                asked.update(iri for member in members for positive in (True, False) for iri in _demands(member, positive))
+                asked.update(
+                    iri
+                    for member in members
+                    for positive in (True, False)
+                    for iri in _demands(member, positive)
+                )
             case owl.DisjointClasses(members):
                 asked.update(iri for member in members for iri in _demands(member, False))
             case owl.HasKey(expression, _, _):
                 asked.update(_demands(expression, False))
-            case owl.ObjectPropertyDomain(_, filler) | owl.ObjectPropertyRange(_, filler) | owl.DataPropertyDomain(_, filler):
+            case (
+                owl.ObjectPropertyDomain(_, filler)
+                | owl.ObjectPropertyRange(_, filler)
+                | owl.DataPropertyDomain(_, filler)
+            ):
                 asked.update(_demands(filler, True))
-            case owl.SubDataPropertyOf(sub, sup) if owl.OWL + "topDataProperty" in (sub.iri, sup.iri):
+            case owl.SubDataPropertyOf(sub, sup) if owl.OWL + "topDataProperty" in (
+                sub.iri,
+                sup.iri,
+            ):
                 asked.update(below if sub.iri == owl.OWL + "topDataProperty" else ())
     return asked & below
 
 
 def _demands(expression: Any, positive: bool) -> Iterator[str]:
-    """The data properties of which a member of ``expression`` (not ``positive``: a non-member) may need a value."""
+    """The data properties of which a member of ``expression`` (not ``positive``: a non-member) may
+    need a value.
+    """
     match expression:
         case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
             for operand in operands:
                 yield from _demands(operand, positive)
         case owl.ObjectComplementOf(operand):
             yield from _demands(operand, not positive)
-        case owl.ObjectSomeValuesFrom(_, filler) | owl.ObjectAllValuesFrom(_, filler) | owl.ObjectMinCardinality(_, _, filler):
+        case (
+            owl.ObjectSomeValuesFrom(_, filler)
+            | owl.ObjectAllValuesFrom(_, filler)
+            | owl.ObjectMinCardinality(_, _, filler)
+        ):
             yield from _demands(filler, positive)
         case owl.ObjectMaxCardinality(_, _, filler):
             yield from _demands(filler, not positive)
@@ -131,7 +180,11 @@ def _demands(expression: Any, positive: bool) -> Iterator[str]:
             yield from _demands(filler, False)
         case owl.DataExactCardinality(_, property, _):
             yield property.iri
-        case owl.DataSomeValuesFrom(property, _) | owl.DataMinCardinality(_, property, _) | owl.DataHasValue(property, _):
+        case (
+            owl.DataSomeValuesFrom(property, _)
+            | owl.DataMinCardinality(_, property, _)
+            | owl.DataHasValue(property, _)
+        ):
             if positive:
                 yield property.iri
         case owl.DataAllValuesFrom(property, _) | owl.DataMaxCardinality(_, property, _):
@@ -144,7 +197,9 @@ def _demands(expression: Any, positive: bool) -> Iterator[str]:
 
 def node_of(literal: owl.Literal) -> str:
     """The node that stands for ``literal``."""
-    return _NODE + ":".join(quote(part, safe="") for part in (literal.lexical, literal.datatype, literal.language))
+    return _NODE + ":".join(
+        quote(part, safe="") for part in (literal.lexical, literal.datatype, literal.language)
+    )
 
 
 def literal_of(node: str) -> owl.Literal:
@@ -154,12 +209,19 @@ def literal_of(node: str) -> owl.Literal:
 
 
 def add_nodes(triples: Triples, bulk: Bulk, known: owl.Signature) -> None:
-    """Adds the triples on nodes that come with the data assertions of ``bulk`` to its role assertions; tells of values that are
+    """Adds the triples on nodes that come with the data assertions of ``bulk`` to its role
+    assertions; tells of values that are
     not known."""
     rows = bulk.data
     # Copies: what is looked at cannot grow.
-    subjects, predicates, values = (column(c)[rows].tolist() for c in (triples.subject, triples.predicate, triples.object))
-    roles = {i: role for i in {*predicates} if (role := VALUE_ROLE + str(triples.terms[i])) in known.object_properties}
+    subjects, predicates, values = (
+        column(c)[rows].tolist() for c in (triples.subject, triples.predicate, triples.object)
+    )
+    roles = {
+        i: role
+        for i in {*predicates}
+        if (role := VALUE_ROLE + str(triples.terms[i])) in known.object_properties
+    }
     made: list[int] = []
     opaque: dict[tuple[str, str], int] = {}
     for row, subject, predicate, term in zip(rows.tolist(), subjects, predicates, values):
@@ -173,10 +235,18 @@ def add_nodes(triples: Triples, bulk: Bulk, known: owl.Signature) -> None:
             opaque.setdefault((str(triples.terms[predicate]), literal.datatype), row)
         node = node_of(literal)
         made.append(triples.imply(str(triples.terms[subject]), roles[predicate], node, row))
-        made.append(triples.imply(node, VALUE_LINK, _VALUE + quote(f"{value.space} {value.key!r}", safe=""), row))
+        made.append(
+            triples.imply(
+                node, VALUE_LINK, _VALUE + quote(f"{value.space} {value.key!r}", safe=""), row
+            )
+        )
     for (property, datatype), row in opaque.items():
         message = f"individuals with one value of <{property}> are one, and nothing says which values <{datatype}> has"
-        bulk.leftovers.append(triples.leftover("outside-shiq", message, row, hint="use a datatype of the OWL 2 datatype map"))
+        bulk.leftovers.append(
+            triples.leftover(
+                "outside-shiq", message, row, hint="use a datatype of the OWL 2 datatype map"
+            )
+        )
     bulk.roles = np.concatenate([bulk.roles, np.array(made, np.int64)])
 
 
@@ -191,12 +261,20 @@ def without_links(abox: ABox) -> ABox:
     """``abox`` without what ties nodes to their values."""
     if VALUE_LINK not in abox.object_properties:
         return abox
-    return abox_of([a for a in abox if not (isinstance(a, owl.ObjectPropertyAssertion) and a.property == _LINK)])
+    return abox_of(
+        [
+            a
+            for a in abox
+            if not (isinstance(a, owl.ObjectPropertyAssertion) and a.property == _LINK)
+        ]
+    )
 
 
 def is_on_nodes(assertion: object) -> bool:
     """Whether an assertion is one on nodes that stand for values."""
-    if not isinstance(assertion, owl.ObjectPropertyAssertion) or not isinstance(assertion.property, owl.ObjectProperty):
+    if not isinstance(assertion, owl.ObjectPropertyAssertion) or not isinstance(
+        assertion.property, owl.ObjectProperty
+    ):
         return False
     iri = assertion.property.iri
     return iri == VALUE_LINK or iri.startswith(VALUE_ROLE)
@@ -206,23 +284,37 @@ def is_on_nodes(assertion: object) -> bool:
 
 
 def as_written(values: Iterable[V]) -> tuple[V, ...]:
-    """Axioms and assertions with data properties for the roles of values; each once, and without what ties nodes to values."""
-    return tuple(dict.fromkeys(shown for value in values if (shown := _as_written(value)) is not None))
+    """Axioms and assertions with data properties for the roles of values; each once, and without
+    what ties nodes to values.
+    """
+    return tuple(
+        dict.fromkeys(shown for value in values if (shown := _as_written(value)) is not None)
+    )
 
 
 def _as_written(value: Any) -> Any:
     match value:
-        case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, node) if iri.startswith(VALUE_ROLE):
+        case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, node) if iri.startswith(
+            VALUE_ROLE
+        ):
             return owl.DataPropertyAssertion(_property(iri), subject, literal_of(node))
-        case owl.InverseFunctionalObjectProperty(owl.ObjectProperty(iri)) if iri.startswith(VALUE_ROLE):
+        case owl.InverseFunctionalObjectProperty(owl.ObjectProperty(iri)) if iri.startswith(
+            VALUE_ROLE
+        ):
             return owl.InverseFunctionalDataProperty(_property(iri))
-        case owl.SubObjectPropertyOf(owl.ObjectProperty(sub), owl.ObjectProperty(sup)) if sup.startswith(VALUE_ROLE):
+        case owl.SubObjectPropertyOf(owl.ObjectProperty(sub), owl.ObjectProperty(sup)) if (
+            sup.startswith(VALUE_ROLE)
+        ):
             return owl.SubDataPropertyOf(_property(sub), _property(sup))
         case owl.EquivalentObjectProperties(members) if all(
             isinstance(m, owl.ObjectProperty) and m.iri.startswith(VALUE_ROLE) for m in members
         ):
-            return owl.EquivalentDataProperties(tuple(_property(m.iri) for m in members if isinstance(m, owl.ObjectProperty)))
-        case owl.InverseFunctionalObjectProperty(property) | owl.ObjectPropertyAssertion(property, _, _) if property == _LINK:
+            return owl.EquivalentDataProperties(
+                tuple(_property(m.iri) for m in members if isinstance(m, owl.ObjectProperty))
+            )
+        case owl.InverseFunctionalObjectProperty(property) | owl.ObjectPropertyAssertion(
+            property, _, _
+        ) if property == _LINK:
             return None
     return value
 

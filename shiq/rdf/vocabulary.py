@@ -1,6 +1,7 @@
 """The reserved vocabulary of OWL 2, RDF, RDFS and XML Schema, sorted by what a reader does with it.
 
-Source: OWL 2 Structural Specification, section 2.4 and 4; OWL 2 Mapping to RDF Graphs, sections 3.1 to 3.3; the terms of OWL 1
+Source: OWL 2 Structural Specification, section 2.4 and 4; OWL 2 Mapping to RDF Graphs, sections 3.1
+to 3.3; the terms of OWL 1
 that are still met (section 3.1.1 and 3.2.1 there).
 """
 
@@ -36,7 +37,8 @@ DATATYPES = (
     | {RDFS + "Literal"}
 )
 FACETS = _names(
-    XSD, "length minLength maxLength pattern minInclusive maxInclusive minExclusive maxExclusive totalDigits fractionDigits"
+    XSD,
+    "length minLength maxLength pattern minInclusive maxInclusive minExclusive maxExclusive totalDigits fractionDigits",
 ) | {RDF + "langRange"}
 #: Annotation properties that need no declaration.
 ANNOTATIONS = _names(RDFS, "label comment seeAlso isDefinedBy") | _names(
@@ -61,7 +63,8 @@ DECLARATIONS = {
     RDF + "Property": "property",
     RDFS + "ContainerMembershipProperty": "property",
 }
-#: ``x rdf:type …`` that is an axiom about a property, and says that it is an object property; FunctionalProperty does not.
+# : ``x rdf:type …`` that is an axiom about a property, and says that it is an object property;
+# FunctionalProperty does not.
 CHARACTERISTICS = _names(
     OWL,
     "InverseFunctionalProperty TransitiveProperty SymmetricProperty AsymmetricProperty ReflexiveProperty IrreflexiveProperty",
@@ -71,25 +74,41 @@ ONTOLOGY = OWL + "Ontology"
 IMPORTS = OWL + "imports"
 REIFICATIONS = _names(OWL, "Axiom Annotation")
 #: Nodes that are axioms themselves; what else is said of them annotates the axiom.
-AXIOM_NODES = _names(OWL, "AllDisjointClasses AllDisjointProperties AllDifferent NegativePropertyAssertion")
+AXIOM_NODES = _names(
+    OWL, "AllDisjointClasses AllDisjointProperties AllDifferent NegativePropertyAssertion"
+)
 #: Predicates that build class expressions and data ranges.
 CARDINALITIES = {
     OWL + word + suffix: bound
     for bound, word in (("exact", ""), ("min", "min"), ("max", "max"))
-    for suffix in (("cardinality", "qualifiedCardinality") if not word else ("Cardinality", "QualifiedCardinality"))
+    for suffix in (
+        ("cardinality", "qualifiedCardinality")
+        if not word
+        else ("Cardinality", "QualifiedCardinality")
+    )
 }
 FILLERS = _names(OWL, "someValuesFrom allValuesFrom hasValue hasSelf") | CARDINALITIES.keys()
 #: What a data range follows.
-BEFORE_RANGES = _names(OWL, "someValuesFrom allValuesFrom onDataRange onDatatype") | {RDFS + "range"}
+BEFORE_RANGES = _names(OWL, "someValuesFrom allValuesFrom onDataRange onDatatype") | {
+    RDFS + "range"
+}
 OPERATORS = _names(OWL, "intersectionOf unionOf complementOf oneOf datatypeComplementOf")
-#: RDF vocabulary that OWL 2 gives no meaning: ordinary properties and classes that nothing declares.
-PLAIN_PROPERTIES = _names(RDF, "value subject predicate object language direction reifies") | {RDFS + "member"}
-PLAIN_CLASSES = _names(RDF, "Bag Seq Alt Statement CompoundLiteral") | _names(RDFS, "Container Proposition")
-#: Reserved classes that may stand in axioms like any other: to be one of them has no consequence that an axiom could state.
+# : RDF vocabulary that OWL 2 gives no meaning: ordinary properties and classes that nothing
+# declares.
+PLAIN_PROPERTIES = _names(RDF, "value subject predicate object language direction reifies") | {
+    RDFS + "member"
+}
+PLAIN_CLASSES = _names(RDF, "Bag Seq Alt Statement CompoundLiteral") | _names(
+    RDFS, "Container Proposition"
+)
+# : Reserved classes that may stand in axioms like any other: to be one of them has no consequence
+# that an axiom could state.
 ORDINARY_CLASSES = (
     PLAIN_CLASSES
     | {RDF + "List", ONTOLOGY}
-    | _names(OWL, "Class ObjectProperty DatatypeProperty AnnotationProperty NamedIndividual Restriction")
+    | _names(
+        OWL, "Class ObjectProperty DatatypeProperty AnnotationProperty NamedIndividual Restriction"
+    )
     | _names(RDFS, "Class Datatype")
     | {RDF + "Property"}
 )
@@ -121,14 +140,23 @@ KNOWN = (
     | _STRUCTURE
     | {FUNCTIONAL, ONTOLOGY, IMPORTS, TYPE, FIRST, REST, NIL, RDF + "List"}
 )
-#: Classes and properties of the language that give others a meaning: an axiom about them is none of OWL 2 DL.
+# : Classes and properties of the language that give others a meaning: an axiom about them is none
+# of OWL 2 DL.
 _PLAIN = (
-    DATATYPES | FACETS | ANNOTATIONS | BUILT_IN_OBJECT | BUILT_IN_DATA | BUILT_IN_CLASSES | PLAIN_PROPERTIES | ORDINARY_CLASSES
+    DATATYPES
+    | FACETS
+    | ANNOTATIONS
+    | BUILT_IN_OBJECT
+    | BUILT_IN_DATA
+    | BUILT_IN_CLASSES
+    | PLAIN_PROPERTIES
+    | ORDINARY_CLASSES
 )
 LANGUAGE = KNOWN - _PLAIN - INDIVIDUAL_TYPES - {NIL}
 LANGUAGE_CLASSES = frozenset(iri for iri in LANGUAGE if iri[iri.index("#") + 1].isupper())
 LANGUAGE_PROPERTIES = LANGUAGE - LANGUAGE_CLASSES
-#: Roles to nodes that stand for values, and what ties these to their values (`shiq.rdf.values_as_nodes`).
+# : Roles to nodes that stand for values, and what ties these to their values
+# (`shiq.rdf.values_as_nodes`).
 VALUE_ROLE, VALUE_LINK = "urn:shiq:values-of:", "urn:shiq:has-value"
 #: Documents that describe the language itself: importing them adds nothing.
 LANGUAGE_DOCUMENTS = frozenset(namespace.rstrip("#") for namespace in NAMESPACES)
@@ -147,15 +175,23 @@ def is_reserved(iri: str) -> bool:
 
 def is_misspelt(iri: str) -> bool:
     """Whether ``iri`` lies in a reserved namespace without being a term of it."""
-    return iri.startswith(NAMESPACES) and iri not in KNOWN and iri not in NAMESPACES and not is_member_property(iri)
+    return (
+        iri.startswith(NAMESPACES)
+        and iri not in KNOWN
+        and iri not in NAMESPACES
+        and not is_member_property(iri)
+    )
 
 
 def is_unknown_datatype(iri: str) -> bool:
-    """Whether ``iri`` can only be a datatype, though none has that name: ``xsd:Double``, ``rdfs:string``, ``xsd:numeric``.
+    """Whether ``iri`` can only be a datatype, though none has that name: ``xsd:Double``,
+    ``rdfs:string``, ``xsd:numeric``.
     What nearly is one, and not for its case alone, is misspelt."""
     if not is_misspelt(iri):
         return False
-    return local_name(iri).lower() in _DATATYPE_WORDS or (iri.startswith(XSD) and not nearest_known(iri))
+    return local_name(iri).lower() in _DATATYPE_WORDS or (
+        iri.startswith(XSD) and not nearest_known(iri)
+    )
 
 
 def is_member_property(iri: str) -> bool:
@@ -164,12 +200,18 @@ def is_member_property(iri: str) -> bool:
 
 
 def nearest_known(iri: str) -> str:
-    """The reserved term that ``iri`` was probably meant to be, as ``owl:name``, in its own namespace if possible; "" if none."""
+    """The reserved term that ``iri`` was probably meant to be, as ``owl:name``, in its own
+    namespace if possible; "" if none.
+    """
     name = local_name(iri).lower()
     own = next(namespace for namespace in NAMESPACES if iri.startswith(namespace))
     for cutoff in (1.0, 0.75):
         for namespace in (own, *NAMESPACES):
-            names = {local_name(term).lower(): term for term in sorted(KNOWN) if term.startswith(namespace)}
+            names = {
+                local_name(term).lower(): term
+                for term in sorted(KNOWN)
+                if term.startswith(namespace)
+            }
             near = get_close_matches(name, names, 1, cutoff)
             if near:
                 return _prefixed(names[near[0]])
@@ -177,7 +219,9 @@ def nearest_known(iri: str) -> str:
 
 
 def known_word(iri: str) -> str:
-    """The reserved term with the local name of ``iri``, such as ``owl:AllDisjointClasses`` behind another prefix; "" if none."""
+    """The reserved term with the local name of ``iri``, such as ``owl:AllDisjointClasses`` behind
+    another prefix; "" if none.
+    """
     return next((term for term in sorted(KNOWN) if local_name(term) == local_name(iri)), "")
 
 
@@ -189,7 +233,9 @@ def _prefixed(iri: str) -> str:
 
 
 class NearMisses:
-    """Finds known names that look like an unknown one: the same local name elsewhere first, then close spellings."""
+    """Finds known names that look like an unknown one: the same local name elsewhere first, then
+    close spellings.
+    """
 
     def __init__(self, known: Iterable[str]) -> None:
         self._known = known

@@ -1,7 +1,9 @@
 """RDF/XML: the XML around the grammar, and reading on after an error.
 
-expat says what the document is: whether it is well-formed, with lines, texts and values normalised as XML has it. Entities that
-could fetch or grow are refused (`shiq.rdf.xml_source`). An error of RDF (such as an IRI with a space) costs the top-level element
+expat says what the document is: whether it is well-formed, with lines, texts and values normalised
+as XML has it. Entities that
+could fetch or grow are refused (`shiq.rdf.xml_source`). An error of RDF (such as an IRI with a
+space) costs the top-level element
 it is in; the others are still read.
 """
 
@@ -22,11 +24,17 @@ _SHOWN_BYTES = 400
 
 
 def read_xml(
-    source: FileSource, triples: Triples, label: Labels, rejects: Rejects, progress: Callable[[str, int], None] | None = None
+    source: FileSource,
+    triples: Triples,
+    label: Labels,
+    rejects: Rejects,
+    progress: Callable[[str, int], None] | None = None,
 ) -> None:
-    """Reads RDF/XML into ``triples``. Truncated or broken XML becomes a reject with its line, after what stands before it.
+    """Reads RDF/XML into ``triples``. Truncated or broken XML becomes a reject with its line, after
+    what stands before it.
 
-    Raises: InputError for XML that is not RDF/XML, for entities that are no plain abbreviations, and where nothing could be read.
+    Raises: InputError for XML that is not RDF/XML, for entities that are no plain abbreviations,
+    and where nothing could be read.
     """
     data, begun = utf8_of(source), len(triples)
     document = _Document(source, data, triples, label, rejects, progress)
@@ -35,7 +43,9 @@ def read_xml(
         parser.Parse(data, True)
     except expat.ExpatError as error:
         message = expat.errors.messages.get(error.code, str(error))
-        rejects.add(f"not well-formed XML: {message}", error.lineno, line_from(data, parser.ErrorByteIndex))
+        rejects.add(
+            f"not well-formed XML: {message}", error.lineno, line_from(data, parser.ErrorByteIndex)
+        )
         if len(triples) == begun:
             raise InputError(
                 f"{source.name}, line {error.lineno}: not well-formed XML, and no triple before it: {message}",
@@ -48,7 +58,9 @@ def read_xml(
 
 
 class _Document:
-    """One document while it is parsed: which elements are open, and whether the one at the top is given up."""
+    """One document while it is parsed: which elements are open, and whether the one at the top is
+    given up.
+    """
 
     def __init__(
         self,
@@ -59,7 +71,13 @@ class _Document:
         rejects: Rejects,
         progress: Callable[[str, int], None] | None,
     ) -> None:
-        self._name, self._data, self._triples, self._rejects, self._progress = source.name, data, triples, rejects, progress
+        self._name, self._data, self._triples, self._rejects, self._progress = (
+            source.name,
+            data,
+            triples,
+            rejects,
+            progress,
+        )
         self._begun = self._told = len(triples)
         self._depth = 0
         self._knows_rdf = self._given_up = False
@@ -95,7 +113,11 @@ class _Document:
             self._grammar.end()
         elif self._depth < self._grammar.top:
             self._given_up = False
-        if self._depth == 1 and self._progress is not None and len(self._triples) - self._told >= 65536:
+        if (
+            self._depth == 1
+            and self._progress is not None
+            and len(self._triples) - self._told >= 65536
+        ):
             self._told = len(self._triples)
             self._progress(self._name, self._told - self._begun)
 
@@ -107,7 +129,9 @@ class _Document:
                 self._refuse(error, text.lstrip())
 
     def _refuse(self, error: RefusedXmlError, text: str = "") -> None:
-        """Tells an error, and gives up the element at the top that it is in; it began with ``text``, which is parsed by now."""
+        """Tells an error, and gives up the element at the top that it is in; it began with
+        ``text``, which is parsed by now.
+        """
         self._given_up = self._depth >= self._grammar.top
         self._grammar.leave()
         hint = "the rest of this element was not read" if self._given_up else ""
@@ -130,6 +154,10 @@ def _line_at(data: bytes, at: int) -> str:
 
 def _check_root(name: str, root: str, *, knows_rdf: bool) -> None:
     if root.lower().endswith("html"):
-        raise InputError(f"{name} is an HTML page, not RDF/XML", "Fetch the file itself, not the page about it.")
+        raise InputError(
+            f"{name} is an HTML page, not RDF/XML", "Fetch the file itself, not the page about it."
+        )
     if not knows_rdf:
-        raise InputError(f"{name} is XML, but not RDF/XML: its root element is {root}", "Check the file.")
+        raise InputError(
+            f"{name} is XML, but not RDF/XML: its root element is {root}", "Check the file."
+        )

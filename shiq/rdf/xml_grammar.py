@@ -1,9 +1,11 @@
 """RDF/XML as a grammar over the events of an XML parser.
 
-Each element that is open is a frame; what an element may be, and what may stand in it, follows from the frame around it. A triple
+Each element that is open is a frame; what an element may be, and what may stand in it, follows from
+the frame around it. A triple
 is made where the element that says it ends, so that an error inside it leaves nothing half said.
 
-Source: RDF 1.1 XML Syntax, section 7.2. What that grammar does not have is refused, never passed over.
+Source: RDF 1.1 XML Syntax, section 7.2. What that grammar does not have is refused, never passed
+over.
 """
 
 from __future__ import annotations
@@ -19,7 +21,15 @@ from shiq.rdf.iris import resolve
 from shiq.rdf.triples import Labels, Term, Triples
 from shiq.rdf.vocabulary import FIRST, NIL, REST, TYPE
 from shiq.rdf.xml_literal import XmlLiteral
-from shiq.rdf.xml_names import XML, RefusedXmlError, attribute_of, is_ncname, name_of, node_type, property_of
+from shiq.rdf.xml_names import (
+    XML,
+    RefusedXmlError,
+    attribute_of,
+    is_ncname,
+    name_of,
+    node_type,
+    property_of,
+)
 
 _BLANKS = " \t\r\n"
 _DESCRIPTION = RDF + "Description"
@@ -41,8 +51,11 @@ class _Kind(Enum):
 
 @dataclass(slots=True)
 class _Frame:
-    """``node``: what properties in it are said of. Of a property, ``subject``, ``predicate`` and ``value`` (a resource, once it
-    is known) are its triple, and ``statement`` the node that stands for it, "" for none; ``last``: a collection's last cell."""
+    """``node``: what properties in it are said of. Of a property, ``subject``, ``predicate`` and
+    ``value`` (a resource, once it
+    is known) are its triple, and ``statement`` the node that stands for it, "" for none; ``last``:
+    a collection's last cell.
+    """
 
     kind: _Kind
     base: str
@@ -61,7 +74,9 @@ class _Frame:
 
 @dataclass(slots=True)
 class _Attributes:
-    """The attributes of an element: ``syntax`` by local name of rdf:, ``properties`` in the order written."""
+    """The attributes of an element: ``syntax`` by local name of rdf:, ``properties`` in the order
+    written.
+    """
 
     base: str
     language: str
@@ -70,7 +85,8 @@ class _Attributes:
 
 
 class Grammar:
-    """Takes the events of one document and adds its triples. Every method raises RefusedXmlError for what is no RDF/XML, after
+    """Takes the events of one document and adds its triples. Every method raises RefusedXmlError
+    for what is no RDF/XML, after
     which `leave` goes on behind the element at the top."""
 
     def __init__(self, triples: Triples, label: Labels, base: str, line: Callable[[], int]) -> None:
@@ -106,13 +122,21 @@ class Grammar:
             case _Kind.NODE:
                 self._property(tag, attributes, parent)
             case _Kind.EMPTY:
-                raise RefusedXmlError("an element inside a property whose value its attributes tell already")
+                raise RefusedXmlError(
+                    "an element inside a property whose value its attributes tell already"
+                )
             case _Kind.DOCUMENT if (name := name_of(tag)).iri == RDF + "RDF":
-                of_xml = {text: value for text, value in attributes.items() if name_of(text).namespace == XML}
+                of_xml = {
+                    text: value
+                    for text, value in attributes.items()
+                    if name_of(text).namespace == XML
+                }
                 found = self._sorted(of_xml, parent)
                 self._stack.append(_Frame(_Kind.NODES, found.base, found.language))
                 if len(of_xml) < len(attributes):
-                    raise RefusedXmlError(f"{name.qualified} may have no attributes but those of xml")
+                    raise RefusedXmlError(
+                        f"{name.qualified} may have no attributes but those of xml"
+                    )
             case _:
                 self._node(tag, attributes, parent)
 
@@ -125,7 +149,11 @@ class Grammar:
         match frame.kind:
             case _Kind.PROPERTY if not frame.value:
                 text = "".join(frame.text)
-                value = Literal(text, frame.datatype) if frame.datatype else self._plain(text, frame.language)
+                value = (
+                    Literal(text, frame.datatype)
+                    if frame.datatype
+                    else self._plain(text, frame.language)
+                )
             case _Kind.PROPERTY | _Kind.EMPTY:
                 value = frame.value
             case _Kind.NODE if frame.predicate:
@@ -142,7 +170,11 @@ class Grammar:
         self._triples.add(frame.subject, frame.predicate, value, frame.line)
         if frame.statement:
             self._triples.add(frame.statement, TYPE, RDF + "Statement", frame.line)
-            parts: tuple[tuple[str, Term], ...] = (("subject", frame.subject), ("predicate", frame.predicate), ("object", value))
+            parts: tuple[tuple[str, Term], ...] = (
+                ("subject", frame.subject),
+                ("predicate", frame.predicate),
+                ("object", value),
+            )
             for part, term in parts:
                 self._triples.add(frame.statement, RDF + part, term, frame.line)
 
@@ -154,7 +186,9 @@ class Grammar:
         if frame.kind is _Kind.PROPERTY and not frame.value:
             frame.text.append(text)
         elif text.strip(_BLANKS):
-            raise RefusedXmlError(f"text where {frame.kind.value} may have none: {text.strip(_BLANKS)[:60]!r}")
+            raise RefusedXmlError(
+                f"text where {frame.kind.value} may have none: {text.strip(_BLANKS)[:60]!r}"
+            )
 
     def comment(self, text: str) -> None:
         if self._literal is not None:
@@ -177,7 +211,9 @@ class Grammar:
         line = self._line()
         names = found.syntax.keys() & {"ID", "about", "nodeID"}
         if len(names) > 1 or len(names) < len(found.syntax):
-            raise RefusedXmlError(f"{_listed(found.syntax)} on one node: it is named by one of rdf:ID, rdf:about and rdf:nodeID")
+            raise RefusedXmlError(
+                f"{_listed(found.syntax)} on one node: it is named by one of rdf:ID, rdf:about and rdf:nodeID"
+            )
         subject = self._reference(found) if names else self._fresh()
         if iri != _DESCRIPTION:
             self._triples.add(subject, TYPE, self._known(iri), line)
@@ -197,7 +233,15 @@ class Grammar:
         if iri == _LI:
             parent.members += 1
             iri = f"{RDF}_{parent.members}"
-        frame = _Frame(_Kind.PROPERTY, parent.base, parent.language, "", parent.node, self._known(iri), self._line())
+        frame = _Frame(
+            _Kind.PROPERTY,
+            parent.base,
+            parent.language,
+            "",
+            parent.node,
+            self._known(iri),
+            self._line(),
+        )
         self._stack.append(frame)
         if not attributes:
             return
@@ -209,7 +253,9 @@ class Grammar:
         told = [name for name in ("parseType", "resource", "nodeID", "datatype") if name in syntax]
         if len(told) > 1 or (found.properties and told and told[0] in ("parseType", "datatype")):
             others = ", ".join(name for name, _ in found.properties)
-            raise RefusedXmlError(f"{_listed(syntax)}{' and ' * bool(others)}{others} on one property: they exclude each other")
+            raise RefusedXmlError(
+                f"{_listed(syntax)}{' and ' * bool(others)}{others} on one property: they exclude each other"
+            )
         if "ID" in syntax:
             frame.statement = self._identified(syntax["ID"], found.base)
         if "parseType" in syntax:
@@ -217,7 +263,9 @@ class Grammar:
         elif "datatype" in syntax:
             frame.datatype = self._resolved(syntax["datatype"], found.base)
             if frame.datatype in _TAGGED:
-                raise RefusedXmlError("rdf:datatype may not be rdf:langString: give the language by xml:lang")
+                raise RefusedXmlError(
+                    "rdf:datatype may not be rdf:langString: give the language by xml:lang"
+                )
         elif told or found.properties:
             frame.kind = _Kind.EMPTY
             frame.value = self._reference(found) if told else self._fresh()
@@ -236,7 +284,11 @@ class Grammar:
     def _described(self, subject: str, found: _Attributes, line: int) -> None:
         """The property attributes of an element."""
         for iri, text in found.properties:
-            value = self._resolved(text, found.base) if iri == TYPE else self._plain(text, found.language)
+            value = (
+                self._resolved(text, found.base)
+                if iri == TYPE
+                else self._plain(text, found.language)
+            )
             self._triples.add(subject, self._known(iri), value, line)
 
     # --- attributes and terms ---
@@ -270,7 +322,11 @@ class Grammar:
         return tag.lower()
 
     def _plain(self, text: str, language: str) -> Literal:
-        return Literal(text, RDF + "langString", language) if language else Literal(text, XSD + "string")
+        return (
+            Literal(text, RDF + "langString", language)
+            if language
+            else Literal(text, XSD + "string")
+        )
 
     def _reference(self, found: _Attributes) -> str:
         """What the one of rdf:ID, rdf:about, rdf:resource and rdf:nodeID means that is there."""
@@ -278,14 +334,20 @@ class Grammar:
         if "nodeID" in syntax:
             return self._named(syntax["nodeID"])
         reference = syntax.get("about", syntax.get("resource"))
-        return self._identified(syntax["ID"], found.base) if reference is None else self._resolved(reference, found.base)
+        return (
+            self._identified(syntax["ID"], found.base)
+            if reference is None
+            else self._resolved(reference, found.base)
+        )
 
     def _identified(self, name: str, base: str) -> str:
         if not is_ncname(name):
             raise RefusedXmlError(f"rdf:ID={name!r} is no name of XML without a colon")
         iri = self._resolved("#" + name, base)
         if iri in self._taken:
-            raise RefusedXmlError(f"rdf:ID={name!r} is there twice: of one base it stands for one element")
+            raise RefusedXmlError(
+                f"rdf:ID={name!r} is there twice: of one base it stands for one element"
+            )
         self._taken.add(iri)
         return iri
 
@@ -294,7 +356,9 @@ class Grammar:
             raise RefusedXmlError(f"rdf:nodeID={name!r} is no name of XML without a colon")
         if not name.endswith("."):
             return self._label(name)
-        return self._labels.get(name) or self._labels.setdefault(name, self._fresh())  # no label of N-Triples
+        return self._labels.get(name) or self._labels.setdefault(
+            name, self._fresh()
+        )  # no label of N-Triples
 
     def _fresh(self) -> str:
         self._made += 1

@@ -52,7 +52,11 @@ class Name:
 def name_of(text: str) -> Name:
     """The name that expat hands on as ``text``."""
     parts = text.split(SEPARATOR)
-    return Name("", text, "") if len(parts) == 1 else Name(parts[0], parts[1], parts[2] if len(parts) > 2 else "")
+    return (
+        Name("", text, "")
+        if len(parts) == 1
+        else Name(parts[0], parts[1], parts[2] if len(parts) > 2 else "")
+    )
 
 
 def is_ncname(text: str) -> bool:
@@ -76,12 +80,16 @@ def property_of(text: str) -> str:
 
 
 def attribute_of(text: str) -> tuple[str, str]:
-    """("xml", local name) and ("rdf", local name) for what belongs to the syntax, else ("", IRI). Raises: RefusedXmlError."""
+    """("xml", local name) and ("rdf", local name) for what belongs to the syntax, else ("", IRI).
+    Raises: RefusedXmlError.
+    """
     name = name_of(text)
     if name.namespace == XML:
         return "xml", name.local
     if name.qualified.lower().startswith("xml"):
-        raise RefusedXmlError(f"the attribute {name.qualified} says nothing: names that begin with xml are reserved")
+        raise RefusedXmlError(
+            f"the attribute {name.qualified} says nothing: names that begin with xml are reserved"
+        )
     if not name.namespace:
         if name.local not in _UNQUALIFIED:
             raise RefusedXmlError(f"the attribute {name.local} has no namespace")

@@ -1,4 +1,6 @@
-"""The bytes of an XML document in UTF-8, and the declarations that it may have: no entity may fetch or grow."""
+"""The bytes of an XML document in UTF-8, and the declarations that it may have: no entity may fetch
+or grow.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _FEED_BYTES = 1 << 16
 
 
 class Declarations:
-    """Refuse the declarations of a document that could fetch or grow, while ``parser`` reads the document ``name``."""
+    """Refuse the declarations of a document that could fetch or grow, while ``parser`` reads the
+    document ``name``.
+    """
 
     def __init__(self, parser: expat.XMLParserType, name: str) -> None:
         self._name, self._entities, self._refers_outside = name, 0, False
@@ -56,11 +60,15 @@ class Declarations:
         self._entities += 1
         remedy = 'Only short internal entities such as <!ENTITY owl "http://www.w3.org/2002/07/owl#"> are accepted.'
         if system is not None or public is not None or value is None:
-            raise InputError(f"{self._name} declares the external entity {key}, and nothing is fetched", remedy)
+            raise InputError(
+                f"{self._name} declares the external entity {key}, and nothing is fetched", remedy
+            )
         if parameter or _REFERENCE.search(value):
             raise InputError(f"{self._name} declares the entity {key} by other entities", remedy)
         if len(value) > LONGEST_ENTITY or self._entities > MOST_ENTITIES:
-            raise InputError(f"{self._name} declares an entity that is too long, or too many ({key})", remedy)
+            raise InputError(
+                f"{self._name} declares an entity that is too long, or too many ({key})", remedy
+            )
 
     def _not_standalone(self) -> int:
         self._refers_outside = True  # said where its DOCTYPE has been read
@@ -68,13 +76,18 @@ class Declarations:
 
 
 def root_of(head: bytes) -> tuple[str, list[str]]:
-    """The root element of a document that begins with ``head``, and its attributes, each as namespace and name in one; "" where
+    """The root element of a document that begins with ``head``, and its attributes, each as
+    namespace and name in one; "" where
     there is none."""
     found: list[tuple[str, list[str]]] = []
     parser = expat.ParserCreate(namespace_separator="")
     Declarations(parser, "")
-    parser.StartElementHandler = lambda tag, attributes: None if found else found.append((tag, list(attributes)))
-    with suppress(expat.ExpatError, InputError, LookupError, ValueError):  # said by whoever reads it
+    parser.StartElementHandler = lambda tag, attributes: (
+        None if found else found.append((tag, list(attributes)))
+    )
+    with suppress(
+        expat.ExpatError, InputError, LookupError, ValueError
+    ):  # said by whoever reads it
         parser.Parse(head, False)
     return found[0] if found else ("", [])
 
@@ -101,7 +114,9 @@ def utf8_of(source: FileSource) -> bytes:
         try:
             data = _DECLARATION.sub(b"", data.decode(encoding).encode("utf-8"), 1)
         except (UnicodeError, LookupError) as error:
-            raise InputError(f"{source.name} is not in the encoding it declares: {error}", "Convert it to UTF-8.") from error
+            raise InputError(
+                f"{source.name} is not in the encoding it declares: {error}", "Convert it to UTF-8."
+            ) from error
     elif encoding not in ("utf-8", "utf8"):
         data = _DECLARATION.sub(b"", data, 1)
     return data

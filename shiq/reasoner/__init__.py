@@ -1,6 +1,7 @@
 """Reasoners behind one protocol (`shiq.reasoner.protocol`).
 
-A backend joins by one line in `BACKENDS`: its name, and how to make it. Modules are imported when a reasoner is made, so that
+A backend joins by one line in `BACKENDS`: its name, and how to make it. Modules are imported when a
+reasoner is made, so that
 importing this package starts no JVM and needs none.
 """
 
@@ -46,7 +47,9 @@ def _auto(heap: str, timeout: float | None) -> Reasoner:
 def _external(name: str, heap: str, timeout: float | None) -> Reasoner:
     from shiq.reasoner.external import ExternalReasoner
 
-    return ExternalReasoner(name, heap) if timeout is None else ExternalReasoner(name, heap, timeout)
+    return (
+        ExternalReasoner(name, heap) if timeout is None else ExternalReasoner(name, heap, timeout)
+    )
 
 
 #: name -> maker(heap, timeout)
@@ -64,12 +67,17 @@ BACKENDS: Mapping[str, Callable[[str, float | None], Reasoner]] = {
 AGPL = frozenset({"pellet", "openllet"})
 
 
-def create(name: str, *, heap: str = "1g", timeout: float | None = None, accept_agpl: bool = False) -> Reasoner:
+def create(
+    name: str, *, heap: str = "1g", timeout: float | None = None, accept_agpl: bool = False
+) -> Reasoner:
     """The reasoner called ``name``, one of `BACKENDS`.
 
-    ``heap`` and ``timeout`` (seconds for one question; None for the backend's own limit) are for backends in a JVM.
-    Raises UsageError for an unknown name, with the nearest known one, for a malformed heap or limit, and for a reasoner under the
-    AGPL unless ``accept_agpl`` says that this is all right; ReasonerError for one that is not installed.
+    ``heap`` and ``timeout`` (seconds for one question; None for the backend's own limit) are for
+    backends in a JVM.
+    Raises UsageError for an unknown name, with the nearest known one, for a malformed heap or
+    limit, and for a reasoner under the
+    AGPL unless ``accept_agpl`` says that this is all right; ReasonerError for one that is not
+    installed.
     """
     check_heap(heap)
     check_timeout(timeout)
@@ -77,10 +85,14 @@ def create(name: str, *, heap: str = "1g", timeout: float | None = None, accept_
     if maker is None:
         nearest = difflib.get_close_matches(name.lower(), BACKENDS, n=1, cutoff=0.4)
         known = ", ".join(sorted(BACKENDS))
-        raise UsageError(f"unknown reasoner {name!r}", f"Did you mean {nearest[0]}?" if nearest else f"Known are: {known}.")
+        raise UsageError(
+            f"unknown reasoner {name!r}",
+            f"Did you mean {nearest[0]}?" if nearest else f"Known are: {known}.",
+        )
     if name in AGPL and not accept_agpl:
         raise UsageError(
-            f"the reasoner {name} is under the AGPL-3.0", "Say --accept-agpl if that is all right, or use --reasoner hermit."
+            f"the reasoner {name} is under the AGPL-3.0",
+            "Say --accept-agpl if that is all right, or use --reasoner hermit.",
         )
     return maker(heap, timeout)
 
@@ -94,10 +106,15 @@ def check_heap(heap: str) -> None:
     >>> check_heap("512m")
     """
     if not _HEAP.fullmatch(heap):
-        raise UsageError(f"not a heap size: {heap!r}", "Write a number with k, m or g, such as 512m or 2g.")
+        raise UsageError(
+            f"not a heap size: {heap!r}", "Write a number with k, m or g, such as 512m or 2g."
+        )
 
 
 def check_timeout(timeout: float | None) -> None:
     """Raises UsageError unless ``timeout`` is None or a positive number of seconds."""
     if timeout is not None and not 0 < timeout < math.inf:
-        raise UsageError(f"not a time limit: {timeout!r}", "Give a positive number of seconds, or none for no limit.")
+        raise UsageError(
+            f"not a time limit: {timeout!r}",
+            "Give a positive number of seconds, or none for no limit.",
+        )

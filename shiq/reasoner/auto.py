@@ -9,17 +9,30 @@ from functools import cached_property
 from shiq.clause import ClausalTBox
 from shiq.errors import ReasonerError
 from shiq.offers import offers
-from shiq.reasoner.protocol import LARGE_NUMBER, OPAQUE, Answer, Module, Reasoner, Sending, SentQuestions, Tracing
+from shiq.reasoner.protocol import (
+    LARGE_NUMBER,
+    OPAQUE,
+    Answer,
+    Module,
+    Reasoner,
+    Sending,
+    SentQuestions,
+    Tracing,
+)
 from shiq.stages import enter_stage
 from shiq.verdict import Verdict
 
 
 class AutoReasoner:
-    """What ``own`` makes decides; what it cannot decide goes to what ``hermit`` makes. Each is made when it is first needed.
+    """What ``own`` makes decides; what it cannot decide goes to what ``hermit`` makes. Each is made
+    when it is first needed.
 
-    Where that one cannot be used at all (no Java), own's answer stands: undetermined, with both reasons. What rests on opaque
-    data is not asked about: HermiT sees only the two bounds of `proxied`, and own has found between them what it leaves open
-    (THEORY, "Deciding a shape without a JVM": data). Nor is what rests on large numbers, which HermiT would build.
+    Where that one cannot be used at all (no Java), own's answer stands: undetermined, with both
+    reasons. What rests on opaque
+    data is not asked about: HermiT sees only the two bounds of `proxied`, and own has found between
+    them what it leaves open
+    (THEORY, "Deciding a shape without a JVM": data). Nor is what rests on large numbers, which
+    HermiT would build.
     """
 
     def __init__(self, own: Callable[[], Reasoner], hermit: Callable[[], Reasoner]) -> None:
@@ -32,28 +45,44 @@ class AutoReasoner:
     def _own(self) -> Reasoner:
         return self._factories[0]()
 
-    def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+    def decide(
+        self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
+    ) -> list[Answer]:
         deadline = None if timeout is None else time.monotonic() + timeout
         answers = list(self._own.decide(tbox, modules, timeout))
         by = [self._own.name] * len(answers)
-        asked = [i for i, answer in enumerate(answers) if answer.verdict is Verdict.UNDETERMINED and not _is_final(answer)]
+        asked = [
+            i
+            for i, answer in enumerate(answers)
+            if answer.verdict is Verdict.UNDETERMINED and not _is_final(answer)
+        ]
         left = None if deadline is None else deadline - time.monotonic()
         # What the first one had no time for, the second one has none for either.
         if asked and (left is None or left > 0):
-            for i, answer in zip(asked, self._second_opinions(tbox, [modules[i] for i in asked], left)):
-                answers[i] = _both(answers[i], answer) if answer.verdict is Verdict.UNDETERMINED else answer
+            for i, answer in zip(
+                asked, self._second_opinions(tbox, [modules[i] for i in asked], left)
+            ):
+                answers[i] = (
+                    _both(answers[i], answer) if answer.verdict is Verdict.UNDETERMINED else answer
+                )
                 by[i] = "hermit"
         self.by = tuple(by)
         return answers
 
-    def core(self, tbox: ClausalTBox, module: Module, timeout: float | None = None) -> Module | None:
+    def core(
+        self, tbox: ClausalTBox, module: Module, timeout: float | None = None
+    ) -> Module | None:
         """What the first one can tell; see `shiq.reasoner.protocol.Tracing`."""
         return self._own.core(tbox, module, timeout) if isinstance(self._own, Tracing) else None
 
     @property
     def sent(self) -> SentQuestions:
         """What the second one was sent."""
-        return self._hermit.sent if self._hermit is not None and offers(self._hermit, Sending) else SentQuestions()
+        return (
+            self._hermit.sent
+            if self._hermit is not None and offers(self._hermit, Sending)
+            else SentQuestions()
+        )
 
     def close(self) -> None:
         if "_own" in vars(self):
@@ -61,14 +90,18 @@ class AutoReasoner:
         if self._hermit is not None:
             self._hermit.close()
 
-    def _second_opinions(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None) -> list[Answer]:
+    def _second_opinions(
+        self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None
+    ) -> list[Answer]:
         enter_stage("asking HermiT", 0, len(modules))
         try:
             if self._hermit is None:
                 self._hermit = self._factories[1]()
             return self._hermit.decide(tbox, modules, timeout)
         except ReasonerError as error:
-            return [Answer(Verdict.UNDETERMINED, f"hermit: {' '.join(str(error).split())}")] * len(modules)
+            return [Answer(Verdict.UNDETERMINED, f"hermit: {' '.join(str(error).split())}")] * len(
+                modules
+            )
 
 
 def _is_final(answer: Answer) -> bool:
@@ -77,4 +110,7 @@ def _is_final(answer: Answer) -> bool:
 
 
 def _both(first: Answer, second: Answer) -> Answer:
-    return Answer(Verdict.UNDETERMINED, "; ".join(reason for reason in (first.reason, second.reason) if reason))
+    return Answer(
+        Verdict.UNDETERMINED,
+        "; ".join(reason for reason in (first.reason, second.reason) if reason),
+    )

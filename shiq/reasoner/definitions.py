@@ -1,8 +1,12 @@
-"""Which class names of a TBox are defined by one axiom A ≡ C, and acyclically so; and which properties only say "has some".
+"""Which class names of a TBox are defined by one axiom A ≡ C, and acyclically so; and which
+properties only say "has some".
 
-A definition can be unfolded lazily (Baader, Hollunder, Nebel, Profitlich, Franconi, *An Empirical Analysis of Optimization
-Techniques for Terminological Representation Systems*, 1994): nothing need be known of A where neither A nor ¬A is asked for.
-A property of which the clauses only ask whether an element has some value is a class name in disguise: ∃P.⊤ is given one, and
+A definition can be unfolded lazily (Baader, Hollunder, Nebel, Profitlich, Franconi, *An Empirical
+Analysis of Optimization
+Techniques for Terminological Representation Systems*, 1994): nothing need be known of A where
+neither A nor ¬A is asked for.
+A property of which the clauses only ask whether an element has some value is a class name in
+disguise: ∃P.⊤ is given one, and
 may be what an axiom defines.
 """
 
@@ -49,22 +53,32 @@ def literal_of(atom: Atom, existences: Mapping[Property, str]) -> Literal | None
 
 
 def existence_names(tbox: ClausalTBox) -> dict[Property, str]:
-    """A name for ∃P.⊤ for each P of which clauses and atoms only say ∃P.⊤ or its complement, and the role box nothing."""
+    """A name for ∃P.⊤ for each P of which clauses and atoms only say ∃P.⊤ or its complement, and
+    the role box nothing.
+    """
     candidates: set[Property] = set()
-    others = {Property(iri, is_data) for iri, is_data in _of_role_box(tbox)} | {Property(_TOP_DATA_PROPERTY, True)}
+    others = {Property(iri, is_data) for iri, is_data in _of_role_box(tbox)} | {
+        Property(_TOP_DATA_PROPERTY, True)
+    }
     for clause in tbox.clauses:
         if clause.role is not None:
-            bare = not (clause.role.inverted or clause.at_most or clause.branch_body or clause.branch_head)
+            bare = not (
+                clause.role.inverted or clause.at_most or clause.branch_body or clause.branch_head
+            )
             (candidates if bare else others).add(Property(clause.role.iri, False))
     everything = {p: p.iri for atom in _atoms(tbox) if (p := _property_of(atom))}
     for atom in _atoms(tbox):
         if (property := _property_of(atom)) is not None:
             (others if literal_of(atom, everything) is None else candidates).add(property)
-    return {p: f"{PREFIX}some:{'data' if p.is_data else 'object'}:{p.iri}" for p in sorted(candidates - others)}
+    return {
+        p: f"{PREFIX}some:{'data' if p.is_data else 'object'}:{p.iri}"
+        for p in sorted(candidates - others)
+    }
 
 
 def acyclic_definitions(tbox: ClausalTBox, existences: Mapping[Property, str]) -> dict[str, int]:
-    """Names, each with the index of one axiom that says A ≡ C of it, such that no name is defined by way of itself; no axiom
+    """Names, each with the index of one axiom that says A ≡ C of it, such that no name is defined
+    by way of itself; no axiom
     defines two. Names that a ≤n counts are left out."""
     counted = {name for clause in tbox.clauses if clause.at_most for name in clause.branch_body}
     choices = [
@@ -84,7 +98,9 @@ def acyclic_definitions(tbox: ClausalTBox, existences: Mapping[Property, str]) -
     return defined
 
 
-def _definable(axiom: owl.EquivalentClasses, existences: Mapping[Property, str]) -> list[tuple[str, owl.ClassExpression]]:
+def _definable(
+    axiom: owl.EquivalentClasses, existences: Mapping[Property, str]
+) -> list[tuple[str, owl.ClassExpression]]:
     """The names that ``axiom`` is a definition of, each with what it is defined by."""
     if len(axiom.expressions) != 2:
         return []
@@ -153,13 +169,24 @@ def _atoms(tbox: ClausalTBox) -> Iterator[Atom]:
 def _property_of(atom: Atom) -> Property | None:
     if isinstance(atom, str):
         return None
-    return Property(atom.role.iri, False) if isinstance(atom, AtLeast) else Property(atom.property, True)
+    return (
+        Property(atom.role.iri, False)
+        if isinstance(atom, AtLeast)
+        else Property(atom.property, True)
+    )
 
 
 def _of_role_box(tbox: ClausalTBox) -> Iterator[tuple[str, bool]]:
     box = tbox.roles
     yield from ((iri, False) for iri in box.selves | box.reflexive)
-    for roles in (*box.inclusions, *box.disjoint, box.transitive, box.composite, box.asymmetric, box.irreflexive):
+    for roles in (
+        *box.inclusions,
+        *box.disjoint,
+        box.transitive,
+        box.composite,
+        box.asymmetric,
+        box.irreflexive,
+    ):
         yield from ((role.iri, False) for role in roles)
     for properties in (*box.data_inclusions, *box.disjoint_data):
         yield from ((iri, True) for iri in properties)

@@ -1,13 +1,20 @@
-"""Pellet, Openllet and Konclude as backends: programs that a user has installed, one process for each question.
+"""Pellet, Openllet and Konclude as backends: programs that a user has installed, one process for
+each question.
 
-None of them says `consistent` on positive evidence by itself: a file that is missing, unreadable or half read is consistent too.
-So an answer counts only with a probe. The question goes in as one document, whose last line says that two individuals of its own
-differ. For `consistent`, it goes in again with a line more against that one, which must make it inconsistent; for `inconsistent`,
-the last line alone goes in, which must be consistent. The drivers of Pellet and Openllet also say how many logical axioms they
-hold, which must be what was sent. Konclude says no number: that it read all that stands before the probe rests on its reporting
+None of them says `consistent` on positive evidence by itself: a file that is missing, unreadable or
+half read is consistent too.
+So an answer counts only with a probe. The question goes in as one document, whose last line says
+that two individuals of its own
+differ. For `consistent`, it goes in again with a line more against that one, which must make it
+inconsistent; for `inconsistent`,
+the last line alone goes in, which must be consistent. The drivers of Pellet and Openllet also say
+how many logical axioms they
+hold, which must be what was sent. Konclude says no number: that it read all that stands before the
+probe rests on its reporting
 an error or a warning for what it cannot read; no answer that comes with one counts.
 
-What they are sent is what HermiT is sent: clauses written back, data as proxies (`shiq.reasoner.hermit`).
+What they are sent is what HermiT is sent: clauses written back, data as proxies
+(`shiq.reasoner.hermit`).
 """
 
 from __future__ import annotations
@@ -34,7 +41,9 @@ from shiq.verdict import Verdict
 _PROBE = "DifferentIndividuals(<urn:shiq:probe:a> <urn:shiq:probe:b>)"
 _AGAINST = "SameIndividual(<urn:shiq:probe:a> <urn:shiq:probe:b>)"
 
-_HELD = re.compile(r"^peer stage=load \S+ \S+ tbox=(\d+) assertions=(\d+) unread=(\d+)$", re.MULTILINE)
+_HELD = re.compile(
+    r"^peer stage=load \S+ \S+ tbox=(\d+) assertions=(\d+) unread=(\d+)$", re.MULTILINE
+)
 _CHECKED = re.compile(r"^peer stage=check \S+ \S+ consistent=(true|false)$", re.MULTILINE)
 _ENDED = re.compile(r"^peer stage=end ", re.MULTILINE)
 _KONCLUDE_VERDICT = re.compile(r">> Ontology '.*' is (consistent|inconsistent)\.")
@@ -48,16 +57,20 @@ class _Unanswered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What one run says; ``held``: how many logical axioms it was seen to hold, None where it does not say."""
+    """What one run says; ``held``: how many logical axioms it was seen to hold, None where it does
+    not say.
+    """
 
     consistent: bool
     held: int | None
 
 
 class ExternalReasoner(HermitReasoner):
-    """A reasoner of `shiq.reasoner.installed`, by its name, under its own process for each question.
+    """A reasoner of `shiq.reasoner.installed`, by its name, under its own process for each
+    question.
 
-    Raises ReasonerError where it is not installed, UsageError for a malformed ``heap`` or ``timeout``.
+    Raises ReasonerError where it is not installed, UsageError for a malformed ``heap`` or
+    ``timeout``.
     """
 
     def __init__(self, name: str, heap: str = "1g", timeout: float | None = 60.0) -> None:
@@ -65,13 +78,21 @@ class ExternalReasoner(HermitReasoner):
         self.name = name
         found = find(name)
         if isinstance(found, Absent):
-            raise ReasonerError(f"{found.peer.title} cannot be used: {found.reason}", "`shiq doctor` says what is there.")
+            raise ReasonerError(
+                f"{found.peer.title} cannot be used: {found.reason}",
+                "`shiq doctor` says what is there.",
+            )
         self._found: InstalledPeer = found
         self._java = find_java() if found.peer.is_java else ""
 
     def _ask(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> Answer:
         """One question, with its probe. Never raises."""
-        lines = [line for document in (*bases, question) for line in document.text.splitlines()[1:-1] if line]
+        lines = [
+            line
+            for document in (*bases, question)
+            for line in document.text.splitlines()[1:-1]
+            if line
+        ]
         axioms = sum(document.axioms for document in (*bases, question))
         try:
             limit = budget.next()
@@ -80,7 +101,9 @@ class ExternalReasoner(HermitReasoner):
             if said.consistent:
                 probe = self._run([*lines, _PROBE, _AGAINST], axioms + 2, deadline)
                 if probe.consistent:
-                    raise _Unanswered("it calls the same with a contradiction added consistent: it has not read everything")
+                    raise _Unanswered(
+                        "it calls the same with a contradiction added consistent: it has not read everything"
+                    )
             elif not self._run([_PROBE], 1, deadline).consistent:
                 raise _Unanswered("it calls a line that contradicts nothing inconsistent")
         except Exception as obstacle:
@@ -92,7 +115,8 @@ class ExternalReasoner(HermitReasoner):
         """Forgets what was prepared; there is no process between questions."""
         self._prepared.clear()
 
-    # --- one run ------------------------------------------------------------------------------------
+    # --- one run
+    # ------------------------------------------------------------------------------------
 
     def _run(self, lines: Sequence[str], axioms: int, deadline: float | None) -> _Said:
         """What the program says of an ontology of these lines. Raises _Unanswered, OSError."""
@@ -116,17 +140,37 @@ class ExternalReasoner(HermitReasoner):
         if not peer.is_java:
             # With one thread, its default, it can wait for itself for ever.
             return [self._found.program, "consistency", "-w", "2", "-v", "-i", document]
-        options = [f"-Xmx{self._heap}", "-Xss16m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", f"-Djava.io.tmpdir={folder}"]
-        driver = ["PeerDriver", peer.factory, peer.options, "scratch", document, str(folder / "nothing.nt"), "-"]
+        options = [
+            f"-Xmx{self._heap}",
+            "-Xss16m",
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+            f"-Djava.io.tmpdir={folder}",
+        ]
+        driver = [
+            "PeerDriver",
+            peer.factory,
+            peer.options,
+            "scratch",
+            document,
+            str(folder / "nothing.nt"),
+            "-",
+        ]
         return [self._java, *options, "-cp", self._found.class_path, *driver]
 
 
 def _output(command: Sequence[str], folder: Path, deadline: float | None) -> tuple[int, str]:
-    """Exit code and output. The whole process group is killed at the ``deadline``. Raises _Unanswered, OSError."""
+    """Exit code and output. The whole process group is killed at the ``deadline``. Raises
+    _Unanswered, OSError.
+    """
     left = seconds_left(deadline)
     with (folder / "output").open("w+b") as output:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=folder, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            start_new_session=True,
         )
         try:
             code = process.wait(left)

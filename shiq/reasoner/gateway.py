@@ -1,6 +1,7 @@
 """A py4j client that does not hide failures.
 
-py4j's own repeats a command whose answer was lost, does not notice an incomplete answer (half a "true" reads as False), and logs
+py4j's own repeats a command whose answer was lost, does not notice an incomplete answer (half a
+"true" reads as False), and logs
 tracebacks on the root logger.
 """
 
@@ -22,7 +23,9 @@ from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 
 
 class Connection(GatewayConnection):  # type: ignore[misc]
-    """A socket to the JVM; whatever goes wrong on it is a Py4JNetworkError, and nothing is logged."""
+    """A socket to the JVM; whatever goes wrong on it is a Py4JNetworkError, and nothing is
+    logged.
+    """
 
     def start(self) -> None:
         try:
@@ -59,12 +62,16 @@ class Connection(GatewayConnection):  # type: ignore[misc]
 class Client(GatewayClient):  # type: ignore[misc]
     """One attempt for each command.
 
-    Java objects that Python forgot are given up with the next command, on a connection of its own and without waiting: a
-    finaliser may run anywhere, and must not wait for a JVM. Every socket is remembered: a forked child closes its copies.
+    Java objects that Python forgot are given up with the next command, on a connection of its own
+    and without waiting: a
+    finaliser may run anywhere, and must not wait for a JVM. Every socket is remembered: a forked
+    child closes its copies.
     """
 
     def __init__(self, parameters: GatewayParameters) -> None:
-        super().__init__(gateway_parameters=parameters, gateway_property=GatewayProperty(False, None, True))
+        super().__init__(
+            gateway_parameters=parameters, gateway_property=GatewayProperty(False, None, True)
+        )
         self.converters = None
         self.connections: weakref.WeakSet[Connection] = weakref.WeakSet()
         self.forgotten: deque[str] = deque()
@@ -94,7 +101,9 @@ class Client(GatewayClient):  # type: ignore[misc]
         commands = []
         while self.forgotten:
             target = self.forgotten.popleft()
-            commands.append(f"{protocol.MEMORY_COMMAND_NAME}{protocol.MEMORY_DEL_SUBCOMMAND_NAME}{target}\ne\n")
+            commands.append(
+                f"{protocol.MEMORY_COMMAND_NAME}{protocol.MEMORY_DEL_SUBCOMMAND_NAME}{target}\ne\n"
+            )
         if commands:
             if self._disposal is None:
                 self._disposal = self._create_connection()

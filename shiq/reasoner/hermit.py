@@ -1,7 +1,10 @@
-"""HermiT as a backend: clauses written back as an ontology, modules as individuals of it, one warm JVM (THEORY, "Modules").
+"""HermiT as a backend: clauses written back as an ontology, modules as individuals of it, one warm
+JVM (THEORY, "Modules").
 
-Consistent is said only of what the OWL API was seen to hold in full and HermiT decided without an exception; whatever else
-happens is UNDETERMINED with its reason. HermiT never sees a literal of ours: data goes through proxies over xsd:integer
+Consistent is said only of what the OWL API was seen to hold in full and HermiT decided without an
+exception; whatever else
+happens is UNDETERMINED with its reason. HermiT never sees a literal of ours: data goes through
+proxies over xsd:integer
 (`shiq.reasoner.proxied`), whose consistency is the same.
 """
 
@@ -23,7 +26,15 @@ from shiq.reasoner.jvm import JvmDied, JvmFailure, release_jvm
 from shiq.reasoner.meanings import speaks_for_all
 from shiq.reasoner.owlapi import shared_session
 from shiq.reasoner.protocol import Answer, Module, SentQuestions
-from shiq.reasoner.proxied import Bound, OpaqueData, bounded, ill_typed_refuted, is_large, opaque_in, proxied
+from shiq.reasoner.proxied import (
+    Bound,
+    OpaqueData,
+    bounded,
+    ill_typed_refuted,
+    is_large,
+    opaque_in,
+    proxied,
+)
 from shiq.reasoner.sending import OntologyText, Unsendable, document, sendable
 from shiq.reasoner.structure import data_of, parts, structural_key
 from shiq.roles import role_box
@@ -43,10 +54,12 @@ _INCONSISTENT = Answer(Verdict.INCONSISTENT)
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A clausal TBox as it is sent: axioms without data as text, axioms with data or large numbers as values (their proxies
+    """A clausal TBox as it is sent: axioms without data as text, axioms with data or large numbers
+    as values (their proxies
     differ by lot).
 
-    ``opaque``: what is opaque or too large in ``data``, if anything; then its versions in ``bounds`` stand for it.
+    ``opaque``: what is opaque or too large in ``data``, if anything; then its versions in
+    ``bounds`` stand for it.
     """
 
     plain: OntologyText
@@ -58,9 +71,11 @@ class _Prepared:
     documents: dict[tuple[Axiom, ...], OntologyText | None] = field(default_factory=dict)
 
     def document_of(self, axioms: Sequence[Axiom]) -> OntologyText | None:
-        """``axioms``, which are those about data in some version, as they are sent beside ``plain``; None if nothing is left.
+        """``axioms``, which are those about data in some version, as they are sent beside
+        ``plain``; None if nothing is left.
 
-        Raises Unsendable. Most lots have few versions of them, and writing one takes longer than asking about a module.
+        Raises Unsendable. Most lots have few versions of them, and writing one takes longer than
+        asking about a module.
         """
         key = tuple(axioms)
         if key not in self.documents:
@@ -82,14 +97,18 @@ class _Question:
 
 @dataclass(frozen=True)
 class Budget:
-    """Seconds: ``each`` for one question, ``deadline`` (monotonic) for all; ``attempts`` after deaths of the JVM."""
+    """Seconds: ``each`` for one question, ``deadline`` (monotonic) for all; ``attempts`` after
+    deaths of the JVM.
+    """
 
     each: float | None
     deadline: float | None = None
     attempts: int = 1
 
     def next(self) -> float | None:
-        """The limit of the next question, None for no limit. Raises JvmFailure when the time is over."""
+        """The limit of the next question, None for no limit. Raises JvmFailure when the time is
+        over.
+        """
         left = None if self.deadline is None else self.deadline - time.monotonic()
         limit = left if self.each is None else self.each if left is None else min(self.each, left)
         if limit is not None and limit <= 0:
@@ -98,10 +117,13 @@ class Budget:
 
 
 class HermitReasoner:
-    """HermiT in the warm JVM that all HermitReasoners of this process share (with one heap size at a time).
+    """HermiT in the warm JVM that all HermitReasoners of this process share (with one heap size at
+    a time).
 
-    The JVM starts with the first question, is killed when a question takes longer than ``timeout`` seconds (None: no limit),
-    and started afresh by the next. Raises ReasonerError where there is no Java, no jar or no such heap, UsageError for a
+    The JVM starts with the first question, is killed when a question takes longer than ``timeout``
+    seconds (None: no limit),
+    and started afresh by the next. Raises ReasonerError where there is no Java, no jar or no such
+    heap, UsageError for a
     malformed ``heap`` or ``timeout``.
     """
 
@@ -114,11 +136,16 @@ class HermitReasoner:
         self._prepared: dict[int, tuple[weakref.ref[ClausalTBox], _Prepared]] = {}
         self.sent = SentQuestions()
 
-    def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
-        """Whether each module is consistent with ``tbox``: many in one ontology, renamed apart; an inconsistent lot is halved.
+    def decide(
+        self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
+    ) -> list[Answer]:
+        """Whether each module is consistent with ``tbox``: many in one ontology, renamed apart; an
+        inconsistent lot is halved.
 
-        Modules of one ontology without nominals do not influence each other (THEORY, "Modules"). Where a lot has no answer, its
-        modules are asked about one by one, so that only those that are to blame stay undetermined; a module at which the JVM
+        Modules of one ontology without nominals do not influence each other (THEORY, "Modules").
+        Where a lot has no answer, its
+        modules are asked about one by one, so that only those that are to blame stay undetermined;
+        a module at which the JVM
         died by itself is asked about once more.
         """
         budget = Budget(self._timeout, None if timeout is None else time.monotonic() + timeout)
@@ -132,7 +159,9 @@ class HermitReasoner:
         for index, module in enumerate(modules):
             enter_stage("asking HermiT", index, len(modules))
             question = _question(tbox, prepared.theory, index, module)
-            if lot and (size + len(question.assertions) > LOT_ASSERTIONS or len(lot) >= LOT_MODULES):
+            if lot and (
+                size + len(question.assertions) > LOT_ASSERTIONS or len(lot) >= LOT_MODULES
+            ):
                 self._decide_lot(prepared, lot, budget, answers)
                 lot, size = [], 0
             lot.append(question)
@@ -149,42 +178,71 @@ class HermitReasoner:
         proxy_data: bool = True,
         is_normal: bool = False,
     ) -> Answer:
-        """Whether an OWL 2 ontology is consistent, from scratch: no clauses, no modules, nothing of ours but the proxies.
-        ``is_normal``: axioms with data are inclusions as `clause_axioms` makes them; then what is opaque is put on both sides.
+        """Whether an OWL 2 ontology is consistent, from scratch: no clauses, no modules, nothing of
+        ours but the proxies.
+        ``is_normal``: axioms with data are inclusions as `clause_axioms` makes them; then what is
+        opaque is put on both sides.
 
-        With ``proxy_data`` False HermiT's own datatypes are asked, which makes it no oracle: version 1.3.8 refuses several
-        datatypes, reads ≤n f.D wrongly for D a union or intersection, takes [59, 59] and the complement of [0, 59] to overlap,
+        With ``proxy_data`` False HermiT's own datatypes are asked, which makes it no oracle:
+        version 1.3.8 refuses several
+        datatypes, reads ≤n f.D wrongly for D a union or intersection, takes [59, 59] and the
+        complement of [0, 59] to overlap,
         and does not see ¬f(a, 3.0) against f(a, 3). ``timeout`` defaults to the reasoner's.
         """
         sent_axioms, sent_assertions = sendable(axioms, assertions)
         try:
             if proxy_data and any(data_of([*sent_axioms, *sent_assertions])):
-                definitions = {a.datatype.iri: a.range for a in sent_axioms if isinstance(a, DatatypeDefinition)}
+                definitions = {
+                    a.datatype.iri: a.range
+                    for a in sent_axioms
+                    if isinstance(a, DatatypeDefinition)
+                }
                 sent_axioms = [a for a in sent_axioms if not isinstance(a, DatatypeDefinition)]
                 theory = DataTheory(definitions, role_box(sent_axioms))
                 sent_assertions = ill_typed_refuted(theory, sent_assertions)
                 if is_normal:
-                    return self._normal(theory, sent_axioms, sent_assertions, self._timeout if timeout is None else timeout)
-                sent_axioms, sent_assertions = sendable(*proxied(theory, sent_axioms, sent_assertions, negated_ranges=True))
+                    return self._normal(
+                        theory,
+                        sent_axioms,
+                        sent_assertions,
+                        self._timeout if timeout is None else timeout,
+                    )
+                sent_axioms, sent_assertions = sendable(
+                    *proxied(theory, sent_axioms, sent_assertions, negated_ranges=True)
+                )
             question = document([*sent_axioms, *sent_assertions])
         except (OpaqueData, Unsendable) as obstacle:
             return self._undetermined(obstacle)
         return self._ask((), question, Budget(self._timeout if timeout is None else timeout))
 
-    def consistent_beside(self, kept: Sequence[OntologyText], more: Sequence[Assertion], timeout: float | None = None) -> Answer:
-        """Whether ``kept``, which are parsed once, are consistent with ``more``, in which there is no data."""
+    def consistent_beside(
+        self, kept: Sequence[OntologyText], more: Sequence[Assertion], timeout: float | None = None
+    ) -> Answer:
+        """Whether ``kept``, which are parsed once, are consistent with ``more``, in which there is
+        no data.
+        """
         budget = Budget(self._timeout if timeout is None else timeout, attempts=2)
         return self._ask(kept, document(sendable((), more)[1]), budget)
 
     def _normal(
-        self, theory: DataTheory, axioms: Sequence[Axiom], assertions: Sequence[Assertion], timeout: float | None
+        self,
+        theory: DataTheory,
+        axioms: Sequence[Axiom],
+        assertions: Sequence[Assertion],
+        timeout: float | None,
     ) -> Answer:
         """`consistent` for inclusions in normal form. Raises OpaqueData, Unsendable."""
         budget = Budget(timeout, None if timeout is None else time.monotonic() + timeout)
 
         def asked(bound: Bound | None) -> Answer:
-            data = [*axioms] if bound is None else [bounded(theory, axiom, bound) for axiom in axioms]
-            facts = [*assertions] if bound is None else [bounded(theory, assertion, bound) for assertion in assertions]
+            data = (
+                [*axioms] if bound is None else [bounded(theory, axiom, bound) for axiom in axioms]
+            )
+            facts = (
+                [*assertions]
+                if bound is None
+                else [bounded(theory, assertion, bound) for assertion in assertions]
+            )
             sent_axioms, sent_assertions = sendable(*proxied(theory, data, facts))
             return self._ask((), document([*sent_axioms, *sent_assertions]), budget)
 
@@ -193,9 +251,14 @@ class HermitReasoner:
         if opaque is not None and answer.verdict is Verdict.INCONSISTENT:
             answer = asked(Bound.MET)
             if answer.verdict is Verdict.CONSISTENT and speaks_for_all(theory, axioms, assertions):
-                theory = DataTheory({**theory.definitions, READ_BY_FORM.datatype.iri: READ_BY_FORM.range}, theory.roles)
+                theory = DataTheory(
+                    {**theory.definitions, READ_BY_FORM.datatype.iri: READ_BY_FORM.range},
+                    theory.roles,
+                )
                 answer = asked(None)
-                return self._undetermined(opaque) if answer.verdict is Verdict.INCONSISTENT else answer
+                return (
+                    self._undetermined(opaque) if answer.verdict is Verdict.INCONSISTENT else answer
+                )
             return self._undetermined(opaque) if answer.verdict is Verdict.CONSISTENT else answer
         return answer
 
@@ -207,7 +270,8 @@ class HermitReasoner:
     def _undetermined(self, reason: object) -> Answer:
         return Answer(Verdict.UNDETERMINED, f"{self.name}: {reason}")
 
-    # --- lots ---------------------------------------------------------------------------------------
+    # --- lots
+    # ---------------------------------------------------------------------------------------
 
     def _decide_lot(
         self,
@@ -217,13 +281,17 @@ class HermitReasoner:
         answers: list[Answer],
         known_inconsistent: bool = False,
     ) -> None:
-        """Fills in ``answers`` for ``lot``, which is ``known_inconsistent`` where the whole is and the other half is not."""
+        """Fills in ``answers`` for ``lot``, which is ``known_inconsistent`` where the whole is and
+        the other half is not.
+        """
         if not lot:
             return
         if len(lot) == 1:
             answer = self._ask_single(prepared, lot[0], budget)
             if known_inconsistent and answer.verdict is Verdict.CONSISTENT:
-                answer = self._undetermined("it contradicts itself: it finds modules inconsistent together, but none by itself")
+                answer = self._undetermined(
+                    "it contradicts itself: it finds modules inconsistent together, but none by itself"
+                )
             answers[lot[0].index] = answer
             return
         joint = _INCONSISTENT if known_inconsistent else self._ask_together(prepared, lot, budget)
@@ -236,14 +304,22 @@ class HermitReasoner:
         else:
             half = len(lot) // 2
             self._decide_lot(prepared, lot[:half], budget, answers)
-            innocent = all(answers[question.index].verdict is Verdict.CONSISTENT for question in lot[:half])
+            innocent = all(
+                answers[question.index].verdict is Verdict.CONSISTENT for question in lot[:half]
+            )
             self._decide_lot(prepared, lot[half:], budget, answers, known_inconsistent=innocent)
 
     def _ask_single(self, prepared: _Prepared, question: _Question, budget: Budget) -> Answer:
-        return self._ask_together(prepared, (question,), Budget(budget.each, budget.deadline, attempts=2))
+        return self._ask_together(
+            prepared, (question,), Budget(budget.each, budget.deadline, attempts=2)
+        )
 
-    def _ask_together(self, prepared: _Prepared, lot: Sequence[_Question], budget: Budget) -> Answer:
-        """The consistency of the TBox with all of ``lot``; where data is opaque, what its bounds say of it."""
+    def _ask_together(
+        self, prepared: _Prepared, lot: Sequence[_Question], budget: Budget
+    ) -> Answer:
+        """The consistency of the TBox with all of ``lot``; where data is opaque, what its bounds
+        say of it.
+        """
         theory = prepared.theory
         assertions = [assertion for question in lot for assertion in question.assertions]
         opaque = prepared.opaque or opaque_in(theory, assertions)
@@ -259,7 +335,11 @@ class HermitReasoner:
         return answer
 
     def _ask_exactly(
-        self, prepared: _Prepared, axioms: Sequence[Axiom], assertions: Sequence[Assertion], budget: Budget
+        self,
+        prepared: _Prepared,
+        axioms: Sequence[Axiom],
+        assertions: Sequence[Assertion],
+        budget: Budget,
     ) -> Answer:
         """The consistency of the TBox, with ``axioms`` for those about data, and ``assertions``."""
         try:
@@ -269,15 +349,21 @@ class HermitReasoner:
             question = document(sendable((), assertions)[1])
         except (OpaqueData, Unsendable) as obstacle:
             return self._undetermined(obstacle)
-        return self._ask([prepared.plain] if data is None else [prepared.plain, data], question, budget)
+        return self._ask(
+            [prepared.plain] if data is None else [prepared.plain, data], question, budget
+        )
 
     def _ask(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> Answer:
-        """One question to HermiT; after a JVM that died by itself another attempt, if there are any left."""
+        """One question to HermiT; after a JVM that died by itself another attempt, if there are any
+        left.
+        """
         reason = ""
         for _ in range(budget.attempts):
             try:
                 session = shared_session(self, self._heap, budget.next())
-                consistent = session.jvm.call(partial(session.consistent, bases, question), budget.next())
+                consistent = session.jvm.call(
+                    partial(session.consistent, bases, question), budget.next()
+                )
             except JvmDied as failure:
                 reason = str(failure)
             except JvmFailure as failure:
@@ -287,7 +373,8 @@ class HermitReasoner:
                 return _CONSISTENT if consistent else _INCONSISTENT
         return self._undetermined(reason)
 
-    # --- TBoxes -------------------------------------------------------------------------------------
+    # --- TBoxes
+    # -------------------------------------------------------------------------------------
 
     def _prepare(self, tbox: ClausalTBox) -> _Prepared:
         """What is sent of ``tbox``, kept for as long as it lives. Raises Unsendable."""
@@ -302,7 +389,9 @@ class HermitReasoner:
 
 
 def _prepared(tbox: ClausalTBox) -> _Prepared:
-    axioms, _ = sendable((a for a in clause_axioms(tbox) if not isinstance(a, DatatypeDefinition)), ())
+    axioms, _ = sendable(
+        (a for a in clause_axioms(tbox) if not isinstance(a, DatatypeDefinition)), ()
+    )
     plain: list[Axiom] = []
     data: list[Axiom] = []
     for axiom in axioms:
@@ -310,7 +399,14 @@ def _prepared(tbox: ClausalTBox) -> _Prepared:
         (data if has_versions else plain).append(axiom)
     theory = DataTheory(tbox.definitions, tbox.roles)
     bounds = {bound: tuple(bounded(theory, axiom, bound) for axiom in data) for bound in Bound}
-    return _Prepared(document(plain), frozenset(map(structural_key, plain)), tuple(data), bounds, theory, opaque_in(theory, data))
+    return _Prepared(
+        document(plain),
+        frozenset(map(structural_key, plain)),
+        tuple(data),
+        bounds,
+        theory,
+        opaque_in(theory, data),
+    )
 
 
 def _question(tbox: ClausalTBox, theory: DataTheory, index: int, module: Module) -> _Question:

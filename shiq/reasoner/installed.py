@@ -1,7 +1,8 @@
 """Reasoners that a user has installed beside shiq: which there are, and where they are found.
 
 Pellet and Openllet (AGPL), a newer HermiT and Konclude (LGPL). None of them comes with shiq:
-``python -m jobs.evaluation.peers.install`` fetches the Java ones on request, into a directory of the user's; Konclude is a
+``python -m jobs.evaluation.peers.install`` fetches the Java ones on request, into a directory of
+the user's; Konclude is a
 program of its own. Each runs in a process of its own; none is loaded here.
 """
 
@@ -21,7 +22,9 @@ HOME_SETTING, KONCLUDE_SETTING = "SHIQ_PEERS_HOME", "SHIQ_KONCLUDE"
 
 @dataclass(frozen=True)
 class Peer:
-    """A reasoner. ``factory``: the class that makes it behind the OWL API; ``options``: that of its incremental options."""
+    """A reasoner. ``factory``: the class that makes it behind the OWL API; ``options``: that of its
+    incremental options.
+    """
 
     name: str
     title: str
@@ -58,13 +61,19 @@ PEERS: dict[str, Peer] = {
             "openllet.owlapi.OpenlletReasonerFactory",
             "openllet.core.OpenlletOptions",
         ),
-        Peer("hermit", "HermiT 1.4.5", "LGPL-3.0", SCRATCH, "org.semanticweb.HermiT.ReasonerFactory"),
+        Peer(
+            "hermit", "HermiT 1.4.5", "LGPL-3.0", SCRATCH, "org.semanticweb.HermiT.ReasonerFactory"
+        ),
         Peer("konclude", "Konclude", "LGPL-3.0", SCRATCH),
     )
 }
 
 #: Reasoners for less than OWL 2 DL, whose silence says nothing: for benchmarks alone.
-INCOMPLETE = {"elk": Peer("elk", "ELK 0.6.0", "Apache-2.0", SCRATCH, "org.semanticweb.elk.owlapi.ElkReasonerFactory")}
+INCOMPLETE = {
+    "elk": Peer(
+        "elk", "ELK 0.6.0", "Apache-2.0", SCRATCH, "org.semanticweb.elk.owlapi.ElkReasonerFactory"
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -85,7 +94,9 @@ class Absent:
 
 
 def home() -> Path:
-    """Where the Java peers are installed: $SHIQ_PEERS_HOME, else shiq/peers in the user's data directory."""
+    """Where the Java peers are installed: $SHIQ_PEERS_HOME, else shiq/peers in the user's data
+    directory.
+    """
     setting = os.environ.get(HOME_SETTING)
     if setting:
         return Path(setting)
@@ -94,7 +105,9 @@ def home() -> Path:
 
 
 def find(name: str, folder: Path | None = None) -> InstalledPeer | Absent:
-    """The peer called ``name``, one of `PEERS` or `INCOMPLETE`, installed in ``folder`` (default: `home`)."""
+    """The peer called ``name``, one of `PEERS` or `INCOMPLETE`, installed in ``folder`` (default:
+    `home`).
+    """
     peer = (PEERS | INCOMPLETE)[name]
     return _find_java(peer, folder or home()) if peer.is_java else _find_konclude(peer)
 
@@ -105,8 +118,14 @@ def _find_java(peer: Peer, folder: Path) -> InstalledPeer | Absent:
     if not jars or not (own / "classes" / "PeerDriver.class").is_file():
         agpl = " --accept-agpl" if peer.is_agpl else ""
         how = f"python -m jobs.evaluation.peers.install {peer.name}{agpl}"
-        shown = f"~/{folder.relative_to(Path.home())}" if folder.is_relative_to(Path.home()) else folder
-        return Absent(peer, f"not installed in {shown}; `{how}` does that" + (f" ({peer.licence})" if peer.is_agpl else ""))
+        shown = (
+            f"~/{folder.relative_to(Path.home())}" if folder.is_relative_to(Path.home()) else folder
+        )
+        return Absent(
+            peer,
+            f"not installed in {shown}; `{how}` does that"
+            + (f" ({peer.licence})" if peer.is_agpl else ""),
+        )
     java = shutil.which("java")
     if java is None:
         return Absent(peer, "no java on the PATH")

@@ -1,6 +1,8 @@
-"""A warm Java virtual machine behind py4j: it cannot outlive this process, and its failures cannot look like answers.
+"""A warm Java virtual machine behind py4j: it cannot outlive this process, and its failures cannot
+look like answers.
 
-What goes wrong during a question is a `JvmFailure`; that there is no usable Java at all is a `ReasonerError`.
+What goes wrong during a question is a `JvmFailure`; that there is no usable Java at all is a
+`ReasonerError`.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ class JavaException(JvmFailure):
 
 
 def find_java() -> str:
-    """The path of ``java``: ``$JAVA_HOME/bin/java``, else the first on the PATH. Raises ReasonerError."""
+    """The path of ``java``: ``$JAVA_HOME/bin/java``, else the first on the PATH. Raises
+    ReasonerError.
+    """
     home = os.environ.get("JAVA_HOME")
     candidate = shutil.which("java", path=os.path.join(home, "bin")) if home else None
     found = candidate or shutil.which("java")
@@ -64,7 +68,9 @@ def find_java() -> str:
 
 
 def find_jars() -> tuple[Path, Path]:
-    """py4j's jar, and HermiT's in the wheel of owlready2 (whose Python is not imported). Raises ReasonerError."""
+    """py4j's jar, and HermiT's in the wheel of owlready2 (whose Python is not imported). Raises
+    ReasonerError.
+    """
     py4j_jar = _py4j_jar()
     try:
         spec = importlib.util.find_spec("owlready2")
@@ -79,12 +85,16 @@ def find_jars() -> tuple[Path, Path]:
 
 
 def _py4j_jar() -> Path:
-    """The jar that the installer recorded, else one beside the package. (py4j's own search starts in the current directory.)"""
+    """The jar that the installer recorded, else one beside the package. (py4j's own search starts
+    in the current directory.)
+    """
     try:
         recorded = importlib.metadata.files("py4j") or []
     except importlib.metadata.PackageNotFoundError:
         recorded = []
-    candidates = [Path(str(file.locate())).resolve() for file in recorded if file.name.endswith(".jar")]
+    candidates = [
+        Path(str(file.locate())).resolve() for file in recorded if file.name.endswith(".jar")
+    ]
     spec = importlib.util.find_spec("py4j")
     if spec is not None and spec.origin is not None:
         for parent in Path(spec.origin).resolve().parents[:5]:
@@ -98,12 +108,16 @@ def _py4j_jar() -> Path:
 class Jvm:
     """A Java process of our own, with HermiT on its class path.
 
-    It reads its end from its standard input: when this process ends, however it ends, the pipe breaks and the JVM exits. It is
-    in a process group of its own, so that Ctrl-C does not reach it and one signal kills all of it. Its port needs a secret.
+    It reads its end from its standard input: when this process ends, however it ends, the pipe
+    breaks and the JVM exits. It is
+    in a process group of its own, so that Ctrl-C does not reach it and one signal kills all of it.
+    Its port needs a secret.
     """
 
     def __init__(self, heap: str = "1g") -> None:
-        """Starts it. Raises UsageError for a heap size that is none, ReasonerError where it does not start."""
+        """Starts it. Raises UsageError for a heap size that is none, ReasonerError where it does
+        not start.
+        """
         check_heap(heap)
         self.heap = heap
         java, jars = find_java(), find_jars()
@@ -124,9 +138,11 @@ class Jvm:
         return self._owner == os.getpid() and self._process.poll() is None
 
     def call(self, question: Callable[[], T], timeout: float | None = None) -> T:
-        """What ``question``, a series of Java calls, returns; one at a time. After ``timeout`` seconds the JVM is killed.
+        """What ``question``, a series of Java calls, returns; one at a time. After ``timeout``
+        seconds the JVM is killed.
 
-        Raises JvmExpired, JvmDied or JavaException. Whatever else interrupts it (Ctrl-C) kills the JVM too, since nobody knows
+        Raises JvmExpired, JvmDied or JavaException. Whatever else interrupts it (Ctrl-C) kills the
+        JVM too, since nobody knows
         what it would answer next.
         """
         with self._lock:
@@ -153,11 +169,15 @@ class Jvm:
                     watchdog.cancel()
 
     def forget(self, java_object: Any) -> None:
-        """Lets the JVM have ``java_object`` back now. (py4j's proxies are in reference cycles: Python may notice much later.)"""
+        """Lets the JVM have ``java_object`` back now. (py4j's proxies are in reference cycles:
+        Python may notice much later.)
+        """
         java_object._detach()
 
     def close(self) -> None:
-        """Kills the JVM and waits for it; may be called twice. In a forked child it only lets go."""
+        """Kills the JVM and waits for it; may be called twice. In a forked child it only lets
+        go.
+        """
         if self._owner != os.getpid():
             return
         if hasattr(self, "_client"):
@@ -227,7 +247,9 @@ class Jvm:
             return JvmDied(f"the JVM ran out of memory (heap {self.heap}); --heap allows more")
         if code < 0:
             return JvmDied(f"the JVM was killed by {_signal_name(-code)}")
-        return JvmDied(f"the JVM ended with exit code {code}" + (f": {_one_line(noise)}" if noise else ""))
+        return JvmDied(
+            f"the JVM ended with exit code {code}" + (f": {_one_line(noise)}" if noise else "")
+        )
 
     def _heard(self) -> str:
         """The end of what the JVM wrote on its standard error."""
@@ -247,14 +269,21 @@ class Jvm:
         except (IndexError, ValueError):
             self._kill()
             self._process.wait()
-            noise = _one_line(self._heard() or " ".join(lines)) or f"exit code {self._process.returncode}"
+            noise = (
+                _one_line(self._heard() or " ".join(lines))
+                or f"exit code {self._process.returncode}"
+            )
             self.close()
-            raise ReasonerError(f"{java} did not start (heap {self.heap}): {noise}", _REMEDY_START) from None
+            raise ReasonerError(
+                f"{java} did not start (heap {self.heap}): {noise}", _REMEDY_START
+            ) from None
         stdout.close()
         return port, token
 
 
-def _launch(java: str, jars: Sequence[Path], heap: str, noise: IO[bytes]) -> subprocess.Popen[bytes]:
+def _launch(
+    java: str, jars: Sequence[Path], heap: str, noise: IO[bytes]
+) -> subprocess.Popen[bytes]:
     options = [
         f"-Xmx{heap}",
         "-Xss16m",  # deep class expressions are parsed and normalised by recursion
@@ -312,7 +341,8 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-# --- the JVM of this process -----------------------------------------------------------------------
+# --- the JVM of this process
+# -----------------------------------------------------------------------
 
 _shared: Jvm | None = None
 _shared_lock = threading.RLock()
@@ -320,9 +350,11 @@ _users: weakref.WeakSet[object] = weakref.WeakSet()
 
 
 def shared_jvm(user: object, heap: str) -> Jvm:
-    """The one JVM of this process, started where there is none that lives. Another heap size than its own restarts it.
+    """The one JVM of this process, started where there is none that lives. Another heap size than
+    its own restarts it.
 
-    It lives until every ``user`` has let go of it (`release_jvm`) or was collected, or this process ends.
+    It lives until every ``user`` has let go of it (`release_jvm`) or was collected, or this process
+    ends.
     Raises UsageError, ReasonerError.
     """
     global _shared  # noqa: PLW0603

@@ -1,4 +1,6 @@
-"""The OWL API and HermiT inside the JVM: ontologies go in as functional syntax, are counted, and only then asked about."""
+"""The OWL API and HermiT inside the JVM: ontologies go in as functional syntax, are counted, and
+only then asked about.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class Misread(JvmFailure):
 
 
 class OwlApi:
-    """One JVM's ontology manager, HermiT's configuration, and the axiom sets that were parsed before."""
+    """One JVM's ontology manager, HermiT's configuration, and the axiom sets that were parsed
+    before.
+    """
 
     def __init__(self, jvm: Jvm) -> None:
         """Loads the classes. To be called inside `Jvm.call`, like every method here."""
@@ -29,7 +33,8 @@ class OwlApi:
         java = jvm.view
         self._managers: Any = java.org.semanticweb.owlapi.apibinding.OWLManager
         self._manager: Any = self._managers.createOWLOntologyManager()
-        # The parser itself, not the manager's search for one: among the others are some that read anything as nothing.
+        # The parser itself, not the manager's search for one: among the others are some that read
+        # anything as nothing.
         self._parser: Any = java.org.coode.owlapi.functionalparser.OWLFunctionalSyntaxOWLParser()
         self._source: Any = java.org.semanticweb.owlapi.io.StringDocumentSource
         self._reasoner: Any = java.org.semanticweb.HermiT.Reasoner
@@ -42,15 +47,18 @@ class OwlApi:
         self.parsed = 0
 
     def consistent(self, bases: Sequence[OntologyText], question: OntologyText) -> bool:
-        """Whether the ontology that consists of ``bases`` (parsed once and kept) and ``question`` is consistent.
+        """Whether the ontology that consists of ``bases`` (parsed once and kept) and ``question``
+        is consistent.
 
-        No axiom may be in two of them. Raises Misread where the OWL API holds other counts of axioms or names than were sent,
+        No axiom may be in two of them. Raises Misread where the OWL API holds other counts of
+        axioms or names than were sent,
         and whatever py4j raises.
         """
         try:
             return self._consistent(bases, question)
         except Py4JJavaError:
-            # A constructor of HermiT that throws leaves a listener at the manager, which would keep every later change.
+            # A constructor of HermiT that throws leaves a listener at the manager, which would keep
+            # every later change.
             self.jvm.forget(self._manager)
             self._manager = self._managers.createOWLOntologyManager()
             raise
@@ -95,7 +103,9 @@ class OwlApi:
         return ontology
 
     def _compare(self, ontology: Any, documents: Sequence[OntologyText]) -> int:
-        """How many axioms ``ontology`` holds. Raises Misread unless it is what ``documents`` say."""
+        """How many axioms ``ontology`` holds. Raises Misread unless it is what ``documents``
+        say.
+        """
         axioms = int(ontology.getLogicalAxiomCount())
         signature = ontology.getSignature()
         names = signature.size()
@@ -104,7 +114,9 @@ class OwlApi:
         sent_names = len(frozenset().union(*(document.entities for document in documents)))
         if axioms != sent_axioms or names != sent_names:
             expected = f"{sent_axioms} axioms about {sent_names} names"
-            raise Misread(f"the OWL API read {axioms} axioms about {names} names where {expected} were sent")
+            raise Misread(
+                f"the OWL API read {axioms} axioms about {names} names where {expected} were sent"
+            )
         return axioms
 
 
@@ -112,7 +124,9 @@ _session: OwlApi | None = None
 
 
 def shared_session(user: object, heap: str, timeout: float | None) -> OwlApi:
-    """The session of this process's JVM, started if need be. Raises ReasonerError, UsageError; JvmFailure in mid-start."""
+    """The session of this process's JVM, started if need be. Raises ReasonerError, UsageError;
+    JvmFailure in mid-start.
+    """
     global _session  # noqa: PLW0603
     jvm = shared_jvm(user, heap)
     if _session is None or _session.jvm is not jvm:

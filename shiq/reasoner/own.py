@@ -26,8 +26,10 @@ ATTEMPT_STEPS_PER_NODE = 10
 class OwnReasoner:
     """Decides modules by the hypertableau of THEORY, "Deciding a shape without a JVM".
 
-    CONSISTENT only with a clash-free pre-model that unravels into a model, INCONSISTENT only if every alternative is refuted;
-    else UNDETERMINED, with the reason. A module of n individuals has ``steps + n * steps_per_node`` steps.
+    CONSISTENT only with a clash-free pre-model that unravels into a model, INCONSISTENT only if
+    every alternative is refuted;
+    else UNDETERMINED, with the reason. A module of n individuals has ``steps + n * steps_per_node``
+    steps.
     """
 
     name = "own"
@@ -37,22 +39,33 @@ class OwnReasoner:
         self.steps_per_node = steps_per_node
         self._compiled: list[CompiledTBox] = []
 
-    def decide(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+    def decide(
+        self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
+    ) -> list[Answer]:
         """The answers in the order of ``modules``; ``timeout`` is seconds for all of them."""
         deadline = None if timeout is None else time.monotonic() + timeout
         compiled = self._compile(tbox)
         return [compiled.decide(m, self.steps, self.steps_per_node, deadline) for m in modules]
 
-    def attempt(self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+    def attempt(
+        self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
+    ) -> list[Answer]:
         """`decide` within a small budget: UNDETERMINED where a module is not easy."""
         deadline = None if timeout is None else time.monotonic() + timeout
         compiled = self._compile(tbox)
-        return [compiled.attempt(m, ATTEMPT_STEPS + len(m.positive) * ATTEMPT_STEPS_PER_NODE, deadline) for m in modules]
+        return [
+            compiled.attempt(m, ATTEMPT_STEPS + len(m.positive) * ATTEMPT_STEPS_PER_NODE, deadline)
+            for m in modules
+        ]
 
-    def core(self, tbox: ClausalTBox, module: Module, timeout: float | None = None) -> Module | None:
+    def core(
+        self, tbox: ClausalTBox, module: Module, timeout: float | None = None
+    ) -> Module | None:
         """See `shiq.reasoner.protocol.Tracing`."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        return self._compile(tbox).core(module, self.steps + self.steps_per_node * len(module.positive), deadline)
+        return self._compile(tbox).core(
+            module, self.steps + self.steps_per_node * len(module.positive), deadline
+        )
 
     def close(self) -> None:
         """Forgets the compiled TBoxes."""

@@ -1,9 +1,14 @@
-"""Data on its way to a reasoner that must not see our literals: integers instead, or bounds where nothing can stand for it.
+"""Data on its way to a reasoner that must not see our literals: integers instead, or bounds where
+nothing can stand for it.
 
-The datatype layer splits the values into cells and numbers them (`DataTheory.proxies`). What it cannot number (an unknown
-datatype, a malformed range) is *opaque*. An ontology with opaque data is put twice: once such that opaque ranges hold wherever
-that helps (if even that is inconsistent, so is the ontology), once such that nothing rests on them (if even that is consistent,
-so is the ontology). Between the two it is undetermined. So are large numbers, whose successors that reasoner would build.
+The datatype layer splits the values into cells and numbers them (`DataTheory.proxies`). What it
+cannot number (an unknown
+datatype, a malformed range) is *opaque*. An ontology with opaque data is put twice: once such that
+opaque ranges hold wherever
+that helps (if even that is inconsistent, so is the ontology), once such that nothing rests on them
+(if even that is consistent,
+so is the ontology). Between the two it is undetermined. So are large numbers, whose successors that
+reasoner would build.
 """
 
 from __future__ import annotations
@@ -33,9 +38,19 @@ _ONE_VALUE = (
     owl.DataPropertyAssertion,
     owl.NegativeDataPropertyAssertion,
 )
-_NEEDS = (owl.DataSomeValuesFrom, owl.DataHasValue, owl.DataMinCardinality, owl.DataExactCardinality)
+_NEEDS = (
+    owl.DataSomeValuesFrom,
+    owl.DataHasValue,
+    owl.DataMinCardinality,
+    owl.DataExactCardinality,
+)
 _COUNTED = (owl.DataMinCardinality, owl.DataMaxCardinality, owl.DataExactCardinality)
-_NUMBERED = (*_COUNTED, owl.ObjectMinCardinality, owl.ObjectMaxCardinality, owl.ObjectExactCardinality)
+_NUMBERED = (
+    *_COUNTED,
+    owl.ObjectMinCardinality,
+    owl.ObjectMaxCardinality,
+    owl.ObjectExactCardinality,
+)
 
 
 class OpaqueData(Exception):
@@ -43,7 +58,8 @@ class OpaqueData(Exception):
 
 
 class Bound(Enum):
-    """Which of two runs: MET, where opaque data holds wherever that helps, so that inconsistent is final; UNUSED, where
+    """Which of two runs: MET, where opaque data holds wherever that helps, so that inconsistent is
+    final; UNUSED, where
     nothing rests on it, so that consistent is final."""
 
     MET = "what is opaque holds whatever helps"
@@ -51,9 +67,13 @@ class Bound(Enum):
 
 
 def proxied(
-    theory: DataTheory, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion], negated_ranges: bool = False
+    theory: DataTheory,
+    axioms: Sequence[owl.Axiom],
+    assertions: Sequence[owl.Assertion],
+    negated_ranges: bool = False,
 ) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
-    """``axioms`` and ``assertions`` over integers and what is none, consistent if and only if they are. Raises OpaqueData.
+    """``axioms`` and ``assertions`` over integers and what is none, consistent if and only if they
+    are. Raises OpaqueData.
 
     ``negated_ranges``: the reasoner may have to negate a range by itself (¬∀f.D).
     """
@@ -68,7 +88,11 @@ def proxied(
         for key in a.data_properties
         for p in theory.roles.data_subproperties(key.iri)
     }
-    apart = any(isinstance(part, needs) and part.property.iri in keys for axiom in axioms for part in parts(axiom))
+    apart = any(
+        isinstance(part, needs) and part.property.iri in keys
+        for axiom in axioms
+        for part in parts(axiom)
+    )
     needed = values_needed(values, bool(theory.roles.disjoint_data), apart)
     proxies = theory.proxies(sorted(ranges, key=repr), sorted(literals, key=repr), needed)
     if proxies is None:
@@ -83,12 +107,20 @@ def proxied(
 def values_needed(values: Sequence[object], together: bool, apart: bool = False) -> int:
     """How many values of one kind (not told apart by any range) one individual may need.
 
-    Its restrictions can share their values: that keeps every ≥, ∀ and ≤. So the largest number in a ≥n, or a negated ≤n,
-    will do; unless properties are disjoint (``together``), when all of them may have to be met side by side, or a key is
-    on a property that values are chosen for (``apart``): then each individual has values of its own, and no key says that two are
+    Its restrictions can share their values: that keeps every ≥, ∀ and ≤. So the largest number in a
+    ≥n, or a negated ≤n,
+    will do; unless properties are disjoint (``together``), when all of them may have to be met side
+    by side, or a key is
+    on a property that values are chosen for (``apart``): then each individual has values of its
+    own, and no key says that two are
     one, but where values are given.
     """
-    counts = [part.cardinality + 1 for value in values for part in parts(value) if isinstance(part, _COUNTED)]
+    counts = [
+        part.cardinality + 1
+        for value in values
+        for part in parts(value)
+        if isinstance(part, _COUNTED)
+    ]
     of_one = sum(counts) + _single_values(values) if together else max(counts, default=1)
     if apart:
         individuals = sum(1 for kind, _ in entities(values) if kind == "individual")
@@ -101,18 +133,24 @@ def _single_values(values: Sequence[object]) -> int:
 
 
 def _enumerated(proxy: owl.DataRange) -> owl.DataRange:
-    """A union of intervals of integers, as `DataTheory.proxies` makes them, value by value; a complement as that of an
+    """A union of intervals of integers, as `DataTheory.proxies` makes them, value by value; a
+    complement as that of an
     enumeration. Raises OpaqueData if it is huge.
 
-    HermiT 1.3.8 gets enumerations right, but not what the proxies are: it reads ≤n f.D wrongly for a union D; and where it
-    intersects intervals with equal bounds it looks at only one of them for being inclusive, so that [59, 59] and the complement
+    HermiT 1.3.8 gets enumerations right, but not what the proxies are: it reads ≤n f.D wrongly for
+    a union D; and where it
+    intersects intervals with equal bounds it looks at only one of them for being inclusive, so that
+    [59, 59] and the complement
     of [0, 59] have 59 in common.
     """
     if proxy == owl.TOP_DATATYPE:
         return proxy
     if isinstance(proxy, owl.DataComplementOf):
         return owl.DataComplementOf(_enumerated(proxy.operand))
-    intervals = [_interval(part) for part in (proxy.operands if isinstance(proxy, owl.DataUnionOf) else (proxy,))]
+    intervals = [
+        _interval(part)
+        for part in (proxy.operands if isinstance(proxy, owl.DataUnionOf) else (proxy,))
+    ]
     if sum(last - first + 1 for first, last in intervals) > MOST_VALUES:
         raise OpaqueData(f"a data range needs more than {MOST_VALUES} values")
     numbers = [number for first, last in intervals for number in range(first, last + 1)]
@@ -127,12 +165,16 @@ def _interval(proxy: owl.DataRange) -> tuple[int, int]:
     raise TypeError(f"not an interval of integers: {proxy}")
 
 
-def ill_typed_refuted(theory: DataTheory, assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
+def ill_typed_refuted(
+    theory: DataTheory, assertions: Iterable[owl.Assertion]
+) -> list[owl.Assertion]:
     """A data assertion with an ill-typed literal can hold of nothing."""
 
     def refuted(assertion: owl.Assertion) -> owl.Assertion:
         match assertion:
-            case owl.DataPropertyAssertion(_, subject, literal) | owl.NegativeDataPropertyAssertion(_, subject, literal):
+            case owl.DataPropertyAssertion(_, subject, literal) | owl.NegativeDataPropertyAssertion(
+                _, subject, literal
+            ):
                 if isinstance(theory.value(literal), IllTyped):
                     return owl.ClassAssertion(owl.NOTHING, subject)
         return assertion
@@ -149,7 +191,11 @@ def opaque_in(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertion]) -
     if opaque_ranges or opaque_literals:
         return _why(theory, opaque_ranges, opaque_literals)
     largest = max((_number(part) for value in values for part in parts(value)), default=0)
-    return f"{LARGE_NUMBER}: {largest:,}, where at most {MOST_SENT} are built" if largest > MOST_SENT else None
+    return (
+        f"{LARGE_NUMBER}: {largest:,}, where at most {MOST_SENT} are built"
+        if largest > MOST_SENT
+        else None
+    )
 
 
 def is_large(part: object) -> bool:
@@ -170,9 +216,11 @@ def is_opaque(theory: DataTheory, data: owl.DataRange | owl.Literal) -> bool:
 
 
 def bounded(theory: DataTheory, value: S, bound: Bound) -> S:
-    """``value`` without opaque data and large numbers: weaker for `Bound.MET`, stronger for `Bound.UNUSED`.
+    """``value`` without opaque data and large numbers: weaker for `Bound.MET`, stronger for
+    `Bound.UNUSED`.
 
-    For inclusions whose left side holds no data, and for assertions, as `clause_axioms` and `module_assertions` make them.
+    For inclusions whose left side holds no data, and for assertions, as `clause_axioms` and
+    `module_assertions` make them.
     """
     met = bound is Bound.MET
     match value:
@@ -182,15 +230,20 @@ def bounded(theory: DataTheory, value: S, bound: Bound) -> S:
             return owl.ClassAssertion(_bounded(theory, expression, met), individual)
         case owl.DataPropertyAssertion(property, subject, positive):
             if is_opaque(theory, positive):
-                return owl.ClassAssertion(owl.DataMinCardinality(1, property) if met else owl.NOTHING, subject)
+                return owl.ClassAssertion(
+                    owl.DataMinCardinality(1, property) if met else owl.NOTHING, subject
+                )
         case owl.NegativeDataPropertyAssertion(property, subject, negative):
             if is_opaque(theory, negative):
-                return owl.ClassAssertion(owl.THING if met else owl.DataMaxCardinality(0, property), subject)
+                return owl.ClassAssertion(
+                    owl.THING if met else owl.DataMaxCardinality(0, property), subject
+                )
     return value
 
 
 def _bounded(theory: DataTheory, expression: owl.ClassExpression, met: bool) -> owl.ClassExpression:
-    """≥n f.D makes ≥n f true, and ≤n f makes ≤n f.D true, whatever D is. ≥n R.C makes ≥m R.C true for m < n, and ≤m R.C makes
+    """≥n f.D makes ≥n f true, and ≤n f makes ≤n f.D true, whatever D is. ≥n R.C makes ≥m R.C true
+    for m < n, and ≤m R.C makes
     ≤n R.C true."""
     match expression:
         case owl.ObjectUnionOf(operands):
@@ -202,21 +255,35 @@ def _bounded(theory: DataTheory, expression: owl.ClassExpression, met: bool) -> 
         case owl.ObjectComplementOf(owl.DataMaxCardinality(n, property, range)) if n >= MOST_SENT:
             return _bounded(theory, owl.DataMinCardinality(n + 1, property, range), met)
         case owl.ObjectMinCardinality() | owl.DataMinCardinality() if is_large(expression):
-            return _bounded(theory, replace(expression, cardinality=SENT_INSTEAD), met) if met else owl.NOTHING
+            return (
+                _bounded(theory, replace(expression, cardinality=SENT_INSTEAD), met)
+                if met
+                else owl.NOTHING
+            )
         case owl.ObjectMaxCardinality() | owl.DataMaxCardinality() if is_large(expression):
-            return owl.THING if met else _bounded(theory, replace(expression, cardinality=SENT_INSTEAD), met)
+            return (
+                owl.THING
+                if met
+                else _bounded(theory, replace(expression, cardinality=SENT_INSTEAD), met)
+            )
         case owl.DataMinCardinality(n, property, range) if is_opaque(theory, range):
             return owl.DataMinCardinality(n, property) if met else owl.NOTHING
         case owl.DataMaxCardinality(n, property, range) if is_opaque(theory, range):
             return owl.THING if met else owl.DataMaxCardinality(n, property)
-        case owl.ObjectComplementOf(owl.DataMinCardinality(n, property, range)) if is_opaque(theory, range):
+        case owl.ObjectComplementOf(owl.DataMinCardinality(n, property, range)) if is_opaque(
+            theory, range
+        ):
             return owl.THING if met else owl.DataMaxCardinality(n - 1, property)
-        case owl.ObjectComplementOf(owl.DataMaxCardinality(n, property, range)) if is_opaque(theory, range):
+        case owl.ObjectComplementOf(owl.DataMaxCardinality(n, property, range)) if is_opaque(
+            theory, range
+        ):
             return owl.DataMinCardinality(n + 1, property) if met else owl.NOTHING
     return expression
 
 
-def _why(theory: DataTheory, ranges: Iterable[owl.DataRange], literals: Iterable[owl.Literal]) -> str:
+def _why(
+    theory: DataTheory, ranges: Iterable[owl.DataRange], literals: Iterable[owl.Literal]
+) -> str:
     unknown = {iri for r in ranges for iri in theory.unknown_datatypes(r)}
     malformed = {text for r in ranges if (text := theory.malformed(r))}
     for literal in literals:

@@ -1,8 +1,12 @@
-"""What is sent to a reasoner on the OWL API: the same ontology, such that nothing of it is lost on the way.
+"""What is sent to a reasoner on the OWL API: the same ontology, such that nothing of it is lost on
+the way.
 
-The OWL API keeps operands as sets. DisjointClasses(A A B) arrives there as DisjointClasses(A B), DifferentIndividuals(a a) and
-DisjointObjectProperties(r r) as axioms about one thing, which HermiT takes for true. So an axiom that says something twice is
-sent as what it means. Other parsers guess at malformed text; so the counts of what was sent are compared with what was read.
+The OWL API keeps operands as sets. DisjointClasses(A A B) arrives there as DisjointClasses(A B),
+DifferentIndividuals(a a) and
+DisjointObjectProperties(r r) as axioms about one thing, which HermiT takes for true. So an axiom
+that says something twice is
+sent as what it means. Other parsers guess at malformed text; so the counts of what was sent are
+compared with what was read.
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ V = TypeVar("V")
 
 BLANK = "urn:shiq:blank:"
 
-#: As many pairs of different individuals are sent as lists: a list of n that was read is n(n - 1)/2 pairs.
+# : As many pairs of different individuals are sent as lists: a list of n that was read is n(n -
+# 1)/2 pairs.
 MANY = 50
 
 
@@ -30,8 +35,10 @@ class Unsendable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OntologyText:
-    """Axioms and assertions as functional syntax, with what a reader of it must have found: how many logical axioms
-    (assertions included), and which classes, properties, individuals and datatypes, as (kind, IRI)."""
+    """Axioms and assertions as functional syntax, with what a reader of it must have found: how
+    many logical axioms
+    (assertions included), and which classes, properties, individuals and datatypes, as (kind, IRI).
+    """
 
     text: str
     axioms: int
@@ -39,9 +46,11 @@ class OntologyText:
 
 
 def document(values: Sequence[owl.Axiom | owl.Assertion]) -> OntologyText:
-    """``values``, which are as `sendable` leaves them, one a line. No declarations: the syntax tells kinds by position.
+    """``values``, which are as `sendable` leaves them, one a line. No declarations: the syntax
+    tells kinds by position.
 
-    Raises Unsendable for an IRI that the syntax cannot write, or that HermiT reserves for its own names (``internal:…``).
+    Raises Unsendable for an IRI that the syntax cannot write, or that HermiT reserves for its own
+    names (``internal:…``).
     """
     used = entities(values)
     for kind, iri in sorted(used):
@@ -49,10 +58,17 @@ def document(values: Sequence[owl.Axiom | owl.Assertion]) -> OntologyText:
             raise Unsendable(f"the {kind} <{iri}> has an IRI that HermiT reserves for itself")
     try:
         pairs = [value for value in values if isinstance(value, owl.DifferentIndividuals)]
-        rest = values if len(pairs) < MANY else [value for value in values if not isinstance(value, owl.DifferentIndividuals)]
+        rest = (
+            values
+            if len(pairs) < MANY
+            else [value for value in values if not isinstance(value, owl.DifferentIndividuals)]
+        )
         lines = [axiom_text(value) for value in rest]
         if rest is not values:
-            lines += [_all_different(group) for group in cliques((pair.first, pair.second) for pair in pairs)]
+            lines += [
+                _all_different(group)
+                for group in cliques((pair.first, pair.second) for pair in pairs)
+            ]
     except ValueError as error:
         raise Unsendable(str(error)) from None
     return OntologyText("\n".join(["Ontology(", *lines, ")", ""]), len(lines), frozenset(used))
@@ -63,7 +79,8 @@ def _all_different(individuals: Sequence[str]) -> str:
 
 
 def cliques(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """Groups whose members are pairwise among ``pairs``, and which have each pair between them: few, where lists made the pairs.
+    """Groups whose members are pairwise among ``pairs``, and which have each pair between them:
+    few, where lists made the pairs.
 
     Stops because each group covers the pair that it begins with, which no group before it did.
     """
@@ -86,24 +103,39 @@ def cliques(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
     return found
 
 
-def sendable(axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion]) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
-    """Axioms and assertions that say the same and survive sets; blank nodes are named, trivial axioms and repetitions left out.
+def sendable(
+    axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion]
+) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
+    """Axioms and assertions that say the same and survive sets; blank nodes are named, trivial
+    axioms and repetitions left out.
 
-    (HermiT refuses blank nodes in several kinds of assertions; as far as consistency goes they are names like any other.)
+    (HermiT refuses blank nodes in several kinds of assertions; as far as consistency goes they are
+    names like any other.)
     """
-    sent_axioms = [a for axiom in axioms for a in _axioms(rewritten(_named(axiom), _proper_operands))]
-    sent_assertions = [a if _is_plain(a) else _assertion(rewritten(_named(a), _proper_operands)) for a in assertions]
+    sent_axioms = [
+        a for axiom in axioms for a in _axioms(rewritten(_named(axiom), _proper_operands))
+    ]
+    sent_assertions = [
+        a if _is_plain(a) else _assertion(rewritten(_named(a), _proper_operands))
+        for a in assertions
+    ]
     return _distinct(sent_axioms), _distinct(sent_assertions)
 
 
 def _distinct(values: Iterable[V]) -> list[V]:
-    return list({value if _is_plain(value) else structural_key(value): value for value in values}.values())
+    return list(
+        {value if _is_plain(value) else structural_key(value): value for value in values}.values()
+    )
 
 
 def _is_plain(value: object) -> bool:
-    """Whether it is an assertion on names alone, as most are: it is sent as it stands, and is its own structural key."""
+    """Whether it is an assertion on names alone, as most are: it is sent as it stands, and is its
+    own structural key.
+    """
     match value:
-        case owl.ClassAssertion(owl.Class(), one) | owl.DataPropertyAssertion(owl.DataProperty(), one, _):
+        case owl.ClassAssertion(owl.Class(), one) | owl.DataPropertyAssertion(
+            owl.DataProperty(), one, _
+        ):
             return one[:2] != "_:"
         case owl.ObjectPropertyAssertion(owl.ObjectProperty(), one, other):
             return one[:2] != "_:" != other[:2]
@@ -120,7 +152,9 @@ def named_individual(individual: str) -> str:
 
 
 def _proper_operands(part: object) -> object | None:
-    """The text syntax has no ⊓, ⊔ of fewer than two operands, no empty enumeration, no restriction without facets."""
+    """The text syntax has no ⊓, ⊔ of fewer than two operands, no empty enumeration, no restriction
+    without facets.
+    """
     match part:
         case (
             owl.ObjectIntersectionOf(operands)
@@ -133,7 +167,11 @@ def _proper_operands(part: object) -> object | None:
             if not operands:
                 if isinstance(part, owl.ObjectIntersectionOf | owl.ObjectUnionOf):
                     return owl.THING if isinstance(part, owl.ObjectIntersectionOf) else owl.NOTHING
-                return owl.TOP_DATATYPE if isinstance(part, owl.DataIntersectionOf) else owl.DataComplementOf(owl.TOP_DATATYPE)
+                return (
+                    owl.TOP_DATATYPE
+                    if isinstance(part, owl.DataIntersectionOf)
+                    else owl.DataComplementOf(owl.TOP_DATATYPE)
+                )
         case owl.ObjectOneOf(()):
             return owl.NOTHING
         case owl.DataOneOf(()):
@@ -145,7 +183,11 @@ def _proper_operands(part: object) -> object | None:
 
 def _axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
     match axiom:
-        case owl.EquivalentClasses(items) | owl.EquivalentObjectProperties(items) | owl.EquivalentDataProperties(items):
+        case (
+            owl.EquivalentClasses(items)
+            | owl.EquivalentObjectProperties(items)
+            | owl.EquivalentDataProperties(items)
+        ):
             if len(frozenset(map(structural_key, items))) > 1:
                 yield axiom
         case owl.DisjointClasses(expressions):
@@ -156,19 +198,31 @@ def _axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
         case owl.DisjointUnion(cls, expressions):
             once, repeated = _by_repetition(expressions)
             if repeated or len(once) < 2:
-                union = once[0] if len(once) == 1 else owl.ObjectUnionOf(tuple(once)) if once else owl.NOTHING
+                union = (
+                    once[0]
+                    if len(once) == 1
+                    else owl.ObjectUnionOf(tuple(once))
+                    if once
+                    else owl.NOTHING
+                )
                 yield owl.EquivalentClasses((cls, union))
                 yield from _axioms(owl.DisjointClasses(expressions))
             else:
                 yield axiom
         case owl.DisjointObjectProperties(properties):
             once_properties, repeated_properties = _by_repetition(properties)
-            yield from (owl.SubClassOf(owl.THING, owl.ObjectAllValuesFrom(role, owl.NOTHING)) for role in repeated_properties)
+            yield from (
+                owl.SubClassOf(owl.THING, owl.ObjectAllValuesFrom(role, owl.NOTHING))
+                for role in repeated_properties
+            )
             if len(once_properties) > 1:
                 yield owl.DisjointObjectProperties(tuple(once_properties))
         case owl.DisjointDataProperties(data_properties):
             once_data, repeated_data = _by_repetition(data_properties)
-            yield from (owl.SubClassOf(owl.THING, owl.DataMaxCardinality(0, property)) for property in repeated_data)
+            yield from (
+                owl.SubClassOf(owl.THING, owl.DataMaxCardinality(0, property))
+                for property in repeated_data
+            )
             if len(once_data) > 1:
                 yield owl.DisjointDataProperties(tuple(once_data))
         case owl.SubObjectPropertyChain((role,), sup):

@@ -1,4 +1,6 @@
-"""Axioms and assertions as trees: their vocabulary, their data ranges and literals, and copies with parts replaced."""
+"""Axioms and assertions as trees: their vocabulary, their data ranges and literals, and copies with
+parts replaced.
+"""
 
 from __future__ import annotations
 
@@ -57,12 +59,16 @@ def _field_names(kind: type) -> tuple[str, ...]:
     """The fields of a model type; none for anything else."""
     known = _FIELDS.get(kind)
     if known is None:
-        known = _FIELDS[kind] = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+        known = _FIELDS[kind] = (
+            tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+        )
     return known
 
 
 def parts(value: object) -> Iterator[object]:
-    """``value`` and everything inside it, outermost first; individuals and other plain fields are left out."""
+    """``value`` and everything inside it, outermost first; individuals and other plain fields are
+    left out.
+    """
     stack: list[object] = [value]
     while stack:
         item = stack.pop()
@@ -76,7 +82,8 @@ def parts(value: object) -> Iterator[object]:
 
 
 def entities(values: Iterable[object]) -> set[tuple[str, str]]:
-    """The (kind, IRI) of every class, property, individual and datatype in ``values``, those of literals included.
+    """The (kind, IRI) of every class, property, individual and datatype in ``values``, those of
+    literals included.
 
     A string literal has rdf:PlainLiteral, as the OWL API reads it.
     """
@@ -97,7 +104,10 @@ def entities(values: Iterable[object]) -> set[tuple[str, str]]:
                 case _:
                     for name in _INDIVIDUALS.get(type(part), ()):
                         inside = getattr(part, name)
-                        found |= {("individual", i) for i in ((inside,) if isinstance(inside, str) else inside)}
+                        found |= {
+                            ("individual", i)
+                            for i in ((inside,) if isinstance(inside, str) else inside)
+                        }
     return found
 
 
@@ -119,8 +129,14 @@ def data_of(values: Iterable[object]) -> tuple[set[owl.DataRange], set[owl.Liter
     return ranges, literals
 
 
-def with_data(value: V, ranges: Mapping[owl.DataRange, owl.DataRange], literals: Mapping[owl.Literal, owl.Literal]) -> V:
-    """``value`` with its outermost data ranges and its literals replaced. Raises KeyError for one without replacement."""
+def with_data(
+    value: V,
+    ranges: Mapping[owl.DataRange, owl.DataRange],
+    literals: Mapping[owl.Literal, owl.Literal],
+) -> V:
+    """``value`` with its outermost data ranges and its literals replaced. Raises KeyError for one
+    without replacement.
+    """
 
     def change(part: object) -> object | None:
         if isinstance(part, _DATA_RANGES):
@@ -143,7 +159,9 @@ def with_individuals(value: V, rename: Callable[[str], str]) -> V:
         for name in _field_names(type(part)):
             inside = getattr(part, name)
             if name in names:
-                arguments[name] = rename(inside) if isinstance(inside, str) else tuple(map(rename, inside))
+                arguments[name] = (
+                    rename(inside) if isinstance(inside, str) else tuple(map(rename, inside))
+                )
             else:
                 arguments[name] = rewritten(inside, change)
         kind: Any = type(part)
@@ -176,7 +194,8 @@ def rewritten(value: V, change: Callable[[object], object | None]) -> V:
 
 
 def structural_key(value: object) -> object:
-    """Equal for what the OWL 2 structural specification calls structurally equivalent: the order and repetition of operands
+    """Equal for what the OWL 2 structural specification calls structurally equivalent: the order
+    and repetition of operands
     does not count where the specification has a set."""
     if isinstance(value, tuple):
         return tuple(map(structural_key, value))
@@ -184,7 +203,9 @@ def structural_key(value: object) -> object:
     if not names:
         return value
     inside = [getattr(value, name) for name in names]
-    if isinstance(value, owl.InverseObjectProperties | owl.SameIndividual | owl.DifferentIndividuals):
+    if isinstance(
+        value, owl.InverseObjectProperties | owl.SameIndividual | owl.DifferentIndividuals
+    ):
         return type(value), frozenset(map(structural_key, inside))
     if isinstance(value, _UNORDERED):
         return type(value), frozenset(map(structural_key, inside[0]))

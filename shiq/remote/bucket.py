@@ -1,6 +1,8 @@
-"""A store in an object store: S3 and what speaks its protocol, and by the same library Google's and Azure's.
+"""A store in an object store: S3 and what speaks its protocol, and by the same library Google's and
+Azure's.
 
-Where it is and who may reach it is told by the usual variables (AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, …). A manifest
+Where it is and who may reach it is told by the usual variables (AWS_ENDPOINT_URL, AWS_REGION,
+AWS_ACCESS_KEY_ID, …). A manifest
 is exchanged by the object store's own conditions (If-Match, If-None-Match).
 """
 
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 _RETRIES: Any = {"max_retries": 5, "retry_timeout": timedelta(seconds=60)}
-_TIMES: dict[str, Any] = {"connect_timeout": timedelta(seconds=10), "timeout": timedelta(seconds=120)}
+_TIMES: dict[str, Any] = {
+    "connect_timeout": timedelta(seconds=10),
+    "timeout": timedelta(seconds=120),
+}
 #: What object stores call a bucket that is not there.
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound")
 _REACH = (
@@ -44,7 +49,8 @@ class Bucket(Remote):
             import obstore
         except ImportError as error:
             raise OperationalError(
-                f"{self}: the library for object stores is missing", "Install it: pip install 'shiq[cloud]', or obstore."
+                f"{self}: the library for object stores is missing",
+                "Install it: pip install 'shiq[cloud]', or obstore.",
             ) from error
         return obstore
 
@@ -53,8 +59,14 @@ class Bucket(Remote):
         from_url = self._library.store.from_url
         with self._reached():
             # Options that are given take the place of all that variables say.
-            client: Any = {**_TIMES, "allow_http": os.environ.get("AWS_ALLOW_HTTP", "").lower() in ("1", "true", "yes", "on")}
-            found: ObjectStore = from_url(self.address, retry_config=_RETRIES, client_options=client)
+            client: Any = {
+                **_TIMES,
+                "allow_http": os.environ.get("AWS_ALLOW_HTTP", "").lower()
+                in ("1", "true", "yes", "on"),
+            }
+            found: ObjectStore = from_url(
+                self.address, retry_config=_RETRIES, client_options=client
+            )
             return found
 
     def names(self) -> Iterator[tuple[str, float]]:
@@ -67,7 +79,9 @@ class Bucket(Remote):
         """See `Remote.top`."""
         with self._reached():
             found = self._library.list_with_delimiter(self._objects)
-            return sorted([*found["common_prefixes"], *(entry["path"] for entry in found["objects"])])
+            return sorted(
+                [*found["common_prefixes"], *(entry["path"] for entry in found["objects"])]
+            )
 
     def version(self, name: str) -> FileVersion | None:
         """See `Remote.version`."""
@@ -82,7 +96,11 @@ class Bucket(Remote):
         with self._reached():
             found = [entry for some in self._library.list(self._objects) for entry in some]
         folders = {entry["path"].rpartition("/")[0] for entry in found}
-        files = (x for x in sorted(found, key=itemgetter("path")) if x["size"] or x["path"] not in {"", *folders})
+        files = (
+            x
+            for x in sorted(found, key=itemgetter("path"))
+            if x["size"] or x["path"] not in {"", *folders}
+        )
         return {entry["path"]: _version(entry) for entry in files}
 
     def read(self, name: str) -> tuple[str, str]:
@@ -171,7 +189,9 @@ def _stamp(told: Mapping[str, Any]) -> str:
 
 
 def _version(told: Mapping[str, Any]) -> FileVersion:
-    return FileVersion(int(told["size"]), f"{told['e_tag']} {told['last_modified'].isoformat()} {told['size']}")
+    return FileVersion(
+        int(told["size"]), f"{told['e_tag']} {told['last_modified'].isoformat()} {told['size']}"
+    )
 
 
 def _as_it_was(stamp: str) -> Any:

@@ -1,6 +1,8 @@
-"""Copies of files of object stores on this machine: a folder of bounded size, out of which what was used least recently goes.
+"""Copies of files of object stores on this machine: a folder of bounded size, out of which what was
+used least recently goes.
 
-Names within a store are never used twice, so that a copy never grows old. What is read of one is held against digests as in any
+Names within a store are never used twice, so that a copy never grows old. What is read of one is
+held against digests as in any
 store; one that was damaged goes, so that the next process fetches it again.
 """
 
@@ -28,7 +30,8 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 @dataclass(eq=False)
 class Copies:
-    """The ``folder`` of copies, of ``limit`` bytes. ``come``: bytes that came since it was last measured, None if it never was;
+    """The ``folder`` of copies, of ``limit`` bytes. ``come``: bytes that came since it was last
+    measured, None if it never was;
     ``used``: the copies that this process has opened."""
 
     folder: Path
@@ -50,7 +53,8 @@ class Copies:
 
     @contextmanager
     def making(self, store: str, name: str) -> Iterator[Path]:
-        """A path to write to; what is there at the end is the copy of the file ``name``. Raises: OperationalError where there is
+        """A path to write to; what is there at the end is the copy of the file ``name``. Raises:
+        OperationalError where there is
         no room for it."""
         path = self.folder / store / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +86,9 @@ class Copies:
         shutil.rmtree(self.folder / store / folder, ignore_errors=True)
 
     def _shrink(self) -> None:
-        """Removes what was used least recently, down to the limit. What is mapped stays readable for who has it mapped."""
+        """Removes what was used least recently, down to the limit. What is mapped stays readable
+        for who has it mapped.
+        """
         found = []
         for path in self.folder.rglob("*"):
             with suppress(FileNotFoundError):
@@ -100,11 +106,15 @@ class Copies:
 
 
 def copies() -> Copies:
-    """The copies of this process and of others of the same user: in SHIQ_CACHE, else where Spark's executor has its files, else
+    """The copies of this process and of others of the same user: in SHIQ_CACHE, else where Spark's
+    executor has its files, else
     among temporary files. Raises: UsageError, OperationalError."""
     spark = os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
     own = Path(spark or tempfile.gettempdir()) / f"shiq-cache-{os.getuid()}"
-    return _opened(Path(os.environ.get("SHIQ_CACHE") or own), _size(os.environ.get("SHIQ_CACHE_SIZE") or str(_LIMIT)))
+    return _opened(
+        Path(os.environ.get("SHIQ_CACHE") or own),
+        _size(os.environ.get("SHIQ_CACHE_SIZE") or str(_LIMIT)),
+    )
 
 
 _open: dict[tuple[Path, int], Copies] = {}
@@ -121,7 +131,9 @@ def _opened(folder: Path, limit: int) -> Copies:
             f"{folder}: cannot hold copies ({error.strerror})", "Name another folder in SHIQ_CACHE."
         ) from error
     if not is_ours:
-        raise OperationalError(f"{folder}: belongs to somebody else", "Name a folder of yours in SHIQ_CACHE.")
+        raise OperationalError(
+            f"{folder}: belongs to somebody else", "Name a folder of yours in SHIQ_CACHE."
+        )
     return _open.setdefault((folder, limit), Copies(folder.absolute(), limit))
 
 

@@ -1,8 +1,11 @@
 """A store in Hadoop's file system.
 
-Which name node an address means, and who asks, is told by Hadoop's own settings (HADOOP_CONF_DIR, HADOOP_USER_NAME, Kerberos'
-tickets). HDFS replaces nothing on condition, but never renames onto a file that is there: so what is exchanged is a folder of
-numbered files, the highest of which counts, and of two writers that saw the same number one gets the next.
+Which name node an address means, and who asks, is told by Hadoop's own settings (HADOOP_CONF_DIR,
+HADOOP_USER_NAME, Kerberos'
+tickets). HDFS replaces nothing on condition, but never renames onto a file that is there: so what
+is exchanged is a folder of
+numbered files, the highest of which counts, and of two writers that saw the same number one gets
+the next.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ _PART = 16 << 20
 _ATTEMPTS = {"dfs.client.failover.max.attempts": "5"}
 #: What is added to the name of what is exchanged, for the folder of its numbered files.
 _NUMBERED = ".d"
-#: Seconds for which the files of numbers that do not count any more stay: a writer that saw one of them is not to find it free.
+# : Seconds for which the files of numbers that do not count any more stay: a writer that saw one of
+# them is not to find it free.
 _KEPT = 24 * 3600.0
 _REACH = (
     f"{STAYS}Is the address right, and do Hadoop's settings say where the name node is and "
@@ -37,7 +41,9 @@ _REACH = (
 
 
 class Hdfs(Remote):
-    """The folder of Hadoop's file system at an ``address``, as hdfs://HOST:PORT/NAME or hdfs://NAMESERVICE/NAME."""
+    """The folder of Hadoop's file system at an ``address``, as hdfs://HOST:PORT/NAME or
+    hdfs://NAMESERVICE/NAME.
+    """
 
     @cached_property
     def _root(self) -> str:
@@ -49,7 +55,8 @@ class Hdfs(Remote):
             from hdfs_native import Client
         except ImportError as error:
             raise OperationalError(
-                f"{self}: the library for HDFS is missing", "Install it: pip install 'shiq[cloud]', or hdfs-native."
+                f"{self}: the library for HDFS is missing",
+                "Install it: pip install 'shiq[cloud]', or hdfs-native.",
             ) from error
         with self._reached():
             return Client("/".join(self.address.split("/", 3)[:3]), _ATTEMPTS)
@@ -76,9 +83,14 @@ class Hdfs(Remote):
     def files(self) -> dict[str, FileVersion]:
         """See `Remote.files`."""
         with self._reached():
-            found = {entry.path[len(self._root) + 1 :]: entry for entry in self._client.list_status(self._root, True)}
+            found = {
+                entry.path[len(self._root) + 1 :]: entry
+                for entry in self._client.list_status(self._root, True)
+            }
         versions = {
-            name: FileVersion(entry.length, str(entry.modification_time)) for name, entry in found.items() if not entry.isdir
+            name: FileVersion(entry.length, str(entry.modification_time))
+            for name, entry in found.items()
+            if not entry.isdir
         }
         return dict(sorted(versions.items()))
 
@@ -92,7 +104,11 @@ class Hdfs(Remote):
 
     def stamp(self, name: str) -> str:
         """See `Remote.stamp`: the highest number."""
-        numbers = [int(last) for file, _, _ in self._listed(name + _NUMBERED) if (last := file.rpartition("/")[2]).isdecimal()]
+        numbers = [
+            int(last)
+            for file, _, _ in self._listed(name + _NUMBERED)
+            if (last := file.rpartition("/")[2]).isdecimal()
+        ]
         return str(max(numbers)) if numbers else ""
 
     def tried(self, name: str) -> None:
@@ -107,7 +123,11 @@ class Hdfs(Remote):
         with self._reached(name):
             self._write(temporary, [text.encode()])
             try:
-                self._client.rename(temporary, self._path(_numbered(name, str(int(stamp or 0) + 1))), overwrite=False)
+                self._client.rename(
+                    temporary,
+                    self._path(_numbered(name, str(int(stamp or 0) + 1))),
+                    overwrite=False,
+                )
             except FileExistsError:
                 self._client.delete(temporary)
                 return False
@@ -115,20 +135,27 @@ class Hdfs(Remote):
         return True
 
     def _cleared(self, name: str, below: int) -> None:
-        """Removes numbers of ``name`` less than ``below``, and what writers left that were cut off, once they are old."""
+        """Removes numbers of ``name`` less than ``below``, and what writers left that were cut off,
+        once they are old.
+        """
         for file, modified, _ in self._listed(name + _NUMBERED):
             last = file.rpartition("/")[2]
             if time.time() - modified > _KEPT and not (last.isdecimal() and int(last) >= below):
                 self._client.delete(self._path(file))
 
     def _listed(self, folder: str, *, recursive: bool = False) -> list[tuple[str, float, bool]]:
-        """Name, time in seconds and whether it is a folder, of what lies in a ``folder``; nothing where there is none."""
+        """Name, time in seconds and whether it is a folder, of what lies in a ``folder``; nothing
+        where there is none.
+        """
         try:
             with self._reached(folder):
                 found = list(self._client.list_status(self._path(folder), recursive))
         except FileNotFoundError:
             return []
-        return [(entry.path[len(self._root) + 1 :], entry.modification_time / 1000, entry.isdir) for entry in found]
+        return [
+            (entry.path[len(self._root) + 1 :], entry.modification_time / 1000, entry.isdir)
+            for entry in found
+        ]
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}" if name else self._root
@@ -168,7 +195,10 @@ class Hdfs(Remote):
             raise FileNotFoundError(errno.ENOENT, "it is not there", where) from error
         except (OSError, RuntimeError) as error:
             # What goes wrong with copies on this machine names its file.
-            if getattr(error, "filename", None) is not None or getattr(error, "errno", None) is not None:
+            if (
+                getattr(error, "filename", None) is not None
+                or getattr(error, "errno", None) is not None
+            ):
                 raise
             what = str(error).partition("\n")[0]
             raise StoreError(f"{where}: cannot be reached: {what}", _REACH) from error

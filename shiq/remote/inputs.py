@@ -1,7 +1,10 @@
-"""Inputs in object stores and in Hadoop's file system: each is copied to this machine as it was at one moment, and read there.
+"""Inputs in object stores and in Hadoop's file system: each is copied to this machine as it was at
+one moment, and read there.
 
-A copy goes by what tells the content from another one (ETag, time, size), so the same content is fetched once. Whoever reads an
-input twice does so inside `at_one_moment`: there a name stands for one content, and one that was changed is refused.
+A copy goes by what tells the content from another one (ETag, time, size), so the same content is
+fetched once. Whoever reads an
+input twice does so inside `at_one_moment`: there a name stands for one content, and one that was
+changed is refused.
 """
 
 from __future__ import annotations
@@ -40,7 +43,8 @@ def at_one_moment() -> Iterator[None]:
 
 
 def local_copy(address: str) -> Path:
-    """A copy of the file at ``address`` as it is now; of a prefix that is one table, a folder of copies of its files.
+    """A copy of the file at ``address`` as it is now; of a prefix that is one table, a folder of
+    copies of its files.
 
     Raises: InputError if there is none, it cannot be reached, or is changed while it is read.
     """
@@ -52,7 +56,9 @@ def local_copy(address: str) -> Path:
             return _copied(place, name, found, _digest(found.stamp))
         below, files = _below(address)
         if not _is_table(files):
-            raise InputError(f"{address} is a prefix with {len(files):,} files", "Give the address of one file.")
+            raise InputError(
+                f"{address} is a prefix with {len(files):,} files", "Give the address of one file."
+            )
         digest = _digest("\n".join(f"{name} {found.stamp}" for name, found in files.items()))
         _keep_moment(address, digest)
         copies = [_copied(below, name, found, digest) for name, found in files.items()]
@@ -72,7 +78,8 @@ def folder_copy(address: str) -> Path:
 
 
 def inputs_at(address: str) -> list[str]:
-    """The addresses of all inputs that ``address`` stands for: of itself, if it is a file or a table, else of each file below,
+    """The addresses of all inputs that ``address`` stands for: of itself, if it is a file or a
+    table, else of each file below,
     hidden ones and those that their names set apart (``_SUCCESS``) left out. Raises: InputError."""
     with _as_input(address):
         place, name = _inside(address)
@@ -146,7 +153,9 @@ def _keep_moment(address: str, stamp: str) -> None:
 
 
 def _changed(address: str) -> InputError:
-    return InputError(f"{address} was changed while it was read", "Run the same again, when nobody writes to it.")
+    return InputError(
+        f"{address} was changed while it was read", "Run the same again, when nobody writes to it."
+    )
 
 
 @contextmanager

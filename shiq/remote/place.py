@@ -1,7 +1,9 @@
 """Where a store lies: a folder, or a part of an object store or of Hadoop's file system.
 
-Files of a store never change once they are written, under names that are never used twice; only its manifest is replaced. So
-those of other places than folders are read from copies on this machine (`shiq.remote.copies`), and of two writers one wins where
+Files of a store never change once they are written, under names that are never used twice; only its
+manifest is replaced. So
+those of other places than folders are read from copies on this machine (`shiq.remote.copies`), and
+of two writers one wins where
 the manifest is put in place (`shiq.remote.remote`).
 """
 
@@ -20,7 +22,15 @@ if TYPE_CHECKING:
 Place: TypeAlias = "Path | Remote"
 
 #: Kinds of addresses of stores that lie in no folder, and the one that each is short for.
-REMOTE = {"s3": "s3", "s3a": "s3", "gs": "gs", "az": "az", "abfs": "abfss", "abfss": "abfss", "hdfs": "hdfs"}
+REMOTE = {
+    "s3": "s3",
+    "s3a": "s3",
+    "gs": "gs",
+    "az": "az",
+    "abfs": "abfss",
+    "abfss": "abfss",
+    "hdfs": "hdfs",
+}
 
 #: Bytes of a block of a file, where a file that is large is read in part.
 BLOCK = 1 << 16
@@ -32,17 +42,21 @@ _ODD = re.compile(r"[?#%\x00-\x1f\x7f]|/\.{0,2}(?=/)")
 
 
 def is_address(name: str) -> bool:
-    """Whether ``name`` is the address of something in an object store or in Hadoop's file system."""
+    """Whether ``name`` is the address of something in an object store or in Hadoop's file
+    system.
+    """
     return "://" in name and name.partition("://")[0].lower() in REMOTE
 
 
 def place_of(named: str | Place) -> Place:
-    """The place that is ``named``, which need not be there: a path, file://PATH, or the address of an object store.
+    """The place that is ``named``, which need not be there: a path, file://PATH, or the address of
+    an object store.
 
     Raises: UsageError for any other address.
     """
     found = _SCHEME.fullmatch(str(named))
-    # A path that was made of an address has lost a slash, and no folder is meant by one that ends in a colon.
+    # A path that was made of an address has lost a slash, and no folder is meant by one that ends
+    # in a colon.
     if found is None or (found[2] == "/" and not isinstance(named, Path)):
         return Path(str(named))
     scheme, rest = found[1].lower(), found[3].strip("/")
@@ -66,7 +80,9 @@ def place_of(named: str | Place) -> Place:
 
         return Bucket(f"{REMOTE[scheme]}://{rest}")
     if scheme in REMOTE:
-        raise UsageError(f"{named}: no address of a store", f"Name it as {form}, as text and not as a path.")
+        raise UsageError(
+            f"{named}: no address of a store", f"Name it as {form}, as text and not as a path."
+        )
     raise UsageError(
         f"{named}: a store cannot lie there: nothing is known of {scheme}://",
         f"Name a folder, one of this machine or one that is mounted here, or one of {', '.join(f'{s}://' for s in REMOTE)}.",
@@ -74,9 +90,11 @@ def place_of(named: str | Place) -> Place:
 
 
 def file_at(place: Place, name: str, size: int | None = None) -> Path:
-    """The file ``name`` of ``place``, to be read: itself, or a copy. ``size``: its bytes, where they are known.
+    """The file ``name`` of ``place``, to be read: itself, or a copy. ``size``: its bytes, where
+    they are known.
 
-    Raises: OSError if there is none, or it has another size; StoreError if the place cannot be reached.
+    Raises: OSError if there is none, or it has another size; StoreError if the place cannot be
+    reached.
     """
     return place / name if isinstance(place, Path) else place.fetched(name, size)
 

@@ -1,7 +1,9 @@
 """A store that lies in no folder of this machine: what all kinds of such places have in common.
 
-Files are read from copies on this machine (`shiq.remote.copies`). There is no lock: a manifest is put in place on condition that
-what it replaces is still what the writer read, so that of two writers one wins and the other is told.
+Files are read from copies on this machine (`shiq.remote.copies`). There is no lock: a manifest is
+put in place on condition that
+what it replaces is still what the writer read, so that of two writers one wins and the other is
+told.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ R = TypeVar("R", bound="Remote")
 STAYS = "What the store held before stays as it was. "
 #: Bytes that one request asks for, where a file is fetched whole.
 _PART = 16 << 20
-#: Requests for blocks of a file at a time, and blocks between two that are wanted which cost less than a request.
+# : Requests for blocks of a file at a time, and blocks between two that are wanted which cost less
+# than a request.
 _MOST_REQUESTS, _NEAR = 4, 4
 #: The folder of the copies of a file's blocks.
 _BLOCKS = ".blocks"
@@ -42,10 +45,17 @@ def _bytes_at(path: Path, start: int, end: int) -> bytes:
 
 
 def _few_spans(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Spans (a first number, and the one after the last) that hold all of the ascending ``numbers``, the widest gaps left out."""
-    gaps = sorted(((b - a, i + 1) for i, (a, b) in enumerate(pairwise(numbers)) if b - a > _NEAR), reverse=True)
+    """Spans (a first number, and the one after the last) that hold all of the ascending
+    ``numbers``, the widest gaps left out.
+    """
+    gaps = sorted(
+        ((b - a, i + 1) for i, (a, b) in enumerate(pairwise(numbers)) if b - a > _NEAR),
+        reverse=True,
+    )
     cuts = sorted(i for _, i in gaps[: _MOST_REQUESTS - 1])
-    return [(numbers[a], numbers[b - 1] + 1) for a, b in pairwise([0, *cuts, len(numbers)]) if a < b]
+    return [
+        (numbers[a], numbers[b - 1] + 1) for a, b in pairwise([0, *cuts, len(numbers)]) if a < b
+    ]
 
 
 class FileVersion(NamedTuple):
@@ -84,25 +94,39 @@ class Remote(ABC):
         """Itself, as of a path."""
         return self
 
-    # --- files that never change --------------------------------------------------------------------
+    # --- files that never change
+    # --------------------------------------------------------------------
 
     def fetched(self, name: str, size: int | None = None) -> Path:
-        """A copy of the file ``name``, of ``size`` bytes where that is known. Raises: OSError, StoreError."""
+        """A copy of the file ``name``, of ``size`` bytes where that is known. Raises: OSError,
+        StoreError.
+        """
         held = copies()
         found = held.find(self._name, name, size)
         if found is not None:
             return found
-        with self._reached(name), held.making(self._name, name) as temporary, temporary.open("wb") as file:
+        with (
+            self._reached(name),
+            held.making(self._name, name) as temporary,
+            temporary.open("wb") as file,
+        ):
             present = self._size(name)
             if size not in (None, present):
-                raise OSError(errno.EIO, f"it has {present:,} bytes and was written with {size:,}", self / name)
+                raise OSError(
+                    errno.EIO,
+                    f"it has {present:,} bytes and was written with {size:,}",
+                    self / name,
+                )
             for part in self._parts(name, present):
                 file.write(part)
         return self.fetched(name, size)
 
     def blocks(self, name: str, wanted: Sequence[int], size: int) -> dict[int, Path]:
-        """Copies of the blocks ``wanted`` (ascending numbers) of the file ``name``, of ``size`` bytes, which never changes. Those
-        that are not at hand come in at most `_MOST_REQUESTS` requests, with what lies between. Raises: OSError, StoreError."""
+        """Copies of the blocks ``wanted`` (ascending numbers) of the file ``name``, of ``size``
+        bytes, which never changes. Those
+        that are not at hand come in at most `_MOST_REQUESTS` requests, with what lies between.
+        Raises: OSError, StoreError.
+        """
         held, found, missing = copies(), dict[int, Path](), list[int]()
         for i in wanted:
             path = held.find(self._name, _block_name(name, i), min(BLOCK, size - i * BLOCK))
@@ -112,7 +136,9 @@ class Remote(ABC):
         for first, last in _few_spans(missing):
             start, end = first * BLOCK, min(size, last * BLOCK)
             with self._reached(name):
-                content = memoryview(_bytes_at(whole, start, end) if whole else self._range(name, start, end))
+                content = memoryview(
+                    _bytes_at(whole, start, end) if whole else self._range(name, start, end)
+                )
             if len(content) != end - start:
                 raise OSError(errno.EIO, f"it has other than {size:,} bytes", self / name)
             for i in range(first, last):
@@ -123,9 +149,11 @@ class Remote(ABC):
 
     @contextmanager
     def placed(self, name: str) -> Iterator[Path]:
-        """A path to write to; what is there at the end is the file ``name``, in one step, and its copy.
+        """A path to write to; what is there at the end is the file ``name``, in one step, and its
+        copy.
 
-        Blocks of a file that had the name before go: a build writes the elements again once they are certified.
+        Blocks of a file that had the name before go: a build writes the elements again once they
+        are certified.
         """
         copies().drop_all(self._name, name + _BLOCKS)
         with copies().making(self._name, name) as temporary:
@@ -134,7 +162,9 @@ class Remote(ABC):
                 self._put(name, temporary)
 
     def forget(self, name: str) -> None:
-        """Lets the copy of the file ``name``, and those of its blocks, go, so that it is fetched anew."""
+        """Lets the copy of the file ``name``, and those of its blocks, go, so that it is fetched
+        anew.
+        """
         copies().drop(self._name, name)
         copies().drop_all(self._name, name + _BLOCKS)
 
@@ -158,7 +188,8 @@ class Remote(ABC):
     def top(self) -> list[str]:
         """The names of what is there, as of a folder's entries."""
 
-    # --- files that may change ----------------------------------------------------------------------
+    # --- files that may change
+    # ----------------------------------------------------------------------
 
     @abstractmethod
     def version(self, name: str) -> FileVersion | None:
@@ -169,7 +200,8 @@ class Remote(ABC):
         """Every file that is there, by name, in order. Raises: StoreError."""
 
     def copied(self, name: str, wanted: FileVersion, folder: str) -> Path | None:
-        """A copy of the file ``name``, which was ``wanted`` when it was asked for, in a ``folder`` of copies; None if it is
+        """A copy of the file ``name``, which was ``wanted`` when it was asked for, in a ``folder``
+        of copies; None if it is
         another one by now. Raises: StoreError, OSError."""
         held, path = copies(), f"{folder}/{name}"
         if found := held.find(self._name, path, wanted.size):
@@ -182,19 +214,26 @@ class Remote(ABC):
                 return None
         return held.find(self._name, path, wanted.size)
 
-    # --- what is replaced ----------------------------------------------------------------------------
+    # --- what is replaced
+    # ----------------------------------------------------------------------------
 
     @abstractmethod
     def read(self, name: str) -> tuple[str, str]:
-        """The text of ``name`` now, and what tells it from the next one. Raises: OSError, StoreError."""
+        """The text of ``name`` now, and what tells it from the next one. Raises: OSError,
+        StoreError.
+        """
 
     @abstractmethod
     def stamp(self, name: str) -> str:
-        """What tells ``name`` as it is now from the next one; "" if there is none. Raises: StoreError."""
+        """What tells ``name`` as it is now from the next one; "" if there is none. Raises:
+        StoreError.
+        """
 
     @abstractmethod
     def tried(self, name: str) -> None:
-        """Finds out, by an empty file ``name``, whether writers can be kept apart here. Raises: StoreError if they cannot."""
+        """Finds out, by an empty file ``name``, whether writers can be kept apart here. Raises:
+        StoreError if they cannot.
+        """
 
     def exchange(self, name: str, text: str, stamp: str) -> None:
         """Puts ``text`` in the place of the ``name`` that has the ``stamp``; "" stands for none.
@@ -221,11 +260,14 @@ class Remote(ABC):
             "Nothing of this one is in the store: run the same again.",
         )
 
-    # --- how it is done -------------------------------------------------------------------------------
+    # --- how it is done
+    # -------------------------------------------------------------------------------
 
     @abstractmethod
     def _reached(self, name: str = "") -> AbstractContextManager[None]:
-        """What goes wrong in between, said of the file ``name``. Raises: FileNotFoundError, StoreError."""
+        """What goes wrong in between, said of the file ``name``. Raises: FileNotFoundError,
+        StoreError.
+        """
 
     @abstractmethod
     def _size(self, name: str) -> int:

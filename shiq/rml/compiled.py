@@ -1,4 +1,6 @@
-"""Mappings at work: records to statements, and to what their keys rest on without statements (*direct keys*)."""
+"""Mappings at work: records to statements, and to what their keys rest on without statements
+(*direct keys*).
+"""
 
 from __future__ import annotations
 
@@ -53,13 +55,18 @@ def _no_number(text: str) -> None:
     raise ValueError(f"{text} is no number of JSON")
 
 
-_JSON: Final = json.JSONDecoder(object_pairs_hook=members_once, parse_int=Number, parse_float=Number, parse_constant=_no_number)
+_JSON: Final = json.JSONDecoder(
+    object_pairs_hook=members_once, parse_int=Number, parse_float=Number, parse_constant=_no_number
+)
 _SCAN: Final[Any] = _JSON.scan_once  # type: ignore[attr-defined]
 
 
 def shown(path: Path_) -> str:
     """A path as JSONPath writes it."""
-    return "$" + "".join("[*]" if step is None else f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "$" + "".join(
+        "[*]" if step is None else f"[{step}]" if isinstance(step, int) else f".{step}"
+        for step in path
+    )
 
 
 def values_at(record: Any, path: Path_) -> list[Any]:
@@ -67,7 +74,11 @@ def values_at(record: Any, path: Path_) -> list[Any]:
     found = [record]
     for step in path:
         if step is None:
-            found = [x for v in found for x in (v if isinstance(v, list) else v.values() if isinstance(v, dict) else ())]
+            found = [
+                x
+                for v in found
+                for x in (v if isinstance(v, list) else v.values() if isinstance(v, dict) else ())
+            ]
         elif isinstance(step, int):
             found = [v[step] for v in found if isinstance(v, list) and step < len(v)]
         else:
@@ -94,7 +105,9 @@ def text_of(value: Any, path: Path_) -> str:
 
 
 def _encoded(text: str) -> str:
-    """As a template of IRIs has it: reserved characters as %XX, letters of all scripts as they are."""
+    """As a template of IRIs has it: reserved characters as %XX, letters of all scripts as they
+    are.
+    """
     if _PLAIN.fullmatch(text):
         return text
     return "".join(c if c.isalnum() or ord(c) > 159 else quote(c, safe="-._~") for c in text)
@@ -103,21 +116,36 @@ def _encoded(text: str) -> str:
 def term_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str:
     """The token that ``terms`` make with the texts of its references. Raises: MissingValueError."""
     made = value_of(terms, texts, datatype)
-    return literal_text(made) if isinstance(made, owl.Literal) else made if made.startswith("_:") else f"<{made}>"
+    return (
+        literal_text(made)
+        if isinstance(made, owl.Literal)
+        else made
+        if made.startswith("_:")
+        else f"<{made}>"
+    )
 
 
 def value_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str | owl.Literal:
-    """The IRI, blank node or literal that ``terms`` make with the texts of its references. Raises: MissingValueError."""
+    """The IRI, blank node or literal that ``terms`` make with the texts of its references. Raises:
+    MissingValueError.
+    """
     pieces = iter(texts)
     if terms.kind == "Literal":
         text = "".join(part if isinstance(part, str) else next(pieces) for part in terms.parts)
-        datatype = terms.datatype or datatype or (owl.RDF + "langString" if terms.language else owl.XSD + "string")
+        datatype = (
+            terms.datatype
+            or datatype
+            or (owl.RDF + "langString" if terms.language else owl.XSD + "string")
+        )
         return owl.Literal(text, datatype, terms.language)
     if terms.kind == "BlankNode":
         text = "\0".join(part if isinstance(part, str) else next(pieces) for part in terms.parts)
         return "_:m" + text.encode("utf-8", "surrogatepass").hex()
     is_template = len(terms.parts) != 2 or terms.parts[0] != ""
-    iri = "".join(p if isinstance(p, str) else _encoded(next(pieces)) if is_template else next(pieces) for p in terms.parts)
+    iri = "".join(
+        p if isinstance(p, str) else _encoded(next(pieces)) if is_template else next(pieces)
+        for p in terms.parts
+    )
     if not is_resource(f"<{iri}>"):
         raise MissingValueError(f"{iri!r} is no absolute IRI")
     return iri
@@ -145,7 +173,9 @@ _NATURAL: Final[Sequence[tuple[type, str]]] = (
 
 @dataclass
 class MappingProgram:
-    """The triples maps of a mapping that one source feeds. ``lenient``: a missing value makes no statement."""
+    """The triples maps of a mapping that one source feeds. ``lenient``: a missing value makes no
+    statement.
+    """
 
     maps: Sequence[TriplesMap]
     parents: Mapping[str, TriplesMap]
@@ -166,7 +196,12 @@ class MappingProgram:
 
     def with_joins(self) -> MappingProgram:
         """The same, with what it joins with read already."""
-        for join in (value for m in self.maps for _, value in m.said if isinstance(value, MappingJoin) and value.conditions):
+        for join in (
+            value
+            for m in self.maps
+            for _, value in m.said
+            if isinstance(value, MappingJoin) and value.conditions
+        ):
             self.joined(join)
         return self
 
@@ -175,12 +210,16 @@ class MappingProgram:
             return self._terms(value, row)
         if not value.conditions:
             return self._terms(self.parents[value.parent].subject, row)
-        return self.joined(value).get(tuple(self._single(row, child) for child, _ in value.conditions), [])
+        return self.joined(value).get(
+            tuple(self._single(row, child) for child, _ in value.conditions), []
+        )
 
     def _single(self, row: Any, path: Path_) -> str:
         found = values_at(row, path)
         if not found and not self.lenient:
-            raise MissingValueError(f"{shown(path)} is missing (--allow missing-value makes no triple of it)")
+            raise MissingValueError(
+                f"{shown(path)} is missing (--allow missing-value makes no triple of it)"
+            )
         return text_of(found[0], path) if found else "\0"
 
     def _terms(self, terms: TermMap, row: Any) -> list[str]:
@@ -190,10 +229,18 @@ class MappingProgram:
         found = [values_at(row, path) for path in paths]
         for path, values in zip(paths, found):
             if not values and not self.lenient:
-                raise MissingValueError(f"{shown(path)} is missing (--allow missing-value makes no triple of it)")
-        by_itself = terms.is_natural and len(paths) == 1 and not terms.datatype and not terms.language
+                raise MissingValueError(
+                    f"{shown(path)} is missing (--allow missing-value makes no triple of it)"
+                )
+        by_itself = (
+            terms.is_natural and len(paths) == 1 and not terms.datatype and not terms.language
+        )
         return [
-            term_of(terms, [text_of(v, p) for v, p in zip(values, paths)], natural(values[0]) if by_itself else "")
+            term_of(
+                terms,
+                [text_of(v, p) for v, p in zip(values, paths)],
+                natural(values[0]) if by_itself else "",
+            )
             for values in product(*found)
         ]
 
@@ -204,7 +251,9 @@ class MappingProgram:
             paths = [path_of(reference, parent.source.form) for _, reference in join.conditions]
             for row in rows_of(parent.source):
                 values = [values_at(row, path) for path in paths]
-                for texts in product(*[[text_of(v, p) for v in vs] for vs, p in zip(values, paths)]):
+                for texts in product(
+                    *[[text_of(v, p) for v in vs] for vs, p in zip(values, paths)]
+                ):
                     found.setdefault(texts, []).extend(self._terms(parent.subject, row))
             self._joined[join] = found
         return self._joined[join]
@@ -221,36 +270,52 @@ def rows_of(source: LogicalSource) -> Iterator[Any]:
     """The rows of a file. Raises: InputError."""
     path = source.path
     if not path.is_file():
-        raise InputError(f"{path} does not exist", "The mapping names it; or is it the stream? Say --stream NAME.")
+        raise InputError(
+            f"{path} does not exist",
+            "The mapping names it; or is it the stream? Say --stream NAME.",
+        )
     try:
         if source.form == "sql":
-            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            with closing(
+                sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+            ) as database:
                 cursor = database.execute(source.query)
                 names = [column[0] for column in cursor.description]
                 yield from (dict(zip(names, row)) for row in cursor)
         elif source.form == "csv":
             with open(path, encoding="utf-8-sig", newline="") as file:
-                yield from ({k: v for k, v in row.items() if v != ""} for row in csv.DictReader(file))
+                yield from (
+                    {k: v for k, v in row.items() if v != ""} for row in csv.DictReader(file)
+                )
         else:
             yield from values_at(parse_record(path.read_bytes()), source.iterator)
     except (sqlite3.Error, csv.Error, ValueError, OSError) as error:
-        raise InputError(f"{path} cannot be read ({error})", "Look at it, and at its logical source in the mapping.") from error
+        raise InputError(
+            f"{path} cannot be read ({error})",
+            "Look at it, and at its logical source in the mapping.",
+        ) from error
 
 
-def compiled(path: str | Path, stream: str | None, *, lenient: bool = False) -> tuple[MappingProgram, list[str]]:
-    """The program of the stream, and the N-Triples lines of all other sources. ``stream``: its logical
+def compiled(
+    path: str | Path, stream: str | None, *, lenient: bool = False
+) -> tuple[MappingProgram, list[str]]:
+    """The program of the stream, and the N-Triples lines of all other sources. ``stream``: its
+    logical
     source's name; it may be left out where there is one alone. Raises: InputError, UsageError."""
     maps = read_mapping(path)
     names = sorted({m.source.name for m in maps.values()})
     if stream is None and len(names) > 1:
         raise UsageError(
-            f"{path} has {len(names)} logical sources: {', '.join(names)}", "Say which is the stream: --stream NAME."
+            f"{path} has {len(names)} logical sources: {', '.join(names)}",
+            "Say which is the stream: --stream NAME.",
         )
     name = names[0] if stream is None else stream
     if name not in names:
         raise UsageError(f"{path} has no logical source {name}", f"It has {', '.join(names)}.")
     lines: dict[str, None] = {}
-    fed, still = ([m for m in maps.values() if (m.source.name == name) is here] for here in (True, False))
+    fed, still = (
+        [m for m in maps.values() if (m.source.name == name) is here] for here in (True, False)
+    )
     for triples_map in maps.values():
         for _, value in triples_map.said:
             if isinstance(value, MappingJoin):
@@ -268,14 +333,31 @@ def compiled(path: str | Path, stream: str | None, *, lenient: bool = False) -> 
 def _without_iterator(triples_map: TriplesMap) -> TriplesMap:
     source = triples_map.source
     rows = LogicalSource(source.name, source.form, (), source.query, source.folder)
-    return TriplesMap(triples_map.name, rows, triples_map.subject, triples_map.classes, triples_map.said)
+    return TriplesMap(
+        triples_map.name, rows, triples_map.subject, triples_map.classes, triples_map.said
+    )
 
 
-def _check(path: str | Path, child: TriplesMap, join: MappingJoin, maps: Mapping[str, TriplesMap], stream: str) -> None:
+def _check(
+    path: str | Path,
+    child: TriplesMap,
+    join: MappingJoin,
+    maps: Mapping[str, TriplesMap],
+    stream: str,
+) -> None:
     parent = maps.get(join.parent)
     if parent is None:
-        raise InputError(f"{path}: {child.name} refers to {join.parent}, which is no triples map", "Look at the name.")
+        raise InputError(
+            f"{path}: {child.name} refers to {join.parent}, which is no triples map",
+            "Look at the name.",
+        )
     if join.conditions and parent.source.name == stream:
-        raise InputError(f"{path}: {child.name} joins with the stream, which is not known here", "MappingJoin from the stream.")
+        raise InputError(
+            f"{path}: {child.name} joins with the stream, which is not known here",
+            "MappingJoin from the stream.",
+        )
     if not join.conditions and parent.source != child.source:
-        raise InputError(f"{path}: {child.name} refers to {join.parent} of another source without a condition", "Give one.")
+        raise InputError(
+            f"{path}: {child.name} refers to {join.parent} of another source without a condition",
+            "Give one.",
+        )

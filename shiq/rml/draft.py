@@ -1,6 +1,8 @@
-"""A first mapping of tables, from the names of their columns and the names and labels of an ontology.
+"""A first mapping of tables, from the names of their columns and the names and labels of an
+ontology.
 
-It is YARRRML, since people edit it: one line a column, prefixes once, and room for comments. What could not be placed is a
+It is YARRRML, since people edit it: one line a column, prefixes once, and room for comments. What
+could not be placed is a
 comment where it belongs.
 """
 
@@ -23,7 +25,9 @@ _KEYS = ("id", "iri", "uri", "key")
 
 @dataclass(frozen=True)
 class TableHead:
-    """A table to be mapped: its ``file`` as the mapping names it, its columns, and whether it is JSON lines."""
+    """A table to be mapped: its ``file`` as the mapping names it, its columns, and whether it is
+    JSON lines.
+    """
 
     file: str
     columns: Sequence[str]
@@ -39,7 +43,10 @@ class TableHead:
     def key(self) -> str:
         """The column that names a row; the first where none says that it does."""
         wanted = [*_KEYS, *(f"{self.name} {key}" for key in _KEYS), self.name]
-        return min(self.columns, key=lambda x: wanted.index(_plain(x)) if _plain(x) in wanted else len(wanted))
+        return min(
+            self.columns,
+            key=lambda x: wanted.index(_plain(x)) if _plain(x) in wanted else len(wanted),
+        )
 
 
 def draft_mapping(tables: Sequence[TableHead], ontology: Reading) -> str:
@@ -52,7 +59,8 @@ class _Draft:
         known = ontology.tbox.signature
         self.tables = tables
         self.classes, self.objects, self.data = (
-            _by_name(names, ontology.labels) for names in (known.classes, known.object_properties, known.data_properties)
+            _by_name(names, ontology.labels)
+            for names in (known.classes, known.object_properties, known.data_properties)
         )
         self.datatypes = _datatypes(ontology.tbox.axioms)
         self.ranges = {
@@ -85,29 +93,47 @@ class _Draft:
         else:
             pairs.append(f"- [a, {self._short(cls)}]")
         pairs += [self._column(column) for column in table.columns if column != table.key]
-        return [*lines, "    po:" if any(x.startswith("-") for x in pairs) else "    po: []", *(f"      {x}" for x in pairs)]
+        return [
+            *lines,
+            "    po:" if any(x.startswith("-") for x in pairs) else "    po: []",
+            *(f"      {x}" for x in pairs),
+        ]
 
     def _column(self, column: str) -> str:
         name = _plain(column)
         for wanted in (name, *(name.removesuffix(f" {key}") for key in _KEYS)):
             if (iri := self.data.get(wanted)) is not None:
                 datatype = self.datatypes.get(iri, "")
-                more = f", {self._short(datatype)}" if datatype and datatype != owl.XSD + "string" else ""
+                more = (
+                    f", {self._short(datatype)}"
+                    if datatype and datatype != owl.XSD + "string"
+                    else ""
+                )
                 return f"- [{self._short(iri)}, {_quoted(_reference(column))}{more}]"
-            if (iri := self.objects.get(wanted)) is not None or (iri := self._leading_to(wanted)) is not None:
+            if (iri := self.objects.get(wanted)) is not None or (
+                iri := self._leading_to(wanted)
+            ) is not None:
                 return f"- [{self._short(iri)}, {_quoted(self._individual(self._target(wanted, iri), column) + '~iri')}]"
         return self._comment("column", column, "property", name, {**self.objects, **self.data})
 
     def _leading_to(self, name: str) -> str | None:
         """The only property to members of the class that a column is named after."""
         cls = self.classes.get(name)
-        found = [iri for iri, of_range in self.ranges.items() if cls is not None and of_range == cls]
+        found = [
+            iri for iri, of_range in self.ranges.items() if cls is not None and of_range == cls
+        ]
         return found[0] if len(found) == 1 else None
 
     def _target(self, name: str, iri: str) -> str:
-        """What individuals are called to which a property leads: as in their own table, if it is one of these."""
+        """What individuals are called to which a property leads: as in their own table, if it is
+        one of these.
+        """
         wanted = self.ranges.get(iri)
-        named = [table.name for table in self.tables if wanted is not None and self.classes.get(table.name) == wanted]
+        named = [
+            table.name
+            for table in self.tables
+            if wanted is not None and self.classes.get(table.name) == wanted
+        ]
         return named[0] if named else name
 
     def _individual(self, name: str, column: str) -> str:
@@ -123,7 +149,9 @@ class _Draft:
         at = max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1
         if iri[:at] == owl.XSD:
             return f"xsd:{iri[at:]}"
-        prefix = self.prefixes.setdefault(iri[:at], f"o{len(self.prefixes) + 1}" if self.prefixes else "o")
+        prefix = self.prefixes.setdefault(
+            iri[:at], f"o{len(self.prefixes) + 1}" if self.prefixes else "o"
+        )
         return f"{prefix}:{iri[at:]}"
 
 

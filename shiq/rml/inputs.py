@@ -1,4 +1,6 @@
-"""Which table a mapping is about: inputs that are tables are told what their rows say, before any row is read."""
+"""Which table a mapping is about: inputs that are tables are told what their rows say, before any
+row is read.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,22 @@ from shiq.rml.tables import TableMapping, references_of
 from shiq.sources import TABLE, TableKind, TableSource, source_of, table_kind, text_table_kind
 
 
-def mapped_sources(sources: Sequence[object], mapping: str | Path | None, *, bare: bool = False) -> list[object]:
-    """``sources``, in which every table has the ``mapping`` that says what its rows mean, but for tables of triples. ``bare``:
+def mapped_sources(
+    sources: Sequence[object], mapping: str | Path | None, *, bare: bool = False
+) -> list[object]:
+    """``sources``, in which every table has the ``mapping`` that says what its rows mean, but for
+    tables of triples. ``bare``:
     see `TableSource`.
 
-    A table is the logical source of its own name or file name; else the only one of the mapping, or the only one all of whose
-    columns it has. Raises: InputError; UsageError for a mapping that is broken or names a column that its table lacks.
+    A table is the logical source of its own name or file name; else the only one of the mapping, or
+    the only one all of whose
+    columns it has. Raises: InputError; UsageError for a mapping that is broken or names a column
+    that its table lacks.
     """
     found = [_table(source) or source for source in sources]
-    tables = [source for source in found if isinstance(source, TableSource) and source.mapping is None]
+    tables = [
+        source for source in found if isinstance(source, TableSource) and source.mapping is None
+    ]
     if mapping is None or not tables:
         return [replace(x, bare=bare) if isinstance(x, TableSource) else x for x in found]
     every = read_mapping(mapping)
@@ -57,26 +66,47 @@ def mapped_sources(sources: Sequence[object], mapping: str | Path | None, *, bar
         for triples_map in maps:
             _check_columns(source, triples_map, mapping)
             _check_joins(triples_map, every, made, mapping)
-        noted = "" if Path(name).name == Path(source.name).name else f"{source.name} was read as {name} of {mapping}"
+        noted = (
+            ""
+            if Path(name).name == Path(source.name).name
+            else f"{source.name} was read as {name} of {mapping}"
+        )
         taken = "; ".join(x for x in (source.taken, noted) if x)
-        result.append(replace(source, mapping=TableMapping(str(mapping), maps, every, made, frozenset(given)), taken=taken))
+        result.append(
+            replace(
+                source,
+                mapping=TableMapping(str(mapping), maps, every, made, frozenset(given)),
+                taken=taken,
+            )
+        )
     return result
 
 
 def table_heads(names: Sequence[str], folder: Path) -> list[TableHead]:
-    """The files of a mapping that will lie in ``folder``, with their columns. Raises: InputError; UsageError for no table."""
+    """The files of a mapping that will lie in ``folder``, with their columns. Raises: InputError;
+    UsageError for no table.
+    """
     found = []
     for name in names:
         table = _table(name)
         if table is None:
-            raise UsageError(f"{name} is no table", "Tables are CSV, TSV, JSON lines (.jsonl), Parquet and Delta.")
+            raise UsageError(
+                f"{name} is no table",
+                "Tables are CSV, TSV, JSON lines (.jsonl), Parquet and Delta.",
+            )
         columns = columns_of(table)
         if columns is None:
             records = next(json_records(table, parse_record, Rejects(name)))[1]
-            columns = list(dict.fromkeys(key for record in records if isinstance(record, dict) for key in record))
+            columns = list(
+                dict.fromkeys(
+                    key for record in records if isinstance(record, dict) for key in record
+                )
+            )
         if not columns:
             raise UsageError(f"{name} has no columns", "Give a table with at least one row.")
-        found.append(TableHead(os.path.relpath(name, folder), columns, table.kind is TableKind.JSON_LINES))
+        found.append(
+            TableHead(os.path.relpath(name, folder), columns, table.kind is TableKind.JSON_LINES)
+        )
     return found
 
 
@@ -90,7 +120,9 @@ def _table(source: object) -> TableSource | None:
 
 
 def columns_of(table: TableSource) -> list[str] | None:
-    """The names of the columns of a table; None for JSON lines, whose records differ. Raises: InputError."""
+    """The names of the columns of a table; None for JSON lines, whose records differ. Raises:
+    InputError.
+    """
     match table.kind:
         case TableKind.CSV | TableKind.TSV:
             return read_header(table)
@@ -119,8 +151,12 @@ def columns_of(table: TableSource) -> list[str] | None:
             return list(pa.table(value).schema.names)
 
 
-def _logical_source(table: TableSource, mapping: str | Path, every: Mapping[str, TriplesMap]) -> str | None:
-    """The name of the logical source that ``table`` stands for; None for a table of triples. Raises: UsageError."""
+def _logical_source(
+    table: TableSource, mapping: str | Path, every: Mapping[str, TriplesMap]
+) -> str | None:
+    """The name of the logical source that ``table`` stands for; None for a table of triples.
+    Raises: UsageError.
+    """
     sources = {m.source.name: m.source for m in every.values() if m.source.form != "sql"}
     exact = [name for name, source in sources.items() if _is_same(table, source)]
     if exact:
@@ -154,7 +190,12 @@ def _is_same(table: TableSource, source: LogicalSource) -> bool:
 
 
 def _needs(every: Mapping[str, TriplesMap], name: str) -> set[str]:
-    return {str(path[0]) for m in every.values() if m.source.name == name for path, _ in references_of(m)}
+    return {
+        str(path[0])
+        for m in every.values()
+        if m.source.name == name
+        for path, _ in references_of(m)
+    }
 
 
 def _joins(triples_map: TriplesMap) -> Iterable[MappingJoin]:
@@ -184,23 +225,38 @@ def _joined_tables(mapping: str | Path, every: Mapping[str, TriplesMap]) -> dict
 def _check_terms(mapping: str | Path, every: Mapping[str, TriplesMap]) -> None:
     """Raises: UsageError for constants, classes, datatypes and language tags that are none."""
     for m in every.values():
-        values = (m.subject, *(value for pair in m.said for value in pair if isinstance(value, TermMap)))
+        values = (
+            m.subject,
+            *(value for pair in m.said for value in pair if isinstance(value, TermMap)),
+        )
         for value in values:
-            names = [x for x in (value.datatype, value.constant[1:-1] if value.constant.startswith("<") else "") if x]
+            names = [
+                x
+                for x in (
+                    value.datatype,
+                    value.constant[1:-1] if value.constant.startswith("<") else "",
+                )
+                if x
+            ]
             try:
                 for iri in names:
                     ox.NamedNode(iri)
                 if value.language:
                     ox.Literal("", language=value.language)
             except ValueError as error:
-                raise UsageError(f"{mapping}, line {value.line}: {error}", "Mend the mapping; no data was read.") from None
+                raise UsageError(
+                    f"{mapping}, line {value.line}: {error}", "Mend the mapping; no data was read."
+                ) from None
 
 
 def _check_columns(table: TableSource, triples_map: TriplesMap, mapping: str | Path) -> None:
     """Raises: UsageError for a column that the mapping refers to and ``table`` lacks."""
     form = triples_map.source.form
     if (form == "json") != (table.kind is TableKind.JSON_LINES) and form != "json":
-        raise UsageError(f"{mapping} reads {table.name} as CSV, but it is JSON lines", "Say so in the mapping: jsonpath.")
+        raise UsageError(
+            f"{mapping} reads {table.name} as CSV, but it is JSON lines",
+            "Say so in the mapping: jsonpath.",
+        )
     columns = columns_of(table)
     for path, line in references_of(triples_map):
         if columns is not None and path[0] not in columns:
@@ -213,11 +269,17 @@ def _missing(where: str, table: TableSource, column: Any, columns: Sequence[str]
     near = get_close_matches(str(column), columns, 1)
     hint = f"Did you mean {near[0]!r}? " if near else ""
     has = ", ".join(columns[:20]) + (", …" if len(columns) > 20 else "")
-    return UsageError(f"{where}: {table.name} has no column {str(column)!r}", f"{hint}It has {has}. No data was read.")
+    return UsageError(
+        f"{where}: {table.name} has no column {str(column)!r}",
+        f"{hint}It has {has}. No data was read.",
+    )
 
 
 def _check_joins(
-    triples_map: TriplesMap, every: Mapping[str, TriplesMap], tables: Mapping[str, TableSource], mapping: str | Path
+    triples_map: TriplesMap,
+    every: Mapping[str, TriplesMap],
+    tables: Mapping[str, TableSource],
+    mapping: str | Path,
 ) -> None:
     """Raises: UsageError for a join that cannot be made."""
     for join in _joins(triples_map):
@@ -227,7 +289,10 @@ def _check_joins(
             raise UsageError(f"{where}: {join.parent} is no triples map of it", "Look at the name.")
         if parent.source.name != triples_map.source.name:
             if not join.conditions:
-                raise UsageError(f"{where}: {join.parent} is of another source, and no condition joins them", "Give one.")
+                raise UsageError(
+                    f"{where}: {join.parent} is of another source, and no condition joins them",
+                    "Give one.",
+                )
             if parent.subject.kind == "BlankNode":
                 raise UsageError(
                     f"{where}: the subjects of {join.parent} are blank nodes, which are nodes of their own source alone",
@@ -237,10 +302,15 @@ def _check_joins(
         if not join.conditions:
             continue
         if table is None and not parent.source.path.is_file():
-            raise UsageError(f"{where}: {parent.source.path} does not exist", "Give it as an input, or put it there.")
+            raise UsageError(
+                f"{where}: {parent.source.path} does not exist",
+                "Give it as an input, or put it there.",
+            )
         if table is not None:
             columns = columns_of(table)
-            references = [path_of(reference, parent.source.form) for _, reference in join.conditions]
+            references = [
+                path_of(reference, parent.source.form) for _, reference in join.conditions
+            ]
             for path in (*references, *parent.subject.references):
                 if columns is not None and path[0] not in columns:
                     raise _missing(where, table, path[0], columns)

@@ -14,7 +14,8 @@ Path_ = tuple[str | int | None, ...]
 
 @dataclass(frozen=True)
 class LogicalSource:
-    """``name``: a path, or the name of the stream; ``query``: of a database; ``folder``: in which relative paths begin, a path or
+    """``name``: a path, or the name of the stream; ``query``: of a database; ``folder``: in which
+    relative paths begin, a path or
     the address of a place far away."""
 
     name: str
@@ -26,7 +27,11 @@ class LogicalSource:
     @property
     def place(self) -> str:
         """The path or address of the file, unless an input stands for it."""
-        return f"{self.folder}/{self.name}" if isinstance(self.folder, str) else str(self.folder / self.name)
+        return (
+            f"{self.folder}/{self.name}"
+            if isinstance(self.folder, str)
+            else str(self.folder / self.name)
+        )
 
     @property
     def path(self) -> Path:
@@ -41,8 +46,11 @@ def folder_of(mapping: str) -> Path | str:
 
 @dataclass(frozen=True)
 class TermMap:
-    """``parts``: texts and references in turn, beginning with a text; a reference is a path. ``constant``: a token, "" where
-    the term is made of ``parts``. ``is_natural``: a value without a datatype has that of its JSON. ``line``: in the mapping."""
+    """``parts``: texts and references in turn, beginning with a text; a reference is a path.
+    ``constant``: a token, "" where
+    the term is made of ``parts``. ``is_natural``: a value without a datatype has that of its JSON.
+    ``line``: in the mapping.
+    """
 
     kind: str
     parts: tuple[str | Path_, ...] = ()
@@ -60,7 +68,8 @@ class TermMap:
 
 @dataclass(frozen=True)
 class MappingJoin:
-    """The subjects that the triples map ``parent`` makes of rows that agree on ``conditions``: a path of the child, a
+    """The subjects that the triples map ``parent`` makes of rows that agree on ``conditions``: a
+    path of the child, a
     reference of the parent. ``line``: in the mapping."""
 
     parent: str

@@ -1,6 +1,8 @@
-"""RML in Turtle, in the old vocabulary and the new, as values; what of RML is not known here is refused by name.
+"""RML in Turtle, in the old vocabulary and the new, as values; what of RML is not known here is
+refused by name.
 
-Known are logical sources in JSON (JSONPath of names, places and [*]), CSV and SQLite, subject, predicate and object maps by
+Known are logical sources in JSON (JSONPath of names, places and [*]), CSV and SQLite, subject,
+predicate and object maps by
 template, reference and constant, classes, term types, datatypes, language tags, and joins.
 """
 
@@ -27,24 +29,39 @@ _D2RQ: Final = "http://www.wiwiss.fu-berlin.de/suhl/bizer/D2RQ/0.1#"
 _NEW: Final = _SPACES[3]
 #: What each kind of node may say.
 _KNOWN: Final[Mapping[str, frozenset[str]]] = {
-    "triples map": frozenset(("logicalSource", "subjectMap", "subject", "predicateObjectMap", "label")),
-    "logical source": frozenset(("source", "referenceFormulation", "iterator", "query", "sqlVersion")),
+    "triples map": frozenset(
+        ("logicalSource", "subjectMap", "subject", "predicateObjectMap", "label")
+    ),
+    "logical source": frozenset(
+        ("source", "referenceFormulation", "iterator", "query", "sqlVersion")
+    ),
     "source": frozenset(("path", "root", "jdbcDSN", "jdbcDriver")),
     "predicate-object map": frozenset(("predicate", "predicateMap", "object", "objectMap")),
-    "term map": frozenset(("template", "reference", "column", "constant", "termType", "datatype", "language", "class")),
+    "term map": frozenset(
+        ("template", "reference", "column", "constant", "termType", "datatype", "language", "class")
+    ),
     "reference to a triples map": frozenset(("parentTriplesMap", "joinCondition")),
     "join condition": frozenset(("child", "parent")),
 }
-_FORMULATIONS: Final = {"JSONPath": "json", "CSV": "csv", "SQL2008Query": "sql", "SQL2008Table": "sql"}
+_FORMULATIONS: Final = {
+    "JSONPath": "json",
+    "CSV": "csv",
+    "SQL2008Query": "sql",
+    "SQL2008Table": "sql",
+}
 #: The words of a triples map that no other node has.
 _TRIPLES_MAP: Final = _KNOWN["triples map"] - {"label"}
 #: How the name of a mapping in YARRRML ends.
 YAML: Final = (".yml", ".yaml")
-_STEP: Final = re.compile(r"\.?([^.\[\]'\"*?()@$]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]|\.?\[?(\*)\]?")
+_STEP: Final = re.compile(
+    r"\.?([^.\[\]'\"*?()@$]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]|\.?\[?(\*)\]?"
+)
 
 
 def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
-    """The triples maps of a file, by name. Raises: InputError; UsageError for what is not known here, or says too little."""
+    """The triples maps of a file, by name. Raises: InputError; UsageError for what is not known
+    here, or says too little.
+    """
     if Path(path).suffix.lower() in YAML:
         # Loaded where a mapping is YARRRML.
         from shiq.rml.yarrrml import read_yarrrml
@@ -52,7 +69,9 @@ def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
         return read_yarrrml(str(path))
     loaded = load([path], "m", None)
     if broken := next((x for x in loaded.leftovers if x.kind == "malformed"), None):
-        raise UsageError(f"{path}, line {broken.line}: {broken.message}", "Mend the mapping; no data was read.")
+        raise UsageError(
+            f"{path}, line {broken.line}: {broken.message}", "Mend the mapping; no data was read."
+        )
     triples = loaded.triples
     graph: dict[str, dict[str, list[Any]]] = {}
     lines: dict[str, int] = {}
@@ -63,7 +82,9 @@ def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
     reader = _Reader(graph, str(path), lines)
     names = [node for node, said in graph.items() if _is_triples_map(said)]
     if not names:
-        raise UsageError(f"{path} has no triples map", "A mapping has rml:logicalSource and rr:subjectMap.")
+        raise UsageError(
+            f"{path} has no triples map", "A mapping has rml:logicalSource and rr:subjectMap."
+        )
     found = {name: reader.triples_map(name) for name in sorted(names)}
     reader.check_reached()
     return found
@@ -84,14 +105,20 @@ def _local(iri: str) -> str:
 
 
 class _Reader:
-    """Reads the nodes of a mapping. ``lines``: at which line each node begins; ``at``: the line of the node that is read."""
+    """Reads the nodes of a mapping. ``lines``: at which line each node begins; ``at``: the line of
+    the node that is read.
+    """
 
-    def __init__(self, graph: Mapping[str, Mapping[str, list[Any]]], path: str, lines: Mapping[str, int]) -> None:
+    def __init__(
+        self, graph: Mapping[str, Mapping[str, list[Any]]], path: str, lines: Mapping[str, int]
+    ) -> None:
         self.graph, self.path, self.form, self.lines, self.at = graph, path, "json", lines, 0
         self.reached: set[str] = set()
 
     def _refuse(self, what: str) -> UsageError:
-        return UsageError(f"{self.path}, line {self.at}: {what}", "docs/ENRICHMENT.md lists what of RML is known.")
+        return UsageError(
+            f"{self.path}, line {self.at}: {what}", "docs/ENRICHMENT.md lists what of RML is known."
+        )
 
     def _node(self, node: Any, *kinds: str) -> dict[str, list[Any]]:
         """What is said of ``node``, by local names; only what its kinds may say."""
@@ -124,17 +151,27 @@ class _Reader:
         constant = self._one(said, "subject", name)
         if (node is None) == (constant is None):
             raise self._refuse(f"{name} needs one subject map")
-        subject = self._constant(constant) if node is None else self._term(node, "IRI", self._is_new(name))
+        subject = (
+            self._constant(constant)
+            if node is None
+            else self._term(node, "IRI", self._is_new(name))
+        )
         if subject.kind == "Literal":
             raise self._refuse(f"{name} makes literals of subjects")
         classes = [] if node is None else self._node(node, "term map").get("class", [])
-        pairs = tuple(pair for node in said.get("predicateObjectMap", []) for pair in self._pairs(node, self._is_new(name)))
+        pairs = tuple(
+            pair
+            for node in said.get("predicateObjectMap", [])
+            for pair in self._pairs(node, self._is_new(name))
+        )
         return TriplesMap(name, source, subject, tuple(sorted(map(str, classes))), pairs)
 
     def check_reached(self) -> None:
         """Raises: UsageError for a node with words of RML that no triples map leads to."""
         for node, said in self.graph.items():
-            if node not in self.reached and (word := next((iri for iri in said if iri.startswith(_SPACES)), None)):
+            if node not in self.reached and (
+                word := next((iri for iri in said if iri.startswith(_SPACES)), None)
+            ):
                 self.at = self.lines[node]
                 raise self._refuse(f"no triples map leads to {node}, which has <{word}>")
 
@@ -149,12 +186,17 @@ class _Reader:
         query = self._one(said, "query", "a logical source")
         if not isinstance(source, owl.Literal):
             inner = self._node(source, "source")
-            database, file = self._one(inner, "jdbcDSN", "a source"), self._one(inner, "path", "a source")
+            database, file = (
+                self._one(inner, "jdbcDSN", "a source"),
+                self._one(inner, "path", "a source"),
+            )
             if _local(str(self._one(inner, "root", "a source") or "")) == "CurrentWorkingDirectory":
                 folder = Path.cwd()
             if database is not None:
                 if not database.lexical.startswith("jdbc:sqlite:"):
-                    raise self._refuse(f"the database {database.lexical} is not known here, SQLite is")
+                    raise self._refuse(
+                        f"the database {database.lexical} is not known here, SQLite is"
+                    )
                 source, form = owl.Literal(database.lexical.removeprefix("jdbc:sqlite:")), "sql"
             elif file is not None:
                 source = file
@@ -162,18 +204,24 @@ class _Reader:
                 raise self._refuse(f"the source {source} has no path")
         if form is None or (form == "sql" and query is None):
             raise self._refuse(
-                f"the reference formulation <{given}> is not known here" if form is None else "a database needs a query"
+                f"the reference formulation <{given}> is not known here"
+                if form is None
+                else "a database needs a query"
             )
         iterator = self._one(said, "iterator", "a logical source")
         self.form = form
         steps = self._path(iterator.lexical) if iterator is not None and form == "json" else ()
-        return LogicalSource(source.lexical, form, steps, query.lexical if query is not None else "", folder)
+        return LogicalSource(
+            source.lexical, form, steps, query.lexical if query is not None else "", folder
+        )
 
     def _pairs(self, node: Any, is_new: bool) -> Iterator[tuple[TermMap, TermMap | MappingJoin]]:
         said = self._node(node, "predicate-object map")
         predicates = [self._constant(value) for value in said.get("predicate", [])]
         predicates += [self._term(value, "IRI", is_new) for value in said.get("predicateMap", [])]
-        objects: list[TermMap | MappingJoin] = [self._constant(value) for value in said.get("object", [])]
+        objects: list[TermMap | MappingJoin] = [
+            self._constant(value) for value in said.get("object", [])
+        ]
         objects += [self._object(value, is_new) for value in said.get("objectMap", [])]
         if not predicates or not objects:
             raise self._refuse("a predicate-object map needs a predicate and an object")
@@ -187,7 +235,9 @@ class _Reader:
         conditions = []
         for condition in said.get("joinCondition", []):
             ends = self._node(condition, "join condition")
-            child, parent = (self._one(ends, name, "a join condition") for name in ("child", "parent"))
+            child, parent = (
+                self._one(ends, name, "a join condition") for name in ("child", "parent")
+            )
             if child is None or parent is None:
                 raise self._refuse("a join condition needs a child and a parent")
             conditions.append((self._path(child.lexical), parent.lexical))
@@ -205,21 +255,36 @@ class _Reader:
         said = self._node(node, "term map")
         ways = [name for name in ("template", "reference", "column", "constant") if name in said]
         if len(ways) != 1:
-            raise self._refuse(f"a term map needs one of template, reference and constant, not {ways or 'none'}")
+            raise self._refuse(
+                f"a term map needs one of template, reference and constant, not {ways or 'none'}"
+            )
         value = self._one(said, ways[0], "a term map")
         if ways[0] == "constant":
             return self._constant(value)
-        datatype, language = self._one(said, "datatype", "a term map"), self._one(said, "language", "a term map")
-        is_literal = datatype is not None or language is not None or (ways[0] != "template" and not usual)
-        kind = _local(str(self._one(said, "termType", "a term map") or ("Literal" if is_literal else "IRI")))
+        datatype, language = (
+            self._one(said, "datatype", "a term map"),
+            self._one(said, "language", "a term map"),
+        )
+        is_literal = (
+            datatype is not None or language is not None or (ways[0] != "template" and not usual)
+        )
+        kind = _local(
+            str(self._one(said, "termType", "a term map") or ("Literal" if is_literal else "IRI"))
+        )
         if kind not in ("IRI", "BlankNode", "Literal"):
             raise self._refuse(f"the term type {kind} is not known here")
-        parts = self._template(value.lexical) if ways[0] == "template" else ("", self._path(value.lexical))
+        parts = (
+            self._template(value.lexical)
+            if ways[0] == "template"
+            else ("", self._path(value.lexical))
+        )
         tag = language.lexical.lower() if language else ""
         return TermMap(kind, parts, "", str(datatype or ""), tag, is_new, self.at)
 
     def _template(self, text: str) -> tuple[str | Path_, ...]:
-        """ "a{x}b" as a text, a reference, a text; braces that are meant come behind a backslash."""
+        """ "a{x}b" as a text, a reference, a text; braces that are meant come behind a
+        backslash.
+        """
         found: list[str | Path_] = []
         for i, piece in enumerate(re.split(r"(?<!\\)\{((?:\\.|[^{}\\])*)\}", text)):
             plain = re.sub(r"\\([{}\\])", r"\1", piece)

@@ -12,7 +12,9 @@ Statement: TypeAlias = tuple[str, str, str]
 
 TYPE: Final = f"<{owl.RDF}type>"
 
-_RESOURCE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*>|_:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+_RESOURCE = re.compile(
+    r"<[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*>|_:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?"
+)
 
 
 def is_resource(token: str) -> bool:
@@ -28,5 +30,7 @@ def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON by its members. Raises: RepeatedMemberError."""
     if len(found := dict(pairs)) != len(pairs):
         names = [name for name, _ in pairs]
-        raise RepeatedMemberError(f'the member "{next(name for name in names if names.count(name) > 1)}" is there twice')
+        raise RepeatedMemberError(
+            f'the member "{next(name for name in names if names.count(name) > 1)}" is there twice'
+        )
     return found

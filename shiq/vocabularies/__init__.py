@@ -1,7 +1,9 @@
 """Well-known vocabularies: the kind of each term, and the logical axioms, as tables of facts.
 
-A term has its kind from a table wherever it is used. The axioms count only where the vocabulary is imported.
-Labels and documentation are not in the tables. `tests.tools.vocabularies` makes them from the files, and compares.
+A term has its kind from a table wherever it is used. The axioms count only where the vocabulary is
+imported.
+Labels and documentation are not in the tables. `tests.tools.vocabularies` makes them from the
+files, and compares.
 
 >>> kind_of("http://www.w3.org/2004/02/skos/core#Concept"), kind_of("http://xmlns.com/foaf/0.1/name"), kind_of("urn:other")
 ('class', 'data', '')
@@ -24,12 +26,16 @@ from typing import Any
 from shiq.errors import UsageError
 
 _FOLDER = Path(__file__).parent
-_INDEX: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType(json.loads((_FOLDER / "index.json").read_text("utf-8")))
+_INDEX: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType(
+    json.loads((_FOLDER / "index.json").read_text("utf-8"))
+)
 #: In the place of names: no table counts.
 NONE = "none"
 NAMES: Sequence[str] = tuple(sorted(_INDEX))
 #: The name of the table that knows the terms of a namespace.
-_NAMESPACES: Mapping[str, str] = MappingProxyType({space: name for name in _INDEX for space in _INDEX[name]["namespaces"]})
+_NAMESPACES: Mapping[str, str] = MappingProxyType(
+    {space: name for name in _INDEX for space in _INDEX[name]["namespaces"]}
+)
 #: The name of the table that answers an import.
 _ONTOLOGIES: Mapping[str, str] = MappingProxyType(
     {iri.rstrip("#/"): name for name in _INDEX for iri in _INDEX[name]["ontologies"]}
@@ -43,10 +49,13 @@ class VocabularyTable:
     version: what its authors call the version, or its date.
     source: the file that the table is made from.
     ontologies: IRIs by which it is imported. imports: what it imports itself.
-    kinds: the kind of each term: class, datatype, object, data, annotation, or property where it may be object or data.
-    axioms: in functional syntax, with whole IRIs; of a property that may be object or data, in both readings. Assertions too.
+    kinds: the kind of each term: class, datatype, object, data, annotation, or property where it
+    may be object or data.
+    axioms: in functional syntax, with whole IRIs; of a property that may be object or data, in both
+    readings. Assertions too.
     of_annotations: annotation properties of which its axioms speak. They are not among ``axioms``.
-    beyond: terms of which the vocabulary says what OWL 2 DL cannot say, and what that is. They have no kind.
+    beyond: terms of which the vocabulary says what OWL 2 DL cannot say, and what that is. They have
+    no kind.
     outside: what else the vocabulary says that no axiom can, as messages.
     """
 
@@ -77,7 +86,11 @@ def table(name: str) -> VocabularyTable:
     """The table of that name, one of `NAMES`."""
     raw: dict[str, Any] = json.loads((_FOLDER / f"{name}.json").read_text("utf-8"))
     first = _INDEX[name]["namespaces"][0]
-    kinds = {first + term if ":" not in term else term: kind for kind, terms in raw["kinds"].items() for term in terms}
+    kinds = {
+        first + term if ":" not in term else term: kind
+        for kind, terms in raw["kinds"].items()
+        for term in terms
+    }
     return VocabularyTable(
         name,
         raw["title"],
@@ -100,17 +113,22 @@ def kind_of(iri: str) -> str:
 
 
 def answering(imported: str) -> VocabularyTable | None:
-    """The table of the vocabulary that is imported by this IRI; None where there is none, or it is of another version.
+    """The table of the vocabulary that is imported by this IRI; None where there is none, or it is
+    of another version.
 
     W3C serves each of its documents by https too.
     """
-    name = _ONTOLOGIES.get(imported.rstrip("#/").replace("https://www.w3.org/", "http://www.w3.org/"))
+    name = _ONTOLOGIES.get(
+        imported.rstrip("#/").replace("https://www.w3.org/", "http://www.w3.org/")
+    )
     return table(name) if name else None
 
 
 @dataclass(frozen=True)
 class VocabularyChoice:
-    """Which tables count: all of them, or none. ``named``: those whose axioms count as if imported."""
+    """Which tables count: all of them, or none. ``named``: those whose axioms count as if
+    imported.
+    """
 
     named: tuple[str, ...] = ()
     is_any: bool = True
@@ -144,8 +162,13 @@ def choose(names: Sequence[str]) -> VocabularyChoice:
         if name not in (NONE, *NAMES):
             near = get_close_matches(name, (NONE, *NAMES), 1, 0)[0]
             raise UsageError(
-                f"there is no table of a vocabulary {name!r}", f"Did you mean {near}? `shiq vocabularies` lists them."
+                f"there is no table of a vocabulary {name!r}",
+                f"Did you mean {near}? `shiq vocabularies` lists them.",
             )
     if NONE in names and len(set(names)) > 1:
         raise UsageError("--vocabulary none goes with no other name", "Leave one of the two out.")
-    return VocabularyChoice(is_any=False) if NONE in names else VocabularyChoice(tuple(dict.fromkeys(names)))
+    return (
+        VocabularyChoice(is_any=False)
+        if NONE in names
+        else VocabularyChoice(tuple(dict.fromkeys(names)))
+    )

@@ -1,7 +1,10 @@
-"""The obvious check, at every c: the twin of all strategies. Slow; nothing is closed, joined or masked beforehand.
+"""The obvious check, at every c: the twin of all strategies. Slow; nothing is closed, joined or
+masked beforehand.
 
-Labels are closed under what is told; each ∃R among them has a witness of its own with {∃R⁻}, and an edge to it with {R}; told
-negative inclusions are tested at every element and edge. A set of labels is a conflict if that fails, and for no part of it.
+Labels are closed under what is told; each ∃R among them has a witness of its own with {∃R⁻}, and an
+edge to it with {R}; told
+negative inclusions are tested at every element and edge. A set of labels is a conflict if that
+fails, and for no part of it.
 """
 
 from __future__ import annotations
@@ -21,16 +24,31 @@ Timed: TypeAlias = tuple[int, owl.Assertion]
 
 
 def canonical(
-    view: DLLiteView, window: int, stream: Iterable[Timed], static: Iterable[owl.Assertion], start: int, end: int
+    view: DLLiteView,
+    window: int,
+    stream: Iterable[Timed],
+    static: Iterable[owl.Assertion],
+    start: int,
+    end: int,
 ) -> list[dict[str, object]]:
-    """The rows of a stream over [start, end], without axioms: individual, other, conflict, maximal span."""
-    items = [(t, key, label) for t, assertion in stream for key, label in _labels(view, assertion) if start <= t <= end]
+    """The rows of a stream over [start, end], without axioms: individual, other, conflict, maximal
+    span.
+    """
+    items = [
+        (t, key, label)
+        for t, assertion in stream
+        for key, label in _labels(view, assertion)
+        if start <= t <= end
+    ]
     always = [(key, label) for assertion in static for key, label in _labels(view, assertion)]
     is_consistent = _remembering(view)
     points: dict[tuple[Key, tuple[str, ...]], list[int]] = {}
     for c in range(start, end + 1):
         content: dict[Key, set[str]] = {}
-        for key, label in (*always, *((key, label) for t, key, label in items if max(start, c - window) <= t <= c)):
+        for key, label in (
+            *always,
+            *((key, label) for t, key, label in items if max(start, c - window) <= t <= c),
+        ):
             content.setdefault(key, set()).add(label)
         for key, labels in content.items():
             for conflict in _minimal(labels, is_consistent):
@@ -40,7 +58,14 @@ def canonical(
         for _, group in groupby(enumerate(times), lambda item: item[1] - item[0]):
             span = [c for _, c in group]
             who = {"individual": key[0]} | ({"other": key[1]} if len(key) > 1 else {})
-            rows.append({**who, "from": span[0], "to": span[-1], "conflict": sorted(set(map(shown, conflict)))})
+            rows.append(
+                {
+                    **who,
+                    "from": span[0],
+                    "to": span[-1],
+                    "conflict": sorted(set(map(shown, conflict))),
+                }
+            )
     return rows
 
 
@@ -59,7 +84,9 @@ def _labels(view: DLLiteView, assertion: owl.Assertion) -> Iterable[tuple[Key, s
                 yield (min(a, b), max(a, b)), loop(iri) if a == b else role_label(Role(iri, a > b))
 
 
-def _minimal(labels: set[str], is_consistent: Callable[[frozenset[str]], bool]) -> list[tuple[str, ...]]:
+def _minimal(
+    labels: set[str], is_consistent: Callable[[frozenset[str]], bool]
+) -> list[tuple[str, ...]]:
     found: list[frozenset[str]] = []
     for size in range(1, len(labels) + 1):
         for chosen in map(frozenset, combinations(sorted(labels), size)):
@@ -91,7 +118,9 @@ def _remembering(view: DLLiteView) -> Callable[[frozenset[str]], bool]:
     return is_consistent
 
 
-def _chase(view: DLLiteView, closed: Callable[[frozenset[str]], frozenset[str]], labels: frozenset[str]) -> bool:
+def _chase(
+    view: DLLiteView, closed: Callable[[frozenset[str]], frozenset[str]], labels: frozenset[str]
+) -> bool:
     witness = dict(view.existentials)
     seen: set[frozenset[str]] = set()
     waiting = [labels]
@@ -103,5 +132,8 @@ def _chase(view: DLLiteView, closed: Callable[[frozenset[str]], frozenset[str]],
         if owl.NOTHING.iri in here or any(negative <= here for negative in view.negative):
             return False
         for label in here & witness.keys():
-            waiting += [frozenset((witness[label],)), *([frozenset((PAIR + label[1:],))] if view.pairs else [])]
+            waiting += [
+                frozenset((witness[label],)),
+                *([frozenset((PAIR + label[1:],))] if view.pairs else []),
+            ]
     return True

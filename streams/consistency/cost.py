@@ -1,7 +1,9 @@
 """What a cut costs, by the rates of the labels; and the cut that costs least.
 
-A bolt evaluates, for each tuple that arrives, the conjunctions that its label is in, and caches the tuple if there are any. Bolts
-run side by side, so that the busiest one sets the pace of all; what is handed on costs too, and what is cached takes room.
+A bolt evaluates, for each tuple that arrives, the conjunctions that its label is in, and caches the
+tuple if there are any. Bolts
+run side by side, so that the busiest one sets the pace of all; what is handed on costs too, and
+what is cached takes room.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from streams.consistency.labels import EXISTS, INVERSE
 from streams.consistency.negative_inclusions import Group
 from streams.consistency.topology import Bolt, Cut, bolts
 
-#: What handing a tuple on costs, taking it in, and caching it where it is tested, in evaluations (fitted to LUBM and NPD).
+# : What handing a tuple on costs, taking it in, and caching it where it is tested, in evaluations
+# (fitted to LUBM and NPD).
 FORWARDING, ARRIVAL, CACHING = 1.0, 4.0, 13.0
 #: Beyond so many groups only cuts into two and three bolts are looked at.
 MOST_GROUPS = 8
@@ -24,7 +27,9 @@ MOST_GROUPS = 8
 
 @dataclass(frozen=True)
 class Cost:
-    """``evaluations``, ``arriving`` and ``cached`` tuples by bolt, and all ``forwarded`` ones (of a unit of time)."""
+    """``evaluations``, ``arriving`` and ``cached`` tuples by bolt, and all ``forwarded`` ones (of a
+    unit of time).
+    """
 
     evaluations: tuple[float, ...]
     arriving: tuple[float, ...]
@@ -34,16 +39,23 @@ class Cost:
     @property
     def total(self) -> float:
         """With equally many tasks for each cut: bolts × the busiest bolt, and the forwarding."""
-        busiest = max(e + ARRIVAL * n + CACHING * c for e, n, c in zip(self.evaluations, self.arriving, self.cached))
+        busiest = max(
+            e + ARRIVAL * n + CACHING * c
+            for e, n, c in zip(self.evaluations, self.arriving, self.cached)
+        )
         return len(self.evaluations) * busiest + FORWARDING * self.forwarded
 
 
 def label_rates(view: DLLiteView, rates: Mapping[str, float] | None) -> dict[str, float]:
-    """The rate of each label that can be asserted; each one alike where ``rates`` (by IRI) are not known."""
+    """The rate of each label that can be asserted; each one alike where ``rates`` (by IRI) are not
+    known.
+    """
     counted = view.vocabulary - view.stand_ins
     if rates is None:
         return dict.fromkeys(counted, 1.0)
-    return {label: rates.get(label.removeprefix(EXISTS).removesuffix(INVERSE), 0.0) for label in counted}
+    return {
+        label: rates.get(label.removeprefix(EXISTS).removesuffix(INVERSE), 0.0) for label in counted
+    }
 
 
 def cost(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> Cost:
@@ -66,14 +78,30 @@ def cost(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> Cost:
 def costed(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> tuple[Bolt, ...]:
     """``pipeline`` with what each bolt is expected to evaluate."""
     found = cost(pipeline, rates)
-    return tuple(replace(bolt, expected_evaluations=n) for bolt, n in zip(pipeline, found.evaluations))
+    return tuple(
+        replace(bolt, expected_evaluations=n) for bolt, n in zip(pipeline, found.evaluations)
+    )
 
 
-def cheapest(view: DLLiteView, groups: Sequence[Group], rates: Mapping[str, float], most_cached: float | None = None) -> Cut:
-    """The cut of the least cost among those that cache at most ``most_cached`` tuples a unit (or the least, if none does)."""
+def cheapest(
+    view: DLLiteView,
+    groups: Sequence[Group],
+    rates: Mapping[str, float],
+    most_cached: float | None = None,
+) -> Cut:
+    """The cut of the least cost among those that cache at most ``most_cached`` tuples a unit (or
+    the least, if none does).
+    """
     costs = {cut: cost(bolts(view, groups, cut), rates) for cut in cuts(len(groups))}
-    allowed = [cut for cut, found in costs.items() if most_cached is None or sum(found.cached) <= most_cached]
-    return min(allowed or [min(costs, key=lambda cut: sum(costs[cut].cached))], key=lambda cut: (costs[cut].total, len(cut), cut))
+    allowed = [
+        cut
+        for cut, found in costs.items()
+        if most_cached is None or sum(found.cached) <= most_cached
+    ]
+    return min(
+        allowed or [min(costs, key=lambda cut: sum(costs[cut].cached))],
+        key=lambda cut: (costs[cut].total, len(cut), cut),
+    )
 
 
 def cuts(groups: int) -> list[Cut]:

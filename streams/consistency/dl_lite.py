@@ -1,7 +1,10 @@
-"""The DL-Lite view of a TBox: inclusions between basic concepts and between roles, and what lies outside them, aloud.
+"""The DL-Lite view of a TBox: inclusions between basic concepts and between roles, and what lies
+outside them, aloud.
 
-Read off the DL-clauses. One body label and one head is a positive inclusion, an empty head a negative one, a longer body a Horn
-rule. ∃R.B on the right is ∃W for a role W of its own, ∃W ⊑ ∃R, ∃W⁻ ⊑ ∃R⁻, ∃W⁻ ⊑ B. Roles are labels too, of the pair of two
+Read off the DL-clauses. One body label and one head is a positive inclusion, an empty head a
+negative one, a longer body a Horn
+rule. ∃R.B on the right is ∃W for a role W of its own, ∃W ⊑ ∃R, ∃W⁻ ⊑ ∃R⁻, ∃W⁻ ⊑ B. Roles are labels
+too, of the pair of two
 individuals: role inclusions and role disjointness are inclusions over them.
 """
 
@@ -28,9 +31,11 @@ Negative: TypeAlias = frozenset[str]
 
 @dataclass(frozen=True, eq=False)
 class DLLiteView:
-    """``positive``: (sub, sup) with origins; ``negative``: told; ``horn``: (body, head). ``left_out``: by axiom, why.
+    """``positive``: (sub, sup) with origins; ``negative``: told; ``horn``: (body, head).
+    ``left_out``: by axiom, why.
 
-    ``vocabulary``: what can be asserted of an individual or, if any axiom speaks of them, a pair; ``stand_ins``: labels that tell
+    ``vocabulary``: what can be asserted of an individual or, if any axiom speaks of them, a pair;
+    ``stand_ins``: labels that tell
     assertions apart, and are not counted. ``misfits``: what data values may not be, as at-most
     restrictions by property; ``pairs``: whether roles are looked at as labels of pairs.
     """
@@ -71,7 +76,9 @@ class DLLiteView:
         return self.below.get(label) or frozenset((label,))
 
     def way(self, label: str, tops: Iterable[str]) -> Origins:
-        """The axioms of shortest chains of inclusions from ``label`` to those of ``tops`` that are above it."""
+        """The axioms of shortest chains of inclusions from ``label`` to those of ``tops`` that are
+        above it.
+        """
         came: dict[str, str | None] = {label: None}
         queue = deque((label,))
         while queue:
@@ -93,23 +100,34 @@ class DLLiteView:
         """(∃R, ∃R⁻) for each role, those of witnesses among them."""
         known = self.vocabulary.union(*self.positive, *self.negative)
         inverses = {
-            label: label[:-1] if label.endswith(INVERSE) else label + INVERSE for label in known if label.startswith(EXISTS)
+            label: label[:-1] if label.endswith(INVERSE) else label + INVERSE
+            for label in known
+            if label.startswith(EXISTS)
         }
         data = {EXISTS + iri for iri in self.signature.data_properties}
-        return tuple((label, inverse) for label, inverse in sorted(inverses.items()) if label not in data)
+        return tuple(
+            (label, inverse) for label, inverse in sorted(inverses.items()) if label not in data
+        )
 
 
-def limits_of(property: str, misfits: Mapping[DataAtMost, Origins], theory: DataTheory) -> dict[DataAtMost, Origins]:
-    """Those of ``misfits`` that speak of values of ``property``: its own, and those of properties above it."""
+def limits_of(
+    property: str, misfits: Mapping[DataAtMost, Origins], theory: DataTheory
+) -> dict[DataAtMost, Origins]:
+    """Those of ``misfits`` that speak of values of ``property``: its own, and those of properties
+    above it.
+    """
     above = theory.roles.data_superproperties(property)
     return {limit: origins for limit, origins in misfits.items() if limit.property in above}
 
 
 def siblings_disjoint(seen: DLLiteView) -> DLLiteView:
-    """``seen``, with two names disjoint that are told directly below one name, or have no name above them, unless some label is
+    """``seen``, with two names disjoint that are told directly below one name, or have no name
+    above them, unless some label is
     below both."""
     names = seen.signature.classes
-    told = {name: {sup for sub, sup in seen.positive if sub == name and sup in names} for name in names}
+    told = {
+        name: {sup for sub, sup in seen.positive if sub == name and sup in names} for name in names
+    }
     tops = {name for name in names if not (seen.ancestors(name) & names) - {name}}
     assumed = {
         frozenset((first, second)): frozenset[int]()

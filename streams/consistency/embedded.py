@@ -40,24 +40,38 @@ def check_stream(
     allow: Collection[str] = (),
     heard: Callable[[list[Row]], None] = lambda rows: None,
 ) -> StreamResult:
-    """The contradictions of a stream with the TBox of ``plan``: which individuals, from when to when, by what.
+    """The contradictions of a stream with the TBox of ``plan``: which individuals, from when to
+    when, by what.
 
-    ``source``: a file, folder or other source by name, or events one by one (texts of JSON, or what such a text says).
-    ``static``: what holds at all times, as `read_assertions` takes it. [``start``, ``end``]: the stream's ends, its first and
-    last times unless given. ``batch``: how many events are taken at once. ``allow``: kinds of leftovers that do not matter.
+    ``source``: a file, folder or other source by name, or events one by one (texts of JSON, or what
+    such a text says).
+    ``static``: what holds at all times, as `read_assertions` takes it. [``start``, ``end``]: the
+    stream's ends, its first and
+    last times unless given. ``batch``: how many events are taken at once. ``allow``: kinds of
+    leftovers that do not matter.
     ``heard``: called with rows as they become final. Raises: UsageError, InputError.
     """
     if min(batch, max_ahead, lateness + 1) < 1:
-        raise UsageError("a batch, or how far an event may be ahead, is at least 1; the lateness at least 0", "Say so.")
-    opened = open_source(fspath(source), unit) if isinstance(source, str | PathLike) else GivenEvents(source)
+        raise UsageError(
+            "a batch, or how far an event may be ahead, is at least 1; the lateness at least 0",
+            "Say so.",
+        )
+    opened = (
+        open_source(fspath(source), unit)
+        if isinstance(source, str | PathLike)
+        else GivenEvents(source)
+    )
     with started([opened], {}) as run:
         arrivals = Arrivals(EventClock(lateness, max_ahead), RejectLog(), unit)
-        return watch_run(run, plan, arrivals, StreamQuestion(start, end, batch, allow), static, heard=heard)
+        return watch_run(
+            run, plan, arrivals, StreamQuestion(start, end, batch, allow), static, heard=heard
+        )
 
 
 @dataclass(frozen=True)
 class StreamQuestion:
-    """Of a run: the ends of the stream, how many events are taken at once, which leftovers do not matter, and whether rows are to
+    """Of a run: the ends of the stream, how many events are taken at once, which leftovers do not
+    matter, and whether rows are to
     be told before they are final."""
 
     start: int | None = None
@@ -69,7 +83,8 @@ class StreamQuestion:
     def __post_init__(self) -> None:
         if self.start is not None and self.end is not None and self.start > self.end:
             raise UsageError(
-                f"the stream begins at {self.start} and ends at {self.end}", "Give a later end, or an earlier start."
+                f"the stream begins at {self.start} and ends at {self.end}",
+                "Give a later end, or an earlier start.",
             )
 
 
@@ -83,11 +98,16 @@ def watch_run(
     heard: Callable[[list[Row]], None] | None = None,
     drive: Callable[[StreamRun, Watch], StreamResult] | None = None,
 ) -> StreamResult:
-    """Checks the stream of ``run``, whose outputs are ``out``, ``verdicts``, ``accepted``, ``quarantine``. ``checks``: a store
-    that windows are checked against, and each how many units; ``drive``: what feeds the watch, if not this process."""
+    """Checks the stream of ``run``, whose outputs are ``out``, ``verdicts``, ``accepted``,
+    ``quarantine``. ``checks``: a store
+    that windows are checked against, and each how many units; ``drive``: what feeds the watch, if
+    not this process.
+    """
     outputs = run.outputs
     tell = heard or outputs.to("out")
-    watch = Watch(plan, arrivals, asked.start, asked.end, asked.batch, asked.allow, tell, asked.follow)
+    watch = Watch(
+        plan, arrivals, asked.start, asked.end, asked.batch, asked.allow, tell, asked.follow
+    )
     if "accepted" in outputs.sinks or "quarantine" in outputs.sinks:
         accept, set_aside = outputs.texts("accepted"), outputs.texts("quarantine")
         watch.beside.append(EventSides(watch.partition.masks, plan.window, accept, set_aside))
@@ -115,4 +135,8 @@ class GivenEvents:
                 yield Record(self.name, number, b"", item)
             else:
                 text = item if isinstance(item, str | bytes) else json.dumps(item)
-                yield Record(self.name, number, text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
+                yield Record(
+                    self.name,
+                    number,
+                    text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text,
+                )

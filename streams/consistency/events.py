@@ -1,6 +1,7 @@
 """From the triples of events to columns: who, which label, when; what is none is told, one by one.
 
-Individuals have numbers, and so have the pairs that role labels are of: the name of a pair is both names, the smaller first.
+Individuals have numbers, and so have the pairs that role labels are of: the name of a pair is both
+names, the smaller first.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ Tell = Callable[[int, str, str, str], None]
 
 @dataclass
 class Numbering:
-    """Numbers of individuals and pairs; numbers of those that are gone are given again by `keep`."""
+    """Numbers of individuals and pairs; numbers of those that are gone are given again by
+    `keep`.
+    """
 
     numbers: dict[str, int] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
@@ -108,7 +111,9 @@ class TripleEncoder:
         triples.begin("")
         whole = "\n".join(texts)
         if whole.count("\n") >= max(len(texts), 1) or "\r" in whole:
-            whole = "\n".join("several lines" if "\n" in text or "\r" in text else text for text in texts)
+            whole = "\n".join(
+                "several lines" if "\n" in text or "\r" in text else text for text in texts
+            )
         try:
             read_lines(BytesIO(whole.encode("utf-8", "surrogatepass")), triples, "e", broken)
         except InputError as error:
@@ -123,7 +128,9 @@ class TripleEncoder:
             for row in sorted(set(range(len(texts))) - set(rows.tolist()) - known):
                 tell(row, "malformed", "a triple is expected", texts[row])
         parts: list[EventColumns] = []
-        subject, predicate, value = (_ints(column) for column in (triples.subject, triples.predicate, triples.object))
+        subject, predicate, value = (
+            _ints(column) for column in (triples.subject, triples.predicate, triples.object)
+        )
 
         def refuse(at: int, kind: str, reason: str) -> None:
             tell(int(rows[at]), kind, reason, texts[rows[at]])
@@ -141,16 +148,24 @@ class TripleEncoder:
         """The label for all of ``key``; nothing where it is in no conflict."""
         self.tuples += len(key)
         number = self.masks.numbers.get(label)
-        return [] if number is None else [EventColumns(key, np.full(len(key), number, np.int64), time)]
+        return (
+            [] if number is None else [EventColumns(key, np.full(len(key), number, np.int64), time)]
+        )
 
     def roles(self, iri: str, subject: Ints, object: Ints, time: Ints) -> list[EventColumns]:
         """A role's both ends, and the pairs where a role axiom speaks of it."""
-        parts = self.column(existential(Role(iri)), subject, time) + self.column(existential(Role(iri, True)), object, time)
+        parts = self.column(existential(Role(iri)), subject, time) + self.column(
+            existential(Role(iri, True)), object, time
+        )
         names = self.names.names
-        if self.view.pairs and not self.masks.numbers.keys().isdisjoint((loop(iri), role_label(Role(iri)))):
+        if self.view.pairs and not self.masks.numbers.keys().isdisjoint(
+            (loop(iri), role_label(Role(iri)))
+        ):
             ends = [(names[a], names[b]) for a, b in zip(subject.tolist(), object.tolist())]
             key = np.array(self.names.all(_BETWEEN.join(sorted(both)) for both in ends), np.int64)
-            forward, backward = (np.array([f(a, b) for a, b in ends], bool) for f in (str.__lt__, str.__gt__))
+            forward, backward = (
+                np.array([f(a, b) for a, b in ends], bool) for f in (str.__lt__, str.__gt__)
+            )
             for label, rows in (
                 (role_label(Role(iri)), forward),
                 (role_label(Role(iri, True)), backward),
@@ -164,7 +179,10 @@ class TripleEncoder:
         theory = self.view.theory
         if iri not in self._limits:
             self._limits[iri] = list(limits_of(iri, self.view.misfits, theory))
-            self._texts_fit[iri] = not self._limits[iri] and theory.satisfiable((), (), [(iri, owl.Literal("a"))]) is True
+            self._texts_fit[iri] = (
+                not self._limits[iri]
+                and theory.satisfiable((), (), [(iri, owl.Literal("a"))]) is True
+            )
         if literal.datatype == _TEXT and self._texts_fit[iri] and literal.lexical.isprintable():
             return True
         return theory.satisfiable((), self._limits[iri], [(iri, literal)])
@@ -175,12 +193,18 @@ def _ints(column: Sequence[int]) -> Ints:
 
 
 def together(parts: Sequence[EventColumns]) -> EventColumns:
-    return EventColumns(*map(np.concatenate, zip(*parts))) if parts else EventColumns(*(np.empty(0, np.int64) for _ in range(3)))
+    return (
+        EventColumns(*map(np.concatenate, zip(*parts)))
+        if parts
+        else EventColumns(*(np.empty(0, np.int64) for _ in range(3)))
+    )
 
 
 @dataclass(frozen=True)
 class _Said:
-    """The triples of one batch; `by` takes those of one predicate. ``numbers``: of individuals, by term; -1 if not yet known."""
+    """The triples of one batch; `by` takes those of one predicate. ``numbers``: of individuals, by
+    term; -1 if not yet known.
+    """
 
     intake: TripleEncoder
     triples: Triples
@@ -202,11 +226,24 @@ class _Said:
             self._refuse(rows[is_literal], f"<{iri}> has no literals as values")
             rows = rows[~is_literal]
         if iri == _TYPE:
-            return [part for number in np.unique(self.value[rows]).tolist() for part in self._class(number, rows)]
+            return [
+                part
+                for number in np.unique(self.value[rows]).tolist()
+                for part in self._class(number, rows)
+            ]
         if iri in signature.object_properties:
-            return self.intake.roles(iri, self._numbers(self.subject[rows]), self._numbers(self.value[rows]), self.time[rows])
+            return self.intake.roles(
+                iri,
+                self._numbers(self.subject[rows]),
+                self._numbers(self.value[rows]),
+                self.time[rows],
+            )
         if iri in (_SAME, _DIFFERENT):
-            self._refuse(rows, "whether names are of one individual is not asked in a stream", "outside-dl-lite")
+            self._refuse(
+                rows,
+                "whether names are of one individual is not asked in a stream",
+                "outside-dl-lite",
+            )
         elif iri.startswith((owl.RDFS, owl.OWL)):
             self._refuse(rows, "an axiom among events: the TBox stands", "tbox-axiom")
         else:
@@ -221,7 +258,9 @@ class _Said:
         """The numbers of individuals, each looked up once a batch."""
         new = np.unique(ids[self.numbers[ids] < 0])
         names, same = [str(self.triples.terms[i]) for i in new.tolist()], self.intake.same
-        self.numbers[new] = self.intake.names.all([same.get(name, name) for name in names] if same else names)
+        self.numbers[new] = self.intake.names.all(
+            [same.get(name, name) for name in names] if same else names
+        )
         return self.numbers[ids]
 
     def _class(self, number: int, rows: Ints) -> list[EventColumns]:
@@ -230,7 +269,10 @@ class _Said:
             self._refuse(rows, "a class of an event is a name", "outside-dl-lite")
         elif iri in self.intake.view.signature.classes or iri == owl.NOTHING.iri:
             return self.intake.column(iri, self._numbers(self.subject[rows]), self.time[rows])
-        elif iri.startswith((owl.RDFS, owl.OWL)) and iri not in (owl.THING.iri, owl.OWL + "NamedIndividual"):
+        elif iri.startswith((owl.RDFS, owl.OWL)) and iri not in (
+            owl.THING.iri,
+            owl.OWL + "NamedIndividual",
+        ):
             self._refuse(rows, "an axiom among events: the TBox stands", "tbox-axiom")
         elif not iri.startswith(owl.OWL):
             self._refuse(rows, f"the TBox does not know the class <{iri}>", "undeclared")
@@ -239,9 +281,22 @@ class _Said:
     def _data(self, iri: str, rows: Ints) -> list[EventColumns]:
         used, places = np.unique(self.value[rows], return_inverse=True)
         literals = [self.triples.terms[i] for i in used.tolist()]
-        fits = np.array([_CODES[self.intake.fits(iri, lit)] for lit in literals if isinstance(lit, owl.Literal)], np.int64)
+        fits = np.array(
+            [
+                _CODES[self.intake.fits(iri, lit)]
+                for lit in literals
+                if isinstance(lit, owl.Literal)
+            ],
+            np.int64,
+        )
         fits = fits[places] if len(rows) else fits
-        self._refuse(rows[fits == _CODES[None]], f"whether <{iri}> may have this value is not decided", "outside-dl-lite")
+        self._refuse(
+            rows[fits == _CODES[None]],
+            f"whether <{iri}> may have this value is not decided",
+            "outside-dl-lite",
+        )
         good, bad = rows[fits != _CODES[False]], rows[fits == _CODES[False]]
         parts = self.intake.column("∃" + iri, self._numbers(self.subject[good]), self.time[good])
-        return parts + self.intake.column(misfit(iri), self._numbers(self.subject[bad]), self.time[bad])
+        return parts + self.intake.column(
+            misfit(iri), self._numbers(self.subject[bad]), self.time[bad]
+        )

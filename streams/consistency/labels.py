@@ -1,7 +1,10 @@
-"""How basic concepts and roles are written: a label is a name, ∃P, ∃P⁻, ∃U, or a role P, P⁻ between the two of a pair.
+"""How basic concepts and roles are written: a label is a name, ∃P, ∃P⁻, ∃U, or a role P, P⁻ between
+the two of a pair.
 
-An IRI begins with a letter, so that none looks like a label of another kind. Some labels stand in for others and are
-shown as these: →P is P between the two of a pair, ↺P what P(a,a) has, !U what a value outside the range
+An IRI begins with a letter, so that none looks like a label of another kind. Some labels stand in
+for others and are
+shown as these: →P is P between the two of a pair, ↺P what P(a,a) has, !U what a value outside the
+range
 of U has; and ∃R.B belongs to witnesses alone.
 
 >>> existential(Role("urn:p", True)), shown(loop("urn:p")), shown(misfit("urn:u"))
@@ -33,4 +36,10 @@ def misfit(iri: str) -> str:
 
 def shown(label: str) -> str:
     """As rows show it: what was asserted."""
-    return EXISTS + label[1:] if label[0] == MISFIT else label[1:] if label[0] in (PAIR, LOOP) else label
+    return (
+        EXISTS + label[1:]
+        if label[0] == MISFIT
+        else label[1:]
+        if label[0] in (PAIR, LOOP)
+        else label
+    )

@@ -1,4 +1,5 @@
-"""How a TBox is to be watched: its negative inclusions closed and grouped, the bolts of a cut, what is left out. Frozen.
+"""How a TBox is to be watched: its negative inclusions closed and grouped, the bolts of a cut, what
+is left out. Frozen.
 
 >>> from shiq.model import Class, DisjointClasses, TBox
 >>> watched = plan(TBox((DisjointClasses((Class("urn:A"), Class("urn:B"))),)), window=2)
@@ -54,8 +55,11 @@ class AxiomLeftOut(NamedTuple):
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """``negatives``: the closed ones with their axioms; ``grouped``: their roots, group by group. What JSON shows has its names:
-    `positive`, `negative`, `horn`, `left_out`, `unsatisfiable`, `closure`, `roots`, `groups`, `bolts`, `lanes`."""
+    """``negatives``: the closed ones with their axioms; ``grouped``: their roots, group by group.
+    What JSON shows has its names:
+    `positive`, `negative`, `horn`, `left_out`, `unsatisfiable`, `closure`, `roots`, `groups`,
+    `bolts`, `lanes`.
+    """
 
     view: DLLiteView
     window: int
@@ -94,7 +98,11 @@ class StreamPlan:
     @property
     def positive(self) -> tuple[Labels, ...]:
         special = self.view.stand_ins
-        return tuple(sorted((shown(x), shown(y)) for x, y in self.view.positive if special.isdisjoint((x, y))))
+        return tuple(
+            sorted(
+                (shown(x), shown(y)) for x, y in self.view.positive if special.isdisjoint((x, y))
+            )
+        )
 
     @property
     def negative(self) -> tuple[Labels, ...]:
@@ -107,24 +115,34 @@ class StreamPlan:
     @cached_property
     def unsatisfiable(self) -> Labels:
         labels = self.view.vocabulary - self.view.stand_ins
-        return tuple(sorted(shown(label) for label in labels if refuting(self.view, label, self.root_set)))
+        return tuple(
+            sorted(shown(label) for label in labels if refuting(self.view, label, self.root_set))
+        )
 
     @property
     def left_out(self) -> tuple[AxiomLeftOut, ...]:
-        return tuple(AxiomLeftOut(leftover.text or leftover.message, leftover.message) for leftover in self.leftovers)
+        return tuple(
+            AxiomLeftOut(leftover.text or leftover.message, leftover.message)
+            for leftover in self.leftovers
+        )
 
     def axioms_of(self, conflict: Negative) -> tuple[str, ...]:
         """The axioms by which labels contradict, as functional syntax, in their order."""
         origins = origins_of(self.view, self.negatives, conflict)
         for label in conflict:
             if label[0] == MISFIT:
-                origins = origins.union(*limits_of(label[1:], self.view.misfits, self.view.theory).values())
+                origins = origins.union(
+                    *limits_of(label[1:], self.view.misfits, self.view.theory).values()
+                )
         return tuple(axiom_text(self.view.axioms[index]) for index in sorted(origins))
 
     @property
     def settings(self) -> dict[str, str]:
         """What changes rows, as short texts."""
-        texts = (*map(axiom_text, self.view.axioms), *(" ".join(pair(labels)) for labels in self.view.negative))
+        texts = (
+            *map(axiom_text, self.view.axioms),
+            *(" ".join(pair(labels)) for labels in self.view.negative),
+        )
         return {
             "tbox": fingerprint([*texts, *map(repr, self.abox)]),
             "window": str(self.window),
@@ -142,7 +160,19 @@ class StreamPlan:
 
 
 #: What JSON shows as it is, of plans and of bolts.
-_TOLD = ("window", "strategy", "grouping", "cut", "positive", "negative", "unsatisfiable", "closure", "roots", "groups", "lanes")
+_TOLD = (
+    "window",
+    "strategy",
+    "grouping",
+    "cut",
+    "positive",
+    "negative",
+    "unsatisfiable",
+    "closure",
+    "roots",
+    "groups",
+    "lanes",
+)
 _OF_BOLTS = ("groups", "conjunctions", "inferences", "expected_evaluations")
 
 
@@ -163,18 +193,25 @@ def plan(
     most_cached: float | None = None,
     catalog: Catalogs | None = None,
 ) -> StreamPlan:
-    """How streams are watched for contradictions with ``tbox`` (a TBox, or what `read_ontology` reads), in windows of
+    """How streams are watched for contradictions with ``tbox`` (a TBox, or what `read_ontology`
+    reads), in windows of
     ``window`` + 1 points.
 
-    ``cut``: after which groups bolts end, () for one bolt, or ``auto``; it matters for ``ltm`` alone. ``rates``: events a unit by
-    IRI; ``most_cached``: a bound for what ``auto`` may cache of a unit. ``allow``: kinds of leftovers that are agreed on.
+    ``cut``: after which groups bolts end, () for one bolt, or ``auto``; it matters for ``ltm``
+    alone. ``rates``: events a unit by
+    IRI; ``most_cached``: a bound for what ``auto`` may cache of a unit. ``allow``: kinds of
+    leftovers that are agreed on.
     ``catalog``: see `shiq.catalog`. Raises: UsageError; InputError where ``tbox`` cannot be read.
     """
     _check(window, strategy, grouping, assume)
     known = read_catalog(catalog) if catalog else None
-    reading = read_ontology(list(tbox) if isinstance(tbox, list | tuple) else [tbox], catalog=known, chains=False)
+    reading = read_ontology(
+        list(tbox) if isinstance(tbox, list | tuple) else [tbox], catalog=known, chains=False
+    )
     seen, negatives, leftovers = _closed(view(reading.tbox), assume)
-    kept = tuple(leftover for leftover in (*reading.leftovers, *leftovers) if blocks(leftover, allow))
+    kept = tuple(
+        leftover for leftover in (*reading.leftovers, *leftovers) if blocks(leftover, allow)
+    )
     groups = GROUPINGS[grouping](seen, roots(seen, negatives))
     by_label = label_rates(seen, rates)
     if strategy != "ltm":
@@ -186,12 +223,26 @@ def plan(
     complete = closure(seen, (root for group in groups for root in group), seen.vocabulary)
     pipeline = costed(bolts(seen, groups, chosen), by_label)
     return StreamPlan(
-        seen, window, strategy, grouping, chosen, negatives, groups, pipeline, counted(seen, complete), kept, reading.abox
+        seen,
+        window,
+        strategy,
+        grouping,
+        chosen,
+        negatives,
+        groups,
+        pipeline,
+        counted(seen, complete),
+        kept,
+        reading.abox,
     )
 
 
-def _closed(seen: DLLiteView, assume: Sequence[str]) -> tuple[DLLiteView, dict[Negative, Origins], list[Leftover]]:
-    """The view less Horn rules that unfold into too much, its negative inclusions closed, and what is left out."""
+def _closed(
+    seen: DLLiteView, assume: Sequence[str]
+) -> tuple[DLLiteView, dict[Negative, Origins], list[Leftover]]:
+    """The view less Horn rules that unfold into too much, its negative inclusions closed, and what
+    is left out.
+    """
     if "siblings-disjoint" in assume:
         seen = siblings_disjoint(seen)
     try:
@@ -202,7 +253,12 @@ def _closed(seen: DLLiteView, assume: Sequence[str]) -> tuple[DLLiteView, dict[N
         seen = replace(seen, horn={}, left_out={**seen.left_out, **more})
         negatives = closed(seen)
     leftovers = [
-        Leftover("outside-dl-lite", reason, text=axiom_text(seen.axioms[index]), said=(seen.axioms[index],))
+        Leftover(
+            "outside-dl-lite",
+            reason,
+            text=axiom_text(seen.axioms[index]),
+            said=(seen.axioms[index],),
+        )
         for index, reason in seen.left_out.items()
     ]
     return seen, negatives, leftovers
@@ -211,7 +267,10 @@ def _closed(seen: DLLiteView, assume: Sequence[str]) -> tuple[DLLiteView, dict[N
 def _check(window: int, strategy: str, grouping: str, assume: Sequence[str]) -> None:
     if isinstance(window, bool) or not isinstance(window, int) or not 0 <= window < 1 << 61:
         raise UsageError(f"{window!r} is no length of a window", "Give a whole number from 0 on.")
-    for what, value, known in (("strategy", strategy, STRATEGIES), ("grouping", grouping, tuple(GROUPINGS))):
+    for what, value, known in (
+        ("strategy", strategy, STRATEGIES),
+        ("grouping", grouping, tuple(GROUPINGS)),
+    ):
         if value not in known:
             raise UsageError(f"{value!r} is no {what}", f"Known: {', '.join(known)}.")
     for name in assume:
@@ -221,7 +280,14 @@ def _check(window: int, strategy: str, grouping: str, assume: Sequence[str]) -> 
 
 def _checked(cut: Cut | str, groups: int) -> Cut:
     places = cut if not isinstance(cut, str) else ()
-    if isinstance(cut, str) or list(places) != sorted(places) or any(not 0 <= place <= groups for place in places):
+    if (
+        isinstance(cut, str)
+        or list(places) != sorted(places)
+        or any(not 0 <= place <= groups for place in places)
+    ):
         said = cut if isinstance(cut, str) else ",".join(map(str, cut))
-        raise UsageError(f"{said} is no cut of {count(groups, 'group')}", f"Give ascending numbers from 0 to {groups}, or auto.")
+        raise UsageError(
+            f"{said} is no cut of {count(groups, 'group')}",
+            f"Give ascending numbers from 0 to {groups}, or auto.",
+        )
     return tuple(places)

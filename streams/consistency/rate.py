@@ -1,4 +1,6 @@
-"""``rate://N``: events drawn over a TBox's vocabulary, to try things out; the same ones for the same TBox."""
+"""``rate://N``: events drawn over a TBox's vocabulary, to try things out; the same ones for the
+same TBox.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ _SPREAD = 10
 
 @dataclass
 class Rate:
-    """``number`` events at each point of time: a class or a role of individuals. Followed, a point is a second and there is no
+    """``number`` events at each point of time: a class or a role of individuals. Followed, a point
+    is a second and there is no
     end; else all `POINTS` come at once. Position: events."""
 
     name: str
@@ -57,5 +60,7 @@ def rate_source(target: str, signature: Signature) -> Rate:
     if not number.isdigit() or not int(number):
         raise UsageError(f"{target}: not a rate", "Write rate://N, N events a second.")
     if not classes and not roles:
-        raise UsageError(f"{target}: the ontology has no classes and roles to draw from", "Give another source.")
+        raise UsageError(
+            f"{target}: the ontology has no classes and roles to draw from", "Give another source."
+        )
     return Rate(target, int(number), classes, roles)

@@ -1,4 +1,6 @@
-"""Violations as rows: final ones once each, and, where a stream is followed, a row when a conflict opens."""
+"""Violations as rows: final ones once each, and, where a stream is followed, a row when a conflict
+opens.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from streams.consistency.violations import Finder, Violations
 
 @dataclass
 class Rows:
-    """``heard`` takes the rows of violations; ``end``: where the stream ends, if that is known. What is open and was told is
+    """``heard`` takes the rows of violations; ``end``: where the stream ends, if that is known.
+    What is open and was told is
     kept in ``told``: by whom and which labels, where it begins."""
 
     plan: StreamPlan
@@ -33,14 +36,18 @@ class Rows:
         rows = self._rows(found, True)
         for row in rows if self.told else ():
             who = _who(row)
-            left = [start for start in self.told.pop(who, ()) if not row["from"] <= start <= row["to"]]
+            left = [
+                start for start in self.told.pop(who, ()) if not row["from"] <= start <= row["to"]
+            ]
             if left:
                 self.told[who] = left
         self.heard(rows)
         return rows
 
     def opened(self, found: Violations, first: int, newest: int) -> None:
-        """Tells those of violations that were not told yet; ``first``, ``newest``: the times of the stream so far."""
+        """Tells those of violations that were not told yet; ``first``, ``newest``: the times of the
+        stream so far.
+        """
         static = found._replace(start=np.maximum(found.start, first))
         rows = []
         for row in self._rows(static, False):
@@ -53,16 +60,36 @@ class Rows:
     def _rows(self, found: Violations, final: bool) -> list[Row]:
         if self.end is not None:
             found = found._replace(end=np.minimum(found.end, self.end))
-        return sorted((self._row(*values, final=final) for values in zip(*(column.tolist() for column in found))), key=order)
+        return sorted(
+            (
+                self._row(*values, final=final)
+                for values in zip(*(column.tolist() for column in found))
+            ),
+            key=order,
+        )
 
     def _row(self, key: int, number: int, start: int, end: int, *, final: bool) -> Row:
         if number not in self._conflicts:
             conflict = self.finder.conflict(number)
-            self._conflicts[number] = sorted(set(map(shown, conflict))), list(self.plan.axioms_of(conflict))
+            self._conflicts[number] = (
+                sorted(set(map(shown, conflict))),
+                list(self.plan.axioms_of(conflict)),
+            )
         labels, axioms = self._conflicts[number]
         individual, other = self.names.pair(key)
-        who = {"individual": individual} if other is None else {"individual": individual, "other": other}
-        return {**who, "from": start, "to": end, "conflict": labels, "axioms": axioms, "final": final}
+        who = (
+            {"individual": individual}
+            if other is None
+            else {"individual": individual, "other": other}
+        )
+        return {
+            **who,
+            "from": start,
+            "to": end,
+            "conflict": labels,
+            "axioms": axioms,
+            "final": final,
+        }
 
 
 def _who(row: Row) -> str:

@@ -1,7 +1,10 @@
-"""Events on two sides: accepted, or set aside because they contradict older ones that were accepted.
+"""Events on two sides: accepted, or set aside because they contradict older ones that were
+accepted.
 
-Events are looked at in order of time, once none can come before them; of a conflict the newest is set aside. It is enough to look
-at c = t: later windows hold less of what is older. So the accepted side is consistent at every c, by itself and with what is
+Events are looked at in order of time, once none can come before them; of a conflict the newest is
+set aside. It is enough to look
+at c = t: later windows hold less of what is older. So the accepted side is consistent at every c,
+by itself and with what is
 static.
 
 THEORY, "The newest event is set aside", has why.
@@ -24,7 +27,9 @@ from streams.consistency.verdicts import Row
 
 @dataclass(frozen=True)
 class WaitingEvent:
-    """An event that is not decided: its number in order of arrival, its text, and what it says of whom in ``codes``."""
+    """An event that is not decided: its number in order of arrival, its text, and what it says of
+    whom in ``codes``.
+    """
 
     t: int
     number: int
@@ -34,7 +39,8 @@ class WaitingEvent:
 
 @dataclass
 class EventSides:  # a `beside.Beside`
-    """Decides events. ``accept`` and ``set_aside`` take their texts; ``spans``: what is live of the accepted ones and of what is
+    """Decides events. ``accept`` and ``set_aside`` take their texts; ``spans``: what is live of the
+    accepted ones and of what is
     static."""
 
     masks: Masks
@@ -54,7 +60,9 @@ class EventSides:  # a `beside.Beside`
         if not event.is_whole:
             return self.refuse(text)
         self.number += 1
-        self.waiting.append(WaitingEvent(event.t, self.number, text, tuple(np.unique(event.codes).tolist())))
+        self.waiting.append(
+            WaitingEvent(event.t, self.number, text, tuple(np.unique(event.codes).tolist()))
+        )
         return None
 
     def refuse(self, text: str) -> None:
@@ -62,11 +70,16 @@ class EventSides:  # a `beside.Beside`
 
     def passed(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
         """Decides the events up to a time."""
-        ready = sorted((event for event in self.waiting if event.t <= upto), key=lambda event: (event.t, event.number))
+        ready = sorted(
+            (event for event in self.waiting if event.t <= upto),
+            key=lambda event: (event.t, event.number),
+        )
         self.waiting = [event for event in self.waiting if event.t > upto]
         contradict = self._suspects(ready)
         known: dict[int, dict[int, int]] = {key: {} for key in contradict}
-        for key, label, end in zip(*(column.tolist() for column in (*self.masks.split(self.spans.code), self.spans.end))):
+        for key, label, end in zip(
+            *(column.tolist() for column in (*self.masks.split(self.spans.code), self.spans.end))
+        ):
             if key in known:
                 known[key][label] = max(end, known[key].get(label, -1))
         accepted: list[WaitingEvent] = []
@@ -93,7 +106,11 @@ class EventSides:  # a `beside.Beside`
 
     def _codes(self, events: list[WaitingEvent]) -> Ints:
         """What is live of what was accepted, and what ``events`` say."""
-        return np.unique(np.concatenate([self.spans.code, np.array([c for event in events for c in event.codes], np.int64)]))
+        return np.unique(
+            np.concatenate(
+                [self.spans.code, np.array([c for event in events for c in event.codes], np.int64)]
+            )
+        )
 
     def _fits(self, event: WaitingEvent, known: dict[int, dict[int, int]]) -> bool:
         """Whether the event brings no contradiction to what was accepted; then it is known."""
@@ -116,7 +133,9 @@ class EventSides:  # a `beside.Beside`
         if not labels:
             return np.zeros(1, np.uint64)
         label, start = np.array(labels, np.int64), np.zeros(1, np.int64)
-        return np.concatenate([self.masks.pairs.hits(label, start), self.masks.wide_sides.hits(label, start)])
+        return np.concatenate(
+            [self.masks.pairs.hits(label, start), self.masks.wide_sides.hits(label, start)]
+        )
 
     def keys(self) -> Ints:
         return np.unique(self.masks.split(self._codes(self.waiting))[0])
@@ -130,7 +149,12 @@ class EventSides:  # a `beside.Beside`
 
         self.spans = self.spans._replace(code=new(self.spans.code))
         self.waiting = [
-            WaitingEvent(event.t, event.number, event.text, tuple(new(np.array(event.codes, np.int64)).tolist()))
+            WaitingEvent(
+                event.t,
+                event.number,
+                event.text,
+                tuple(new(np.array(event.codes, np.int64)).tolist()),
+            )
             for event in self.waiting
         ]
 
@@ -142,5 +166,7 @@ class EventSides:  # a `beside.Beside`
     def restore(self, state: Any) -> None:
         """Goes on where another run was."""
         self.number, waiting, columns = state
-        self.waiting = [WaitingEvent(t, number, text, tuple(codes)) for t, number, text, codes in waiting]
+        self.waiting = [
+            WaitingEvent(t, number, text, tuple(codes)) for t, number, text, codes in waiting
+        ]
         self.spans = Spans(*(np.array(column, np.int64) for column in columns))

@@ -1,7 +1,10 @@
-"""Live spans as columns: points become spans, spans are joined, spans of contradicting labels are intersected.
+"""Live spans as columns: points become spans, spans are joined, spans of contradicting labels are
+intersected.
 
-A span [start, end] of a code (an individual and a label) is where an assertion is live: from t to t + window. Joined spans of
-one code neither overlap nor touch, so that an intersection of joined spans is a maximal span: nothing is to be joined again.
+A span [start, end] of a code (an individual and a label) is where an assertion is live: from t to t
++ window. Joined spans of
+one code neither overlap nor touch, so that an intersection of joined spans is a maximal span:
+nothing is to be joined again.
 
 THEORY, "Spans", has why.
 """
@@ -78,7 +81,9 @@ def joined(parts: Sequence[Spans]) -> Spans:
 
 
 def _order(code: Ints, start: Ints) -> Ints:
-    """What sorts by code and start. The parts of what is joined are sorted, which a stable sort makes use of."""
+    """What sorts by code and start. The parts of what is joined are sorted, which a stable sort
+    makes use of.
+    """
     low, width = int(start.min()), int(start.max() - start.min()).bit_length()
     if int(code.max()).bit_length() + width < 64:
         return np.argsort(code << width | (start - low), kind="stable")

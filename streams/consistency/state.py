@@ -1,7 +1,10 @@
-"""One partition at work: the live spans of its individuals as columns; a batch comes in, what has ended goes out as violations.
+"""One partition at work: the live spans of its individuals as columns; a batch comes in, what has
+ended goes out as violations.
 
-A span that ended before watermark - 1 can neither meet nor touch what is still to come. So when such spans go, the violations
-that they end are final; others stay, and are found when one of their spans goes: nothing is told twice, whatever the batches.
+A span that ended before watermark - 1 can neither meet nor touch what is still to come. So when
+such spans go, the violations
+that they end are final; others stay, and are found when one of their spans goes: nothing is told
+twice, whatever the batches.
 """
 
 from __future__ import annotations
@@ -12,13 +15,25 @@ import numpy as np
 
 from shiq.columns.arrays import Ints
 from streams.consistency.plan import StreamPlan
-from streams.consistency.spans import BEGINNING, END, Flags, Spans, ends, joined, live, no_spans, runs
+from streams.consistency.spans import (
+    BEGINNING,
+    END,
+    Flags,
+    Spans,
+    ends,
+    joined,
+    live,
+    no_spans,
+    runs,
+)
 from streams.consistency.strategies import strategy_of
 from streams.consistency.violations import Finder, Violations, together
 
 
 class StreamPartition:
-    """The state of some individuals, which are numbers from 0 on; codes are those of `masks.Masks`."""
+    """The state of some individuals, which are numbers from 0 on; codes are those of
+    `masks.Masks`.
+    """
 
     def __init__(self, plan: StreamPlan) -> None:
         self.masks = plan.masks
@@ -39,7 +54,9 @@ class StreamPartition:
         self._add(Spans(self.masks.code(key, label), begin, end))
 
     def restore(self, spans: Spans) -> None:
-        """Goes on from the `spans` of another partition of the same plan, which had all that this one has."""
+        """Goes on from the `spans` of another partition of the same plan, which had all that this
+        one has.
+        """
         self.strategy.take(*self.masks.split(spans.code), spans.start, spans.end)
         self.spans = spans
 
@@ -49,7 +66,9 @@ class StreamPartition:
         self.most_bytes = max(self.most_bytes, sum(column.nbytes for column in self.spans))
 
     def retire(self, watermark: int) -> Violations:
-        """Lets go what is over, now that nothing before ``watermark`` can come; the violations that are final by that."""
+        """Lets go what is over, now that nothing before ``watermark`` can come; the violations that
+        are final by that.
+        """
         before = watermark - 1
         ended = self.spans.end < before
         if not ended.any():
@@ -76,7 +95,9 @@ class StreamPartition:
         key, label = self.masks.split(spans.code)
         starts = runs(key)
         suspected = self.strategy.suspects(key, label, starts)
-        return self.finder.find(spans.at(np.repeat(suspected, np.diff(np.append(starts, len(key))))))
+        return self.finder.find(
+            spans.at(np.repeat(suspected, np.diff(np.append(starts, len(key)))))
+        )
 
     def open(self) -> Violations:
         """The violations among all that is live, ended or not."""
@@ -90,5 +111,7 @@ class StreamPartition:
         key, label = self.masks.split(self.spans.code)
         old = np.fromiter(numbers, np.int64, len(numbers))
         new = np.fromiter(numbers.values(), np.int64, len(numbers))
-        self.spans = self.spans._replace(code=self.masks.code(new[np.searchsorted(old, key)], label))
+        self.spans = self.spans._replace(
+            code=self.masks.code(new[np.searchsorted(old, key)], label)
+        )
         self.strategy.renumber(numbers)

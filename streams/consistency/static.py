@@ -1,4 +1,6 @@
-"""What holds at all times: assertions as columns, and one name for individuals that have several."""
+"""What holds at all times: assertions as columns, and one name for individuals that have
+several.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from streams.consistency.labels import misfit
 
 
 def static_columns(
-    intake: TripleEncoder, assertions: Iterable[owl.Assertion], refuse: Callable[[owl.Assertion], None]
+    intake: TripleEncoder,
+    assertions: Iterable[owl.Assertion],
+    refuse: Callable[[owl.Assertion], None],
 ) -> EventColumns:
     """The columns of assertions that hold at all times; the time in them means nothing."""
     parts: list[EventColumns] = []
@@ -32,10 +36,14 @@ def static_columns(
                 fits = intake.fits(iri, literal)
                 if fits is None:
                     refuse(assertion)
-                parts += intake.column(misfit(iri) if fits is False else "∃" + iri, one(subject), zero)
+                parts += intake.column(
+                    misfit(iri) if fits is False else "∃" + iri, one(subject), zero
+                )
             case owl.SameIndividual():
                 pass  # `TripleEncoder.same` has it
-            case owl.DifferentIndividuals(first, second) if intake.number(first) != intake.number(second):
+            case owl.DifferentIndividuals(first, second) if intake.number(first) != intake.number(
+                second
+            ):
                 pass
             case _:
                 refuse(assertion)

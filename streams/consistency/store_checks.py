@@ -1,4 +1,6 @@
-"""Every K units the content of the window checked against a store, in all of SHIQ(D): what lies outside DL-Lite is seen there."""
+"""Every K units the content of the window checked against a store, in all of SHIQ(D): what lies
+outside DL-Lite is seen there.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class StoreChecks:  # a `beside.Beside`
-    """At each c that is a multiple of ``every`` (up to ``end``, if given) what came from c - ``window`` to c is checked by
-    ``session``, once nothing more can come. ``content``: triples by time, as long as a window to come has them; ``next``: the
+    """At each c that is a multiple of ``every`` (up to ``end``, if given) what came from c -
+    ``window`` to c is checked by
+    ``session``, once nothing more can come. ``content``: triples by time, as long as a window to
+    come has them; ``next``: the
     next c, at least."""
 
     session: Session
@@ -65,16 +69,25 @@ class StoreChecks:  # a `beside.Beside`
         return rows, unsure
 
     def _results(self, upto: int) -> Iterator[tuple[int, Result]]:
-        """Each c that is due, and its result; where a window holds nothing, the store stands as it is."""
+        """Each c that is due, and its result; where a window holds nothing, the store stands as it
+        is.
+        """
         while self.content:
-            self.content = {t: triples for t, triples in self.content.items() if t + self.window >= self.next}
+            self.content = {
+                t: triples for t, triples in self.content.items() if t + self.window >= self.next
+            }
             if not self.content:
                 return
             c = max(self.next, -(-min(self.content) // self.every) * self.every)
             if c > upto:
                 return
             self.next = c + self.every
-            held = frozenset(line for t, lines in self.content.items() if c - self.window <= t <= c for line in lines)
+            held = frozenset(
+                line
+                for t, lines in self.content.items()
+                if c - self.window <= t <= c
+                for line in lines
+            )
             if held:
                 yield c, self._checked(held)
 
@@ -100,10 +113,14 @@ class StoreChecks:  # a `beside.Beside`
 
 
 def store_rows(c: int, result: Result) -> list[Row]:
-    """Conflicts of the window's content with the store; ``store`` holds those of the store's own assertions that are in one."""
+    """Conflicts of the window's content with the store; ``store`` holds those of the store's own
+    assertions that are in one.
+    """
     rows = []
     for conflict in result.conflicts if result.verdict is Verdict.INCONSISTENT else ():
         who = min(conflict.insertions or conflict.base, default="").split(" ", 1)[0].strip("<>")
         at = {"individual": who, "from": c, "to": c, "conflict": sorted(conflict.insertions)}
-        rows.append({**at, "store": sorted(conflict.base), "axioms": list(conflict.axioms), "final": True})
+        rows.append(
+            {**at, "store": sorted(conflict.base), "axioms": list(conflict.axioms), "final": True}
+        )
     return rows

@@ -1,6 +1,8 @@
-"""Who is suspected: by masks over columns, or by the conjunctions of the bolts of a topology, tuple by tuple.
+"""Who is suspected: by masks over columns, or by the conjunctions of the bolts of a topology, tuple
+by tuple.
 
-A strategy must suspect every individual whose live labels contradict at some time; when, and by which labels, `violations` finds
+A strategy must suspect every individual whose live labels contradict at some time; when, and by
+which labels, `violations` finds
 out. `Bolts` is both published methods: with one bolt it is NTM, with several LTM.
 """
 
@@ -23,7 +25,9 @@ Live: TypeAlias = list[tuple[int, int]]
 
 
 class Strategy:
-    """What looks at tuples, and counts what it evaluates; one that keeps nothing itself only suspects."""
+    """What looks at tuples, and counts what it evaluates; one that keeps nothing itself only
+    suspects.
+    """
 
     evaluations: int = 0
 
@@ -31,7 +35,9 @@ class Strategy:
         """Looks at tuples that arrive."""
 
     def suspects(self, key: Ints, label: Ints, starts: Ints) -> Flags:
-        """Which runs of the labels of individuals (``key`` at their starts) are to be looked at closely."""
+        """Which runs of the labels of individuals (``key`` at their starts) are to be looked at
+        closely.
+        """
         raise NotImplementedError
 
     def retire(self, before: int) -> None:
@@ -54,14 +60,18 @@ class ByMasks(Strategy):
 
 @dataclass
 class _Stage:
-    """A bolt at work: ``partners`` of a label are the rests of its conjunctions, ``cache`` the spans by individual and label."""
+    """A bolt at work: ``partners`` of a label are the rests of its conjunctions, ``cache`` the
+    spans by individual and label.
+    """
 
     partners: Mapping[str, tuple[tuple[str, ...], ...]]
     lift: Mapping[str, tuple[str, ...]]
     cache: dict[int, dict[str, Live]] = field(default_factory=lambda: defaultdict(dict))
 
     def take(self, key: int, label: str, start: int, end: int) -> bool:
-        """Whether an arriving tuple meets all the others of a conjunction; it is cached in any case."""
+        """Whether an arriving tuple meets all the others of a conjunction; it is cached in any
+        case.
+        """
         partners = self.partners.get(label)
         if not partners:
             return False
@@ -93,7 +103,9 @@ def joined_with(live: Live, start: int, end: int) -> Live:
 
 
 class Bolts(Strategy):
-    """The tuples go through bolt after bolt, each time as what the bolt before handed them on as."""
+    """The tuples go through bolt after bolt, each time as what the bolt before handed them on
+    as.
+    """
 
     def __init__(self, labels: Sequence[str], bolts: Sequence[Bolt], window: int) -> None:
         self._labels, self._window, self._swept = labels, window, 0
@@ -121,7 +133,11 @@ class Bolts(Strategy):
         self._swept = before
         for stage in self.stages:
             for key in list(stage.cache):
-                live = {name: kept for name, spans in stage.cache[key].items() if (kept := [s for s in spans if s[1] >= before])}
+                live = {
+                    name: kept
+                    for name, spans in stage.cache[key].items()
+                    if (kept := [s for s in spans if s[1] >= before])
+                }
                 if live:
                     stage.cache[key] = live
                 else:

@@ -1,4 +1,6 @@
-"""The DL-Lite view of a TBox, read off its DL-clauses and role axioms: each is taken in, or left out with a word on why."""
+"""The DL-Lite view of a TBox, read off its DL-clauses and role axioms: each is taken in, or left
+out with a word on why.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from streams.consistency.labels import EXISTS, LOOP, PAIR, existential, loop, mi
 def view(tbox: TBox) -> DLLiteView:
     """The DL-Lite view of ``tbox``. Raises: UsageError as `simplify` does."""
     clauses = simplify(tbox).clauses
-    reading = _Reading(DataTheory(clauses.definitions, clauses.roles), dict(_ranges(clauses.clauses)))
+    reading = _Reading(
+        DataTheory(clauses.definitions, clauses.roles), dict(_ranges(clauses.clauses))
+    )
     for clause in clauses.clauses:
         reading.take(clause)
     for index, axiom in enumerate(tbox.axioms):
@@ -31,8 +35,15 @@ def view(tbox: TBox) -> DLLiteView:
     pairs = any(label[0] in (PAIR, LOOP) for negative in reading.negative for label in negative)
     if pairs:
         reading.include_pairs(tbox, signature)
-    roles, loops = _roles(signature) if pairs else [], sorted(signature.object_properties) if pairs else []
-    concepts = {*signature.classes, *map(existential, _roles(signature)), *(EXISTS + iri for iri in signature.data_properties)}
+    roles, loops = (
+        _roles(signature) if pairs else [],
+        sorted(signature.object_properties) if pairs else [],
+    )
+    concepts = {
+        *signature.classes,
+        *map(existential, _roles(signature)),
+        *(EXISTS + iri for iri in signature.data_properties),
+    }
     return DLLiteView(
         tbox.axioms,
         signature,
@@ -49,7 +60,11 @@ def view(tbox: TBox) -> DLLiteView:
 
 
 def _roles(signature: Signature) -> list[Role]:
-    return [Role(iri, inverted) for iri in sorted(signature.object_properties) for inverted in (False, True)]
+    return [
+        Role(iri, inverted)
+        for iri in sorted(signature.object_properties)
+        for inverted in (False, True)
+    ]
 
 
 def _ranges(clauses: tuple[Clause, ...]) -> Iterator[tuple[DataAtMost, Origins]]:
@@ -89,22 +104,33 @@ class _Reading:
         if clause.role is not None:
             if clause.branch_head or clause.branch_body:
                 if body or heads:
-                    return self.leave_out(clause.origins, "it speaks of an individual and of its neighbours at once")
-                body, heads = {existential(clause.role.inverse), *clause.branch_body}, list(clause.branch_head)
+                    return self.leave_out(
+                        clause.origins, "it speaks of an individual and of its neighbours at once"
+                    )
+                body, heads = (
+                    {existential(clause.role.inverse), *clause.branch_body},
+                    list(clause.branch_head),
+                )
             else:
                 body.add(existential(clause.role))
         for atom in [head for head in heads if isinstance(head, DataAtMost)]:
             if not body and len(heads) == 1 and not atom.n:
                 return None  # a range: see `look_at_values`
             if atom.n or atom.range != TOP_DATATYPE:
-                return self.leave_out(clause.origins, "it bounds the values of a data property beyond its range")
+                return self.leave_out(
+                    clause.origins, "it bounds the values of a data property beyond its range"
+                )
             body.add(EXISTS + atom.property)
             heads.remove(atom)
         if not body:
             return self.leave_out(clause.origins, "it speaks of every individual")
         if len(heads) > 1:
             return self.leave_out(clause.origins, "it leaves a choice (a disjunction on the right)")
-        return self.imply(body, heads[0], clause.origins) if heads else self.exclude(body, clause.origins)
+        return (
+            self.imply(body, heads[0], clause.origins)
+            if heads
+            else self.exclude(body, clause.origins)
+        )
 
     def imply(self, body: set[str], head: object, origins: Origins) -> None:
         match head:

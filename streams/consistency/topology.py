@@ -1,7 +1,10 @@
-"""The pipeline of a cut: bolts with their conjunctions and inferences, and which labels arrive where.
+"""The pipeline of a cut: bolts with their conjunctions and inferences, and which labels arrive
+where.
 
-Bolt k tests the labels that arrive for its own groups, and hands each label on as the most specific of those that later bolts
-look at and that lie above it: so nothing is tested twice, and nothing that a later bolt needs is lost.
+Bolt k tests the labels that arrive for its own groups, and hands each label on as the most specific
+of those that later bolts
+look at and that lie above it: so nothing is tested twice, and nothing that a later bolt needs is
+lost.
 
 THEORY, "What reaches a bolt", has why.
 """
@@ -22,8 +25,11 @@ Cut: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Bolt:
-    """``groups``: how many; ``tests``: sets of arriving labels that contradict; ``lift``: what each arriving label is handed on
-    as, for those that are handed on. ``conjunctions`` and ``inferences`` count them, over labels that are no stand-ins."""
+    """``groups``: how many; ``tests``: sets of arriving labels that contradict; ``lift``: what each
+    arriving label is handed on
+    as, for those that are handed on. ``conjunctions`` and ``inferences`` count them, over labels
+    that are no stand-ins.
+    """
 
     groups: int
     arriving: frozenset[str]
@@ -35,15 +41,23 @@ class Bolt:
 
 
 def bolts(view: DLLiteView, groups: Sequence[Group], cut: Cut) -> tuple[Bolt, ...]:
-    """One bolt for each run of groups between two places of ``cut``. ⊥, and values that cannot be, are the first one's."""
+    """One bolt for each run of groups between two places of ``cut``. ⊥, and values that cannot be,
+    are the first one's.
+    """
     runs = [tuple(chain(*groups[start:end])) for start, end in pairwise((0, *cut, len(groups)))]
     made, arriving = list[Bolt](), view.vocabulary | view.stand_ins
-    for i, (run, length) in enumerate(zip(runs, (end - start for start, end in pairwise((0, *cut, len(groups)))))):
+    for i, (run, length) in enumerate(
+        zip(runs, (end - start for start, end in pairwise((0, *cut, len(groups)))))
+    ):
         later = frozenset[str]().union(*chain(*runs[i + 1 :]))
         lift = {label: up for label in sorted(arriving) if (up := lifted(view, label, later))}
         tests = closure(view, run if i else (*run, ABSURD), arriving)
-        inferences = sum(up != label for label, ups in lift.items() if label not in view.stand_ins for up in ups)
-        made.append(Bolt(length, arriving, frozenset(tests), lift, counted(view, tests), inferences))
+        inferences = sum(
+            up != label for label, ups in lift.items() if label not in view.stand_ins for up in ups
+        )
+        made.append(
+            Bolt(length, arriving, frozenset(tests), lift, counted(view, tests), inferences)
+        )
         arriving = frozenset(chain(*lift.values()))
     return tuple(made)
 

@@ -1,4 +1,6 @@
-"""From rows to verdicts: for every point of time whether the content of its window agrees with the TBox."""
+"""From rows to verdicts: for every point of time whether the content of its window agrees with the
+TBox.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,12 @@ Span: TypeAlias = tuple[int, int]
 
 @dataclass
 class Verdicts:
-    """When individuals are inconsistent, and when something that was not used could be live (for ``window`` more points than its
+    """When individuals are inconsistent, and when something that was not used could be live (for
+    ``window`` more points than its
     time); ``always``: at all times, as far as anybody knows.
 
-    The spans of an individual are joined while more of them may come; then only their ends count: ``changes``, by time.
+    The spans of an individual are joined while more of them may come; then only their ends count:
+    ``changes``, by time.
     """
 
     window: int
@@ -50,10 +54,14 @@ class Verdicts:
             _add(self.changes, _joined(sorted(self.spans.pop(name))))
 
     def runs(self, first: int, last: int) -> list[Row]:
-        """Runs of one verdict and one number of inconsistent individuals; they cover [first, last]."""
+        """Runs of one verdict and one number of inconsistent individuals; they cover [first,
+        last].
+        """
         self.settle()
         times = sorted({first, *(c for c in (*self.changes, *self.doubt) if first < c <= last)})
-        wrong, doubtful = (sum(n for c, n in of.items() if c < first) for of in (self.changes, self.doubt))
+        wrong, doubtful = (
+            sum(n for c, n in of.items() if c < first) for of in (self.changes, self.doubt)
+        )
         found: list[Row] = []
         for c, following in zip(times, (*times[1:], last + 1)):
             wrong, doubtful = wrong + self.changes[c], doubtful + self.doubt[c]
@@ -62,7 +70,9 @@ class Verdicts:
             if found and (found[-1]["verdict"], found[-1]["individuals"]) == (verdict.value, wrong):
                 found[-1]["to"] = following - 1
             else:
-                found.append({"from": c, "to": following - 1, "verdict": verdict.value, "individuals": wrong})
+                found.append(
+                    {"from": c, "to": following - 1, "verdict": verdict.value, "individuals": wrong}
+                )
         return found
 
     def state(self) -> Any:

@@ -1,4 +1,6 @@
-"""Which labels of an individual contradict, minimally, and when: exactly, for the few individuals that a strategy suspects."""
+"""Which labels of an individual contradict, minimally, and when: exactly, for the few individuals
+that a strategy suspects.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,18 @@ class Violations(NamedTuple):
 
 
 def together(parts: list[Violations]) -> Violations:
-    return Violations(*map(np.concatenate, zip(*parts))) if parts else Violations(*(np.empty(0, np.int64) for _ in range(4)))
+    return (
+        Violations(*map(np.concatenate, zip(*parts)))
+        if parts
+        else Violations(*(np.empty(0, np.int64) for _ in range(4)))
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Finder:
-    """Finds violations by the masks. A conflict of labels a ≤ b is the number a × labels + b; wider ones come behind."""
+    """Finds violations by the masks. A conflict of labels a ≤ b is the number a × labels + b; wider
+    ones come behind.
+    """
 
     masks: Masks
     _wide: list[Negative] = field(default_factory=list)
@@ -52,10 +60,17 @@ class Finder:
         return frozenset((labels[number // len(labels)], labels[number % len(labels)]))
 
     def find(self, spans: Spans) -> Violations:
-        """All violations within ``spans``, all that is live of some individuals: maximal spans of minimal conflicts."""
+        """All violations within ``spans``, all that is live of some individuals: maximal spans of
+        minimal conflicts.
+        """
         key, label = self.masks.split(spans.code)
         alone = self.masks.alone[label]
-        own = Violations(key[alone], label[alone] * (len(self.masks.labels) + 1), spans.start[alone], spans.end[alone])
+        own = Violations(
+            key[alone],
+            label[alone] * (len(self.masks.labels) + 1),
+            spans.start[alone],
+            spans.end[alone],
+        )
         rest = spans.at(~alone)
         wide = [self._of_rules(rest)] if self.masks.wide else []
         return together([own, *self._of_pairs(rest), *wide])
@@ -74,41 +89,61 @@ class Finder:
         starts = runs(key)
         begin = np.repeat(starts, np.diff(np.append(starts, len(key))))
         before = np.cumsum(np.arange(len(key)) - begin)
-        cuts = np.searchsorted(before, np.arange(0, int(before[-1]) + 1 if len(before) else 0, _AT_ONCE), "left")
+        cuts = np.searchsorted(
+            before, np.arange(0, int(before[-1]) + 1 if len(before) else 0, _AT_ONCE), "left"
+        )
         for low, high in zip(cuts, (*cuts[1:], len(key))):
             second = np.repeat(np.arange(low, high), np.arange(low, high) - begin[low:high])
             first = ranges(begin[low:high], np.arange(low, high))
             start = np.maximum(spans.start[first], spans.start[second])
             end = np.minimum(spans.end[first], spans.end[second])
             a, b = label[first], label[second]
-            apart = ((left[:, a] & right[:, b]) | (right[:, a] & left[:, b])).any(axis=0) & (start <= end)
+            apart = ((left[:, a] & right[:, b]) | (right[:, a] & left[:, b])).any(axis=0) & (
+                start <= end
+            )
             yield Violations(key[first], a * number + b, start, end).at(apart)
 
     def _of_rules(self, spans: Spans) -> Violations:
-        """Those that roots of three and more labels make, individual by individual; such roots are few."""
+        """Those that roots of three and more labels make, individual by individual; such roots are
+        few.
+        """
         key, label = self.masks.split(spans.code)
         rows: list[tuple[int, int, int, int]] = []
         for low, high in zip(starts := runs(key).tolist(), [*starts[1:], len(key)]):
             live: dict[int, list[tuple[int, int]]] = {}
-            for n, start, end in zip(label[low:high].tolist(), spans.start[low:high].tolist(), spans.end[low:high].tolist()):
+            for n, start, end in zip(
+                label[low:high].tolist(),
+                spans.start[low:high].tolist(),
+                spans.end[low:high].tolist(),
+            ):
                 live.setdefault(n, []).append((start, end))
             for number, conflict in self._conflicts(frozenset(live)):
                 parts = product(*(live[self.masks.numbers[member]] for member in conflict))
                 times = ((max(s for s, _ in part), min(e for _, e in part)) for part in parts)
-                rows += [(int(key[low]), number, start, end) for start, end in times if start <= end]
+                rows += [
+                    (int(key[low]), number, start, end) for start, end in times if start <= end
+                ]
         return Violations(*np.array(rows, np.int64).reshape(-1, 4).T)
 
     def _conflicts(self, labels: frozenset[int]) -> tuple[tuple[int, Negative], ...]:
-        """The minimal conflicts among labels (none of which contradicts alone) that only wide roots make."""
+        """The minimal conflicts among labels (none of which contradicts alone) that only wide roots
+        make.
+        """
         if labels not in self._known:
             names = frozenset(self.masks.labels[n] for n in labels)
-            found = set[Negative]().union(*(conflicts(self.masks.view, root, names) for root in self.masks.wide))
-            minimal = [c for c in found if not any(other < c for other in found) and not self._has_pair(c)]
+            found = set[Negative]().union(
+                *(conflicts(self.masks.view, root, names) for root in self.masks.wide)
+            )
+            minimal = [
+                c for c in found if not any(other < c for other in found) and not self._has_pair(c)
+            ]
             for conflict in minimal:
                 if conflict not in self._wide:
                     self._wide.append(conflict)
             first = len(self.masks.labels) ** 2
-            self._known[labels] = tuple((first + self._wide.index(c), c) for c in sorted(minimal, key=sorted))
+            self._known[labels] = tuple(
+                (first + self._wide.index(c), c) for c in sorted(minimal, key=sorted)
+            )
         return self._known[labels]
 
     def _has_pair(self, conflict: Negative) -> bool:

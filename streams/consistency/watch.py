@@ -37,7 +37,8 @@ _SPARE_NAMES = 10_000
 class Watch:
     """One stream being checked: what was taken in and not yet decided, and what is known.
 
-    ``heard``: takes rows as they become known; ``follow``: those of conflicts that are open still are told too,
+    ``heard``: takes rows as they become known; ``follow``: those of conflicts that are open still
+    are told too,
     and ``inconsistent`` is how many individuals and pairs have one at the newest time.
     """
 
@@ -50,8 +51,12 @@ class Watch:
     heard: Callable[[list[Row]], None] = lambda rows: None
     follow: bool = False
     beside: list[Beside] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("reading", "deciding", "writing"), 0.0))
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("events", "triples", "outside"), 0))
+    seconds: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(("reading", "deciding", "writing"), 0.0)
+    )
+    counts: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("events", "triples", "outside"), 0)
+    )
     rows: list[Row] = field(default_factory=list)
     inconsistent: int | None = None
 
@@ -64,22 +69,30 @@ class Watch:
         self._begun = perf_counter()
         self._events: list[tuple[Event, Record]] = []
         self._triples = 0
-        self.telling = Rows(self.plan, self.partition.finder, self.intake.names, self.end, self.heard)
+        self.telling = Rows(
+            self.plan, self.partition.finder, self.intake.names, self.end, self.heard
+        )
 
     def begin(self, static: Any) -> None:
         """Takes what holds at all times: the ontology's own assertions, and ``static``."""
         assertions = list(self.plan.abox)
         if static is not None:
             sources = list(static) if isinstance(static, list | tuple) else [static]
-            reading = read_assertions(sources, self.plan.view.signature, axioms=self.plan.view.axioms)
+            reading = read_assertions(
+                sources, self.plan.view.signature, axioms=self.plan.view.axioms
+            )
             assertions += reading.abox
-            self.leftovers += [leftover for leftover in reading.leftovers if blocks(leftover, self.allow)]
+            self.leftovers += [
+                leftover for leftover in reading.leftovers if blocks(leftover, self.allow)
+            ]
         self.intake.same = one_name(assertions)
         left: list[object] = []
         columns = static_columns(self.intake, assertions, left.append)
         if left:
             reason = "a static assertion that is none of names and roles"
-            self.leftovers.append(Leftover("outside-dl-lite", reason, text=str(left[0]), count=len(left)))
+            self.leftovers.append(
+                Leftover("outside-dl-lite", reason, text=str(left[0]), count=len(left))
+            )
         self.partition.take_static(columns.key, columns.label)
         for one in self.beside:
             one.begin(self.partition.spans)
@@ -90,7 +103,9 @@ class Watch:
         """Takes a record, and decides with it if enough wait; whether time went on by it."""
         points = self.arrivals.points
         event = self.arrivals.accept(record)
-        is_outside = event is not None and (event.t < (self.start or 0) or (self.end is not None and event.t > self.end))
+        is_outside = event is not None and (
+            event.t < (self.start or 0) or (self.end is not None and event.t > self.end)
+        )
         self.counts["outside"] += is_outside
         if event is None or is_outside:
             for one in self.beside:
@@ -140,7 +155,9 @@ class Watch:
         self.passed((self.arrivals.clock.watermark or 0) - 1)
         clock = self.arrivals.clock
         if opened is not None and clock.newest is not None:
-            self.inconsistent = len(np.unique(opened.key[(opened.start <= clock.newest) & (opened.end >= clock.newest)]))
+            self.inconsistent = len(
+                np.unique(opened.key[(opened.start <= clock.newest) & (opened.end >= clock.newest)])
+            )
             self.telling.opened(opened, self.arrivals.first or 0, clock.newest)
         self._forget()
 
@@ -161,10 +178,14 @@ class Watch:
         key = self.partition.keys()
         live = key[runs(key)]
         if self.forget(live):
-            self.verdicts.settle({name or "" for n in range(len(live)) for name in self.intake.names.pair(n)})
+            self.verdicts.settle(
+                {name or "" for n in range(len(live)) for name in self.intake.names.pair(n)}
+            )
 
     def forget(self, live: Ints) -> bool:
-        """Gives the individuals that are ``live`` (ascending) new numbers, if many are not; whether it did."""
+        """Gives the individuals that are ``live`` (ascending) new numbers, if many are not; whether
+        it did.
+        """
         if len(self.intake.names.names) <= 2 * len(live) + _SPARE_NAMES:
             return False
         numbers = self.intake.names.keep(live)
@@ -199,7 +220,9 @@ class Watch:
             runs = self.verdicts.runs(first, last)
         leftovers = [*self.leftovers, *rejects.leftovers()]
         values = {run["verdict"] for run in runs}
-        undetermined = Verdict.UNDETERMINED.value in values or any(blocks(leftover, self.allow) for leftover in leftovers)
+        undetermined = Verdict.UNDETERMINED.value in values or any(
+            blocks(leftover, self.allow) for leftover in leftovers
+        )
         verdict = verdict_of(Verdict.INCONSISTENT.value in values, undetermined)
         rows = tuple(sorted(self.rows, key=order))
         return StreamResult(verdict, tuple(leftovers), self._statistics(), rows, tuple(runs))
@@ -244,4 +267,8 @@ class Watch:
         self.verdicts.restore(document["verdicts"])
         for one in self.beside:
             one.restore(document["beside"][one.name])
-        self.telling.told, self.counts, self.intake.tuples = document["told"], document["counts"], document["tuples"]
+        self.telling.told, self.counts, self.intake.tuples = (
+            document["told"],
+            document["counts"],
+            document["tuples"],
+        )

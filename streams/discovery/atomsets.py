@@ -1,7 +1,10 @@
-"""Atomsets: atoms over variables and individuals, and the tree-shaped ones that bodies of rules are.
+"""Atomsets: atoms over variables and individuals, and the tree-shaped ones that bodies of rules
+are.
 
-An atom is a tuple of texts: a class expression and a term, or a role and two terms; terms are ``?x0``, ``<iri>`` and ``_:b``. A
-body is a tree rooted at ?x0, with its branches sorted, so that atomsets that differ in names and order alone are one value.
+An atom is a tuple of texts: a class expression and a term, or a role and two terms; terms are
+``?x0``, ``<iri>`` and ``_:b``. A
+body is a tree rooted at ?x0, with its branches sorted, so that atomsets that differ in names and
+order alone are one value.
 
 >>> body = Tree(("<urn:A>",), (("<urn:r>", False, Tree(("<urn:B>",))),))
 >>> text_of(atoms_of(body))
@@ -25,7 +28,8 @@ ROOT = "?x0"
 
 
 class Tree(NamedTuple):
-    """What holds at a variable: its classes, sorted; and its branches: the role, whether it leads to this variable, and the tree
+    """What holds at a variable: its classes, sorted; and its branches: the role, whether it leads
+    to this variable, and the tree
     at its other end, sorted."""
 
     classes: tuple[str, ...] = ()
@@ -48,7 +52,9 @@ def variable(number: int) -> str:
 
 @lru_cache(1 << 16)
 def atoms_of(tree: Tree) -> Atoms:
-    """The atoms of a body: its roles, then its classes, variables numbered from the root down, branch by branch."""
+    """The atoms of a body: its roles, then its classes, variables numbered from the root down,
+    branch by branch.
+    """
     roles: list[Atom] = []
     classes: list[Atom] = []
     count = 0
@@ -114,14 +120,19 @@ def _below(tree: Tree, place: int, change: Any) -> Tree:
 
 @lru_cache(1 << 17)
 def smaller(tree: Tree) -> tuple[Tree, ...]:
-    """The bodies that lack one atom of it: a class, or a role to a variable of which nothing else is said."""
+    """The bodies that lack one atom of it: a class, or a role to a variable of which nothing else
+    is said.
+    """
     return tuple(_smaller(tree))
 
 
 @lru_cache(1 << 17)
 def parts(tree: Tree) -> tuple[Tree, ...]:
     """Those, and the bodies at its other variables: they all bind where it does."""
-    return (*smaller(tree), *(node for node in nodes_of(tree) if node is not tree and node != Tree()))
+    return (
+        *smaller(tree),
+        *(node for node in nodes_of(tree) if node is not tree and node != Tree()),
+    )
 
 
 def _smaller(tree: Tree) -> Iterator[Tree]:
@@ -136,7 +147,8 @@ def _smaller(tree: Tree) -> Iterator[Tree]:
 
 
 def tree_of(atoms: Iterable[Atom], root: str = ROOT) -> Tree | None:
-    """The tree that ``atoms`` are, seen from the variable ``root``; None where they are none: with individuals, cycles, two roles
+    """The tree that ``atoms`` are, seen from the variable ``root``; None where they are none: with
+    individuals, cycles, two roles
     between two variables, or parts that do not hang together."""
     left = set(atoms)
     if any(not term.startswith("?") for atom in left for term in atom[1:]):
@@ -161,7 +173,9 @@ def tree_of(atoms: Iterable[Atom], root: str = ROOT) -> Tree | None:
 
 
 def tree_anywhere(atoms: Sequence[Atom]) -> Tree | None:
-    """A tree that binds where ``atoms`` do, seen from any of its variables; None if they are none."""
+    """A tree that binds where ``atoms`` do, seen from any of its variables; None if they are
+    none.
+    """
     root = next((term for atom in atoms for term in atom[1:] if term.startswith("?")), None)
     return None if root is None else tree_of(atoms, root)
 
@@ -172,7 +186,9 @@ def text_of(atoms: Iterable[Atom]) -> str:
 
 
 def order_of(atoms: Atoms) -> tuple[int, str]:
-    """By what the minimal spelling of equivalent bodies is the first: fewest atoms, then least text."""
+    """By what the minimal spelling of equivalent bodies is the first: fewest atoms, then least
+    text.
+    """
     return len(atoms), text_of(atoms)
 
 
@@ -193,8 +209,13 @@ class AtomIndex:
         return frozenset(atom[1] for atom in self._by.get(name, ()))
 
     def matching(self, pattern: Atom, binding: Mapping[str, str]) -> Sequence[Atom]:
-        """The atoms that ``pattern`` may be, as far as its terms are bound: those at the bound term that has fewest."""
-        known = [(i, term if term[0] != "?" else binding.get(term)) for i, term in enumerate(pattern[1:], 1)]
+        """The atoms that ``pattern`` may be, as far as its terms are bound: those at the bound term
+        that has fewest.
+        """
+        known = [
+            (i, term if term[0] != "?" else binding.get(term))
+            for i, term in enumerate(pattern[1:], 1)
+        ]
         bound = [(pattern[0], i, term) for i, term in known if term is not None]
         if not bound:
             return self._by.get(pattern[0], ())
@@ -202,21 +223,34 @@ class AtomIndex:
         return [atom for atom in found if all(term is None or atom[i] == term for i, term in known)]
 
 
-def bindings(atoms: Sequence[Atom], facts: AtomIndex, binding: Mapping[str, str] | None = None) -> Iterator[Binding]:
-    """Each way to bind the variables of ``atoms`` jointly, so that all are among ``facts``; the obvious way (SPEC 1)."""
+def bindings(
+    atoms: Sequence[Atom], facts: AtomIndex, binding: Mapping[str, str] | None = None
+) -> Iterator[Binding]:
+    """Each way to bind the variables of ``atoms`` jointly, so that all are among ``facts``; the
+    obvious way (SPEC 1).
+    """
     binding = dict(binding or {})
     if not atoms:
         yield binding
         return
-    choices = [(len(matching := facts.matching(atom, binding)), i, matching) for i, atom in enumerate(atoms)]
+    choices = [
+        (len(matching := facts.matching(atom, binding)), i, matching)
+        for i, atom in enumerate(atoms)
+    ]
     _, first, matching = min(choices, key=lambda choice: choice[:2])
     pattern, rest = atoms[first], [*atoms[:first], *atoms[first + 1 :]]
     for atom in matching:
         extended = dict(binding)
-        if all(extended.setdefault(term, value) == value for term, value in zip(pattern[1:], atom[1:]) if term[0] == "?"):
+        if all(
+            extended.setdefault(term, value) == value
+            for term, value in zip(pattern[1:], atom[1:])
+            if term[0] == "?"
+        ):
             yield from bindings(rest, facts, extended)
 
 
-def binds(atoms: Sequence[Atom], facts: AtomIndex, binding: Mapping[str, str] | None = None) -> bool:
+def binds(
+    atoms: Sequence[Atom], facts: AtomIndex, binding: Mapping[str, str] | None = None
+) -> bool:
     """Whether there is such a way."""
     return next(bindings(atoms, facts, binding), None) is not None

@@ -1,6 +1,7 @@
 """A bit for each ground atom and snapshot, in a ring: the last snapshots, one word for 64 of them.
 
-The atoms that T ∪ A alone entails hold in every snapshot that is consistent; they are said once (`begin`). Whoever keeps counts
+The atoms that T ∪ A alone entails hold in every snapshot that is consistent; they are said once
+(`begin`). Whoever keeps counts
 of some words asks which have changed since (`stale`).
 
 Source: SPEC 6, "One bit per snapshot"; THEORY, "Rules discovered in a stream".
@@ -18,7 +19,8 @@ from shiq.columns.arrays import Ints
 from streams.discovery.atomsets import Atom
 
 Bits: TypeAlias = npt.NDArray[np.uint64]
-#: Atoms are forgotten that no snapshot has any more, once there are so many of them, and as many as others.
+# : Atoms are forgotten that no snapshot has any more, once there are so many of them, and as many
+# as others.
 _DEAD = 20_000
 
 
@@ -41,7 +43,9 @@ def popcount(bits: Bits) -> Any:
     """How many bits are set in each word."""
     if hasattr(np, "bitwise_count"):
         return np.bitwise_count(bits).astype(np.int64)
-    return np.unpackbits(bits.view(np.uint8).reshape(*bits.shape, 8), axis=-1).sum(axis=-1, dtype=np.int64)
+    return np.unpackbits(bits.view(np.uint8).reshape(*bits.shape, 8), axis=-1).sum(
+        axis=-1, dtype=np.int64
+    )
 
 
 def row_counts(bits: Bits) -> Any:
@@ -83,9 +87,14 @@ class SnapshotColumns:
     def numbers(self, atoms: Iterable[Atom]) -> Ints:
         """The numbers of ``atoms``, new ones included."""
         ids = self.ids
-        found = [self._new(atom) if (number := ids.get(atom)) is None else number for atom in sorted(atoms)]
+        found = [
+            self._new(atom) if (number := ids.get(atom)) is None else number
+            for atom in sorted(atoms)
+        ]
         if len(self.atoms) > len(self._bits):
-            more = np.zeros((max(len(self.atoms), 2 * len(self._bits)) - len(self._bits), self.words), np.uint64)
+            more = np.zeros(
+                (max(len(self.atoms), 2 * len(self._bits)) - len(self._bits), self.words), np.uint64
+            )
             self._bits = np.concatenate([self._bits, more])
         return np.array(found, np.int64)
 
@@ -101,7 +110,9 @@ class SnapshotColumns:
         return number
 
     def put(self, index: int, atoms: Iterable[Atom] | None) -> None:
-        """Snapshot ``index`` entails ``atoms`` besides what is static; None: it is inconsistent, and nothing is said of it."""
+        """Snapshot ``index`` entails ``atoms`` besides what is static; None: it is inconsistent,
+        and nothing is said of it.
+        """
         place = index % self.size
         word, bit = place >> 6, np.uint64(1 << (place & 63))
         self.version += 1
@@ -116,7 +127,9 @@ class SnapshotColumns:
         self._forget()
 
     def entailed(self, index: int) -> Ints:
-        """The numbers of what a snapshot entails besides what is static; nothing if it is inconsistent."""
+        """The numbers of what a snapshot entails besides what is static; nothing if it is
+        inconsistent.
+        """
         return self.held.get(index % self.size, np.empty(0, np.int64))
 
     def mask(self, indices: Iterable[int]) -> Bits:
@@ -184,5 +197,10 @@ class SnapshotColumns:
             ends = np.array([self._ends[i] for i in said], np.int64).reshape(-1, 2)
             near, far = (ends[:, 1], ends[:, 0]) if inverse else (ends[:, 0], ends[:, 1])
             order = np.argsort(near, kind="stable")
-            known = self._sorted[name, inverse] = (len(said), numbers[order], near[order], far[order])
+            known = self._sorted[name, inverse] = (
+                len(said),
+                numbers[order],
+                near[order],
+                far[order],
+            )
         return known[1:]

@@ -1,7 +1,9 @@
 """Counts of bodies over the columns, kept between windows.
 
-A snapshot that is put changes a count by one at most, so most bodies are seen to be frequent or not, and most rules not to be
-confident, without counting; of those that must be known only the words that changed are counted anew. Since support is a sum over
+A snapshot that is put changes a count by one at most, so most bodies are seen to be frequent or
+not, and most rules not to be
+confident, without counting; of those that must be known only the words that changed are counted
+anew. Since support is a sum over
 disjoint sets of snapshots, that is exact (THEORY, "Rules discovered in a stream").
 """
 
@@ -21,7 +23,9 @@ from streams.discovery.support import Support
 
 @dataclass(frozen=True)
 class MiningLimits:
-    """What is mined: how much of the window supports a rule, how often it holds, how large bodies are."""
+    """What is mined: how much of the window supports a rule, how often it holds, how large bodies
+    are.
+    """
 
     min_support: Fraction = Fraction(2, 5)
     min_confidence: Fraction = Fraction(4, 5)
@@ -52,8 +56,11 @@ class MinedRule:
 
 @dataclass
 class BodyCounts:
-    """Of one body, as of ``version`` of the columns: in how many snapshots it binds (``support``), by word in which, and how many
-    pairs of snapshot and root there are; the same jointly with each of some heads (``heads``: their rows)."""
+    """Of one body, as of ``version`` of the columns: in how many snapshots it binds (``support``),
+    by word in which, and how many
+    pairs of snapshot and root there are; the same jointly with each of some heads (``heads``: their
+    rows).
+    """
 
     version: int
     body: Bits
@@ -67,11 +74,20 @@ class BodyCounts:
     def rule(self, tree: Tree, head: str) -> MinedRule:
         """The rule with ``head``, which was counted."""
         row = self.heads[head]
-        return MinedRule(tree, head, self.times[row], self.support, int(self.joint_pairs[row].sum()), int(self.pairs.sum()))
+        return MinedRule(
+            tree,
+            head,
+            self.times[row],
+            self.support,
+            int(self.joint_pairs[row].sum()),
+            int(self.pairs.sum()),
+        )
 
 
 class BodyCounter:
-    """Counts of bodies over ``columns``, kept; of the snapshots ``among`` alone, as the columns are now."""
+    """Counts of bodies over ``columns``, kept; of the snapshots ``among`` alone, as the columns are
+    now.
+    """
 
     def __init__(self, columns: SnapshotColumns, among: Bits | None = None) -> None:
         self.columns, self._among = columns, among
@@ -96,12 +112,18 @@ class BodyCounter:
             body, pairs = np.zeros(columns.words, np.uint64), np.zeros(columns.words, np.int64)
             found = self.known[tree] = BodyCounts(-1, body, pairs, *empty)
         if found.version < columns.version:
-            self._count(tree, found, columns.stale(found.version) if found.version >= 0 else self._words, 0)
+            self._count(
+                tree, found, columns.stale(found.version) if found.version >= 0 else self._words, 0
+            )
             found.version = columns.version
         old, new = len(found.heads), [head for head in heads if head not in found.heads]
         if new:
-            found.joint = np.concatenate([found.joint, np.zeros((len(new), columns.words), np.uint64)])
-            found.joint_pairs = np.concatenate([found.joint_pairs, np.zeros((len(new), columns.words), np.int64)])
+            found.joint = np.concatenate(
+                [found.joint, np.zeros((len(new), columns.words), np.uint64)]
+            )
+            found.joint_pairs = np.concatenate(
+                [found.joint_pairs, np.zeros((len(new), columns.words), np.int64)]
+            )
             found.heads.update(zip(new, range(old, old + len(new))))
             for head in new:
                 self._numbers.setdefault(head, len(self._numbers))
@@ -122,11 +144,14 @@ class BodyCounter:
             found.times[first:] = row_counts(found.joint[first:]).tolist()
 
     def slack(self, found: BodyCounts) -> int:
-        """By how much a count may differ from what it was: what was put since is one snapshot each."""
+        """By how much a count may differ from what it was: what was put since is one snapshot
+        each.
+        """
         return self.columns.version - found.version
 
     def if_often(self, tree: Tree, least: int) -> BodyCounts | None:
-        """The counts of a body, maybe older ones, if at least so many snapshots bind it; nothing is counted where that is
+        """The counts of a body, maybe older ones, if at least so many snapshots bind it; nothing is
+        counted where that is
         clear."""
         found = self.known.get(tree)
         self._asked.add(tree)
@@ -137,19 +162,29 @@ class BodyCounter:
     def often(self, tree: Tree, found: BodyCounts, heads: Iterable[str], least: int) -> list[str]:
         """Those of ``heads`` that at least so many snapshots have jointly with a body."""
         heads, rows, slack = list(heads), found.heads, self.slack(found)
-        if any(head not in rows or abs(found.times[rows[head]] - least + 0.5) < slack for head in heads):
+        if any(
+            head not in rows or abs(found.times[rows[head]] - least + 0.5) < slack for head in heads
+        ):
             self.counts(tree, heads)
         return [head for head in heads if found.times[rows[head]] >= least]
 
-    def rules(self, tree: Tree, found: BodyCounts, heads: Iterable[str], limits: MiningLimits) -> list[MinedRule]:
+    def rules(
+        self, tree: Tree, found: BodyCounts, heads: Iterable[str], limits: MiningLimits
+    ) -> list[MinedRule]:
         """The rules of a body with those of ``heads`` that are confident enough."""
         slack = self.slack(found)
         times, least = found.times, max(found.support - slack, 1)
-        maybe = [head for head in heads if limits.is_confident(times[found.heads[head]] + slack, least)]
+        maybe = [
+            head for head in heads if limits.is_confident(times[found.heads[head]] + slack, least)
+        ]
         if not maybe:
             return []
         self.counts(tree)
-        return [found.rule(tree, head) for head in maybe if limits.is_confident(times[found.heads[head]], found.support)]
+        return [
+            found.rule(tree, head)
+            for head in maybe
+            if limits.is_confident(times[found.heads[head]], found.support)
+        ]
 
     def support(self, words: Ints) -> Support:
         """Extensions in ``words``, which are worked out once for the columns as they are."""

@@ -1,4 +1,6 @@
-"""Where the reports of a run go besides the JSON: rows, what snapshots entail, a folder to read, rules to run."""
+"""Where the reports of a run go besides the JSON: rows, what snapshots entail, a folder to read,
+rules to run.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ EXPORT_SHARE: Final = 0.9
 
 
 class Delivery:
-    """Hands on the reports of ``miner``. ``rows``: takes what ``--out`` has; the others are file names, None for none."""
+    """Hands on the reports of ``miner``. ``rows``: takes what ``--out`` has; the others are file
+    names, None for none.
+    """
 
     def __init__(
         self,
@@ -35,7 +39,13 @@ class Delivery:
         folder: str | None = None,
         share: float = EXPORT_SHARE,
     ) -> None:
-        self.miner, self.rows, self.exported, self.folder, self.share = miner, rows, exported, folder, share
+        self.miner, self.rows, self.exported, self.folder, self.share = (
+            miner,
+            rows,
+            exported,
+            folder,
+            share,
+        )
         self.entailments = entailments
         self.last: WindowReport | None = None
         self._entailed: dict[int, list[str]] = {}
@@ -51,14 +61,18 @@ class Delivery:
                 self._entailed[index] = sorted(text_of([atom]) for atom in found)
 
     def finish(self, result: Mining) -> list[str]:
-        """Writes the files; the rules that were not exported: weak ones, and those that contradict something together."""
+        """Writes the files; the rules that were not exported: weak ones, and those that contradict
+        something together.
+        """
         if self.entailments is not None:
             self._write_entailments(self.entailments)
         if self.folder is not None:
             self._write_folder(Path(self.folder), result)
         if self.exported is None:
             return []
-        text, left_out = exported_text(self.miner, self.last, self.share, self.exported.endswith(".lp"))
+        text, left_out = exported_text(
+            self.miner, self.last, self.share, self.exported.endswith(".lp")
+        )
         write_whole(Path(self.exported), text)
         return left_out
 
@@ -79,7 +93,10 @@ class Delivery:
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
         rows = [(index, atom) for index, atoms in sorted(self._entailed.items()) for atom in atoms]
-        columns = {"snapshot": pa.array([i for i, _ in rows], pa.int64()), "atom": pa.array([a for _, a in rows], pa.string())}
+        columns = {
+            "snapshot": pa.array([i for i, _ in rows], pa.int64()),
+            "atom": pa.array([a for _, a in rows], pa.string()),
+        }
         whole = io.BytesIO()
         pq.write_table(pa.table(columns), whole)
         write_whole(Path(file), whole.getvalue())
@@ -89,19 +106,29 @@ class Delivery:
         import pyarrow.parquet as pq
 
         folder.mkdir(parents=True, exist_ok=True)
-        windows = [{name: value for name, value in window.items() if name != "rules"} for window in result.windows]
+        windows = [
+            {name: value for name, value in window.items() if name != "rules"}
+            for window in result.windows
+        ]
         flat = [{name: _flat(value) for name, value in window.items()} for window in windows]
         names = sorted({name for row in flat for name in row})
-        pq.write_table(pa.table({name: [row.get(name) for row in flat] for name in names}), folder / "windows.parquet")
+        pq.write_table(
+            pa.table({name: [row.get(name) for row in flat] for name in names}),
+            folder / "windows.parquet",
+        )
         tables = [
             rules_table(window["rules"]).append_column(
                 "window", pa.array([window["window"]] * len(window["rules"]), pa.list_(pa.int64()))
             )
             for window in result.windows
         ]
-        whole = pa.concat_tables(tables, promote_options="permissive") if tables else rules_table([])
+        whole = (
+            pa.concat_tables(tables, promote_options="permissive") if tables else rules_table([])
+        )
         pq.write_table(whole, folder / "rules.parquet")
-        write_whole(folder / "rules.md", page(result, self.miner.ontology.labels, self.miner.settings))
+        write_whole(
+            folder / "rules.md", page(result, self.miner.ontology.labels, self.miner.settings)
+        )
 
 
 def _flat(value: Any) -> Any:
@@ -110,6 +137,7 @@ def _flat(value: Any) -> Any:
 
     return (
         json.dumps(value)
-        if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict) for v in value))
+        if isinstance(value, dict)
+        or (isinstance(value, list) and any(isinstance(v, dict) for v in value))
         else value
     )

@@ -22,7 +22,9 @@ _NAMED = "urn:discovery:v"
 
 
 class UndecidedEntailmentError(OperationalError):
-    """That it is not known what something entails; where T ∪ A is no part of it, it is left out and named."""
+    """That it is not known what something entails; where T ∪ A is no part of it, it is left out and
+    named.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"what is entailed is not known: {reason}", "Make the TBox simpler.")
@@ -31,7 +33,9 @@ class UndecidedEntailmentError(OperationalError):
 
 @dataclass
 class MinerKnowledge:
-    """T and A, and V as ``classes``; ``roles``: those that bind; ``undecided``: what was left out, and why."""
+    """T and A, and V as ``classes``; ``roles``: those that bind; ``undecided``: what was left out,
+    and why.
+    """
 
     tbox: owl.TBox
     static: Sequence[owl.Assertion]
@@ -48,7 +52,9 @@ class MinerKnowledge:
 
     def leftovers(self) -> list[Leftover]:
         """What was left out since it is undecided."""
-        return [Leftover("undecided", f"{what}: {reason}") for what, reason in self.undecided.items()]
+        return [
+            Leftover("undecided", f"{what}: {reason}") for what, reason in self.undecided.items()
+        ]
 
     @cached_property
     def base(self) -> frozenset[Atom] | None:
@@ -57,15 +63,25 @@ class MinerKnowledge:
         return None if found is None else frozenset(self._atoms(found, {}))
 
     def entailed(self, assertions: Iterable[owl.Assertion]) -> frozenset[Atom] | None:
-        """What T ∪ A ∪ ``assertions`` entails besides; None if it is inconsistent. Raises: UndecidedEntailmentError."""
+        """What T ∪ A ∪ ``assertions`` entails besides; None if it is inconsistent. Raises:
+        UndecidedEntailmentError.
+        """
         base = self.base
-        found = None if base is None else _decided(self._beside_static.entailed(self._said(assertions)))
+        found = (
+            None if base is None else _decided(self._beside_static.entailed(self._said(assertions)))
+        )
         if base is None or found is None:
             return None
-        return frozenset(atom for atom in self._atoms(found, self._of_static.types) if len(atom) == 2 or atom not in base)
+        return frozenset(
+            atom
+            for atom in self._atoms(found, self._of_static.types)
+            if len(atom) == 2 or atom not in base
+        )
 
     def closure(self, atoms: Atoms) -> frozenset[Atom]:
-        """What ``atoms`` entail by T alone, their variables taken as individuals; nothing if they contradict T."""
+        """What ``atoms`` entail by T alone, their variables taken as individuals; nothing if they
+        contradict T.
+        """
         try:
             found = _decided(self._alone.entailed(self._said(self.assertions(atoms))))
         except UndecidedEntailmentError as undecided:
@@ -78,17 +94,31 @@ class MinerKnowledge:
         return [
             owl.ClassAssertion(self.vocabulary[atom[0]], iri(atom[1]))
             if len(atom) == 2
-            else owl.ObjectPropertyAssertion(owl.ObjectProperty(iri(atom[0])), iri(atom[1]), iri(atom[2]))
+            else owl.ObjectPropertyAssertion(
+                owl.ObjectProperty(iri(atom[0])), iri(atom[1]), iri(atom[2])
+            )
             for atom in atoms
         ]
 
     def is_consistent(self, assertions: Iterable[owl.Assertion], atoms: Iterable[Atom]) -> bool:
-        """Whether T ∪ A ∪ ``assertions`` is consistent with some atoms more. Raises: UndecidedEntailmentError."""
-        return _decided(self._beside_static.entailed(self._said((*assertions, *self.assertions(atoms))))) is not None
+        """Whether T ∪ A ∪ ``assertions`` is consistent with some atoms more. Raises:
+        UndecidedEntailmentError.
+        """
+        return (
+            _decided(
+                self._beside_static.entailed(self._said((*assertions, *self.assertions(atoms))))
+            )
+            is not None
+        )
 
     def with_axioms(self, axioms: Sequence[owl.Axiom]) -> MinerKnowledge:
         """With more in T."""
-        return MinerKnowledge(replace(self.tbox, axioms=(*self.tbox.axioms, *axioms)), self.static, self.classes, self.roles)
+        return MinerKnowledge(
+            replace(self.tbox, axioms=(*self.tbox.axioms, *axioms)),
+            self.static,
+            self.classes,
+            self.roles,
+        )
 
     # --- asking -----------------------------------------------------------------------------------
 
@@ -96,7 +126,13 @@ class MinerKnowledge:
     def _axioms(self) -> list[owl.Axiom]:
         """T, each class of V below its name, and the names that classes of V are asserted by."""
         defined = [owl.SubClassOf(c, owl.Class(name)) for name, c in zip(self._names, self.classes)]
-        return Left().rewritten((*self.tbox.axioms, *defined, *(owl.SubClassOf(name, c) for c, name in self._asserted.items())))
+        return Left().rewritten(
+            (
+                *self.tbox.axioms,
+                *defined,
+                *(owl.SubClassOf(name, c) for c, name in self._asserted.items()),
+            )
+        )
 
     @cached_property
     def _names(self) -> dict[str, str]:
@@ -119,14 +155,21 @@ class MinerKnowledge:
 
     def _entailer(self, static: Sequence[owl.Assertion]) -> Entailer:
         premises = Premises.of(self._axioms, self._said(static))
-        return Entailer(premises, [owl.Class(name) for name in self._names], list(self.roles), static=bool(static))
+        return Entailer(
+            premises,
+            [owl.Class(name) for name in self._names],
+            list(self.roles),
+            static=bool(static),
+        )
 
     def _said(self, assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
         """``assertions``, with classes of V by their names."""
         names = self._asserted
         return [
             owl.ClassAssertion(names[a.expression], a.individual)
-            if isinstance(a, owl.ClassAssertion) and type(a.expression) is not owl.Class and a.expression in names
+            if isinstance(a, owl.ClassAssertion)
+            and type(a.expression) is not owl.Class
+            and a.expression in names
             else a
             for a in assertions
         ]

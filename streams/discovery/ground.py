@@ -1,7 +1,10 @@
-"""Ground rules, which itemset miners know: at most L assertions C(a) ⇒ C'(b); support is the AND of bit columns (SPEC 3).
+"""Ground rules, which itemset miners know: at most L assertions C(a) ⇒ C'(b); support is the AND of
+bit columns (SPEC 3).
 
-What T ∪ A alone entails is in no rule: it would be in all of them. Sets of assertions are rows of columns, a table for each size,
-and all of one size are counted together. T speaks of each individual by itself, since no roles are in them: a set is the least
+What T ∪ A alone entails is in no rule: it would be in all of them. Sets of assertions are rows of
+columns, a table for each size,
+and all of one size are counted together. T speaks of each individual by itself, since no roles are
+in them: a set is the least
 spelling iff what it says of each individual is.
 """
 
@@ -38,8 +41,10 @@ class GroundRule:
 
 
 class Sets(NamedTuple):
-    """Frequent sets of one size. ``parent``: the place, among those with an item less, of the same without its last item;
-    ``items``: of a row, ascending; ``said``: what it says of the individual of its last item (`Statements`); ``settled``: whether
+    """Frequent sets of one size. ``parent``: the place, among those with an item less, of the same
+    without its last item;
+    ``items``: of a row, ascending; ``said``: what it says of the individual of its last item
+    (`Statements`); ``settled``: whether
     what it says of the individuals before is in the least spelling."""
 
     parent: Ints
@@ -52,7 +57,8 @@ class Sets(NamedTuple):
 
 @dataclass(frozen=True)
 class GroundMined:
-    """See `streams.discovery.mining.MinedRules`. ``table``: a row for each rule, best first: support, that of the body, head,
+    """See `streams.discovery.mining.MinedRules`. ``table``: a row for each rule, best first:
+    support, that of the body, head,
     body; the last two by places in ``atoms``, whose columns are ``bits``; -1 is none."""
 
     atoms: Sequence[Atom]
@@ -68,10 +74,14 @@ class GroundMined:
         for n, d, head, *texts in self.table.tolist():
             body = [item for item in texts if item >= 0]
             places = np.bitwise_and.reduce(self.bits[[*body, head]], axis=0)
-            yield GroundRule(tuple(self.atoms[i] for i in body), self.atoms[head], n, d, whole[head], places)
+            yield GroundRule(
+                tuple(self.atoms[i] for i in body), self.atoms[head], n, d, whole[head], places
+            )
 
 
-def mine_ground(columns: SnapshotColumns, theory: Theory, limits: MiningLimits, window: int) -> GroundMined:
+def mine_ground(
+    columns: SnapshotColumns, theory: Theory, limits: MiningLimits, window: int
+) -> GroundMined:
     """The ground rules of the snapshots that ``columns`` hold."""
     atoms, bits = _items(columns, theory, limits.least(window))
     statements = Statements(atoms, theory)
@@ -89,17 +99,29 @@ def mine_ground(columns: SnapshotColumns, theory: Theory, limits: MiningLimits, 
             rows = np.flatnonzero(least[body] & ~entailed & confident)
             none = np.full((len(rows), limits.max_atoms + 1 - sets.items.shape[1]), -1, np.int64)
             texts = np.sort(statements.rank[np.delete(sets.items[rows], at, axis=1)], axis=1)
-            found.append(np.column_stack([n[rows], d[rows], statements.rank[sets.items[rows, at]], texts, none]))
+            found.append(
+                np.column_stack(
+                    [n[rows], d[rows], statements.rank[sets.items[rows, at]], texts, none]
+                )
+            )
     rules = np.concatenate([np.empty((0, limits.max_atoms + 3), np.int64), *found])
     n, d, head = rules.T[:3]
     best = np.lexsort((head, *rules.T[:2:-1], -n, -n / d))
     by_text = np.argsort(statements.rank)
     atoms, bits = [atoms[i] for i in by_text.tolist()], bits[by_text]
-    return GroundMined(atoms, bits, rules[best[: limits.max_rules]], by_tbox, stopped or len(rules) > limits.max_rules)
+    return GroundMined(
+        atoms,
+        bits,
+        rules[best[: limits.max_rules]],
+        by_tbox,
+        stopped or len(rules) > limits.max_rules,
+    )
 
 
 def _items(columns: SnapshotColumns, theory: Theory, least: int) -> tuple[list[Atom], Bits]:
-    """The assertions that so many snapshots entail and T ∪ A does not, by individual and class; and in which."""
+    """The assertions that so many snapshots entail and T ∪ A does not, by individual and class; and
+    in which.
+    """
     names = set(theory.classes)
     numbers = [i for i in columns.class_atoms().tolist() if columns.atoms[i][0] in names]
     bits = columns.of_numbers(np.array(numbers, np.int64))
@@ -108,15 +130,31 @@ def _items(columns: SnapshotColumns, theory: Theory, least: int) -> tuple[list[A
     return [columns.atoms[numbers[i]] for i in order], bits[order]
 
 
-def _frequent(bits: Bits, statements: Statements, limits: MiningLimits, window: int) -> tuple[list[Sets], bool]:
-    """The sets that enough snapshots have jointly, by size; whether there are too many of a size to go on. A set grows by the
+def _frequent(
+    bits: Bits, statements: Statements, limits: MiningLimits, window: int
+) -> tuple[list[Sets], bool]:
+    """The sets that enough snapshots have jointly, by size; whether there are too many of a size to
+    go on. A set grows by the
     last items of those that come later and have the same parent."""
     least, rows = limits.least(window), np.arange(len(bits))
     said = statements.extended(statements.nothing, rows)
-    found = [Sets(np.zeros(len(bits), np.int64), rows[:, None], row_counts(bits), bits, said, np.ones(len(bits), bool))]
+    found = [
+        Sets(
+            np.zeros(len(bits), np.int64),
+            rows[:, None],
+            row_counts(bits),
+            bits,
+            said,
+            np.ones(len(bits), bool),
+        )
+    ]
     for atoms in range(limits.max_atoms):
         sets = found[-1]
-        later = np.searchsorted(sets.parent, sets.parent, side="right") - np.arange(len(sets.parent)) - 1
+        later = (
+            np.searchsorted(sets.parent, sets.parent, side="right")
+            - np.arange(len(sets.parent))
+            - 1
+        )
         starts = np.concatenate([[0], np.cumsum(later)])
         parts, many = list[tuple[Ints, Ints, Ints, Bits]](), 0
         for low in range(0, int(starts[-1]), _AT_ONCE):
@@ -129,14 +167,21 @@ def _frequent(bits: Bits, statements: Statements, limits: MiningLimits, window: 
         parent, other, support, joint = (np.concatenate(columns) for columns in zip(*parts))
         item, last = sets.items[other, -1], sets.items[parent, -1]
         same = statements.individual[item] == statements.individual[last]
-        said = statements.extended(np.where(same, sets.said[parent], statements.nothing[item]), item)
+        said = statements.extended(
+            np.where(same, sets.said[parent], statements.nothing[item]), item
+        )
         settled = sets.settled[parent] & (same | statements.least[sets.said[parent]])
-        found.append(Sets(parent, np.column_stack([sets.items[parent], item]), support, joint, said, settled))
+        found.append(
+            Sets(parent, np.column_stack([sets.items[parent], item]), support, joint, said, settled)
+        )
     return found, False
 
 
-def _grown(bits: Bits, starts: Ints, low: int, least: int, *, keep: bool) -> tuple[Ints, Ints, Ints, Bits]:
-    """Of the pairs of sets from number ``low`` on, the frequent ones: both, how often, and where if that is to be ``kept``.
+def _grown(
+    bits: Bits, starts: Ints, low: int, least: int, *, keep: bool
+) -> tuple[Ints, Ints, Ints, Bits]:
+    """Of the pairs of sets from number ``low`` on, the frequent ones: both, how often, and where if
+    that is to be ``kept``.
     ``starts``: the numbers of the pairs that a set is the first of."""
     numbers = np.arange(low, min(low + _AT_ONCE, int(starts[-1])))
     first = np.searchsorted(starts, numbers, side="right") - 1
@@ -148,19 +193,29 @@ def _grown(bits: Bits, starts: Ints, low: int, least: int, *, keep: bool) -> tup
 
 
 def _without(before: Sequence[Ints], smaller: Sets, sets: Sets, items: int) -> list[Ints]:
-    """For each place the sets without the item there, as rows of ``smaller``, which ``before`` is the same of."""
+    """For each place the sets without the item there, as rows of ``smaller``, which ``before`` is
+    the same of.
+    """
     keys = smaller.parent * items + smaller.items[:, -1]
     last = sets.items[:, -1]
-    return [*(np.searchsorted(keys, each[sets.parent] * items + last) for each in before), sets.parent]
+    return [
+        *(np.searchsorted(keys, each[sets.parent] * items + last) for each in before),
+        sets.parent,
+    ]
 
 
 class Statements:
-    """What sets of ``atoms``, which are ordered by individual, say of one individual, by number. Individuals that have the same
-    classes have the same statements. ``least``: whether no shorter or earlier one is equivalent under T."""
+    """What sets of ``atoms``, which are ordered by individual, say of one individual, by number.
+    Individuals that have the same
+    classes have the same statements. ``least``: whether no shorter or earlier one is equivalent
+    under T.
+    """
 
     def __init__(self, atoms: Sequence[Atom], theory: Theory) -> None:
         self._theory = theory
-        self.rank = np.argsort(np.array(sorted(range(len(atoms)), key=lambda i: text_of([atoms[i]])), np.int64))
+        self.rank = np.argsort(
+            np.array(sorted(range(len(atoms)), key=lambda i: text_of([atoms[i]])), np.int64)
+        )
         groups, names = dict[tuple[str, ...], int](), list[tuple[int, int]]()
         self.individual = np.zeros(len(atoms), np.int64)
         for number, (_, own) in enumerate(groupby(atoms, key=lambda atom: atom[1])):
@@ -170,16 +225,21 @@ class Statements:
             names += [(group, place) for place in range(len(classes))]
         self._classes = list(groups)
         self._places = max(map(len, groups), default=0)
-        #: Of each item the statement that says nothing, and its place among the classes of its individual.
+        # : Of each item the statement that says nothing, and its place among the classes of its
+        # individual.
         self.nothing, self._place = np.array(names, np.int64).reshape(-1, 2).T
-        self._said: list[tuple[int, tuple[int, ...]]] = [(group, ()) for group in range(len(groups))]
+        self._said: list[tuple[int, tuple[int, ...]]] = [
+            (group, ()) for group in range(len(groups))
+        ]
         self._next: Ints = np.full((len(groups), self._places), -1, np.int64)
         self._heads: npt.NDArray[np.bool_] = np.zeros((len(groups), self._places), bool)
         self.least: npt.NDArray[np.bool_] = np.ones(len(groups), bool)
         self._first: dict[tuple[int, frozenset[str]], int] = {}
 
     def extended(self, said: Ints, items: Ints) -> Ints:
-        """The statements that say also ``items``, whose individuals they are about; all smaller ones are known."""
+        """The statements that say also ``items``, whose individuals they are about; all smaller
+        ones are known.
+        """
         place = self._place[items]
         found = self._next[said, place]
         codes = np.unique((said * self._places + place)[found < 0])

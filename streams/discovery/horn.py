@@ -1,6 +1,8 @@
-"""Axioms so that what is Horn stays Horn: a class on the left that is a conjunction with restrictions in it gets them by name.
+"""Axioms so that what is Horn stays Horn: a class on the left that is a conjunction with
+restrictions in it gets them by name.
 
-A ⊓ ∃r.(B ⊓ ∃s.C) ⊑ D becomes ∃s.C ⊑ Q₁, B ⊓ Q₁ ⊑ Q₂, ∃r.Q₂ ⊑ Q₃, A ⊓ Q₃ ⊑ D; as clauses of SHIQ the first would leave a choice
+A ⊓ ∃r.(B ⊓ ∃s.C) ⊑ D becomes ∃s.C ⊑ Q₁, B ⊓ Q₁ ⊑ Q₂, ∃r.Q₂ ⊑ Q₃, A ⊓ Q₃ ⊑ D; as clauses of SHIQ the
+first would leave a choice
 between D and ∀r.¬…. The names are new, so nothing else follows.
 """
 
@@ -30,7 +32,9 @@ class Left:
         match axiom:
             case owl.SubClassOf(sub, sup):
                 yield owl.SubClassOf(self.left(sub), sup)
-            case owl.EquivalentClasses(expressions) if any(not isinstance(e, owl.Class) for e in expressions):
+            case owl.EquivalentClasses(expressions) if any(
+                not isinstance(e, owl.Class) for e in expressions
+            ):
                 for first, second in zip(expressions, (*expressions[1:], expressions[0])):
                     yield owl.SubClassOf(self.left(first), second)
             case _:

@@ -1,6 +1,7 @@
 """The approximating method of the source: A1, A2 and A3 as SPEC 2 corrects them, behind the gate.
 
-It carries rules from window to window. A rule that begins to hold is found if it holds of what arrives alone, or if its head or
+It carries rules from window to window. A rule that begins to hold is found if it holds of what
+arrives alone, or if its head or
 body was not there before; all others are missed (SPEC 2, "What A3 cannot find").
 """
 
@@ -22,14 +23,17 @@ from streams.discovery.theory import Theory
 
 @dataclass(frozen=True)
 class Gate:
-    """What is decided before a slide: ``similarity`` Φ(Δ⁻,Δ⁺), ``rarity`` ϱ₁(Δ⁺), ``kept_similarity`` Φ(S,Δ⁺)."""
+    """What is decided before a slide: ``similarity`` Φ(Δ⁻,Δ⁺), ``rarity`` ϱ₁(Δ⁺),
+    ``kept_similarity`` Φ(S,Δ⁺).
+    """
 
     similarity: Fraction | None
     rarity: Fraction | None
     kept_similarity: Fraction | None
 
     def acts(self, gate: str, max_similarity: Fraction, min_rarity: Fraction) -> bool:
-        """Whether rules are looked at. ``printed``: Φ < Φmin and ϱ₁ > ϱmin; ``prose``: Φ < Φmin and 1 - ϱ₁ > ϱmin; ``off``:
+        """Whether rules are looked at. ``printed``: Φ < Φmin and ϱ₁ > ϱmin; ``prose``: Φ < Φmin and
+        1 - ϱ₁ > ϱmin; ``off``:
         always. What has no basis stands in no way."""
         if gate == "off":
             return True
@@ -39,15 +43,22 @@ class Gate:
 
 
 def a1(counts: tuple[int, int], joint: int, body: int, sign: int) -> tuple[int, int]:
-    """A1: n and d of a rule after Δ left (-1) or came (+1), of which ``joint`` snapshots have body and head and ``body`` the
+    """A1: n and d of a rule after Δ left (-1) or came (+1), of which ``joint`` snapshots have body
+    and head and ``body`` the
     body. Always both: a snapshot with the body alone counts in d."""
     return counts[0] + sign * joint, counts[1] + sign * body
 
 
 def a2(
-    counter: BodyCounter, came: BodyCounter, theory: Theory, limits: MiningLimits, stayed: Bits, occurrences: Collection[int]
+    counter: BodyCounter,
+    came: BodyCounter,
+    theory: Theory,
+    limits: MiningLimits,
+    stayed: Bits,
+    occurrences: Collection[int],
 ) -> Iterable[tuple[Tree, str]]:
-    """A2: the rules with γ > γmin over the window of ``counter``, bound in Δ⁺, which ``came`` counts, of whose body and head one
+    """A2: the rules with γ > γmin over the window of ``counter``, bound in Δ⁺, which ``came``
+    counts, of whose body and head one
     is not in S and the other so often as ``occurrences`` (E) has it."""
 
     def times(tree: Tree) -> int:
@@ -59,14 +70,24 @@ def a2(
         if absent.isdisjoint(bound) and counter.if_often(tree, arrived.support + 1):
             continue
         own = times(tree)
-        new = [h for h in bound if (own in occurrences and h in absent) or (heads[h] in occurrences and own == 0)]
+        new = [
+            h
+            for h in bound
+            if (own in occurrences and h in absent) or (heads[h] in occurrences and own == 0)
+        ]
         counts = counter.counts(tree, new)
-        yield from ((tree, head) for head in new if limits.is_confident(counts.times[counts.heads[head]], counts.support))
+        yield from (
+            (tree, head)
+            for head in new
+            if limits.is_confident(counts.times[counts.heads[head]], counts.support)
+        )
 
 
 @dataclass
 class CarriedRules:
-    """The rules that are carried, with the counts of the window they belong to; what was last reported."""
+    """The rules that are carried, with the counts of the window they belong to; what was last
+    reported.
+    """
 
     rules: dict[tuple[Tree, str], tuple[int, int]] = field(default_factory=dict)
     reported: MinedRules | None = None
@@ -91,7 +112,8 @@ class CarriedRules:
         arrived: Bits,
         occurrences: Collection[int],
     ) -> MinedRules:
-        """A3: the rules of the next window. ``gate``: None for the first window, which is mined from scratch; ``acts``: what it
+        """A3: the rules of the next window. ``gate``: None for the first window, which is mined
+        from scratch; ``acts``: what it
         says."""
         if self.reported is None or gate is None:
             self.reported = mine(counter, theory, limits, window)
@@ -101,7 +123,11 @@ class CarriedRules:
             return self.reported
         self._count(counter, list(self.rules))
         came = BodyCounter(counter.columns, arrived)
-        more = set(a2(counter, came, theory, limits, stayed, occurrences)) if gate.kept_similarity else set()
+        more = (
+            set(a2(counter, came, theory, limits, stayed, occurrences))
+            if gate.kept_similarity
+            else set()
+        )
         found = bodies(came, theory, limits, limits.least(int(popcount(arrived).sum())))
         for tree, (counts, heads) in found.heads.items():
             more.update((rule.body, rule.head) for rule in came.rules(tree, counts, heads, limits))
@@ -109,13 +135,20 @@ class CarriedRules:
         self.rules = {key: counts for key, counts in self.rules.items() if counts[1]}
         self.bits = {key: self.bits[key] for key in self.rules}
         least = limits.least(window)
-        rules = [self._rule(counter, key) for key, (n, d) in self.rules.items() if n >= least and limits.is_confident(n, d)]
-        self.reported = MinedRules(best(rules, limits.max_rules), found.by_tbox, len(rules) > limits.max_rules)
+        rules = [
+            self._rule(counter, key)
+            for key, (n, d) in self.rules.items()
+            if n >= least and limits.is_confident(n, d)
+        ]
+        self.reported = MinedRules(
+            best(rules, limits.max_rules), found.by_tbox, len(rules) > limits.max_rules
+        )
         counter.forget()
         return self.reported
 
     def _count(self, counter: BodyCounter, keys: Sequence[tuple[Tree, str]]) -> None:
-        """Brings the counts of ``keys`` to the window that ``counter`` looks at: what left since is taken away, what came is put
+        """Brings the counts of ``keys`` to the window that ``counter`` looks at: what left since is
+        taken away, what came is put
         to them (A1, composed)."""
         nothing = np.zeros(counter.columns.words, np.uint64)
         for key in keys:

@@ -1,6 +1,7 @@
 """The bindings of a body in one snapshot, one after the other in the order of their texts.
 
-There is no dead end, since each variable takes only what its own subtree holds of; nothing is worked out beyond what is taken.
+There is no dead end, since each variable takes only what its own subtree holds of; nothing is
+worked out beyond what is taken.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ class SnapshotBindings:
 
     def __init__(self, columns: SnapshotColumns, index: int, most: int) -> None:
         self._most, place = most, index % columns.size
-        self._columns, self._words, self._bit = columns, np.array([place >> 6]), np.uint64(1 << (place & 63))
+        self._columns, self._words, self._bit = (
+            columns,
+            np.array([place >> 6]),
+            np.uint64(1 << (place & 63)),
+        )
         self._classes: dict[str, set[int]] = {}
         self._edges: dict[tuple[str, bool], dict[int, list[int]]] = {}
         self._starts: dict[Branch, set[int]] = {}
@@ -33,10 +38,14 @@ class SnapshotBindings:
     def first(self, tree: Tree) -> list[Binding]:
         """Of a body, in order of the texts of ?x0, ?x1, …"""
         if tree not in self._first:
-            self._first[tree] = list(islice(self._bound([(tree, self._members(tree))], {}), self._most))
+            self._first[tree] = list(
+                islice(self._bound([(tree, self._members(tree))], {}), self._most)
+            )
         return self._first[tree]
 
-    def _bound(self, waiting: list[tuple[Tree, Iterable[int]]], binding: Binding) -> Iterator[Binding]:
+    def _bound(
+        self, waiting: list[tuple[Tree, Iterable[int]]], binding: Binding
+    ) -> Iterator[Binding]:
         if not waiting:
             yield dict(binding)
             return
@@ -44,7 +53,10 @@ class SnapshotBindings:
         own = variable(len(binding))
         for x in choices:
             binding[own] = self._columns.individuals[x]
-            yield from self._bound([*((branch[2], self._reached(x, *branch)) for branch in tree.branches), *rest], binding)
+            yield from self._bound(
+                [*((branch[2], self._reached(x, *branch)) for branch in tree.branches), *rest],
+                binding,
+            )
             del binding[own]
 
     def _members(self, tree: Tree) -> list[int]:
@@ -56,7 +68,9 @@ class SnapshotBindings:
         """Of whom a branch holds."""
         if branch not in self._starts:
             near, below = self._near(*branch[:2]), self._below(branch[2])
-            self._starts[branch] = {x for x, ends in near.items() if below is None or not below.isdisjoint(ends)}
+            self._starts[branch] = {
+                x for x, ends in near.items() if below is None or not below.isdisjoint(ends)
+            }
         return self._starts[branch]
 
     def _below(self, tree: Tree) -> set[int] | None:

@@ -1,4 +1,6 @@
-"""From the triples of events to assertions: each text is read once for as long as some snapshot has it."""
+"""From the triples of events to assertions: each text is read once for as long as some snapshot has
+it.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,12 @@ class AssertionIntake:
     signature: owl.Signature
     known: dict[str, owl.Assertion | Refusal | None] = field(default_factory=dict)
 
-    def assertions(self, texts: Sequence[str], tell: Callable[[str, str, str], None]) -> list[owl.Assertion]:
-        """What N-Triples statements assert; ``tell`` hears of those that are not used: the kind, why, the text."""
+    def assertions(
+        self, texts: Sequence[str], tell: Callable[[str, str, str], None]
+    ) -> list[owl.Assertion]:
+        """What N-Triples statements assert; ``tell`` hears of those that are not used: the kind,
+        why, the text.
+        """
         known = self.known
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
@@ -50,11 +56,15 @@ class AssertionIntake:
         return found
 
     def _read(self, texts: Sequence[str]) -> None:
-        whole = [text if "\n" not in text and "\r" not in text else "several lines" for text in texts]
+        whole = [
+            text if "\n" not in text and "\r" not in text else "several lines" for text in texts
+        ]
         triples, broken = Triples(), BrokenLines("")
         triples.begin("")
         try:
-            read_lines(BytesIO("\n".join(whole).encode("utf-8", "surrogatepass")), triples, "e", broken)
+            read_lines(
+                BytesIO("\n".join(whole).encode("utf-8", "surrogatepass")), triples, "e", broken
+            )
         except InputError as error:
             if not broken.total:
                 raise error
@@ -66,7 +76,10 @@ class AssertionIntake:
             self.known[texts[line - 1]] = self._assertion(triples, row)
 
     def _assertion(self, triples: Triples, row: int) -> owl.Assertion | Refusal | None:
-        subject, predicate = str(triples.terms[triples.subject[row]]), str(triples.terms[triples.predicate[row]])
+        subject, predicate = (
+            str(triples.terms[triples.subject[row]]),
+            str(triples.terms[triples.predicate[row]]),
+        )
         value, kind = triples.terms[triples.object[row]], triples.kinds[triples.object[row]]
         signature = self.signature
         if predicate in signature.data_properties:
@@ -75,7 +88,9 @@ class AssertionIntake:
             return _refused(f"<{predicate}> is a data property: its value is a literal")
         if predicate in signature.annotation_properties or predicate in _ANNOTATIONS:
             return None
-        if kind == LITERAL and (predicate in (_TYPE, _SAME, _DIFFERENT) or predicate in signature.object_properties):
+        if kind == LITERAL and (
+            predicate in (_TYPE, _SAME, _DIFFERENT) or predicate in signature.object_properties
+        ):
             return _refused(f"<{predicate}> has no literals as values")
         if predicate in signature.object_properties:
             return owl.ObjectPropertyAssertion(owl.ObjectProperty(predicate), subject, str(value))
@@ -108,7 +123,9 @@ def _refused(reason: str, kind: str = "malformed") -> Refusal:
 
 
 def texts_of(assertions: Iterable[owl.Assertion]) -> list[str]:
-    """``assertions`` as statements that `AssertionIntake` reads: what saved snapshots consist of."""
+    """``assertions`` as statements that `AssertionIntake` reads: what saved snapshots consist
+    of.
+    """
     from shiq.ntriples import assertion_lines
 
     return [line for assertion in assertions for line in assertion_lines(assertion)]

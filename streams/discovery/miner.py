@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 
 class RuleMiner:
-    """What goes with what in the last ``window`` snapshots; the options are those of `shiq stream discover`."""
+    """What goes with what in the last ``window`` snapshots; the options are those of `shiq stream
+    discover`.
+    """
 
     def __init__(
         self,
@@ -52,7 +54,9 @@ class RuleMiner:
         catalog: Catalogs | None = None,
         **options: Any,
     ) -> None:
-        ontology = tbox if isinstance(tbox, Ontology) else open_ontology(tbox, static, vocabulary, catalog)
+        ontology = (
+            tbox if isinstance(tbox, Ontology) else open_ontology(tbox, static, vocabulary, catalog)
+        )
         self.ontology, self.step, self.allow = ontology, step, tuple(allow)
         self.settings = _settings(window, rules, eps, ontology, options)
         self.windows = Windows(ontology, self.settings)
@@ -63,7 +67,10 @@ class RuleMiner:
         from streams.front.run import started
         from streams.front.sources import open_source
 
-        opened = [open_source(str(source)) for source in ([sources] if isinstance(sources, str | PathLike) else sources)]
+        opened = [
+            open_source(str(source))
+            for source in ([sources] if isinstance(sources, str | PathLike) else sources)
+        ]
         with started(opened, {}) as run:
             found: list[WindowReport] = []
             system = self.system(heard=found.append, kept=False)
@@ -84,10 +91,12 @@ class RuleMiner:
         return Discovery(self.windows, self.ontology, step=self.step, allow=self.allow, **more)
 
     def partial_fit(self, index: int, sources: Any) -> WindowReport | None:
-        """Unites snapshot ``index`` with what ``sources`` assert (a list, as `check_insertions` takes it; empty: an empty
+        """Unites snapshot ``index`` with what ``sources`` assert (a list, as `check_insertions`
+        takes it; empty: an empty
         snapshot).
 
-        The report of the window that ends with the newest index, if it is full and due; of an older index that of the newest
+        The report of the window that ends with the newest index, if it is full and due; of an older
+        index that of the newest
         window again; else None. Unseen snapshots are empty.
         """
         given = list(sources) if isinstance(sources, list | tuple) else [sources]
@@ -104,19 +113,35 @@ class RuleMiner:
         else:
             end = index if self.windows.is_end(index) else None
         report = None if end is None else self.windows.report(end)
-        self.leftovers += [found for found in self.windows.knowledge.leftovers() if found not in self.leftovers]
+        self.leftovers += [
+            found for found in self.windows.knowledge.leftovers() if found not in self.leftovers
+        ]
         return report
 
     def merge(self, other: RuleMiner) -> RuleMiner:
-        """A miner over the snapshots of both, which have none in common, as if it had seen them all."""
-        if self.settings != other.settings or self.ontology.fingerprint != other.ontology.fingerprint:
-            raise UsageError("miners with different settings are not merged", "Give both the same ontology and options.")
+        """A miner over the snapshots of both, which have none in common, as if it had seen them
+        all.
+        """
+        if (
+            self.settings != other.settings
+            or self.ontology.fingerprint != other.ontology.fingerprint
+        ):
+            raise UsageError(
+                "miners with different settings are not merged",
+                "Give both the same ontology and options.",
+            )
         if self.settings.method == "inkd":
-            raise UsageError("what inkd carries depends on the way there", "Merge miners whose method is exact or scratch.")
+            raise UsageError(
+                "what inkd carries depends on the way there",
+                "Merge miners whose method is exact or scratch.",
+            )
         merged = self._fresh()
         merged.windows.snapshots.unite(self.windows.snapshots, other.windows.snapshots)
         merged.windows.reach(self.windows, other.windows)
-        merged.leftovers = [*self.leftovers, *(x for x in other.leftovers if x not in self.leftovers)]
+        merged.leftovers = [
+            *self.leftovers,
+            *(x for x in other.leftovers if x not in self.leftovers),
+        ]
         return merged
 
     def save(self, directory: str | PathLike[str]) -> None:
@@ -135,12 +160,22 @@ class RuleMiner:
     def _fresh(self) -> RuleMiner:
         """Of the same settings, without snapshots."""
         found = object.__new__(RuleMiner)
-        found.ontology, found.step, found.allow, found.settings = self.ontology, self.step, self.allow, self.settings
-        found.windows, found.leftovers = Windows(self.ontology, self.settings), list(self.ontology.leftovers)
+        found.ontology, found.step, found.allow, found.settings = (
+            self.ontology,
+            self.step,
+            self.allow,
+            self.settings,
+        )
+        found.windows, found.leftovers = (
+            Windows(self.ontology, self.settings),
+            list(self.ontology.leftovers),
+        )
         return found
 
 
-def _settings(window: int, rules: Any, eps: Any, ontology: Ontology, options: dict[str, Any]) -> MinerSettings:
+def _settings(
+    window: int, rules: Any, eps: Any, ontology: Ontology, options: dict[str, Any]
+) -> MinerSettings:
     from streams.discovery.settings import eps_of, tracked_of
 
     if isinstance(eps, str):

@@ -22,7 +22,9 @@ from streams.front.checkpoint import fingerprint
 
 @dataclass(frozen=True, eq=False)
 class Ontology:
-    """``classes``: V, by text; ``labels``: what terms are called, by IRI; ``fingerprint``: a short name of T, A and V."""
+    """``classes``: V, by text; ``labels``: what terms are called, by IRI; ``fingerprint``: a short
+    name of T, A and V.
+    """
 
     tbox: owl.TBox
     static: tuple[owl.Assertion, ...]
@@ -52,22 +54,38 @@ class Ontology:
     def fingerprint(self) -> str:
         """A short name of T, A and V."""
         texts = {axiom_text(axiom) for axiom in self.tbox.axioms}
-        return fingerprint(texts | {f"a {axiom_text(a)}" for a in self.static} | {f"v {text}" for text in self.classes})
+        return fingerprint(
+            texts
+            | {f"a {axiom_text(a)}" for a in self.static}
+            | {f"v {text}" for text in self.classes}
+        )
 
     def knowledge(self) -> MinerKnowledge:
         """T and A, to be asked."""
-        return MinerKnowledge(self.tbox, self.static, tuple(self.classes.values()), sorted(self.signature.object_properties))
+        return MinerKnowledge(
+            self.tbox,
+            self.static,
+            tuple(self.classes.values()),
+            sorted(self.signature.object_properties),
+        )
 
 
-def open_ontology(tbox: Any, static: Any = None, vocabulary: Any = None, catalog: Catalogs | None = None) -> Ontology:
-    """Reads T and A (each a source or a list of them); ``vocabulary``: a file of class expressions, or these, instead of all
+def open_ontology(
+    tbox: Any, static: Any = None, vocabulary: Any = None, catalog: Catalogs | None = None
+) -> Ontology:
+    """Reads T and A (each a source or a list of them); ``vocabulary``: a file of class expressions,
+    or these, instead of all
     named classes of T. Raises: InputError, UsageError."""
     known = read_catalog(catalog) if catalog else None
     reading = read_ontology(_listed(tbox), catalog=known, chains=False)
     assertions, leftovers = list(reading.abox), list(reading.leftovers)
     if static is not None and _listed(static):
         data = read_assertions(
-            _listed(static), reading.tbox.signature, axioms=reading.tbox.axioms, ontologies=reading.ontologies, catalog=known
+            _listed(static),
+            reading.tbox.signature,
+            axioms=reading.tbox.axioms,
+            ontologies=reading.ontologies,
+            catalog=known,
         )
         assertions += data.abox
         leftovers += data.leftovers
@@ -104,14 +122,22 @@ def _expressions(given: Any) -> list[owl.ClassExpression]:
         if line.strip():
             found[expression_of(line.strip(), f"{given}:{number}")] = None
     if not found:
-        raise UsageError(f"{given} names no class", "Write class expressions in functional syntax, one a line.")
+        raise UsageError(
+            f"{given} names no class", "Write class expressions in functional syntax, one a line."
+        )
     return list(found)
 
 
 def _refuse_unknown(classes: Iterable[owl.ClassExpression], *known: owl.Signature) -> None:
-    """Raises: UsageError for a class or property of ``classes`` that is in no ``known`` signature, mostly for a typo."""
+    """Raises: UsageError for a class or property of ``classes`` that is in no ``known`` signature,
+    mostly for a typo.
+    """
     asked = signature_of(classes)
-    for kind, title in (("classes", "class"), ("object_properties", "role"), ("data_properties", "data property")):
+    for kind, title in (
+        ("classes", "class"),
+        ("object_properties", "role"),
+        ("data_properties", "data property"),
+    ):
         names = {name for one in known for name in getattr(one, kind)}
         for name in sorted(getattr(asked, kind) - names):
             near = get_close_matches(name, sorted(names), 1, 0)
@@ -127,5 +153,8 @@ def expression_of(text: str, place: str) -> owl.ClassExpression:
     except InputError as error:
         axioms, text = (), f"{text}: {error.message}"
     if len(axioms) != 1 or not isinstance(axioms[0], owl.SubClassOf):
-        raise UsageError(f"{place}: no class expression of SHIQ(D): {text}", "Write it in functional syntax, with full IRIs.")
+        raise UsageError(
+            f"{place}: no class expression of SHIQ(D): {text}",
+            "Write it in functional syntax, with full IRIs.",
+        )
     return axioms[0].sub

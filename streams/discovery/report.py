@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RuleFinding:
-    """A rule, and what is told of it besides its counts: ``lift``, γ by the share of snapshots with its head; ``refuted``; the
+    """A rule, and what is told of it besides its counts: ``lift``, γ by the share of snapshots with
+    its head; ``refuted``; the
     first of its instances, each with its snapshot."""
 
     rule: MinedRule
@@ -45,7 +46,9 @@ class RuleFinding:
 
 @dataclass(frozen=True)
 class GroundFound:
-    """A ground rule, the first snapshots that it holds in, and how many the window has; a binding is a snapshot."""
+    """A ground rule, the first snapshots that it holds in, and how many the window has; a binding
+    is a snapshot.
+    """
 
     rule: GroundRule
     held: Sequence[int]
@@ -57,7 +60,13 @@ class GroundFound:
         return {
             "body": [list(atom) for atom in rule.body],
             "head": [list(rule.head)],
-            **{"support": n, "body_support": d, "confidence": n / d, "binding_support": n, "binding_body": d},
+            **{
+                "support": n,
+                "body_support": d,
+                "confidence": n / d,
+                "binding_support": n,
+                "binding_body": d,
+            },
             "lift": n * self.window / (d * rule.head_support),
             "refuted": None,
             "instances": [{"snapshot": index} for index in self.held],
@@ -66,8 +75,10 @@ class GroundFound:
 
 @dataclass(frozen=True)
 class WindowReport:
-    """A window, [first, last]. ``changes`` against the window before, ``basis``: of what they are; ``by_count``: how many
-    assertions are entailed in exactly so many snapshots; ``stopped``: there are more rules than the limit allows; ``undecided``:
+    """A window, [first, last]. ``changes`` against the window before, ``basis``: of what they are;
+    ``by_count``: how many
+    assertions are entailed in exactly so many snapshots; ``stopped``: there are more rules than the
+    limit allows; ``undecided``:
     snapshots that are left out since nothing decides what they entail."""
 
     window: tuple[int, int]
@@ -96,7 +107,10 @@ class WindowReport:
             "missing": list(self.missing),
             "changes": changes,
             "similarity": number(self.changes.similarity) if self.changes is not None else None,
-            "rarity": {"distinct": sum(self.by_count.values()), "by_count": {str(e): n for e, n in self.by_count.items()}},
+            "rarity": {
+                "distinct": sum(self.by_count.values()),
+                "by_count": {str(e): n for e, n in self.by_count.items()},
+            },
             "gate": None if self.gate is None else dict(self.gate),
             "tracked": [{"support": n, "body_support": d} for n, d in self.tracked],
             "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
@@ -120,7 +134,10 @@ def rules_table(rules: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Rules as the JSON has them, as an Arrow table."""
     import pyarrow as pa
 
-    names = sorted({name for rule in rules for instance in rule["instances"] for name in instance} - {"snapshot"})
+    names = sorted(
+        {name for rule in rules for instance in rule["instances"] for name in instance}
+        - {"snapshot"}
+    )
     texts, whole, real = pa.list_(pa.list_(pa.string())), pa.int64(), pa.float64()
     instance = pa.struct([("snapshot", whole), *((name, pa.string()) for name in names)])
     schema = pa.schema(

@@ -1,4 +1,5 @@
-"""What a miner knows, on disk: its snapshots as N-Triples, and what it carries; no pickle. What is entailed is worked out
+"""What a miner knows, on disk: its snapshots as N-Triples, and what it carries; no pickle. What is
+entailed is worked out
 again."""
 
 from __future__ import annotations
@@ -46,7 +47,12 @@ def stored(windows: Windows) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"first": windows.first, "newest": windows.newest, "carried": carried}, columns
 
 
-def restored(windows: Windows, intake: AssertionIntake, document: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
+def restored(
+    windows: Windows,
+    intake: AssertionIntake,
+    document: Mapping[str, Any],
+    columns: Mapping[str, Any],
+) -> None:
     """Lets windows know what `stored` gave."""
     whole, at = columns["texts"].tobytes(), 0
     for index, length in zip(columns["indices"].tolist(), columns["lengths"].tolist()):
@@ -58,7 +64,10 @@ def restored(windows: Windows, intake: AssertionIntake, document: Mapping[str, A
 
 
 def _damaged(kind: str, reason: str, text: str) -> None:
-    raise OperationalError(f"a saved assertion cannot be read: {text} ({reason})", "Remove what was saved and begin anew.")
+    raise OperationalError(
+        f"a saved assertion cannot be read: {text} ({reason})",
+        "Remove what was saved and begin anew.",
+    )
 
 
 def save(miner: RuleMiner, directory: str | PathLike[str]) -> None:
@@ -68,7 +77,10 @@ def save(miner: RuleMiner, directory: str | PathLike[str]) -> None:
     rules = [{"body": rule.body, "head": rule.head} for rule in settings.rules]
     more = {
         "ontology": ontology_text(ontology.tbox.axioms, ontology.static),
-        "signature": {name: sorted(getattr(ontology.signature, name)) for name in owl.Signature.__dataclass_fields__},
+        "signature": {
+            name: sorted(getattr(ontology.signature, name))
+            for name in owl.Signature.__dataclass_fields__
+        },
         "classes": list(ontology.classes),
         "settings": {**settings.to_dict(), "rules": rules},
         "step": miner.step,
@@ -88,14 +100,21 @@ def load(directory: str | PathLike[str]) -> RuleMiner:
     try:
         document, columns = unpacked(file.read_bytes())
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
-        raise OperationalError(f"{file}: no saved miner ({error})", "Name the directory that a miner was saved to.") from error
+        raise OperationalError(
+            f"{file}: no saved miner ({error})", "Name the directory that a miner was saved to."
+        ) from error
     reading = parse_functional(document["ontology"], str(file), "a")
-    signature = owl.Signature(**{name: frozenset(iris) for name, iris in document["signature"].items()})
+    signature = owl.Signature(
+        **{name: frozenset(iris) for name, iris in document["signature"].items()}
+    )
     tbox = owl.TBox(reading.tbox.axioms, reading.tbox.signature | signature)
     classes = {text: expression_of(text, str(file)) for text in document["classes"]}
     ontology = Ontology(tbox, tuple(reading.abox), classes)
     given = document["settings"]
-    rules = tuple(TrackedRule(*(tuple(map(tuple, rule[part])) for part in ("body", "head"))) for rule in given["rules"])
+    rules = tuple(
+        TrackedRule(*(tuple(map(tuple, rule[part])) for part in ("body", "head")))
+        for rule in given["rules"]
+    )
     found = object.__new__(RuleMiner)
     found.ontology, found.step, found.allow = ontology, document["step"], tuple(document["allow"])
     found.settings = MinerSettings(**{**given, "eps": frozenset(given["eps"]), "rules": rules})
@@ -106,13 +125,27 @@ def load(directory: str | PathLike[str]) -> RuleMiner:
 
 def _carried_json(carried: CarriedRules) -> Any:
     rules = [
-        [tree, head, *carried.rules[tree, head], *(bits.tobytes().hex() for bits in carried.bits[tree, head])]
+        [
+            tree,
+            head,
+            *carried.rules[tree, head],
+            *(bits.tobytes().hex() for bits in carried.bits[tree, head]),
+        ]
         for tree, head in carried.rules
     ]
     reported = carried.reported or MinedRules()
-    told = [[r.body, r.head, r.support, r.body_support, r.binding_support, r.binding_body] for r in reported.rules]
+    told = [
+        [r.body, r.head, r.support, r.body_support, r.binding_support, r.binding_body]
+        for r in reported.rules
+    ]
     shown = [[found.lift, found.refuted, found.instances] for found in carried.shown]
-    return {"rules": rules, "reported": told, "shown": shown, "by_tbox": reported.by_tbox, "stopped": reported.stopped}
+    return {
+        "rules": rules,
+        "reported": told,
+        "shown": shown,
+        "by_tbox": reported.by_tbox,
+        "stopped": reported.stopped,
+    }
 
 
 def _carried_of(found: Mapping[str, Any]) -> CarriedRules:
@@ -132,4 +165,6 @@ def _carried_of(found: Mapping[str, Any]) -> CarriedRules:
 
 def _tree(found: Any) -> Tree:
     classes, branches = found
-    return Tree(tuple(classes), tuple((role, inverse, _tree(below)) for role, inverse, below in branches))
+    return Tree(
+        tuple(classes), tuple((role, inverse, _tree(below)) for role, inverse, below in branches)
+    )

@@ -1,4 +1,5 @@
-"""The reference: all rules of a window from what its snapshots entail, straight from the definitions, nothing kept.
+"""The reference: all rules of a window from what its snapshots entail, straight from the
+definitions, nothing kept.
 
 A snapshot is a bit of an integer. No body is left out for what T says before it was counted.
 
@@ -10,7 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from streams.discovery.atomsets import ROOT, Atom, AtomIndex, Tree, atoms_of, bindings, binds, width, with_branch, with_class
+from streams.discovery.atomsets import (
+    ROOT,
+    Atom,
+    AtomIndex,
+    Tree,
+    atoms_of,
+    bindings,
+    binds,
+    width,
+    with_branch,
+    with_class,
+)
 from streams.discovery.counting import MinedRule, MiningLimits
 from streams.discovery.mining import MinedRules, best
 from streams.discovery.theory import Theory
@@ -33,14 +45,23 @@ def mine_window(window: Window, theory: Theory, limits: MiningLimits) -> MinedRu
     extents: dict[Tree, Extent] = {}
     level: Iterable[Tree] = [
         *(Tree((name,)) for name in theory.classes),
-        *(with_branch(Tree(), 0, role, inverse) for role in roles for inverse in (False, True) if limits.max_variables > 1),
+        *(
+            with_branch(Tree(), 0, role, inverse)
+            for role in roles
+            for inverse in (False, True)
+            if limits.max_variables > 1
+        ),
     ]
     for atoms in range(limits.max_atoms):
         found = {tree: _extent(tree, classes, roles) for tree in level}
         found = {tree: extent for tree, extent in found.items() if _snapshots(extent) >= least}
         extents.update(found)
         if atoms + 1 < limits.max_atoms:
-            level = {more for tree in found for more in _larger(tree, theory.classes, sorted(roles), limits.max_variables)}
+            level = {
+                more
+                for tree in found
+                for more in _larger(tree, theory.classes, sorted(roles), limits.max_variables)
+            }
     kept = theory.one_each(extents, lambda tree: tuple(sorted(extents[tree].items())))
     rules, by_tbox = [], 0
     for tree in kept:
@@ -54,17 +75,24 @@ def mine_window(window: Window, theory: Theory, limits: MiningLimits) -> MinedRu
     return MinedRules(best(rules, limits.max_rules), by_tbox, len(rules) > limits.max_rules)
 
 
-def instances(rule: MinedRule, window: Mapping[int, AtomIndex | None], most: int) -> list[tuple[int, dict[str, str]]]:
+def instances(
+    rule: MinedRule, window: Mapping[int, AtomIndex | None], most: int
+) -> list[tuple[int, dict[str, str]]]:
     """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, …"""
     found: list[tuple[int, dict[str, str]]] = []
     atoms = (*atoms_of(rule.body), (rule.head, ROOT))
     for index, facts in sorted(window.items()):
         if len(found) < most and facts is not None:
-            found += [(index, dict(each)) for each in sorted(sorted(binding.items()) for binding in bindings(atoms, facts))]
+            found += [
+                (index, dict(each))
+                for each in sorted(sorted(binding.items()) for binding in bindings(atoms, facts))
+            ]
     return found[:most]
 
 
-def _columns(window: Window, names: frozenset[str]) -> tuple[dict[str, dict[str, int]], dict[str, dict[Atom, int]]]:
+def _columns(
+    window: Window, names: frozenset[str]
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[Atom, int]]]:
     """The snapshots of each class and individual, and of each role and pair."""
     classes: dict[str, dict[str, int]] = {}
     roles: dict[str, dict[Atom, int]] = {}
@@ -79,7 +107,9 @@ def _columns(window: Window, names: frozenset[str]) -> tuple[dict[str, dict[str,
     return classes, roles
 
 
-def _extent(tree: Tree, classes: Mapping[str, Extent], roles: Mapping[str, Mapping[Atom, int]]) -> Extent:
+def _extent(
+    tree: Tree, classes: Mapping[str, Extent], roles: Mapping[str, Mapping[Atom, int]]
+) -> Extent:
     found: Extent | None = None
     for name in tree.classes:
         found = classes.get(name, {}) if found is None else _meet(found, classes.get(name, {}))
@@ -110,11 +140,19 @@ def _pairs(extent: Extent) -> int:
     return sum(bits.bit_count() for bits in extent.values())
 
 
-def _larger(tree: Tree, classes: Sequence[str], roles: Sequence[str], variables: int) -> Iterable[Tree]:
+def _larger(
+    tree: Tree, classes: Sequence[str], roles: Sequence[str], variables: int
+) -> Iterable[Tree]:
     for place in range(width(tree)):
-        yield from (with_class(tree, place, name) for name in classes if name not in _at(tree, place))
+        yield from (
+            with_class(tree, place, name) for name in classes if name not in _at(tree, place)
+        )
         if width(tree) < variables:
-            yield from (with_branch(tree, place, role, inverse) for role in roles for inverse in (False, True))
+            yield from (
+                with_branch(tree, place, role, inverse)
+                for role in roles
+                for inverse in (False, True)
+            )
 
 
 def _at(tree: Tree, place: int) -> tuple[str, ...]:

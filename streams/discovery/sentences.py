@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 _IRI = re.compile(r"<([^<>]+)>")
 _SOME = re.compile(r"ObjectSomeValuesFrom\((\S+) (.*)\)")
 _AND = re.compile(r"ObjectIntersectionOf\((.*)\)")
-#: Of a conclusion, how many rules are shown; by which share of cases a longer rule has to be better than a shorter one.
+# : Of a conclusion, how many rules are shown; by which share of cases a longer rule has to be
+# better than a shorter one.
 _SHOWN, _BETTER = 10, 0.02
 
 
@@ -25,7 +26,10 @@ def called(text: str, labels: Mapping[str, str]) -> str:
     if found is None:
         return text
     iri = found[1]
-    return labels.get(iri) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", re.split(r"[#/:]", iri.rstrip("#/:"))[-1]).lower()
+    return (
+        labels.get(iri)
+        or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", re.split(r"[#/:]", iri.rstrip("#/:"))[-1]).lower()
+    )
 
 
 def class_text(text: str, labels: Mapping[str, str]) -> str:
@@ -72,8 +76,14 @@ def sentence(rule: Mapping[str, Any], labels: Mapping[str, str]) -> str:
 def _described(tree: Tree, labels: Mapping[str, str]) -> str:
     """Whoever a body holds of, in words."""
     nouns = " and ".join(class_text(name, labels) for name in tree.classes)
-    ends = [(called(role, labels), _described(below, labels), inverse) for role, inverse, below in tree.branches]
-    clauses = [f"that {other} {verb}" if inverse else f"that {verb} {other}" for verb, other, inverse in ends]
+    ends = [
+        (called(role, labels), _described(below, labels), inverse)
+        for role, inverse, below in tree.branches
+    ]
+    clauses = [
+        f"that {other} {verb}" if inverse else f"that {verb} {other}"
+        for verb, other, inverse in ends
+    ]
     return " ".join([_article(nouns) if nouns else "something", " and ".join(clauses)]).rstrip()
 
 
@@ -93,8 +103,16 @@ def _atoms(atoms: Sequence[Sequence[str]], labels: Mapping[str, str]) -> str:
             nouns.setdefault(term, [])
         if len(atom) == 2:
             nouns[atom[1]].append(class_text(atom[0], labels))
-    told = [f"{_name(term, labels)} is {' and '.join(map(_article, said))}" for term, said in nouns.items() if said]
-    links = [f"{_name(atom[1], labels)} {called(atom[0], labels)} {_name(atom[2], labels)}" for atom in atoms if len(atom) == 3]
+    told = [
+        f"{_name(term, labels)} is {' and '.join(map(_article, said))}"
+        for term, said in nouns.items()
+        if said
+    ]
+    links = [
+        f"{_name(atom[1], labels)} {called(atom[0], labels)} {_name(atom[2], labels)}"
+        for atom in atoms
+        if len(atom) == 3
+    ]
     return " and ".join([*links, *told])
 
 
@@ -111,7 +129,11 @@ def _instance(rule: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     first = rule["instances"][0]
     bound = [called(value, labels) for name, value in sorted(first.items()) if name != "snapshot"]
     others = f" (with {', '.join(bound[1:])})" if bound[1:] else ""
-    return f", e.g. {bound[0]}{others} at {first['snapshot']}" if bound else f", e.g. at {first['snapshot']}"
+    return (
+        f", e.g. {bound[0]}{others} at {first['snapshot']}"
+        if bound
+        else f", e.g. at {first['snapshot']}"
+    )
 
 
 def page(result: Mining, labels: Mapping[str, str], settings: MinerSettings) -> str:
@@ -137,7 +159,10 @@ def page(result: Mining, labels: Mapping[str, str], settings: MinerSettings) -> 
         changes = window["changes"] or {}
         similar = "" if window["similarity"] is None else f"{window['similarity']:.2f}"
         cells = [f"{window['window'][0]} to {window['window'][1]}", f"{len(window['rules']):,}"]
-        cells += [f"{changes[name]:,}" if name in changes else "" for name in ("new", "obsolete", "invariant")]
+        cells += [
+            f"{changes[name]:,}" if name in changes else ""
+            for name in ("new", "obsolete", "invariant")
+        ]
         lines.append(f"| {' | '.join([*cells, similar])} |")
     return "\n".join([*lines, ""])
 
@@ -159,14 +184,24 @@ def _by_conclusion(rules: Sequence[Mapping[str, Any]], labels: Mapping[str, str]
             parts = _parts_of(body) if isinstance(body, Tree) else set()
             if all(share > shown[part] + _BETTER for part in parts if part in shown):
                 shown[body] = share
-        kept = [rule for rule in group if (tree_of(map(tuple, rule["body"])) or tuple(map(tuple, rule["body"]))) in shown]
-        yield from (f"{i}. {_safe(sentence(rule, labels))}" for i, rule in enumerate(kept[:_SHOWN], 1))
+        kept = [
+            rule
+            for rule in group
+            if (tree_of(map(tuple, rule["body"])) or tuple(map(tuple, rule["body"]))) in shown
+        ]
+        yield from (
+            f"{i}. {_safe(sentence(rule, labels))}" for i, rule in enumerate(kept[:_SHOWN], 1)
+        )
         yield ""
 
 
 def _conclusion(rule: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     (head,) = rule["head"]
-    return f"What {_predicate(head[0], labels)}" if head[1].startswith("?") else _atoms(rule["head"], labels)
+    return (
+        f"What {_predicate(head[0], labels)}"
+        if head[1].startswith("?")
+        else _atoms(rule["head"], labels)
+    )
 
 
 def _parts_of(tree: Tree) -> set[Tree]:

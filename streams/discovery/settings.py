@@ -53,12 +53,19 @@ class MinerSettings:
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name} is {getattr(self, name)}", "It is a share, from 0 to 1.")
         if self.slide > self.window:
-            raise UsageError(f"a slide of {self.slide} over windows of {self.window} leaves snapshots out", "Make it smaller.")
+            raise UsageError(
+                f"a slide of {self.slide} over windows of {self.window} leaves snapshots out",
+                "Make it smaller.",
+            )
         for name, known in (("method", METHODS), ("language", LANGUAGES), ("gate", GATES)):
             if getattr(self, name) not in known:
-                raise UsageError(f"{name} {getattr(self, name)!r} is not known", f"Known: {', '.join(known)}.")
+                raise UsageError(
+                    f"{name} {getattr(self, name)!r} is not known", f"Known: {', '.join(known)}."
+                )
         if self.method == "inkd" and self.language == "ground":
-            raise UsageError("inkd works in the language of variables", "Choose --method exact for ground rules.")
+            raise UsageError(
+                "inkd works in the language of variables", "Choose --method exact for ground rules."
+            )
 
     @property
     def limits(self) -> MiningLimits:
@@ -104,28 +111,45 @@ def eps_of(text: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def tracked_of(given: Any, classes: Mapping[str, str], roles: Sequence[str]) -> tuple[TrackedRule, ...]:
-    """``--rules``: a list of ``{"body", "head"}``, each a list of atoms. ``classes``: V by how it may be written. Raises:
+def tracked_of(
+    given: Any, classes: Mapping[str, str], roles: Sequence[str]
+) -> tuple[TrackedRule, ...]:
+    """``--rules``: a list of ``{"body", "head"}``, each a list of atoms. ``classes``: V by how it
+    may be written. Raises:
     UsageError for a class or role that is not known, with the nearest one."""
     from difflib import get_close_matches
 
     def atoms(rule: Any, name: str) -> tuple[Atom, ...]:
         listed = rule.get(name) if isinstance(rule, dict) else None
         if not isinstance(listed, list) or not listed:
-            raise UsageError(f'a rule has a list "{name}" of atoms', 'Write {"body": [["<class>", "?x0"]], "head": […]}.')
+            raise UsageError(
+                f'a rule has a list "{name}" of atoms',
+                'Write {"body": [["<class>", "?x0"]], "head": […]}.',
+            )
         return tuple(atom(found) for found in listed)
 
     def atom(found: Any) -> Atom:
-        if not (isinstance(found, list) and len(found) in (2, 3) and all(isinstance(text, str) and text for text in found)):
-            raise UsageError(f"{found!r} is no atom", 'Write ["<class>", "?x0"] or ["<role>", "?x0", "?x1"].')
+        if not (
+            isinstance(found, list)
+            and len(found) in (2, 3)
+            and all(isinstance(text, str) and text for text in found)
+        ):
+            raise UsageError(
+                f"{found!r} is no atom", 'Write ["<class>", "?x0"] or ["<role>", "?x0", "?x1"].'
+            )
         known = classes if len(found) == 2 else {role: role for role in roles}
         if found[0] not in known:
             near = get_close_matches(found[0], known, 1, 0)
             hint = f"Did you mean {near[0]}?" if near else "There is none."
-            raise UsageError(f"{found[0]} is no {'class of the vocabulary' if len(found) == 2 else 'role of the TBox'}", hint)
+            raise UsageError(
+                f"{found[0]} is no {'class of the vocabulary' if len(found) == 2 else 'role of the TBox'}",
+                hint,
+            )
         for text in found[1:]:
             if not text.startswith(("?", "<", "_:")):
-                raise UsageError(f"{text!r} is no term", "Write ?x0 for a variable, <IRI> for an individual.")
+                raise UsageError(
+                    f"{text!r} is no term", "Write ?x0 for a variable, <IRI> for an individual."
+                )
         return (known[found[0]], *found[1:])
 
     if not isinstance(given, list):

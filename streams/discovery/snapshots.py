@@ -23,7 +23,8 @@ Assertions = tuple[owl.Assertion, ...]
 
 @dataclass
 class Tally:
-    """What the snapshots of a window have, ``values`` of each, by how many of them; from window to window what came and what left
+    """What the snapshots of a window have, ``values`` of each, by how many of them; from window to
+    window what came and what left
     is counted."""
 
     values: Callable[[int], Iterable[Any] | None]
@@ -60,7 +61,8 @@ class Snapshots:
     _entailed: dict[int, Atoms | None] = field(default_factory=dict)
     #: Those of which it is not known what they entail.
     _undecided: set[int] = field(default_factory=set)
-    #: What windows entail of classes, by their ends and basis; what goes from window to window, by basis and length.
+    # : What windows entail of classes, by their ends and basis; what goes from window to window, by
+    # basis and length.
     _windows: dict[tuple[int, int, str], frozenset[Atom] | None] = field(default_factory=dict)
     _tallies: dict[tuple[str, int], Tally] = field(default_factory=dict)
     _same: dict[object, object] = field(default_factory=dict)
@@ -77,14 +79,18 @@ class Snapshots:
         self.clock += 1
         self.version[index] = self.clock
         self._let_go(index)
-        self._windows = {key: found for key, found in self._windows.items() if not key[0] <= index <= key[1]}
+        self._windows = {
+            key: found for key, found in self._windows.items() if not key[0] <= index <= key[1]
+        }
 
     def unite(self, *others: Snapshots) -> None:
         """Takes the snapshots of ``others``. Raises: UsageError for one that two of them have."""
         for other in others:
             both = self.told.keys() & other.told.keys()
             if both:
-                raise UsageError(f"both miners have snapshot {min(both)}", "Merge miners of disjoint snapshots.")
+                raise UsageError(
+                    f"both miners have snapshot {min(both)}", "Merge miners of disjoint snapshots."
+                )
             for index, assertions in other.told.items():
                 self.put(index, assertions)
                 if index in other._entailed and index not in other._undecided:
@@ -108,12 +114,15 @@ class Snapshots:
             self._texts.pop(index, None)
         self._windows = {key: found for key, found in self._windows.items() if key[0] >= before}
         if gone and len(self._same) > 100_000:
-            live: set[object] = set().union(*self.told.values(), *(found for found in self._entailed.values() if found))
+            live: set[object] = set().union(
+                *self.told.values(), *(found for found in self._entailed.values() if found)
+            )
             if 2 * len(live) < len(self._same):
                 self._same = {value: value for value in live}
 
     def entailed(self, index: int) -> Atoms | None:
-        """What a snapshot entails, with T ∪ A, besides what T ∪ A does; None if it is inconsistent or undecided. A missing one is
+        """What a snapshot entails, with T ∪ A, besides what T ∪ A does; None if it is inconsistent
+        or undecided. A missing one is
         empty."""
         if index not in self.told:
             return ()
@@ -124,13 +133,19 @@ class Snapshots:
                 self.learn(index, None, undecided.reason)
         return self._entailed[index]
 
-    def learn(self, index: int, entailed: Iterable[Atom] | None, undecided: str | None = None) -> None:
-        """Takes what a snapshot, as it is told now, entails; ``undecided``: why that is not known."""
+    def learn(
+        self, index: int, entailed: Iterable[Atom] | None, undecided: str | None = None
+    ) -> None:
+        """Takes what a snapshot, as it is told now, entails; ``undecided``: why that is not
+        known.
+        """
         same = self._same
         if undecided is not None:
             self._undecided.add(index)
             self.knowledge.undecided[f"snapshot {index} is left out"] = undecided
-        self._entailed[index] = None if entailed is None else tuple(same.setdefault(a, a) for a in entailed)  # type: ignore[misc]
+        self._entailed[index] = (
+            None if entailed is None else tuple(same.setdefault(a, a) for a in entailed)  # type: ignore[misc]
+        )
 
     def again(self, window: range) -> None:
         """Forgets what was worked out of a window."""
@@ -145,22 +160,29 @@ class Snapshots:
     def left_out(self, window: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The snapshots of a window that are inconsistent, and those that are undecided."""
         out = [index for index in window if self.entailed(index) is None]
-        return tuple(i for i in out if i not in self._undecided), tuple(i for i in out if i in self._undecided)
+        return tuple(i for i in out if i not in self._undecided), tuple(
+            i for i in out if i in self._undecided
+        )
 
     def consistent(self, window: Iterable[int]) -> list[int]:
         """The snapshots of a window that are consistent."""
         return [index for index in window if self.entailed(index) is not None]
 
     def union(self, window: range) -> frozenset[Atom] | None:
-        """What the consistent snapshots of a window together entail of classes; None if they contradict each other, or that is
+        """What the consistent snapshots of a window together entail of classes; None if they
+        contradict each other, or that is
         undecided."""
         key = (*_ends(window), "union")
         if key not in self._windows:
             try:
-                found = self.knowledge.entailed(self._over("union", window, self._told_if_consistent))
+                found = self.knowledge.entailed(
+                    self._over("union", window, self._told_if_consistent)
+                )
             except UndecidedEntailmentError as undecided:
                 found = None
-                self.knowledge.undecided[f"snapshots {key[0]} to {key[1]} are not united"] = undecided.reason
+                self.knowledge.undecided[f"snapshots {key[0]} to {key[1]} are not united"] = (
+                    undecided.reason
+                )
             self._windows[key] = None if found is None else _of_classes(found)
         return self._windows[key]
 
@@ -174,7 +196,9 @@ class Snapshots:
             self._windows[key] = _of_classes(self._over("snapshots", window, self.entailed))
         return self._windows[key] or frozenset()
 
-    def _over(self, basis: str, window: Sequence[int], values: Callable[[int], Iterable[Any] | None]) -> Iterable[Any]:
+    def _over(
+        self, basis: str, window: Sequence[int], values: Callable[[int], Iterable[Any] | None]
+    ) -> Iterable[Any]:
         return self._tallies.setdefault((basis, len(window)), Tally(values)).over(window)
 
     def each(self, window: Sequence[int]) -> list[frozenset[Atom]]:
@@ -182,7 +206,8 @@ class Snapshots:
         return [_of_classes(found) for found in map(self.entailed, window) if found is not None]
 
     def changes(self, before: range, after: range) -> tuple[Changes, str]:
-        """From one window to another, and of what: of the ``union`` of each, or of what some of its ``snapshots`` entails where
+        """From one window to another, and of what: of the ``union`` of each, or of what some of its
+        ``snapshots`` entails where
         either union is inconsistent."""
         first, second = self.union(before), self.union(after)
         if first is None or second is None:

@@ -1,7 +1,9 @@
 """A stream being mined: records in, the reports of windows out.
 
-A finite source may be read in any order: how far its lines are out of order is looked up first, where it can be read twice, and
-a window is reported when nothing can come to it any more. A source that is followed is reported as it comes; what is late is put
+A finite source may be read in any order: how far its lines are out of order is looked up first,
+where it can be read twice, and
+a window is reported when nothing can come to it any more. A source that is followed is reported as
+it comes; what is late is put
 in its place, for the windows to come.
 """
 
@@ -36,7 +38,8 @@ _T = re.compile(rb'\s*\{\s*"t"\s*:\s*(\d+)\s*[,}]')
 
 @dataclass(frozen=True)
 class Mining(StreamAnswer):
-    """What came of a stream: each report as the JSON has it, or the last alone, and what stands beside them. ``inconsistent``:
+    """What came of a stream: each report as the JSON has it, or the last alone, and what stands
+    beside them. ``inconsistent``:
     the first snapshots that are; ``stopped``: some window has more rules than the limit allows."""
 
     windows: list[dict[str, Any]]
@@ -46,8 +49,11 @@ class Mining(StreamAnswer):
 
 @dataclass
 class Discovery:
-    """Mines as `streams.front.run.StreamRun` drives it. ``heard``: takes reports as they are made; ``wait``: how many snapshots
-    behind the newest one may still come, None for any number; ``kept``: whether the result has all reports, not just the last."""
+    """Mines as `streams.front.run.StreamRun` drives it. ``heard``: takes reports as they are made;
+    ``wait``: how many snapshots
+    behind the newest one may still come, None for any number; ``kept``: whether the result has all
+    reports, not just the last.
+    """
 
     windows: Windows
     ontology: Ontology
@@ -68,11 +74,18 @@ class Discovery:
         self.counts = dict.fromkeys(("events", "triples", "windows", "rules"), 0)
         self.seconds = dict.fromkeys(self.windows.seconds, 0.0)
 
-    def ordered(self, sources: Sequence[Source], unit: str = "sec", format: str = "auto") -> Callable[[Record], int | None]:
-        """What gives the time of a record, to merge finite ``sources`` by; how far they are out of order is looked up."""
+    def ordered(
+        self, sources: Sequence[Source], unit: str = "sec", format: str = "auto"
+    ) -> Callable[[Record], int | None]:
+        """What gives the time of a record, to merge finite ``sources`` by; how far they are out of
+        order is looked up.
+        """
         files = [source for source in sources if isinstance(source, LinesFile | Folder)]
         if len(files) == len(sources):
-            self.wait = max((self._disorder(open_source(source.name, unit, format)) for source in files), default=0)
+            self.wait = max(
+                (self._disorder(open_source(source.name, unit, format)) for source in files),
+                default=0,
+            )
         return self._time
 
     def _time(self, record: Record) -> int | None:
@@ -99,7 +112,8 @@ class Discovery:
     # --- records in -------------------------------------------------------------------------------
 
     def take(self, record: Record) -> bool:
-        """Puts what a record says into its snapshot, behind the reports of the windows to which nothing can come any more;
+        """Puts what a record says into its snapshot, behind the reports of the windows to which
+        nothing can come any more;
         whether time went on by it."""
         begun = perf_counter()
         points = self.arrivals.points
@@ -128,7 +142,11 @@ class Discovery:
         if first is None or self.windows.knowledge.base is None:
             return
         while True:
-            end = first + settings.window - 1 if self.reported is None else self.reported + settings.slide
+            end = (
+                first + settings.window - 1
+                if self.reported is None
+                else self.reported + settings.slide
+            )
             if end > last:
                 return
             report = self.windows.report(end)
@@ -138,7 +156,9 @@ class Discovery:
             self.stopped |= report.stopped
             self.counts["windows"] += 1
             self.counts["rules"] = len(report.found)
-            self.seconds = {name: spent + report.seconds[name] for name, spent in self.seconds.items()}
+            self.seconds = {
+                name: spent + report.seconds[name] for name, spent in self.seconds.items()
+            }
             if not self.kept:
                 self.told.clear()
             self.told.append(report.to_dict())
@@ -165,11 +185,17 @@ class Discovery:
             "rejected": dict(rejects.counts),
             "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
         }
-        return Mining(verdict, tuple(leftovers), statistics, self.told, self.inconsistent, self.stopped)
+        return Mining(
+            verdict, tuple(leftovers), statistics, self.told, self.inconsistent, self.stopped
+        )
 
     def leftovers(self) -> list[Leftover]:
         """What was not interpreted, of the ontology and of the stream."""
-        return [*self.ontology.leftovers, *self.windows.knowledge.leftovers(), *self.arrivals.rejects.leftovers()]
+        return [
+            *self.ontology.leftovers,
+            *self.windows.knowledge.leftovers(),
+            *self.arrivals.rejects.leftovers(),
+        ]
 
     def state(self) -> bytes:
         """What `restore` takes."""

@@ -1,7 +1,9 @@
 """For whom a body holds, and when: joint bindings as semi-joins on bits.
 
-A body is an ELI concept over named individuals. Its extension is a set of individuals for each snapshot: an individual is in it
-if it belongs to the classes at the root and has, for each branch, a neighbour in the extension of what is below. Since the parts
+A body is an ELI concept over named individuals. Its extension is a set of individuals for each
+snapshot: an individual is in it
+if it belongs to the classes at the root and has, for each branch, a neighbour in the extension of
+what is below. Since the parts
 of a tree share nothing but the root, that is a joint binding of all variables (SPEC 3).
 """
 
@@ -17,10 +19,13 @@ from streams.discovery.columns import Bits, Extension, RootEdges, SnapshotColumn
 
 
 class Support:
-    """The extensions of bodies in some ``words`` of the columns, as these are now, in the snapshots ``among`` alone if these are
+    """The extensions of bodies in some ``words`` of the columns, as these are now, in the snapshots
+    ``among`` alone if these are
     given. Those of classes and of branches of at most ``kept`` atoms are kept."""
 
-    def __init__(self, columns: SnapshotColumns, words: Ints, kept: int = 2, among: Bits | None = None) -> None:
+    def __init__(
+        self, columns: SnapshotColumns, words: Ints, kept: int = 2, among: Bits | None = None
+    ) -> None:
         self.columns, self.words, self.kept = columns, words, kept
         self._among = None if among is None else among[words]
         self._each: tuple[Sequence[str], Ints, Ints, Bits] | None = None
@@ -31,7 +36,9 @@ class Support:
 
     def body(self, tree: Tree) -> Extension:
         """Of a body with at least one atom."""
-        parts = [self.branch(*branch) for branch in tree.branches] + [self.name(name) for name in tree.classes]
+        parts = [self.branch(*branch) for branch in tree.branches] + [
+            self.name(name) for name in tree.classes
+        ]
         parts.sort(key=lambda part: len(part.rows))
         found = parts[0]
         for part in parts[1:]:
@@ -49,13 +56,23 @@ class Support:
         return found
 
     def with_each(self, extension: Extension, names: Sequence[str]) -> tuple[Bits, Ints]:
-        """For each class in which snapshots something of an extension belongs to it, and how many do in each word."""
+        """For each class in which snapshots something of an extension belongs to it, and how many
+        do in each word.
+        """
         if self._each is None or self._each[0] != names:
             each = [self.name(name) for name in names]
             of = np.repeat(np.arange(len(names)), [len(one.rows) for one in each])
-            self._each = names, of, np.concatenate([one.rows for one in each]), np.concatenate([one.bits for one in each])
+            self._each = (
+                names,
+                of,
+                np.concatenate([one.rows for one in each]),
+                np.concatenate([one.bits for one in each]),
+            )
         _, of, rows, bits = self._each
-        joint, pairs = np.zeros((len(names), len(self.words)), np.uint64), np.zeros((len(names), len(self.words)), np.int64)
+        joint, pairs = (
+            np.zeros((len(names), len(self.words)), np.uint64),
+            np.zeros((len(names), len(self.words)), np.int64),
+        )
         place = np.full(len(self.columns.individuals), -1)
         place[extension.rows] = np.arange(len(extension.rows))
         place = place[rows]
@@ -99,7 +116,9 @@ class Support:
         return present(near[starts], np.bitwise_or.reduceat(bits, starts, axis=0))
 
     def lacking(self, tree: Tree, name: str, bit: np.uint64) -> list[str]:
-        """Who a body holds of in the snapshot of ``bit`` (of the one word that is looked at), without belonging to a class."""
+        """Who a body holds of in the snapshot of ``bit`` (of the one word that is looked at),
+        without belonging to a class.
+        """
         found = self._lacking.get((tree, name))
         if found is None:
             body, own = self.body(tree), self.name(name)
@@ -107,7 +126,10 @@ class Support:
             bits = body.bits.copy()
             bits[hit] &= ~own.bits[place]
             found = self._lacking[tree, name] = present(body.rows, bits)
-        return sorted(self.columns.individuals[number] for number in found.rows[(found.bits[:, 0] & bit) != 0].tolist())
+        return sorted(
+            self.columns.individuals[number]
+            for number in found.rows[(found.bits[:, 0] & bit) != 0].tolist()
+        )
 
 
 def _found(values: Ints, ordered: Ints) -> tuple[Ints, Ints]:

@@ -1,7 +1,9 @@
 """What T says of bodies: which are one, and which heads they have by T alone.
 
-A body entails another under T if the other binds, root to root, in what its own atoms entail, taken as assertions about fresh
-individuals. Equivalent bodies have the same bindings in every consistent snapshot, so these questions are asked once and hold for
+A body entails another under T if the other binds, root to root, in what its own atoms entail, taken
+as assertions about fresh
+individuals. Equivalent bodies have the same bindings in every consistent snapshot, so these
+questions are asked once and hold for
 all windows.
 
 Source: SPEC 3.
@@ -12,7 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from streams.discovery.atomsets import ROOT, Atom, AtomIndex, Atoms, Tree, atoms_of, binds, order_of, variable
+from streams.discovery.atomsets import (
+    ROOT,
+    Atom,
+    AtomIndex,
+    Atoms,
+    Tree,
+    atoms_of,
+    binds,
+    order_of,
+    variable,
+)
 
 #: What some atoms entail by T alone, their variables taken as individuals.
 Closure = Callable[[Atoms], Iterable[Atom]]
@@ -36,7 +48,9 @@ class Theory:
             kept: list[str] = []
             for name in sorted(self.vocabulary):
                 if not any(
-                    self.entails(((name, ROOT),), ((k, ROOT),)) and self.entails(((k, ROOT),), ((name, ROOT),)) for k in kept
+                    self.entails(((name, ROOT),), ((k, ROOT),))
+                    and self.entails(((k, ROOT),), ((name, ROOT),))
+                    for k in kept
                 ):
                     kept.append(name)
             self._classes = tuple(kept)
@@ -62,11 +76,14 @@ class Theory:
         found = self._at.get((tree, place))
         if found is None:
             own, facts = variable(place), self.facts(atoms_of(tree))
-            found = self._at[tree, place] = frozenset(atom[0] for atom in facts.atoms if atom[1:] == (own,))
+            found = self._at[tree, place] = frozenset(
+                atom[0] for atom in facts.atoms if atom[1:] == (own,)
+            )
         return found
 
     def one_each(self, trees: Iterable[Tree], extension: Callable[[Tree], object]) -> list[Tree]:
-        """Of equivalent bodies the minimal spelling. Each comes with all its smaller spellings; those with different extensions
+        """Of equivalent bodies the minimal spelling. Each comes with all its smaller spellings;
+        those with different extensions
         are known not to be equivalent, which is looked up where a body is new."""
         trees, groups = list(trees), dict[frozenset[str], list[Tree]]()
         for tree in trees:
@@ -82,7 +99,11 @@ class Theory:
         for tree in sorted(group, key=lambda t: order_of(atoms_of(t))):
             atoms, known = atoms_of(tree), firsts.setdefault(extension(tree), [])
             if atoms not in self._least:
-                equal = (first for first in known if self.entails(atoms, first) and self.entails(first, atoms))
+                equal = (
+                    first
+                    for first in known
+                    if self.entails(atoms, first) and self.entails(first, atoms)
+                )
                 self._least[atoms] = next(equal, atoms)
             if self._least[atoms] == atoms:
                 known.append(atoms)

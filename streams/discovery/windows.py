@@ -28,7 +28,9 @@ from streams.discovery.theory import Theory
 
 
 class Windows:
-    """Snapshots are put in any order; a window is reported when it is asked for. ``first``, ``newest``: of the indices seen."""
+    """Snapshots are put in any order; a window is reported when it is asked for. ``first``,
+    ``newest``: of the indices seen.
+    """
 
     def __init__(self, ontology: Ontology, settings: MinerSettings) -> None:
         self.settings, self.knowledge = settings, ontology.knowledge()
@@ -60,24 +62,41 @@ class Windows:
 
     def last_end(self) -> int | None:
         """Where the newest window ends."""
-        if self.first is None or self.newest is None or self.newest - self.first + 1 < self.settings.window:
+        if (
+            self.first is None
+            or self.newest is None
+            or self.newest - self.first + 1 < self.settings.window
+        ):
             return None
-        return self.newest - (self.newest - self.first + 1 - self.settings.window) % self.settings.slide
+        return (
+            self.newest
+            - (self.newest - self.first + 1 - self.settings.window) % self.settings.slide
+        )
 
     def reach(self, *others: Windows) -> None:
         """Knows the same indices as ``others``."""
         self.first = min((other.first for other in others if other.first is not None), default=None)
-        self.newest = max((other.newest for other in others if other.newest is not None), default=None)
+        self.newest = max(
+            (other.newest for other in others if other.newest is not None), default=None
+        )
 
     # --- one window -------------------------------------------------------------------------------
 
     def report(self, end: int) -> WindowReport:
-        """What is found in the window that ends with a snapshot. Raises: InputError if T ∪ A is inconsistent."""
+        """What is found in the window that ends with a snapshot. Raises: InputError if T ∪ A is
+        inconsistent.
+        """
         if self.knowledge.base is None:
-            raise InputError("the TBox and the static assertions contradict each other", "`shiq certify TBOX ABOX…` says why.")
+            raise InputError(
+                "the TBox and the static assertions contradict each other",
+                "`shiq certify TBOX ABOX…` says why.",
+            )
         settings, snapshots = self.settings, self.snapshots
         size, slide = settings.window, settings.slide
-        window, before = range(end - size + 1, end + 1), range(end - size + 1 - slide, end + 1 - slide)
+        window, before = (
+            range(end - size + 1, end + 1),
+            range(end - size + 1 - slide, end + 1 - slide),
+        )
         if settings.method == "scratch":
             snapshots.again(window)
             self.theory = Theory(self.knowledge.closure, self.theory.vocabulary)
@@ -119,14 +138,22 @@ class Windows:
 
     def _gate(self, before: range, window: range) -> Gate:
         slide = self.settings.slide
-        left, stayed, arrived = before[:slide], window[: len(window) - slide], window[len(window) - slide :]
+        left, stayed, arrived = (
+            before[:slide],
+            window[: len(window) - slide],
+            window[len(window) - slide :],
+        )
         changes = self.snapshots.changes
         return Gate(
-            changes(left, arrived)[0].similarity, rarity(self.snapshots.each(arrived), 1), changes(stayed, arrived)[0].similarity
+            changes(left, arrived)[0].similarity,
+            rarity(self.snapshots.each(arrived), 1),
+            changes(stayed, arrived)[0].similarity,
         )
 
     def _place(self, window: range) -> None:
-        """Puts the snapshots of a window into the columns, those that are not there yet, or have changed."""
+        """Puts the snapshots of a window into the columns, those that are not there yet, or have
+        changed.
+        """
         for index in window:
             state = (index, self.snapshots.version.get(index, 0))
             if self._placed.get(index % self.columns.size) != state:
@@ -158,37 +185,59 @@ class Windows:
         return n, d
 
     def _facts(self, index: int, names: frozenset[str] | None = None) -> AtomIndex:
-        """What a consistent snapshot entails, with T ∪ A; ``names``: the classes and roles that matter."""
+        """What a consistent snapshot entails, with T ∪ A; ``names``: the classes and roles that
+        matter.
+        """
         atoms = (*(self.knowledge.base or ()), *(self.snapshots.entailed(index) or ()))
         return AtomIndex(atom for atom in atoms if names is None or atom[0] in names)
 
     # --- mining -----------------------------------------------------------------------------------
 
-    def _mine(self, window: range, gate: Gate | None) -> tuple[Sequence[RuleFinding | GroundFound], int, bool, Any]:
+    def _mine(
+        self, window: range, gate: Gate | None
+    ) -> tuple[Sequence[RuleFinding | GroundFound], int, bool, Any]:
         settings, theory, limits = self.settings, self.theory, self.settings.limits
         if settings.language == "ground":
             mined = ground.mine_ground(self.columns, theory, limits, len(window))
-            shown_ground = [GroundFound(rule, self._held(rule.places, window), len(window)) for rule in mined.rules]
+            shown_ground = [
+                GroundFound(rule, self._held(rule.places, window), len(window))
+                for rule in mined.rules
+            ]
             return shown_ground, mined.by_tbox, mined.stopped, None
 
         if settings.method == "scratch":
-            facts = {index: None if self.snapshots.entailed(index) is None else self._facts(index) for index in window}
+            facts = {
+                index: None if self.snapshots.entailed(index) is None else self._facts(index)
+                for index in window
+            }
             found = scratch.mine_window(list(facts.values()), theory, limits)
-            shown = [(rule, scratch.instances(rule, facts, settings.instances)) for rule in found.rules]
+            shown = [
+                (rule, scratch.instances(rule, facts, settings.instances)) for rule in found.rules
+            ]
             return self._told(found, shown, window), found.by_tbox, found.stopped, None
         exact = settings.method == "exact"
-        found, acted = (mine(self.counter, theory, limits, len(window)), None) if exact else self._carry(window, gate)
+        found, acted = (
+            (mine(self.counter, theory, limits, len(window)), None)
+            if exact
+            else self._carry(window, gate)
+        )
         carried = self.carried.get(window[-1])
         if carried is not None and acted is not None and not acted["acted"]:
             return carried.shown, found.by_tbox, found.stopped, acted
         looked_at: dict[int, SnapshotBindings] = {}
-        told = self._told(found, [(rule, self._instances(rule, window, looked_at)) for rule in found.rules], window)
+        told = self._told(
+            found,
+            [(rule, self._instances(rule, window, looked_at)) for rule in found.rules],
+            window,
+        )
         if carried is not None:
             carried.shown = told
         return told, found.by_tbox, found.stopped, acted
 
     def _carry(self, window: range, gate: Gate | None) -> tuple[MinedRules, dict[str, Any] | None]:
-        """A3, from what was carried to the window before; of a window that was reported already, again from there."""
+        """A3, from what was carried to the window before; of a window that was reported already,
+        again from there.
+        """
         settings, end = self.settings, window[-1]
         older = max((at for at in self.carried if at < end), default=None)
         carried = CarriedRules() if older is None else self.carried[older].copy()
@@ -197,7 +246,16 @@ class Windows:
             self.columns.mask(window[: len(window) - settings.slide]),
             self.columns.mask(window[len(window) - settings.slide :]),
         )
-        found = carried.slide(self.counter, self.theory, settings.limits, len(window), gate, acts, *masks, settings.occurrences)
+        found = carried.slide(
+            self.counter,
+            self.theory,
+            settings.limits,
+            len(window),
+            gate,
+            acts,
+            *masks,
+            settings.occurrences,
+        )
         self.carried = {at: self.carried[at] for at in (older,) if at is not None} | {end: carried}
         if gate is None:
             return found, None
@@ -209,7 +267,10 @@ class Windows:
         }
 
     def _told(
-        self, mined: MinedRules, shown: Sequence[tuple[MinedRule, list[tuple[int, dict[str, str]]]]], window: range
+        self,
+        mined: MinedRules,
+        shown: Sequence[tuple[MinedRule, list[tuple[int, dict[str, str]]]]],
+        window: range,
     ) -> list[RuleFinding]:
         lifts: dict[str, int] = {}
         for rule in mined.rules:
@@ -219,7 +280,12 @@ class Windows:
         if self.settings.refute:
             against = refuted_in(mined.rules, self.snapshots, self._lacking, window)
         return [
-            RuleFinding(rule, rule.support * len(window) / (rule.body_support * lifts[rule.head]), against[i], instances)
+            RuleFinding(
+                rule,
+                rule.support * len(window) / (rule.body_support * lifts[rule.head]),
+                against[i],
+                instances,
+            )
             for i, (rule, instances) in enumerate(shown)
         ]
 
@@ -234,8 +300,13 @@ class Windows:
     def _instances(
         self, rule: MinedRule, window: range, snapshots: dict[int, SnapshotBindings]
     ) -> list[tuple[int, dict[str, str]]]:
-        """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, … ``snapshots``: those looked at so far."""
-        counted, whole = self.counter.counts(rule.body, [rule.head]), with_class(rule.body, 0, rule.head)
+        """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, …
+        ``snapshots``: those looked at so far.
+        """
+        counted, whole = (
+            self.counter.counts(rule.body, [rule.head]),
+            with_class(rule.body, 0, rule.head),
+        )
         found: list[tuple[int, dict[str, str]]] = []
         for index in self._held(counted.joint[counted.heads[rule.head]], window):
             if len(found) >= self.settings.instances:

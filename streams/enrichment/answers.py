@@ -33,21 +33,33 @@ class EnrichedEvent(NamedTuple):
 
     @property
     def types(self) -> dict[str, frozenset[str]]:
-        """The types of each individual of the event, asserted ones too, maybe none; nobody's where it is not consistent."""
+        """The types of each individual of the event, asserted ones too, maybe none; nobody's where
+        it is not consistent.
+        """
         if self.entry.verdict is not Verdict.CONSISTENT:
             return {}
-        own = {shown(individual(name)): types for name, types in zip(self.order, self.entry.at) if types is not None}
+        own = {
+            shown(individual(name)): types
+            for name, types in zip(self.order, self.entry.at)
+            if types is not None
+        }
         return {**own, **self.entry.named}
 
     @property
     def static_types(self) -> dict[str, frozenset[str]]:
-        """What static individuals that the event does not mention are with it, less what they are by themselves."""
+        """What static individuals that the event does not mention are with it, less what they are
+        by themselves.
+        """
         return dict(self.entry.static)
 
     def ntriples(self) -> list[str]:
         """The event and the types, as N-Triples lines."""
         said = dict.fromkeys(self.lines)
-        found = (f"{token(one)} {TYPE} <{c}> ." for one, types in sorted(self.types.items()) for c in sorted(types))
+        found = (
+            f"{token(one)} {TYPE} <{c}> ."
+            for one, types in sorted(self.types.items())
+            for c in sorted(types)
+        )
         return [*said, *(line for line in found if line not in said)]
 
 
@@ -61,14 +73,18 @@ class EnrichmentCounts:
     bypassed: int = 0
     undetermined: int = 0
     inconsistent: int = 0
-    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("reading", "keys", "deciding", "writing"), 0.0))
+    seconds: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(("reading", "keys", "deciding", "writing"), 0.0)
+    )
 
 
 def entry_of(found: Entailment, keyed: EventKey) -> Entry:
     """``found`` by the positions of a key; of an event without one, by name."""
     if found.verdict is not Verdict.CONSISTENT:
         return Entry(found.verdict, reason=found.reason)
-    places: Mapping[Any, int] = {name: i for i, name in enumerate(keyed.order)} if keyed.key is not None else {}
+    places: Mapping[Any, int] = (
+        {name: i for i, name in enumerate(keyed.order)} if keyed.key is not None else {}
+    )
     at: list[frozenset[str] | None] = [None] * len(places)
     named: dict[str, frozenset[str]] = {}
     for one, types in found.types.items():

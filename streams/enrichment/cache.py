@@ -15,8 +15,10 @@ from streams.enrichment.sampling import InsertionSampler
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The enrichment of all events of one key. ``at``: the types at each position (None: of a value); ``named``: of those of K
-    that the event mentions; ``static``: what others of K are besides; ``touches``: whom of K it rests on, ``changes``: who of K
+    """The enrichment of all events of one key. ``at``: the types at each position (None: of a
+    value); ``named``: of those of K
+    that the event mentions; ``static``: what others of K are besides; ``touches``: whom of K it
+    rests on, ``changes``: who of K
     can be something else by it (`abox_ops.entailment.Entailment`), None: any of them."""
 
     verdict: Verdict
@@ -29,7 +31,8 @@ class Entry:
 
 
 class Entries(Cache[Key, Entry]):
-    """Entries by key, up to ``capacity`` of them and ``most_bytes``. Only what is decided is kept: all of it while there is room,
+    """Entries by key, up to ``capacity`` of them and ``most_bytes``. Only what is decided is kept:
+    all of it while there is room,
     and what ``sampler`` admits where an entry must make room for it."""
 
     def __init__(self, capacity: int, policy: Policy, most_bytes: int | None = None) -> None:
@@ -59,7 +62,9 @@ class Entries(Cache[Key, Entry]):
 
     def _is_full(self, size: int) -> bool:
         """Whether an entry would have to go for a new one of ``size`` bytes."""
-        return len(self._values) >= self.capacity or (self.most_bytes is not None and self.bytes + size > self.most_bytes)
+        return len(self._values) >= self.capacity or (
+            self.most_bytes is not None and self.bytes + size > self.most_bytes
+        )
 
     def _put(self, key: Key, entry: Entry, size: int) -> None:
         known = self._values.get(key)
@@ -80,8 +85,11 @@ class Entries(Cache[Key, Entry]):
         """Beside the entries, what `restore` takes, as JSON."""
         return {"evictions": self.evictions, "sampler": self.sampler.state()}
 
-    def restore(self, state: dict[str, Any] | list[Any], entries: Iterable[tuple[Key, Entry]]) -> None:
-        """Go on with what another had: ``entries`` in its order. A list is the state of versions that switched keeping off for
+    def restore(
+        self, state: dict[str, Any] | list[Any], entries: Iterable[tuple[Key, Entry]]
+    ) -> None:
+        """Go on with what another had: ``entries`` in its order. A list is the state of versions
+        that switched keeping off for
         good; it is taken as on."""
         self.forget()
         for key, entry in entries:
@@ -103,5 +111,17 @@ class Entries(Cache[Key, Entry]):
 def size_of(key: Key, entry: Entry) -> int:
     """The bytes of an entry and its key, but for the texts and sets that entries share."""
     nodes, edges, of_fixed = key
-    parts: list[Any] = [key, nodes, *nodes, edges, *edges, of_fixed, *of_fixed, entry, entry.at, entry.named, entry.static]
+    parts: list[Any] = [
+        key,
+        nodes,
+        *nodes,
+        edges,
+        *edges,
+        of_fixed,
+        *of_fixed,
+        entry,
+        entry.at,
+        entry.named,
+        entry.static,
+    ]
     return sum(map(getsizeof, parts))

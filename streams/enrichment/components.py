@@ -1,6 +1,8 @@
-"""Windows in components, each known again by a key of its own: a slide makes keys of what changed (THEORY, "Entailment").
+"""Windows in components, each known again by a key of its own: a slide makes keys of what changed
+(THEORY, "Entailment").
 
-Events are in one component that mention one individual, or where the answer to some rests on somebody whom others change.
+Events are in one component that mention one individual, or where the answer to some rests on
+somebody whom others change.
 """
 
 from __future__ import annotations
@@ -27,8 +29,11 @@ _Group: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class WindowEvent:
-    """An event in windows: its lines as ``given``, and such with blank nodes of its own, ``labels`` by what they are called
-    there. ``named``: the tokens of whom it mentions, and maybe of others; None where a look at tokens does not tell."""
+    """An event in windows: its lines as ``given``, and such with blank nodes of its own, ``labels``
+    by what they are called
+    there. ``named``: the tokens of whom it mentions, and maybe of others; None where a look at
+    tokens does not tell.
+    """
 
     number: int
     given: tuple[str, ...]
@@ -46,14 +51,20 @@ class WindowEvent:
 
 
 class Components:
-    """Answers about windows. ``answer``: the entry of a question, from the cache or reasoned; keys of the components of the last
+    """Answers about windows. ``answer``: the entry of a question, from the cache or reasoned; keys
+    of the components of the last
     window are kept, over one ``reader``."""
 
-    def __init__(self, answer: Callable[[EventQuestion | EnrichedEvent, EventReader], EnrichedEvent]) -> None:
+    def __init__(
+        self, answer: Callable[[EventQuestion | EnrichedEvent, EventReader], EnrichedEvent]
+    ) -> None:
         self._answer = answer
         #: How many components the last window has.
         self.number = 0
-        self._last: tuple[EventReader | None, dict[_Group, EventQuestion | EnrichedEvent]] = None, {}
+        self._last: tuple[EventReader | None, dict[_Group, EventQuestion | EnrichedEvent]] = (
+            None,
+            {},
+        )
 
     def enriched(self, events: Sequence[WindowEvent], reader: EventReader) -> EnrichedEvent:
         """What follows of ``events`` together."""
@@ -79,8 +90,12 @@ class Components:
             joined = _resting_on_others(groups, [answers[group] for group in groups])
         return _whole([answers[group] for group in groups], events, answers.values())
 
-    def _question(self, group: _Group, events: Mapping[int, WindowEvent], reader: EventReader) -> EventQuestion | EnrichedEvent:
-        return reader.question(list(dict.fromkeys(line for number in group for line in events[number].lines)))
+    def _question(
+        self, group: _Group, events: Mapping[int, WindowEvent], reader: EventReader
+    ) -> EventQuestion | EnrichedEvent:
+        return reader.question(
+            list(dict.fromkeys(line for number in group for line in events[number].lines))
+        )
 
 
 def _named(lines: Sequence[str]) -> frozenset[str] | None:
@@ -88,7 +103,11 @@ def _named(lines: Sequence[str]) -> frozenset[str] | None:
         statements = split(lines)
     except OddError:
         return None
-    named = {one for s, p, o in statements for one in ((s,) if o[:1] == '"' or (p == TYPE and o[:1] == "<") else (s, o))}
+    named = {
+        one
+        for s, p, o in statements
+        for one in ((s,) if o[:1] == '"' or (p == TYPE and o[:1] == "<") else (s, o))
+    }
     return frozenset(named) if all(map(is_resource, named)) else None
 
 
@@ -100,7 +119,9 @@ def _mentioning_one(events: Sequence[WindowEvent]) -> list[_Group]:
     groups: dict[str | int, list[int]] = {}
     for event in events:
         first = next(iter(event.named or ()), None)
-        groups.setdefault(event.number if first is None else names.find(first), []).append(event.number)
+        groups.setdefault(event.number if first is None else names.find(first), []).append(
+            event.number
+        )
     return [tuple(group) for group in groups.values()]
 
 
@@ -123,17 +144,27 @@ def _resting_on_others(groups: Sequence[_Group], found: Sequence[EnrichedEvent])
     return [tuple(group) for group in joined.values()]
 
 
-def _whole(found: Sequence[EnrichedEvent], events: Sequence[WindowEvent], asked: Iterable[EnrichedEvent]) -> EnrichedEvent:
-    """The answers of all components as one, a hit where all ``asked`` are; blank nodes are called as `together` has them."""
+def _whole(
+    found: Sequence[EnrichedEvent], events: Sequence[WindowEvent], asked: Iterable[EnrichedEvent]
+) -> EnrichedEvent:
+    """The answers of all components as one, a hit where all ``asked`` are; blank nodes are called
+    as `together` has them.
+    """
     named = apart([event.labels for event in events])
-    own = ((own, new.get(label, label)) for event, new in zip(events, named) for label, own in event.labels.items())
+    own = (
+        (own, new.get(label, label))
+        for event, new in zip(events, named)
+        for label, own in event.labels.items()
+    )
     names = {f"_:{one}": f"_:{name}" for one, name in own}
     types = {names.get(one, one): classes for each in found for one, classes in each.types.items()}
     static = {one: classes for each in found for one, classes in each.static_types.items()}
     first = found[0].entry if found else Entry(Verdict.CONSISTENT)
     lines = Lazily(
         sum(len(event.given) for event in events),
-        lambda: [relabelled(line, new) for event, new in zip(events, named) for line in event.given],
+        lambda: [
+            relabelled(line, new) for event, new in zip(events, named) for line in event.given
+        ],
     )
     entry = Entry(first.verdict, (), types, static, reason=first.reason)
     return EnrichedEvent(entry, (), all(each.hit for each in asked), lines)

@@ -1,7 +1,10 @@
-"""Terms that a JSON-LD object's contexts define for its own members, in the order in which JSON-LD applies contexts.
+"""Terms that a JSON-LD object's contexts define for its own members, in the order in which JSON-LD
+applies contexts.
 
-A list is applied member by member, null takes away what was defined, an IRI stands for a file of the catalog; then come the
-contexts that the object's types bring along (type-scoped). `@vocab` gives every word a meaning, and defines none. What the
+A list is applied member by member, null takes away what was defined, an IRI stands for a file of
+the catalog; then come the
+contexts that the object's types bring along (type-scoped). `@vocab` gives every word a meaning, and
+defines none. What the
 reader refuses (contexts that are not there, or take themselves as a context) is passed over here.
 """
 
@@ -21,7 +24,9 @@ _MOST: Final = 1000
 
 
 class DefinedTerm(NamedTuple):
-    """``keyword``: what the term is another name of, "" for none; ``scoped``: the context that it brings along, in a list."""
+    """``keyword``: what the term is another name of, "" for none; ``scoped``: the context that it
+    brings along, in a list.
+    """
 
     keyword: str
     scoped: list[Any]
@@ -63,11 +68,21 @@ class _Contexts:
                 terms = self.after(terms, part, within)
             return terms
         if isinstance(context, str):
-            return terms if context in within else self.after(terms, self._named(context), (*within, context))
+            return (
+                terms
+                if context in within
+                else self.after(terms, self._named(context), (*within, context))
+            )
         if not isinstance(context, dict):
             return terms
         own = {key: value for key, value in context.items() if not key.startswith("@")}
-        return {**terms, **{key: DefinedTerm(_keyword(key, own, terms, ()), _scoped(value)) for key, value in own.items()}}
+        return {
+            **terms,
+            **{
+                key: DefinedTerm(_keyword(key, own, terms, ()), _scoped(value))
+                for key, value in own.items()
+            },
+        }
 
     def _named(self, iri: str) -> Any:
         path = None if self.catalog is None else self.catalog.find(iri)
@@ -78,7 +93,11 @@ class _Contexts:
 
 
 def _scoped(definition: Any) -> list[Any]:
-    return [definition["@context"]] if isinstance(definition, dict) and "@context" in definition else []
+    return (
+        [definition["@context"]]
+        if isinstance(definition, dict) and "@context" in definition
+        else []
+    )
 
 
 def _keyword(term: str, own: Mapping[str, Any], terms: Terms, within: tuple[str, ...]) -> str:

@@ -1,6 +1,7 @@
 """Direct keys: from a raw record to the key of its event without triples (SPEC 001, section 7).
 
-Of records of one mapping the names of K, the regions, and which new names and counted values are equal, determine the key.
+Of records of one mapping the names of K, the regions, and which new names and counted values are
+equal, determine the key.
 """
 
 from __future__ import annotations
@@ -22,14 +23,18 @@ _KEPT: Final = 200_000
 
 @dataclass(frozen=True)
 class _Slot:
-    """A term that differs from record to record: how it is made; of a literal, whose value it is."""
+    """A term that differs from record to record: how it is made; of a literal, whose value it
+    is.
+    """
 
     make: Callable[[Any], str]
     predicate: str
 
 
 class Direct:
-    """Keys of records of one mapping, from the names of K, the regions and the equalities among what they bring."""
+    """Keys of records of one mapping, from the names of K, the regions and the equalities among
+    what they bring.
+    """
 
     def __init__(self, program: MappingProgram, keys: Keys) -> None:
         self.program, self.keys = program, keys
@@ -46,18 +51,30 @@ class Direct:
 
     def _takes(self, triples_map: TriplesMap, program: MappingProgram) -> bool:
         """Whether records have one statement for each of the map's."""
-        if any(step is None for step in triples_map.source.iterator[1:]) or triples_map.source.iterator not in ((), (None,)):
+        if any(
+            step is None for step in triples_map.source.iterator[1:]
+        ) or triples_map.source.iterator not in ((), (None,)):
             return False
         subject = self._place(triples_map.subject, program, "")
         self._pattern += [(subject, TYPE, f"<{iri}>") for iri in triples_map.classes]
         for predicate, value in triples_map.said:
-            term = program.parents[value.parent].subject if isinstance(value, MappingJoin) and not value.conditions else value
-            if not predicate.constant or (predicate.constant == TYPE and not (isinstance(term, TermMap) and term.constant)):
+            term = (
+                program.parents[value.parent].subject
+                if isinstance(value, MappingJoin) and not value.conditions
+                else value
+            )
+            if not predicate.constant or (
+                predicate.constant == TYPE and not (isinstance(term, TermMap) and term.constant)
+            ):
                 return False
-            self._pattern.append((subject, predicate.constant, self._place(term, program, predicate.constant)))
+            self._pattern.append(
+                (subject, predicate.constant, self._place(term, program, predicate.constant))
+            )
         return all(place is not None for s, _, o in self._pattern for place in (s, o))
 
-    def _place(self, term: TermMap | MappingJoin, program: MappingProgram, predicate: str) -> int | str:
+    def _place(
+        self, term: TermMap | MappingJoin, program: MappingProgram, predicate: str
+    ) -> int | str:
         if isinstance(term, TermMap) and term.constant:
             if term.kind == "IRI":
                 self._constants.setdefault(term.constant, -1 - len(self._constants))
@@ -68,7 +85,9 @@ class Direct:
         return len(self._slots) - 1
 
     def keyed(self, record: Any) -> tuple[EventKey, list[str]] | None:
-        """The key of a record, and its tokens; None for one that does not have one value for each reference."""
+        """The key of a record, and its tokens; None for one that does not have one value for each
+        reference.
+        """
         try:
             tokens = [slot.make(record) for slot in self._slots]
         except (LookupError, TypeError):
@@ -86,7 +105,11 @@ class Direct:
                 if len(memo) >= _KEPT:
                     memo.clear()
                 said = memo[token] = self.keys.said(self._slots[len(codes)].predicate, token)
-            codes.append((said.atom, seen.setdefault(said.value, len(seen))) if isinstance(said, CountedValue) else said)
+            codes.append(
+                (said.atom, seen.setdefault(said.value, len(seen)))
+                if isinstance(said, CountedValue)
+                else said
+            )
         code = tuple(codes)
         found = self.known.get(code)
         if found is None:
@@ -94,11 +117,15 @@ class Direct:
             if len(self.known) >= _KEPT:
                 self.known.clear()
             where = {token: i for i, token in reversed([*enumerate(tokens)])}
-            order = tuple(where.get(name, name) if isinstance(name, str) else None for name in keyed.order)
+            order = tuple(
+                where.get(name, name) if isinstance(name, str) else None for name in keyed.order
+            )
             self.known[code] = keyed.key, order
             return keyed, tokens
         key, places = found
-        return EventKey(key, [tokens[place] if type(place) is int else place for place in places]), tokens
+        return EventKey(
+            key, [tokens[place] if type(place) is int else place for place in places]
+        ), tokens
 
     def statements(self, tokens: Sequence[str]) -> list[Statement]:
         """The statements of a record with these tokens."""
@@ -134,16 +161,30 @@ def _maker(term: TermMap | MappingJoin, program: MappingProgram) -> Callable[[An
 
         return short
     end = f'"^^<{term.datatype}>'
-    if term.kind == "Literal" and len(term.parts) == 2 and term.datatype and prefix == "" and len(path) == 1:
+    if (
+        term.kind == "Literal"
+        and len(term.parts) == 2
+        and term.datatype
+        and prefix == ""
+        and len(path) == 1
+    ):
         name = path[0]
 
         def number(row: Any) -> str:
             text = row[name]
             return f'"{text}{end}' if type(text) is Number else term_of(term, [_scalar(row, path)])
 
-        return number if term.datatype != owl.XSD + "string" else lambda row: term_of(term, [_scalar(row, path)])
+        return (
+            number
+            if term.datatype != owl.XSD + "string"
+            else lambda row: term_of(term, [_scalar(row, path)])
+        )
     by_itself = term.is_natural and len(paths) == 1 and not term.datatype and not term.language
-    return lambda row: term_of(term, [_scalar(row, path) for path in paths], natural(_value(row, paths[0])) if by_itself else "")
+    return lambda row: term_of(
+        term,
+        [_scalar(row, path) for path in paths],
+        natural(_value(row, paths[0])) if by_itself else "",
+    )
 
 
 def _value(row: Any, path: Path_) -> Any:

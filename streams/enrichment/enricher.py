@@ -1,4 +1,6 @@
-"""Events enriched one by one: every type that (T, B ∪ E) entails of the individuals of E, exactly, reasoned once a structure."""
+"""Events enriched one by one: every type that (T, B ∪ E) entails of the individuals of E, exactly,
+reasoned once a structure.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,12 @@ class Enricher:
     def __enter__(self) -> Enricher:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     @property
@@ -64,7 +71,9 @@ class Enricher:
         return self.reader.keys
 
     def enrich(self, event: Any) -> EnrichedEvent:
-        """The enrichment of ``event``: N-Triples lines, an `ABox`, an rdflib Graph; with a mapping a raw record, a dict."""
+        """The enrichment of ``event``: N-Triples lines, an `ABox`, an rdflib Graph; with a mapping
+        a raw record, a dict.
+        """
         begun = perf_counter()
         reader = self.reader
         found = self._answer(reader.question(event), reader)
@@ -72,7 +81,9 @@ class Enricher:
         return self.told(found)
 
     def _answer(self, asked: EventQuestion | EnrichedEvent, reader: EventReader) -> EnrichedEvent:
-        """The entry of a question that ``reader`` made; it is reasoned about where none is known."""
+        """The entry of a question that ``reader`` made; it is reasoned about where none is
+        known.
+        """
         if type(asked) is EnrichedEvent:
             return asked
         assert type(asked) is EventQuestion
@@ -89,7 +100,9 @@ class Enricher:
         return EnrichedEvent(entry, order, False, asked.lines)
 
     def enrich_window(self, events: Iterable[Any]) -> EnrichedEvent:
-        """What follows of ``events`` together, of B and all of them; for several windows of one stream see `window`."""
+        """What follows of ``events`` together, of B and all of them; for several windows of one
+        stream see `window`.
+        """
         return self.window([WindowEvent.of(self.reader.lines_of(event)) for event in events])
 
     def window(self, events: Sequence[WindowEvent]) -> EnrichedEvent:
@@ -118,7 +131,9 @@ class Enricher:
         return found
 
     def _decided(self, asked: EventQuestion, reader: EventReader) -> Entry:
-        """The entry of an event not met before; kept, unless B has changed since its key was made."""
+        """The entry of an event not met before; kept, unless B has changed since its key was
+        made.
+        """
         with self.waiting:
             entry = entry_of(self.realizer.types(asked.assertions()), asked.keyed)
         with self._lock:
@@ -127,17 +142,22 @@ class Enricher:
         return entry
 
     def prefill(self, limit: int | None = None) -> PrefillCounts:
-        """Reasons ahead about all that the mapping can make (SPEC 001, section 7), up to ``limit`` entries, and no more than
+        """Reasons ahead about all that the mapping can make (SPEC 001, section 7), up to ``limit``
+        entries, and no more than
         there is room for. Raises: UsageError without a mapping."""
         if self.program is None:
-            raise UsageError("there is no mapping that says what events there can be", "Give one by --mapping.")
+            raise UsageError(
+                "there is no mapping that says what events there can be", "Give one by --mapping."
+            )
         room = self.entries.capacity - len(self.entries)
         combinations = Combinations(self.program, self.keys, self.knowledge)
         self.prefilled = combinations.each(room if limit is None else min(room, limit), self._ahead)
         return self.prefilled
 
     def _ahead(self, statements: Sequence[Statement]) -> Verdict | None:
-        """The verdict on an event that did not come yet; None where there is nothing to find out."""
+        """The verdict on an event that did not come yet; None where there is nothing to find
+        out.
+        """
         try:
             keyed = self.keys.key(statements)
         except (OddError, IllTypedError):
@@ -148,8 +168,11 @@ class Enricher:
         return self._decided(asked, self.reader).verdict
 
     def update_static(self, insertions: object = None, deletions: object = None) -> None:
-        """Changes B, deletions first. Entries are forgotten that rest on somebody who changes by it, and what is being decided
-        is not kept. Raises: InputError where the new B and T contradict each other; the old B stays then."""
+        """Changes B, deletions first. Entries are forgotten that rest on somebody who changes by
+        it, and what is being decided
+        is not kept. Raises: InputError where the new B and T contradict each other; the old B stays
+        then.
+        """
         before = self.knowledge
         middle = before if deletions is None else before.updated(None, deletions)
         after = middle if insertions is None else middle.updated(insertions, None)
@@ -173,7 +196,9 @@ class Enricher:
         if self.prefilled is not None:
             found.append(str(self.prefilled))
         if skipped := self.entries.sampler.skipped:
-            found.append(f"few events were in the cache, which was full: not kept {count(skipped, 'structure')}")
+            found.append(
+                f"few events were in the cache, which was full: not kept {count(skipped, 'structure')}"
+            )
         return found
 
     @property

@@ -1,8 +1,11 @@
-"""Entries as JSON texts, and a file of them that outlives the process: SQLite or a Delta table, under a hash of T, B and the
+"""Entries as JSON texts, and a file of them that outlives the process: SQLite or a Delta table,
+under a hash of T, B and the
 program.
 
-A file of another T or B, or one that is damaged in a single letter, is begun anew, and that is said: each row has a hash, since
-neither form has. What this program has not made is refused. Nothing in it is ever executed: it is JSON.
+A file of another T or B, or one that is damaged in a single letter, is begun anew, and that is
+said: each row has a hash, since
+neither form has. What this program has not made is refused. Nothing in it is ever executed: it is
+JSON.
 """
 
 from __future__ import annotations
@@ -47,7 +50,14 @@ def key_of(text: str) -> Key:
 def entry_text(entry: Entry) -> str:
     at = [None if types is None else sorted(types) for types in entry.at]
     beside = [None if some is None else sorted(some) for some in (entry.touches, entry.changes)]
-    held = [entry.verdict.value, at, _plain(entry.named), _plain(entry.static), *beside, entry.reason]
+    held = [
+        entry.verdict.value,
+        at,
+        _plain(entry.named),
+        _plain(entry.static),
+        *beside,
+        entry.reason,
+    ]
     return json.dumps(held, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -77,7 +87,8 @@ EntryRow = tuple[str, str, str]
 
 
 class EntriesFile:
-    """The file at ``path``, made by ``digest`` and this program; ``note``: why it was begun anew, if it was.
+    """The file at ``path``, made by ``digest`` and this program; ``note``: why it was begun anew,
+    if it was.
 
     Raises: UsageError where something else is there."""
 
@@ -88,7 +99,10 @@ class EntriesFile:
         self.path, self.digest, self.note = path, f"{digest} {shiq.__version__} {SCHEMA}", ""
         self._known: set[Key] = set()
         if path.exists() and not self.is_own():
-            raise UsageError(f"{path} is there, and holds no entries", "Name another place for the entries, or remove it.")
+            raise UsageError(
+                f"{path} is there, and holds no entries",
+                "Name another place for the entries, or remove it.",
+            )
 
     def is_own(self) -> bool:
         """Whether what is there is empty, or was made by this program."""
@@ -99,7 +113,9 @@ class EntriesFile:
         return not head or (head.startswith(_SQLITE) and head[_MARK_AT:] == _MARK)
 
     def load(self) -> Iterator[tuple[Key, Entry]]:
-        """What is in the file; nothing where it was made by another T or B, or is damaged: then it is begun anew."""
+        """What is in the file; nothing where it was made by another T or B, or is damaged: then it
+        is begun anew.
+        """
         found: list[tuple[Key, Entry]] = []
         if self.path.exists():
             try:
@@ -127,11 +143,15 @@ class EntriesFile:
             if file.execute("pragma quick_check").fetchone() != ("ok",):
                 raise ValueError("its pages do not fit together")
             made = [by for (by,) in file.execute("select by from made")]
-            return made, file.execute("select key, entry, hash from entries order by key").fetchall()
+            return made, file.execute(
+                "select key, entry, hash from entries order by key"
+            ).fetchall()
 
     def _hash(self, key: str, entry: str) -> str:
         """Of a row of this file: one of another T or B has another."""
-        return hashlib.sha256("\n".join((self.digest, key, entry)).encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(
+            "\n".join((self.digest, key, entry)).encode("utf-8", "surrogatepass")
+        ).hexdigest()
 
     def save(self, entries: Iterable[tuple[Key, Entry]]) -> None:
         """Adds what is new of ``entries``, in one step. Raises: OperationalError."""
@@ -166,6 +186,8 @@ class _as_os_error:
 
     def __enter__(self) -> None: ...
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
         if isinstance(error, sqlite3.Error):
             raise OSError(str(error)) from error

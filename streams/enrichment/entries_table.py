@@ -1,4 +1,5 @@
-"""Entries as a Delta table: what a batch adds is one commit, and processes that run side by side may all append to it.
+"""Entries as a Delta table: what a batch adds is one commit, and processes that run side by side
+may all append to it.
 
 A key that two of them append stands there twice, with one entry, since a key has one answer.
 """
@@ -20,7 +21,9 @@ from deltalake.exceptions import DeltaError
 from shiq.errors import UsageError
 from streams.enrichment.entries import EntriesFile, EntryRow
 
-_COLUMNS: Final = pa.schema({"made_by": pa.string(), "key": pa.string(), "entry": pa.string(), "hash": pa.string()})
+_COLUMNS: Final = pa.schema(
+    {"made_by": pa.string(), "key": pa.string(), "entry": pa.string(), "hash": pa.string()}
+)
 _LOG: Final = "_delta_log"
 _FILES: Final = ["add", "remove"]
 
@@ -43,7 +46,10 @@ class EntriesTable(EntriesFile):
         table = DeltaTable(str(self.path.absolute()))
         names = table.schema().to_arrow().names
         if names != _COLUMNS.names:
-            raise UsageError(f"{self.path} is a table of {', '.join(names)}", "Name another place for the entries.")
+            raise UsageError(
+                f"{self.path} is a table of {', '.join(names)}",
+                "Name another place for the entries.",
+            )
         rows = table.to_pyarrow_table().to_pylist()
         return {row["made_by"] for row in rows} or {self.digest}, sorted(
             {(row["key"], row["entry"], row["hash"]) for row in rows}
@@ -52,7 +58,9 @@ class EntriesTable(EntriesFile):
     def append(self, rows: Sequence[EntryRow]) -> None:
         if rows:
             columns = zip(_COLUMNS.names, ([self.digest] * len(rows), *map(list, zip(*rows))))
-            write_deltalake(str(self.path.absolute()), pa.table(dict(columns), schema=_COLUMNS), mode="append")
+            write_deltalake(
+                str(self.path.absolute()), pa.table(dict(columns), schema=_COLUMNS), mode="append"
+            )
 
     def remove(self) -> None:
         if (self.path / _LOG).is_dir():
@@ -69,8 +77,12 @@ def _names(log: Path) -> set[str]:
         with suppress(OSError, ValueError, TypeError, KeyError, pa.ArrowException):
             if file.suffix == ".parquet":
                 columns = pq.read_table(file).select(_FILES).to_pylist()
-                found |= {row[kind]["path"] for row in columns for kind in _FILES if row[kind] is not None}
+                found |= {
+                    row[kind]["path"] for row in columns for kind in _FILES if row[kind] is not None
+                }
             else:
                 actions = map(json.loads, file.read_text().splitlines())
-                found |= {action[kind]["path"] for action in actions for kind in _FILES if kind in action}
+                found |= {
+                    action[kind]["path"] for action in actions for kind in _FILES if kind in action
+                }
     return {name for name in found if Path(name).name == name}

@@ -51,7 +51,9 @@ def _sorted(value: Any) -> Any:
             return owl.ObjectOneOf(tuple(sorted(set(individuals))))
         case owl.ObjectSomeValuesFrom(property, filler) | owl.ObjectAllValuesFrom(property, filler):
             return type(value)(property, _sorted(filler))
-        case owl.ObjectMinCardinality(n, property, filler) | owl.ObjectMaxCardinality(n, property, filler):
+        case owl.ObjectMinCardinality(n, property, filler) | owl.ObjectMaxCardinality(
+            n, property, filler
+        ):
             return type(value)(n, property, _sorted(filler))
         case owl.ObjectComplementOf(operand):
             return owl.ObjectComplementOf(_sorted(operand))

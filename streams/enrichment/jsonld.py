@@ -1,4 +1,5 @@
-"""Records that are JSON-LD, each an object in a line: as N-Triples, by the reader of files (`shiq.rdf.jsonld`).
+"""Records that are JSON-LD, each an object in a line: as N-Triples, by the reader of files
+(`shiq.rdf.jsonld`).
 
 >>> record_of('{"t": 5, "@context": {"@vocab": "urn:v:"}, "@id": "urn:tom", "age": 3}')
 JsonRecord(t=5, id='urn:tom', lines=['<urn:tom> <urn:v:age> "3"^^<http://www.w3.org/2001/XMLSchema#integer> .'])
@@ -43,8 +44,11 @@ class JsonRecord(NamedTuple):
     lines: list[str]
 
 
-def record_of(text: str | bytes, unit: str = "sec", catalog: Catalog | None = None, *, lenient: bool = False) -> JsonRecord:
-    """The record that is the object ``text``. Its ``t`` is its time, and no part of the document unless its contexts define it.
+def record_of(
+    text: str | bytes, unit: str = "sec", catalog: Catalog | None = None, *, lenient: bool = False
+) -> JsonRecord:
+    """The record that is the object ``text``. Its ``t`` is its time, and no part of the document
+    unless its contexts define it.
     ``lenient``: what has no meaning is passed over. Raises: EventError."""
     triples, rejects = Triples(), Rejects("the record")
     t: int | None = None
@@ -61,12 +65,16 @@ def record_of(text: str | bytes, unit: str = "sec", catalog: Catalog | None = No
         if sum(key == "t" for key, _ in members) > 1:
             raise EventError('the member "t" is there twice')
         document = "{" + ",".join(said for key, said in members if key != "t" or is_kept) + "}"
-        source = _Document("the record", Path(), Format.JSONLD, content=document.encode("utf-8", "surrogatepass"))
+        source = _Document(
+            "the record", Path(), Format.JSONLD, content=document.encode("utf-8", "surrogatepass")
+        )
         read_json(source, triples, numbered_labels("e"), rejects, catalog)
     except InputError as error:
         raise EventError(error.message, t, name) from None
     except (ValueError, RecursionError) as error:
-        raise EventError(str(error) if isinstance(error, EventError) else f"no JSON: {error}", t, name) from None
+        raise EventError(
+            str(error) if isinstance(error, EventError) else f"no JSON: {error}", t, name
+        ) from None
     if rejects.total and not lenient:
         first = rejects.shown[0]
         raise EventError(f"{first.message}{way_out(('malformed',))}", t, name)
@@ -100,7 +108,11 @@ def _time(t: object, unit: str) -> int | None:
 
 def _lines(triples: Triples) -> list[str]:
     """The triples of all graphs; nodes without a label get one that nobody has."""
-    written = {term.removeprefix(_WRITTEN) for term in triples.terms if isinstance(term, str) and term.startswith(_WRITTEN)}
+    written = {
+        term.removeprefix(_WRITTEN)
+        for term in triples.terms
+        if isinstance(term, str) and term.startswith(_WRITTEN)
+    }
     prefix = "node"
     while any(label.startswith(prefix) for label in written):
         prefix += "x"
@@ -109,7 +121,11 @@ def _lines(triples: Triples) -> list[str]:
         term = triples.terms[i]
         if isinstance(term, str) and term.startswith(_MADE):
             return f"_:{prefix}{term.removeprefix(_MADE)}"
-        return f"_:{term.removeprefix(_WRITTEN)}" if isinstance(term, str) and term.startswith(_WRITTEN) else shown(term)
+        return (
+            f"_:{term.removeprefix(_WRITTEN)}"
+            if isinstance(term, str) and term.startswith(_WRITTEN)
+            else shown(term)
+        )
 
     rows = zip(triples.subject, triples.predicate, triples.object)
     return list(dict.fromkeys(f"{text(s)} {text(p)} {text(o)} ." for s, p, o in rows))

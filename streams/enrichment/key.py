@@ -1,9 +1,14 @@
-"""Keys of events: equal where two events are one but for the names of their own individuals, and for values that T cannot tell
-apart; then they have the same enrichment (SPEC 001, section 3; THEORY, "One enrichment for many events").
+"""Keys of events: equal where two events are one but for the names of their own individuals, and
+for values that T cannot tell
+apart; then they have the same enrichment (SPEC 001, section 3; THEORY, "One enrichment for many
+events").
 
-A key is the event written down: each individual of its own as what is said of it alone, with links to K by name and values by
-region; the links between them by position; and what is said of K. Values that may be counted are nodes like individuals. The
-positions are canonical: by what is said of each alone where that tells them apart, else as `shiq.canonical` has it.
+A key is the event written down: each individual of its own as what is said of it alone, with links
+to K by name and values by
+region; the links between them by position; and what is said of K. Values that may be counted are
+nodes like individuals. The
+positions are canonical: by what is said of each alone where that tells them apart, else as
+`shiq.canonical` has it.
 """
 
 from __future__ import annotations
@@ -47,10 +52,16 @@ _LINK, _SKIPPED = _Link(), _Link()
 
 
 class Keys:
-    """The keys of events over one (T, B), with what T makes of the predicates and objects met so far. ``pinned``: keys tell
+    """The keys of events over one (T, B), with what T makes of the predicates and objects met so
+    far. ``pinned``: keys tell
     values by what they are, and these individuals (tokens) by name."""
 
-    def __init__(self, knowledge: StaticKnowledge, regions: Regions | None = None, pinned: frozenset[str] | None = None) -> None:
+    def __init__(
+        self,
+        knowledge: StaticKnowledge,
+        regions: Regions | None = None,
+        pinned: frozenset[str] | None = None,
+    ) -> None:
         self.regions = regions or Regions.of(knowledge.axioms, knowledge.static)
         self.is_exact = pinned is not None
         self.vocabulary = Vocabulary(knowledge, self.regions, is_exact=self.is_exact)
@@ -71,10 +82,15 @@ class Keys:
         """The key of assertions of any kind. Raises: IllTypedError."""
         keys = self
         if not all(map(is_simple, assertions)):
-            # What is said of whom an expression names is told by name, and what it may see of values by the values themselves.
-            pinned = frozenset(token(part) for a in assertions if not is_simple(a) for part in named_in(a))
+            # What is said of whom an expression names is told by name, and what it may see of
+            # values by the values themselves.
+            pinned = frozenset(
+                token(part) for a in assertions if not is_simple(a) for part in named_in(a)
+            )
             keys = Keys(self._knowledge, self.regions, pinned)
-        keys._literals = {literal_text(a.literal): a.literal for a in assertions if isinstance(a, _OF_VALUES)}
+        keys._literals = {
+            literal_text(a.literal): a.literal for a in assertions if isinstance(a, _OF_VALUES)
+        }
         try:
             return keys._made([statement(assertion) for assertion in assertions])
         except OddError:
@@ -83,7 +99,9 @@ class Keys:
             keys._literals = None
 
     def _recalled(self, statements: Sequence[Statement]) -> EventKey:
-        """The key of statements in an order that was met before, individuals by their first places, is known."""
+        """The key of statements in an order that was met before, individuals by their first places,
+        is known.
+        """
         known, fixed, seen = self._said, self.fixed, dict[Any, int]()
         pattern: list[Any] = []
         for subject, predicate, object in statements:
@@ -97,7 +115,11 @@ class Keys:
                 target = object if said is _LINK else said.value  # type: ignore[union-attr]
                 said = predicate if said is _LINK else said.atom + predicate  # type: ignore[union-attr]
                 target = target if target in fixed else seen.setdefault(target, len(seen))
-            pattern += (subject if subject in fixed else seen.setdefault(subject, len(seen)), said, target)
+            pattern += (
+                subject if subject in fixed else seen.setdefault(subject, len(seen)),
+                said,
+                target,
+            )
         names = list(seen)
         if self._has_keys:
             pattern += [name[:1] for name in names if isinstance(name, str)]
@@ -134,7 +156,11 @@ class Keys:
             elif said is not _SKIPPED:
                 self._connect(nodes, of_fixed, silent, edges, subject, predicate, object, said)
         if silent:
-            mentioned = {word for atom in (*of_fixed, *(a for said in nodes.values() for a in said)) for word in atom.split(" ")}
+            mentioned = {
+                word
+                for atom in (*of_fixed, *(a for said in nodes.values() for a in said))
+                for word in atom.split(" ")
+            }
             of_fixed += [f"{name} " for name in silent if name not in mentioned]
         return ordered(nodes, edges, tuple(sorted(set(of_fixed))))
 
@@ -150,14 +176,18 @@ class Keys:
         """What T makes of a predicate with an object. Raises: OddError, IllTypedError."""
         kind = self._kinds.get(predicate)
         if kind is None:
-            kind = self._kinds[predicate] = Kind.ROLE if predicate[:1] == "¬" else self.vocabulary.kind(predicate)
+            kind = self._kinds[predicate] = (
+                Kind.ROLE if predicate[:1] == "¬" else self.vocabulary.kind(predicate)
+            )
         if kind is Kind.TYPE:
             said: str | CountedValue | _Link = object if object[:1] == "(" else class_atom(object)
         elif kind is Kind.ANNOTATION:
             return _SKIPPED
         elif object[:1] == '"':
             said = self._value(kind, predicate, object)
-        elif kind in (Kind.DATA, Kind.COUNTED) or (kind is Kind.DROPPED and self.vocabulary.is_data(predicate)):
+        elif kind in (Kind.DATA, Kind.COUNTED) or (
+            kind is Kind.DROPPED and self.vocabulary.is_data(predicate)
+        ):
             raise OddError
         elif kind is Kind.ROLE and object in self.fixed:
             said = f"{predicate} {object}"
@@ -171,7 +201,9 @@ class Keys:
 
     def _value(self, kind: Kind, predicate: str, object: str) -> str | CountedValue:
         is_negative = predicate[:1] == "¬"
-        if kind is Kind.EQUALITY or (not is_negative and self.vocabulary.is_data(predicate) is False):
+        if kind is Kind.EQUALITY or (
+            not is_negative and self.vocabulary.is_data(predicate) is False
+        ):
             raise OddError
         literal = literal_of(object) if self._literals is None else self._literals[object]
         if not self.regions.is_value(literal):
@@ -214,7 +246,9 @@ class Keys:
             pair = sorted((subject, object)) if kind is Kind.EQUALITY else (subject, object)
             of_fixed.append(f"{pair[0]} {predicate} {pair[1]}")
         elif ends[0]:
-            nodes[target].append(f"{predicate} {subject}" if kind is Kind.EQUALITY else f"^{predicate} {subject}")
+            nodes[target].append(
+                f"{predicate} {subject}" if kind is Kind.EQUALITY else f"^{predicate} {subject}"
+            )
         elif ends[1]:
             nodes[subject].append(f"{predicate} {object}")
         else:

@@ -1,4 +1,5 @@
-"""What events are enriched with: T with all that lies outside SHIQ(D), the static assertions B, and what of both keeps its name.
+"""What events are enriched with: T with all that lies outside SHIQ(D), the static assertions B, and
+what of both keeps its name.
 
 Whatever of T and B was not understood makes every event undetermined, unless it is allowed.
 """
@@ -12,7 +13,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from jobs.checking.inputs import assertions_of, ontology_of, read_by_form, sources_of, without_ill_typed
+from jobs.checking.inputs import (
+    assertions_of,
+    ontology_of,
+    read_by_form,
+    sources_of,
+    without_ill_typed,
+)
 from jobs.checking.options import Options
 from jobs.checking.session import Session
 from shiq import model as owl
@@ -29,7 +36,8 @@ from simplify.locality import names_of
 
 @dataclass(frozen=True, eq=False)
 class StaticKnowledge:
-    """(T, B). ``tbox``: what SHIQ(D) can say of T; ``outside``: the rest of it; ``static``: B; ``leftovers``: what of both was
+    """(T, B). ``tbox``: what SHIQ(D) can say of T; ``outside``: the rest of it; ``static``: B;
+    ``leftovers``: what of both was
     not understood; ``catalog``: catalogs that have what records refer to."""
 
     tbox: owl.TBox
@@ -64,7 +72,12 @@ class StaticKnowledge:
     def fixed(self) -> frozenset[str]:
         """K: the individuals of B and of T, which keep their names (SPEC 001, section 3)."""
         named = {i for assertion in self.static for i in individuals_of(assertion)}
-        named.update(part for value in (*self.axioms, *self.complex) for part in parts(value) if isinstance(part, str))
+        named.update(
+            part
+            for value in (*self.axioms, *self.complex)
+            for part in parts(value)
+            if isinstance(part, str)
+        )
         return frozenset(named)
 
     @cached_property
@@ -75,7 +88,12 @@ class StaticKnowledge:
     @cached_property
     def classes(self) -> frozenset[str]:
         """The classes that T or B knows."""
-        asserted = (part.iri for value in (*self.outside, *self.static) for part in parts(value) if isinstance(part, owl.Class))
+        asserted = (
+            part.iri
+            for value in (*self.outside, *self.static)
+            for part in parts(value)
+            if isinstance(part, owl.Class)
+        )
         return frozenset((*self.tbox.signature.classes, *asserted))
 
     @cached_property
@@ -99,12 +117,28 @@ class StaticKnowledge:
             return self.updated(file, None) if lines else self
 
     def updated(self, insertions: object, deletions: object) -> StaticKnowledge:
-        """(T, (B less ``deletions``) ∪ ``insertions``), each as `shiq.check_insertions` takes it. Raises: InputError."""
+        """(T, (B less ``deletions``) ∪ ``insertions``), each as `shiq.check_insertions` takes it.
+        Raises: InputError.
+        """
         options, ontology = Options(), Reading(tbox=self.tbox, ontologies=self.ontologies)
-        removed = assertions_of(sources_of(deletions), ontology, options, "d") if deletions is not None else Reading()
-        added = assertions_of(sources_of(insertions), ontology, options, "i") if insertions is not None else Reading()
+        removed = (
+            assertions_of(sources_of(deletions), ontology, options, "d")
+            if deletions is not None
+            else Reading()
+        )
+        added = (
+            assertions_of(sources_of(insertions), ontology, options, "i")
+            if insertions is not None
+            else Reading()
+        )
         gone = frozenset((*removed.abox, *_outside(removed)))
-        static = dict.fromkeys((*(a for a in self.static if a not in gone), *_typed(added.abox, self.allow), *_outside(added)))
+        static = dict.fromkeys(
+            (
+                *(a for a in self.static if a not in gone),
+                *_typed(added.abox, self.allow),
+                *_outside(added),
+            )
+        )
         told = tuple(x for x in (*added.leftovers, *removed.leftovers) if not x.said)
         return replace(self, static=tuple(static), leftovers=(*self.leftovers, *told))
 
@@ -119,11 +153,16 @@ def is_simple(assertion: owl.Assertion) -> bool:
     """Whether it is positive, and on names alone."""
     if isinstance(assertion, owl.ClassAssertion):
         return isinstance(assertion.expression, owl.Class)
-    return not isinstance(assertion, owl.NegativeObjectPropertyAssertion | owl.NegativeDataPropertyAssertion)
+    return not isinstance(
+        assertion, owl.NegativeObjectPropertyAssertion | owl.NegativeDataPropertyAssertion
+    )
 
 
-def knowledge_of(tbox: object, static: object, allow: Iterable[str] = (), catalog: Catalogs | None = None) -> StaticKnowledge:
-    """T and B as `shiq.check_insertions` takes them; ``static`` may be a `Session`, whose T counts where ``tbox`` is None.
+def knowledge_of(
+    tbox: object, static: object, allow: Iterable[str] = (), catalog: Catalogs | None = None
+) -> StaticKnowledge:
+    """T and B as `shiq.check_insertions` takes them; ``static`` may be a `Session`, whose T counts
+    where ``tbox`` is None.
 
     Raises: InputError, UsageError.
     """
@@ -137,19 +176,40 @@ def knowledge_of(tbox: object, static: object, allow: Iterable[str] = (), catalo
                 "`shiq lint TBOX` names them: correct it, then `shiq certify --store DIR --tbox TBOX`.",
             )
         ontology = (
-            Reading(tbox=static.tbox, ontologies=base.ontologies) if tbox is None else ontology_of([tbox], options, doubt=False)
+            Reading(tbox=static.tbox, ontologies=base.ontologies)
+            if tbox is None
+            else ontology_of([tbox], options, doubt=False)
         )
-        given = Reading(abox=abox_of(base.assertions() if base.assertions else ()), leftovers=base.leftovers)
+        given = Reading(
+            abox=abox_of(base.assertions() if base.assertions else ()), leftovers=base.leftovers
+        )
     else:
-        ontology = ontology_of(sources_of(tbox), options, doubt=False) if tbox is not None else Reading()
+        ontology = (
+            ontology_of(sources_of(tbox), options, doubt=False) if tbox is not None else Reading()
+        )
         given = assertions_of(sources_of(static), ontology, options, "a")
     leftovers = (*ontology.leftovers, *given.leftovers)
     said = dict.fromkeys(value for x in leftovers if x.kind == "outside-shiq" for value in x.said)
     # What is allowed is left out, as it is by `shiq check`.
-    outside = () if "outside-shiq" in allowed else tuple(value for value in said if isinstance(value, owl.Axiom))
-    assertions = (*_typed(given.abox, allowed), *(value for value in said if not isinstance(value, owl.Axiom)))
+    outside = (
+        ()
+        if "outside-shiq" in allowed
+        else tuple(value for value in said if isinstance(value, owl.Axiom))
+    )
+    assertions = (
+        *_typed(given.abox, allowed),
+        *(value for value in said if not isinstance(value, owl.Axiom)),
+    )
     told = tuple(x for x in leftovers if x.kind != "outside-shiq" or not x.said)
-    return StaticKnowledge(read_by_form(ontology.tbox, allowed), outside, assertions, allowed, told, ontology.ontologies, catalog)
+    return StaticKnowledge(
+        read_by_form(ontology.tbox, allowed),
+        outside,
+        assertions,
+        allowed,
+        told,
+        ontology.ontologies,
+        catalog,
+    )
 
 
 def _typed(abox: ABox, allow: frozenset[str]) -> Iterable[owl.Assertion]:
@@ -157,4 +217,6 @@ def _typed(abox: ABox, allow: frozenset[str]) -> Iterable[owl.Assertion]:
 
 
 def _outside(reading: Reading) -> list[owl.Assertion]:
-    return [value for x in reading.leftovers for value in x.said if not isinstance(value, owl.Axiom)]
+    return [
+        value for x in reading.leftovers for value in x.said if not isinstance(value, owl.Axiom)
+    ]

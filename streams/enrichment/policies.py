@@ -29,4 +29,6 @@ def capacity_of(value: int | str | None) -> int:
         return value
     if isinstance(value, str) and value.isdecimal():
         return int(value)
-    raise UsageError(f"a capacity of {value!r}", "Say a number of entries from 0, or none for no bound.")
+    raise UsageError(
+        f"a capacity of {value!r}", "Say a number of entries from 0, or none for no bound."
+    )

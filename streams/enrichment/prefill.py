@@ -1,7 +1,10 @@
-"""Records that stand for all that a mapping can make of one (T, B): one for each key, or more (SPEC 001, section 7).
+"""Records that stand for all that a mapping can make of one (T, B): one for each key, or more (SPEC
+001, section 7).
 
-Each reference of the mapping is given what tells keys apart: the names of K that it may fill and names of nobody, each as often
-as there are names; of a value one of each region (as many as are counted together). Some combinations have one key.
+Each reference of the mapping is given what tells keys apart: the names of K that it may fill and
+names of nobody, each as often
+as there are names; of a value one of each region (as many as are counted together). Some
+combinations have one key.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ _ABSENT: Final = object()
 
 
 class PrefillCounts(NamedTuple):
-    """What `Enricher.prefill` came to: entries ``kept``, ``undetermined`` ones that were not; combinations of values ``tried``,
+    """What `Enricher.prefill` came to: entries ``kept``, ``undetermined`` ones that were not;
+    combinations of values ``tried``,
     and how many are ``possible``."""
 
     kept: int
@@ -48,7 +52,9 @@ class PrefillCounts(NamedTuple):
 
 @dataclass
 class Combinations:
-    """Records of ``program``, by what ``keys`` tell apart: iterated, those whose subject is new come first."""
+    """Records of ``program``, by what ``keys`` tell apart: iterated, those whose subject is new
+    come first.
+    """
 
     program: MappingProgram
     keys: Keys
@@ -57,8 +63,18 @@ class Combinations:
 
     def __post_init__(self) -> None:
         terms = list(self._terms())
-        names = {path for base, term, _ in terms if term.kind != "Literal" for path in _references(base, term)}
-        counted = {path for base, term, _ in terms if term.kind == "Literal" for path in _references(base, term)}
+        names = {
+            path
+            for base, term, _ in terms
+            if term.kind != "Literal"
+            for path in _references(base, term)
+        }
+        counted = {
+            path
+            for base, term, _ in terms
+            if term.kind == "Literal"
+            for path in _references(base, term)
+        }
         new = [f"new-{n}" for n in range(1, len(names) + 1)]
         # Subjects vary last, values first.
         ranked = sorted(terms, key=lambda found: (found[1].kind == "Literal", found[2] != ""))
@@ -66,7 +82,9 @@ class Combinations:
             if term.kind == "Literal":
                 self._fill(base, term, self._values(term, predicate, len(counted)))
             elif predicate == "":
-                self._fill(base, term, [*_texts(term, (), new), *_texts(term, self._known(predicate), ())])
+                self._fill(
+                    base, term, [*_texts(term, (), new), *_texts(term, self._known(predicate), ())]
+                )
             else:
                 self._fill(base, term, _texts(term, self._known(predicate), new))
         for base, join in self._joins():
@@ -82,7 +100,9 @@ class Combinations:
     def __len__(self) -> int:
         return prod(map(len, self._choices.values()))
 
-    def each(self, most: int, take: Callable[[Sequence[Statement]], Verdict | None]) -> PrefillCounts:
+    def each(
+        self, most: int, take: Callable[[Sequence[Statement]], Verdict | None]
+    ) -> PrefillCounts:
         """Has ``take`` decide about the statements of each record, until ``most`` were decided."""
         verdicts: Counter[Verdict] = Counter()
         tried = 0
@@ -111,13 +131,22 @@ class Combinations:
         """The texts of the literals of T, and of those of B that are counted."""
         known, counts = self.knowledge, self.keys.regions.counts
         found = {
-            part.lexical for value in (*known.axioms, *known.complex) for part in parts(value) if isinstance(part, owl.Literal)
+            part.lexical
+            for value in (*known.axioms, *known.complex)
+            for part in parts(value)
+            if isinstance(part, owl.Literal)
         }
-        found |= {a.literal.lexical for a in known.static if isinstance(a, owl.DataPropertyAssertion) and counts(a.property.iri)}
+        found |= {
+            a.literal.lexical
+            for a in known.static
+            if isinstance(a, owl.DataPropertyAssertion) and counts(a.property.iri)
+        }
         return frozenset(found)
 
     def _terms(self) -> Iterator[tuple[Path_, TermMap, str]]:
-        """The terms that records fill: where their rows are, and the predicate whose objects they are ("": of a subject)."""
+        """The terms that records fill: where their rows are, and the predicate whose objects they
+        are ("": of a subject).
+        """
         for triples_map in self.program.maps:
             iterator = triples_map.source.iterator
             base = iterator[1:] if iterator[:1] == (None,) else iterator
@@ -133,7 +162,11 @@ class Combinations:
         for triples_map in self.program.maps:
             iterator = triples_map.source.iterator
             base = iterator[1:] if iterator[:1] == (None,) else iterator
-            yield from ((base, value) for _, value in triples_map.said if isinstance(value, MappingJoin) and value.conditions)
+            yield from (
+                (base, value)
+                for _, value in triples_map.said
+                if isinstance(value, MappingJoin) and value.conditions
+            )
 
     def _known(self, predicate: str) -> list[str]:
         """The IRIs that T and B tell from others at a place, as references have them."""
@@ -157,13 +190,19 @@ class Combinations:
         by_itself = term.is_natural and not term.datatype and not term.language
         met: dict[str, set[Any]] = {}
         for text in samples(self._constants):
-            for value in _as_json(text) if by_itself and self.program.maps[0].source.form == "json" else (text,):
+            for value in (
+                _as_json(text)
+                if by_itself and self.program.maps[0].source.form == "json"
+                else (text,)
+            ):
                 try:
                     token = term_of(term, [text_of(value, ())], natural(value) if by_itself else "")
                     said = self.keys.said(predicate, token)
                 except (OddError, IllTypedError):
                     continue
-                here = met.setdefault(said.atom if isinstance(said, CountedValue) else str(said), set())
+                here = met.setdefault(
+                    said.atom if isinstance(said, CountedValue) else str(said), set()
+                )
                 told = said.value if isinstance(said, CountedValue) else token
                 if told not in here and len(here) < (most if isinstance(said, CountedValue) else 1):
                     here.add(told)
@@ -178,12 +217,18 @@ def _texts(term: TermMap, known: Iterable[str], new: Sequence[str]) -> Iterator[
     """The texts of the references of ``term`` that make one of ``known``; and new ones."""
     references = [part for part in term.parts if not isinstance(part, str)]
     is_whole = len(term.parts) == 2 and term.parts[0] == ""
-    pattern = re.compile("".join(re.escape(part) if isinstance(part, str) else "(.*)" for part in term.parts), re.DOTALL)
+    pattern = re.compile(
+        "".join(re.escape(part) if isinstance(part, str) else "(.*)" for part in term.parts),
+        re.DOTALL,
+    )
     if term.kind != "BlankNode":
         for text in known:
             match = pattern.fullmatch(text)
             if match is not None:
-                yield [group if is_whole or term.kind == "Literal" else unquote(group) for group in match.groups()]
+                yield [
+                    group if is_whole or term.kind == "Literal" else unquote(group)
+                    for group in match.groups()
+                ]
     for text in new:
         yield [f"urn:{text}" if is_whole and term.kind == "IRI" else text] * len(references)
 

@@ -1,4 +1,6 @@
-"""What an event asks: its key, and its assertions where it was not met before; or its answer, where nothing has to be asked."""
+"""What an event asks: its key, and its assertions where it was not met before; or its answer, where
+nothing has to be asked.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class EventReader:
         self.direct = None if program is None else Direct(program, self.keys)
 
     def question(self, event: Any) -> EventQuestion | EnrichedEvent:
-        """Of N-Triples lines, an `ABox`, an rdflib Graph; of a dict: JSON-LD, and with a mapping a raw record."""
+        """Of N-Triples lines, an `ABox`, an rdflib Graph; of a dict: JSON-LD, and with a mapping a
+        raw record.
+        """
         # A dict at first sight: the general question costs as much as a look-up.
         if self.direct is not None and (type(event) is dict or isinstance(event, Mapping)):
             return self._of_record(event, self.direct)
@@ -62,7 +66,11 @@ class EventReader:
         """The N-Triples lines of an event. Raises: ValueError for a record that lacks a value."""
         if not isinstance(event, Mapping):
             return lines_of(event)
-        return self.object(json.dumps(event)).lines if self.program is None else _lines(self.program.statements(event))
+        return (
+            self.object(json.dumps(event)).lines
+            if self.program is None
+            else _lines(self.program.statements(event))
+        )
 
     def object(self, text: str | bytes, unit: str = "sec") -> JsonRecord:
         """The record that is a JSON-LD object. Raises: EventError."""
@@ -72,14 +80,20 @@ class EventReader:
     def _catalog(self) -> Catalog | None:
         return read_catalog(self.knowledge.catalog) if self.knowledge.catalog else None
 
-    def _of_record(self, record: Mapping[str, Any], direct: Direct) -> EventQuestion | EnrichedEvent:
+    def _of_record(
+        self, record: Mapping[str, Any], direct: Direct
+    ) -> EventQuestion | EnrichedEvent:
         statements: Sequence[Statement]
         try:
             found = direct.keyed(record) if direct.is_possible else None
             if found is not None:
                 keyed, tokens = found
                 lines = Lazily(direct.size, lambda: _lines(direct.statements(tokens)))
-                return EventQuestion(keyed, lines, lambda: assertions_of(direct.statements(tokens), self.keys.vocabulary))
+                return EventQuestion(
+                    keyed,
+                    lines,
+                    lambda: assertions_of(direct.statements(tokens), self.keys.vocabulary),
+                )
             statements = direct.program.statements(record)
         except MissingValueError as error:
             return undecided(str(error))
@@ -103,7 +117,9 @@ class EventReader:
     def _ill_typed(
         self, lines: Sequence[str], reason: str, assertions: Sequence[owl.Assertion] | None = None
     ) -> EventQuestion | EnrichedEvent:
-        """An event with a literal that denotes nothing: it contradicts, unless such are to be set aside."""
+        """An event with a literal that denotes nothing: it contradicts, unless such are to be set
+        aside.
+        """
         if "ill-typed" not in self.knowledge.allow:
             return EnrichedEvent(Entry(Verdict.INCONSISTENT, reason=reason), (), False, lines)
         from jobs.checking.inputs import without_ill_typed

@@ -1,4 +1,6 @@
-"""Events as they are given, read: plain lines by a look at their tokens, all else by the reader of RDF."""
+"""Events as they are given, read: plain lines by a look at their tokens, all else by the reader of
+RDF.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class EventReading:
 
 
 def lines_of(event: Any) -> list[str]:
-    """The N-Triples lines of an event as callers give it: lines, an ABox, an rdflib Graph. Raises: UsageError."""
+    """The N-Triples lines of an event as callers give it: lines, an ABox, an rdflib Graph. Raises:
+    UsageError.
+    """
     if isinstance(event, ABox):
         return [line for assertion in event for line in assertion_lines(assertion)]
     if isinstance(event, str | bytes):
@@ -47,7 +51,11 @@ def read(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
     """The assertions of N-Triples ``lines`` of any kind."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "event.nt"
-        file.write_text("\n".join(line.replace("\n", " ") for line in lines) + "\n", encoding="utf-8", errors="surrogatepass")
+        file.write_text(
+            "\n".join(line.replace("\n", " ") for line in lines) + "\n",
+            encoding="utf-8",
+            errors="surrogatepass",
+        )
         try:
             reading = read_assertions(
                 [file],
@@ -58,8 +66,15 @@ def read(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
             )
         except InputError as error:
             return EventReading((), error.message.replace(str(file), "the event"))
-    assertions = [*reading.abox, *(value for x in reading.leftovers for value in x.said if not isinstance(value, owl.Axiom))]
-    open_ = [x for x in reading.leftovers if blocks(x, knowledge.allow) and x.kind != "undeclared" and not x.said]
+    assertions = [
+        *reading.abox,
+        *(value for x in reading.leftovers for value in x.said if not isinstance(value, owl.Axiom)),
+    ]
+    open_ = [
+        x
+        for x in reading.leftovers
+        if blocks(x, knowledge.allow) and x.kind != "undeclared" and not x.said
+    ]
     reason = ""
     if open_:
         reason = f"line {open_[0].line}: {open_[0].message} ({open_[0].kind}){way_out(x.kind for x in open_)}"
@@ -73,16 +88,24 @@ def shown(individual: str) -> str:
 
 def labels_of(lines: Iterable[str]) -> frozenset[str]:
     """The labels of the blank nodes in ``lines``."""
-    return frozenset(match[1] or match[2] for line in lines if "_:" in line for match in _LABEL.finditer(line))
+    return frozenset(
+        match[1] or match[2] for line in lines if "_:" in line for match in _LABEL.finditer(line)
+    )
 
 
 def relabelled(line: str, labels: Mapping[str, str]) -> str:
     """``line`` with other ``labels`` for blank nodes."""
-    return _LABEL.sub(lambda match: f"_:{labels.get(label := match[1] or match[2], label)}", line) if "_:" in line else line
+    return (
+        _LABEL.sub(lambda match: f"_:{labels.get(label := match[1] or match[2], label)}", line)
+        if "_:" in line
+        else line
+    )
 
 
 def apart(labels: Sequence[Iterable[str]]) -> list[dict[str, str]]:
-    """What the ``labels`` of several events are called as those of one: where several have one, by the event's place too."""
+    """What the ``labels`` of several events are called as those of one: where several have one, by
+    the event's place too.
+    """
     several = Counter(label for found in labels for label in found)
     taken, named = {*several}, list[dict[str, str]]()
     for number, found in enumerate(labels, 1):
@@ -95,7 +118,9 @@ def apart(labels: Sequence[Iterable[str]]) -> list[dict[str, str]]:
 
 
 def together(events: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of several events as those of one. A label of blank nodes that several have is of another node in each."""
+    """The lines of several events as those of one. A label of blank nodes that several have is of
+    another node in each.
+    """
     given = [list(lines) for lines in events]
     named = zip(given, apart([labels_of(lines) for lines in given]))
     return list(dict.fromkeys(relabelled(line, new) for lines, new in named for line in lines))

@@ -1,4 +1,6 @@
-"""What is entailed of an event that was not met before: its individuals' types, by `abox_ops.entailment`, this event alone."""
+"""What is entailed of an event that was not met before: its individuals' types, by
+`abox_ops.entailment`, this event alone.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class Realizer:
 
     def __post_init__(self) -> None:
         if self.reasoner not in REASONERS:
-            raise UsageError(f"unknown reasoner {self.reasoner!r}", f"Known here are {', '.join(REASONERS)}.")
+            raise UsageError(
+                f"unknown reasoner {self.reasoner!r}", f"Known here are {', '.join(REASONERS)}."
+            )
         self._reasoners = Reasoners(self.reasoner, self.timeout, self.heap)
         self._open()
 
@@ -55,8 +59,11 @@ class Realizer:
         self.knowledge = knowledge
         self._open()
 
-    def go_over(self, before: StaticKnowledge, middle: StaticKnowledge, after: StaticKnowledge) -> frozenset[str] | None:
-        """Goes on with ``after``, which has more in B than ``middle``, as ``before`` has. Who changes between them: entries that
+    def go_over(
+        self, before: StaticKnowledge, middle: StaticKnowledge, after: StaticKnowledge
+    ) -> frozenset[str] | None:
+        """Goes on with ``after``, which has more in B than ``middle``, as ``before`` has. Who
+        changes between them: entries that
         rest on nobody else stay true (THEORY, "Entailment"). None: anybody may."""
         changed: list[frozenset[str] | None] = []
         for larger in (before, after):
@@ -69,10 +76,13 @@ class Realizer:
         return union_of(changed)
 
     def refuse_contradiction(self) -> None:
-        """Raises InputError where (T, B) is inconsistent by itself: of it everything would follow."""
+        """Raises InputError where (T, B) is inconsistent by itself: of it everything would
+        follow.
+        """
         if self._entailer.is_consistent(self._deadline()).verdict is Verdict.INCONSISTENT:
             raise InputError(
-                "the ontology and its static data contradict each other", "shiq certify says where; nothing can be enriched so."
+                "the ontology and its static data contradict each other",
+                "shiq certify says where; nothing can be enriched so.",
             )
 
     def types(self, assertions: Sequence[owl.Assertion]) -> Entailment:
@@ -81,8 +91,14 @@ class Realizer:
             return Entailment(Verdict.UNDETERMINED, reason=self.knowledge.obstacle)
         deadline = self._deadline()
         found = self._entailer.entailed(assertions, deadline)
-        if found.verdict is Verdict.UNDETERMINED and deadline is not None and time.monotonic() >= deadline:
-            return Entailment(Verdict.UNDETERMINED, reason=f"{found.reason}; a longer --timeout may decide it")
+        if (
+            found.verdict is Verdict.UNDETERMINED
+            and deadline is not None
+            and time.monotonic() >= deadline
+        ):
+            return Entailment(
+                Verdict.UNDETERMINED, reason=f"{found.reason}; a longer --timeout may decide it"
+            )
         return found
 
     def _deadline(self) -> float | None:

@@ -1,4 +1,6 @@
-"""Records of a source as events to be enriched: JSON lines of triples, or raw records of a mapping."""
+"""Records of a source as events to be enriched: JSON lines of triples, or raw records of a
+mapping.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from streams.front.record import Record
 
 
 class RecordEvent(NamedTuple):
-    """What a record gives: its time and name, if it has any, and what `EventReader.question` takes."""
+    """What a record gives: its time and name, if it has any, and what `EventReader.question`
+    takes.
+    """
 
     t: int | None
     id: str | None
@@ -22,7 +26,8 @@ class RecordEvent(NamedTuple):
 
 @dataclass
 class RecordReader:
-    """``unit``: what date-times are floored to; ``form``: triples, jsonld, or of a mapping json or csv; ``head``: the names of
+    """``unit``: what date-times are floored to; ``form``: triples, jsonld, or of a mapping json or
+    csv; ``head``: the names of
     the columns, once they were met."""
 
     unit: str = "sec"
@@ -32,7 +37,14 @@ class RecordReader:
     @classmethod
     def of(cls, reader: EventReader, unit: str, *, jsonld: bool = False) -> RecordReader:
         """For what ``reader`` takes; ``jsonld``: records are such objects."""
-        return cls(unit, "jsonld" if jsonld else "triples" if reader.program is None else reader.program.maps[0].source.form)
+        return cls(
+            unit,
+            "jsonld"
+            if jsonld
+            else "triples"
+            if reader.program is None
+            else reader.program.maps[0].source.form,
+        )
 
     def takes_head(self, record: Record) -> bool:
         """Whether the record names the columns of a table, and is no event."""
@@ -65,7 +77,11 @@ class RecordReader:
 
     def _raw(self, data: bytes) -> dict[str, Any]:
         try:
-            found: Any = parse_record(data) if self.head is None else next(csv.reader([data.decode("utf-8-sig")], strict=True))
+            found: Any = (
+                parse_record(data)
+                if self.head is None
+                else next(csv.reader([data.decode("utf-8-sig")], strict=True))
+            )
         except (ValueError, RecursionError, csv.Error) as error:
             raise EventError(f"no record: {error}") from None
         if self.head is None:

@@ -1,7 +1,10 @@
-"""What T can tell of a value: in which of its data ranges it lies; and where it can tell values from each other at all.
+"""What T can tell of a value: in which of its data ranges it lies; and where it can tell values
+from each other at all.
 
-Two literals of one region are interchangeable on a property that does not count values. On one that does, it matters besides
-which literals of the event denote one value, and whether that is a value that T or B names (SPEC 001, section 3).
+Two literals of one region are interchangeable on a property that does not count values. On one that
+does, it matters besides
+which literals of the event denote one value, and whether that is a value that T or B names (SPEC
+001, section 3).
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ from shiq.signature import parts
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """``ranges``: those of T and of class expressions in B, in an order of their own; ``counting``: the data properties that
+    """``ranges``: those of T and of class expressions in B, in an order of their own; ``counting``:
+    the data properties that
     count values, all where ``counts_all``; ``named``: the values that keep their names there."""
 
     theory: DataTheory
@@ -37,14 +41,29 @@ class Regions:
     def of(cls, axioms: Iterable[owl.Axiom], static: Iterable[owl.Assertion]) -> Regions:
         axioms, static = tuple(axioms), tuple(static)
         roles = role_box(axioms)
-        definitions = {a.datatype.iri: a.range for a in axioms if isinstance(a, owl.DatatypeDefinition)}
+        definitions = {
+            a.datatype.iri: a.range for a in axioms if isinstance(a, owl.DatatypeDefinition)
+        }
         theory = DataTheory(definitions, roles)
-        expressions = [a for a in static if isinstance(a, owl.ClassAssertion) and not isinstance(a.expression, owl.Class)]
+        expressions = [
+            a
+            for a in static
+            if isinstance(a, owl.ClassAssertion) and not isinstance(a.expression, owl.Class)
+        ]
         ranges = dict.fromkeys(r for value in (*axioms, *expressions) for r in _ranges(value))
         counting = _counting((*axioms, *expressions), static, roles)
         counts_all = not counting.isdisjoint(TOP)
-        literals = {part for value in (*axioms, *expressions) for part in parts(value) if isinstance(part, owl.Literal)}
-        literals |= {a.literal for a in static if isinstance(a, _DATA_ASSERTIONS) and (counts_all or a.property.iri in counting)}
+        literals = {
+            part
+            for value in (*axioms, *expressions)
+            for part in parts(value)
+            if isinstance(part, owl.Literal)
+        }
+        literals |= {
+            a.literal
+            for a in static
+            if isinstance(a, _DATA_ASSERTIONS) and (counts_all or a.property.iri in counting)
+        }
         values = {theory.value(literal) for literal in literals}
         named = frozenset(value for value in values if isinstance(value, DataValue))
         return cls(theory, tuple(sorted(ranges, key=axiom_text)), counting, named, counts_all)
@@ -53,7 +72,9 @@ class Regions:
         """In which of ``ranges`` it lies, as text; the literal itself where that is not decided."""
         value = self.identity(literal)
         row = [holds(formula, value) for formula in self._formulas]
-        return literal_text(literal) if None in row else "".join("01"[bool(inside)] for inside in row)
+        return (
+            literal_text(literal) if None in row else "".join("01"[bool(inside)] for inside in row)
+        )
 
     @cached_property
     def _formulas(self) -> list[Formula]:
@@ -88,20 +109,30 @@ _SURE = {
     owl.XSD + "integer": re.compile("-?[0-9]{1,18}"),
     owl.XSD + "int": re.compile("-?[0-9]{1,9}"),
     owl.XSD + "decimal": re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?"),
-    owl.XSD + "dateTime": re.compile("[12][0-9]{3}-(0[1-9]|1[0-2])-([01][1-9]|10|2[0-8])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}Z?"),
+    owl.XSD + "dateTime": re.compile(
+        "[12][0-9]{3}-(0[1-9]|1[0-2])-([01][1-9]|10|2[0-8])T([01][0-9]|2[0-3])(:[0-5][0-9]){2}Z?"
+    ),
 }
 
 _DATA_ASSERTIONS = (owl.DataPropertyAssertion, owl.NegativeDataPropertyAssertion)
 
 
 def _ranges(value: object) -> Iterator[owl.DataRange]:
-    """The data ranges that restrictions and axioms in ``value`` speak of; a value is a range of one."""
+    """The data ranges that restrictions and axioms in ``value`` speak of; a value is a range of
+    one.
+    """
     for part in parts(value):
         match part:
-            case owl.DataSomeValuesFrom(_, found) | owl.DataAllValuesFrom(_, found) | owl.DataPropertyRange(_, found):
+            case (
+                owl.DataSomeValuesFrom(_, found)
+                | owl.DataAllValuesFrom(_, found)
+                | owl.DataPropertyRange(_, found)
+            ):
                 yield found
             case (
-                owl.DataMinCardinality(_, _, found) | owl.DataMaxCardinality(_, _, found) | owl.DataExactCardinality(_, _, found)
+                owl.DataMinCardinality(_, _, found)
+                | owl.DataMaxCardinality(_, _, found)
+                | owl.DataExactCardinality(_, _, found)
             ):
                 yield found
             case owl.DataHasValue(_, literal):
@@ -111,7 +142,9 @@ def _ranges(value: object) -> Iterator[owl.DataRange]:
                 yield found
 
 
-def _counting(values: Iterable[object], static: Iterable[owl.Assertion], roles: RoleBox) -> frozenset[str]:
+def _counting(
+    values: Iterable[object], static: Iterable[owl.Assertion], roles: RoleBox
+) -> frozenset[str]:
     found: set[str] = set()
     for part in (part for value in values for part in parts(value)):
         match part:
@@ -124,5 +157,7 @@ def _counting(values: Iterable[object], static: Iterable[owl.Assertion], roles: 
             case owl.DataMaxCardinality(_, property, _) | owl.DataExactCardinality(_, property, _):
                 found.add(property.iri)
     found.update(a.property.iri for a in static if isinstance(a, owl.NegativeDataPropertyAssertion))
-    near = {q for p in found for q in (*roles.data_superproperties(p), *roles.data_subproperties(p))}
+    near = {
+        q for p in found for q in (*roles.data_superproperties(p), *roles.data_subproperties(p))
+    }
     return frozenset(found | near)

@@ -1,7 +1,9 @@
 """Texts of literals to stand for all: those that T and B name, and between, beside and beyond them.
 
-Of numbers, truth values and times there is one in each interval that T's constants and the bounds of the datatypes make, and in
-each a whole number, where one lies there; of other texts the constants, and of each length that T names.
+Of numbers, truth values and times there is one in each interval that T's constants and the bounds
+of the datatypes make, and in
+each a whole number, where one lies there; of other texts the constants, and of each length that T
+names.
 """
 
 from __future__ import annotations
@@ -14,7 +16,15 @@ from math import floor
 from typing import Final
 
 #: Bounds of the built-in datatypes of whole numbers.
-_BOUNDS: Final = [0, *(sign * 2**n - shift for n in (7, 8, 15, 16, 31, 32, 63, 64) for sign in (1, -1) for shift in (0, 1))]
+_BOUNDS: Final = [
+    0,
+    *(
+        sign * 2**n - shift
+        for n in (7, 8, 15, 16, 31, 32, 63, 64)
+        for sign in (1, -1)
+        for shift in (0, 1)
+    ),
+]
 _FIXED: Final = ("", "true", "false", "NaN", "INF", "-INF", "-0.0", "text")
 #: Numbers of more digits, and texts that are longer, are left out.
 _MOST_DIGITS: Final = 400
@@ -22,20 +32,40 @@ _MOST_LETTERS: Final = 1_000
 
 
 def samples(constants: Collection[str]) -> Iterator[str]:
-    """Texts in all intervals and of all lengths that ``constants`` make, each once; the constants too."""
-    return iter(dict.fromkeys((*sorted(constants), *_numbers(constants), *_times(constants), *_lengths(constants), *_FIXED)))
+    """Texts in all intervals and of all lengths that ``constants`` make, each once; the constants
+    too.
+    """
+    return iter(
+        dict.fromkeys(
+            (
+                *sorted(constants),
+                *_numbers(constants),
+                *_times(constants),
+                *_lengths(constants),
+                *_FIXED,
+            )
+        )
+    )
 
 
 def _numbers(constants: Iterable[str]) -> Iterator[str]:
     with localcontext() as context:
         context.prec = 4 * _MOST_DIGITS
-        known = {Decimal(n) for n in _BOUNDS} | {found for text in constants if (found := _number(text)) is not None}
+        known = {Decimal(n) for n in _BOUNDS} | {
+            found for text in constants if (found := _number(text)) is not None
+        }
         points = sorted(known)
         wide = [points[0] - 2, *points, points[-1] + 2]
         for low, high in pairwise(wide):
             step = min(Decimal(1), high - low)
             whole = Decimal(floor(low) + 1)
-            inside = [low, *(n for n in (whole, whole + 1) if n < high), low + step / 4, low + step / 8, low + step / 2]
+            inside = [
+                low,
+                *(n for n in (whole, whole + 1) if n < high),
+                low + step / 4,
+                low + step / 8,
+                low + step / 2,
+            ]
             yield from (format(value, "f") for value in inside)
 
 
@@ -44,7 +74,11 @@ def _number(text: str) -> Decimal | None:
         found = Decimal(text)
     except InvalidOperation:
         return None
-    return found if found.is_finite() and abs(found.adjusted()) < _MOST_DIGITS and len(text) < _MOST_DIGITS else None
+    return (
+        found
+        if found.is_finite() and abs(found.adjusted()) < _MOST_DIGITS and len(text) < _MOST_DIGITS
+        else None
+    )
 
 
 def _times(constants: Iterable[str]) -> Iterator[str]:

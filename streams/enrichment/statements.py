@@ -1,6 +1,7 @@
 """Statements of an event as tokens of N-Triples, and what T makes of their predicates.
 
-Most events are a few lines that say one thing each: class, link or value of something. These are split and looked up, no more;
+Most events are a few lines that say one thing each: class, link or value of something. These are
+split and looked up, no more;
 whatever else a line may be is `OddError`, and left to the reader of RDF.
 """
 
@@ -20,7 +21,9 @@ from streams.enrichment.knowledge import StaticKnowledge
 from streams.enrichment.regions import Regions
 
 SAME, DIFFERENT = f"<{owl.OWL}sameAs>", f"<{owl.OWL}differentFrom>"
-_ANNOTATIONS: Final = frozenset(f"<{owl.RDFS}{name}>" for name in ("label", "comment", "seeAlso", "isDefinedBy"))
+_ANNOTATIONS: Final = frozenset(
+    f"<{owl.RDFS}{name}>" for name in ("label", "comment", "seeAlso", "isDefinedBy")
+)
 #: Types that say nothing, and that say all.
 _SILENT, _FALSE = frozenset((f"<{owl.OWL}Thing>",)), f"<{owl.OWL}Nothing>"
 
@@ -46,10 +49,18 @@ class Kind(IntEnum):
 
 
 class Vocabulary:
-    """The predicates and terms of events, as T sees them. ``is_exact``: T sees every predicate, and counts all values."""
+    """The predicates and terms of events, as T sees them. ``is_exact``: T sees every predicate, and
+    counts all values.
+    """
 
-    def __init__(self, knowledge: StaticKnowledge, regions: Regions, *, is_exact: bool = False) -> None:
-        self._signature, self._seen, self._regions = knowledge.tbox.signature, knowledge.seen, regions
+    def __init__(
+        self, knowledge: StaticKnowledge, regions: Regions, *, is_exact: bool = False
+    ) -> None:
+        self._signature, self._seen, self._regions = (
+            knowledge.tbox.signature,
+            knowledge.seen,
+            regions,
+        )
         self._is_exact = is_exact
         self._sees_all = is_exact or not TOP.isdisjoint(self._seen)
 
@@ -136,9 +147,13 @@ def assertions_of(statements: Sequence[Statement], vocabulary: Vocabulary) -> li
         elif kind is not Kind.ANNOTATION:
             name = predicate[1:-1]
             if object[:1] == '"':
-                found.append(owl.DataPropertyAssertion(owl.DataProperty(name), one, literal_of(object)))
+                found.append(
+                    owl.DataPropertyAssertion(owl.DataProperty(name), one, literal_of(object))
+                )
             else:
-                found.append(owl.ObjectPropertyAssertion(owl.ObjectProperty(name), one, individual(object)))
+                found.append(
+                    owl.ObjectPropertyAssertion(owl.ObjectProperty(name), one, individual(object))
+                )
     return found
 
 

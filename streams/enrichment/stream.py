@@ -21,7 +21,8 @@ from streams.front.result import StreamAnswer, verdict_of
 
 @dataclass
 class EnrichedStream:
-    """Records in, rows out (`streams.front.run.StreamSystem`). ``only``: keeps rows with one of these types; ``push`` makes those
+    """Records in, rows out (`streams.front.run.StreamSystem`). ``only``: keeps rows with one of
+    these types; ``push`` makes those
     that were written readable at once; ``jsonld``: records are such objects."""
 
     enricher: Enricher
@@ -110,6 +111,9 @@ class EnrichedStream:
         counts, enricher = self.enricher.counts, self.enricher
         broken = self.rejects.counts[MALFORMED]
         self.rejects.refuse_if_all(broken == counts.events)
-        leftovers = (*(x for x in enricher.knowledge.leftovers if blocks(x, enricher.knowledge.allow)), *self.rejects.leftovers())
+        leftovers = (
+            *(x for x in enricher.knowledge.leftovers if blocks(x, enricher.knowledge.allow)),
+            *self.rejects.leftovers(),
+        )
         verdict = verdict_of(bool(counts.inconsistent), bool(counts.undetermined))
         return StreamAnswer(verdict, leftovers, enricher.statistics)

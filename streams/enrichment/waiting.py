@@ -13,10 +13,16 @@ SILENT: Final = 8.0
 
 
 class SilenceNotice:
-    """Entered for each event that is decided: has ``tell`` write a line where that, or many of them, take ``silent`` seconds;
+    """Entered for each event that is decided: has ``tell`` write a line where that, or many of
+    them, take ``silent`` seconds;
     ``before`` is called first, so that rows that are ready do not wait."""
 
-    def __init__(self, tell: Callable[[str], None], before: Callable[[], None] = lambda: None, silent: float = SILENT) -> None:
+    def __init__(
+        self,
+        tell: Callable[[str], None],
+        before: Callable[[], None] = lambda: None,
+        silent: float = SILENT,
+    ) -> None:
         self._tell, self.before, self._silent = tell, before, silent
         self._begun: float | None = None
         self._number = 0
@@ -32,7 +38,12 @@ class SilenceNotice:
             self._thread = threading.Thread(target=self._live, daemon=True)
             self._thread.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._begun = None
 
     def _live(self) -> None:
@@ -40,7 +51,9 @@ class SilenceNotice:
             begun, now = self._begun, time.monotonic()
             if begun is not None and now - self._told >= self._silent:
                 self._told = now
-                self._tell(f"{now - self._opened:6.1f} s  reasoning about structure {self._number:,}, for {now - begun:,.1f} s")
+                self._tell(
+                    f"{now - self._opened:6.1f} s  reasoning about structure {self._number:,}, for {now - begun:,.1f} s"
+                )
 
     def close(self) -> None:
         """Ends it; it may be called twice."""

@@ -1,4 +1,6 @@
-"""Windows of events: what follows of all that they hold together, one answer a window (SPEC 001, section 7)."""
+"""Windows of events: what follows of all that they hold together, one answer a window (SPEC 001,
+section 7).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ class _Held(NamedTuple):
 
 @dataclass
 class WindowedStream:
-    """Records in, one row a window out. A window holds t from c - ``width`` to c, at c = first t + width + j * ``slide``; it is
+    """Records in, one row a window out. A window holds t from c - ``width`` to c, at c = first t +
+    width + j * ``slide``; it is
     decided when nothing that belongs to it can come any more."""
 
     stream: EnrichedStream
@@ -39,7 +42,9 @@ class WindowedStream:
     def __post_init__(self) -> None:
         self.arrivals.window = self.width
         if self.stream.records.form != "triples":
-            self.arrivals.parse = lambda data, unit: self.stream.records.timed(data, self.stream.enricher.reader)
+            self.arrivals.parse = lambda data, unit: self.stream.records.timed(
+                data, self.stream.enricher.reader
+            )
 
     def take(self, record: Record) -> bool:
         """Takes an event into its windows; decides those that are over."""
@@ -83,7 +88,12 @@ class WindowedStream:
     def state(self) -> bytes:
         """What a run goes on from."""
         held = [(held.t, held.line, held.event.given) for held in self._held]
-        own = {"held": held, "next": self._next, "arrivals": self.arrivals.state(), "broken": self._broken}
+        own = {
+            "held": held,
+            "next": self._next,
+            "arrivals": self.arrivals.state(),
+            "broken": self._broken,
+        }
         return json.dumps({"own": own, "stream": json.loads(self.stream.state())}).encode()
 
     def restore(self, state: bytes) -> None:
@@ -98,7 +108,11 @@ class WindowedStream:
     def finish(self) -> StreamAnswer:
         """Decides the windows up to the one that holds the last event."""
         newest = self.arrivals.clock.newest
-        while self._next is not None and newest is not None and (self._next - self.slide < newest or not self._decided_any()):
+        while (
+            self._next is not None
+            and newest is not None
+            and (self._next - self.slide < newest or not self._decided_any())
+        ):
             self._one(self._next)
             self._next += self.slide
         return self.stream.finish()

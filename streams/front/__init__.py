@@ -1,1 +1,3 @@
-"""What all stream commands share in one process: events, sources, sinks, rejects, lateness, checkpoints."""
+"""What all stream commands share in one process: events, sources, sinks, rejects, lateness,
+checkpoints.
+"""

@@ -1,4 +1,6 @@
-"""Records that become events: read, none twice by its id, neither late nor too far ahead; the others are rejected, aloud."""
+"""Records that become events: read, none twice by its id, neither late nor too far ahead; the
+others are rejected, aloud.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,10 @@ from streams.front.rejects import MALFORMED, RejectLog
 class Arrivals:
     """What becomes of records, one by one, in order of source and line.
 
-    ``window``: for how long (and the lateness) an id is known, so that a second event of it is dropped and counted in
-    ``duplicates``; ``parse``: what a record's bytes say, if not an event in JSON; ``unused``: hears the kind and time of what
+    ``window``: for how long (and the lateness) an id is known, so that a second event of it is
+    dropped and counted in
+    ``duplicates``; ``parse``: what a record's bytes say, if not an event in JSON; ``unused``: hears
+    the kind and time of what
     is rejected. ``first``: the least time accepted; ``points``: how often time went on.
     """
 
@@ -81,5 +85,9 @@ class Arrivals:
     def restore(self, state: Any) -> None:
         """Goes on where another run was."""
         self.clock.newest, self.first = state["newest"], state["first"]
-        self.points, self.duplicates, self._ids = state["points"], state["duplicates"], RecentIds(state["ids"])
+        self.points, self.duplicates, self._ids = (
+            state["points"],
+            state["duplicates"],
+            RecentIds(state["ids"]),
+        )
         self.rejects.restore(state["rejects"])

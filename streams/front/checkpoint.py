@@ -1,7 +1,9 @@
 """Checkpoints: state, positions in the inputs and lengths of the outputs, put on disk in one step.
 
-A checkpoint directory holds ``checkpoint.json`` and the state that it names, ``state-N``; the step is the replacement of the
-former. One writer at a time. State is bytes that its owner can read back (Arrow or JSON, never pickle), with their CRC-32.
+A checkpoint directory holds ``checkpoint.json`` and the state that it names, ``state-N``; the step
+is the replacement of the
+former. One writer at a time. State is bytes that its owner can read back (Arrow or JSON, never
+pickle), with their CRC-32.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ class CheckpointContent:
 
 @dataclass
 class Pace:
-    """When it is time to save, or to let rows be seen: each `POINTS` points of time, and each `SECONDS`."""
+    """When it is time to save, or to let rows be seen: each `POINTS` points of time, and each
+    `SECONDS`.
+    """
 
     points: int = 0
     since: float = field(default_factory=time.monotonic)
@@ -67,7 +71,9 @@ def packed(document: Any, columns: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
     """A JSON value and columns of numbers as one state."""
     held = BytesIO()
     text = np.frombuffer(json.dumps(document).encode(), np.uint8)
-    assert not any(column.dtype.hasobject for column in columns.values()), "objects would be pickled"
+    assert not any(column.dtype.hasobject for column in columns.values()), (
+        "objects would be pickled"
+    )
     np.savez(held, document=text, **{f"column-{name}": column for name, column in columns.items()})  # type: ignore[arg-type]
     return held.getvalue()
 
@@ -75,7 +81,9 @@ def packed(document: Any, columns: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
 def unpacked(state: bytes) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
     """What `packed` put together."""
     with np.load(BytesIO(state), allow_pickle=False) as held:
-        columns = {name.removeprefix("column-"): held[name] for name in held.files if name != "document"}
+        columns = {
+            name.removeprefix("column-"): held[name] for name in held.files if name != "document"
+        }
         return json.loads(held["document"].tobytes()), columns
 
 
@@ -89,7 +97,8 @@ def fingerprint(texts: Iterable[str]) -> str:
 
 @dataclass
 class Checkpoint:
-    """A checkpoint directory of one run. ``settings``: whatever changes rows (TBox, program, window, …), as short texts; a run
+    """A checkpoint directory of one run. ``settings``: whatever changes rows (TBox, program,
+    window, …), as short texts; a run
     with others is refused."""
 
     path: Path
@@ -97,7 +106,9 @@ class Checkpoint:
     number: int = 0
 
     def load(self) -> CheckpointContent | None:
-        """What the last run saved; None if there was none. Raises: OperationalError for a run with other settings, or damage."""
+        """What the last run saved; None if there was none. Raises: OperationalError for a run with
+        other settings, or damage.
+        """
         file = self.path / _NAME
         if not file.exists():
             return None
@@ -109,23 +120,33 @@ class Checkpoint:
             saved = CheckpointContent(found["positions"], found["lengths"], state)
             self.number = found["number"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise OperationalError(f"{file}: damaged ({error})", "Remove the directory to begin anew.") from error
+            raise OperationalError(
+                f"{file}: damaged ({error})", "Remove the directory to begin anew."
+            ) from error
         if not whole:
-            raise OperationalError(f"{file}: its state is damaged", "Remove the directory to begin anew.")
+            raise OperationalError(
+                f"{file}: its state is damaged", "Remove the directory to begin anew."
+            )
         return saved
 
     def begin(self, lengths: Mapping[str, Any]) -> None:
-        """Keeps the ``lengths`` with which outputs begin, before a row is sent. Raises: OperationalError."""
+        """Keeps the ``lengths`` with which outputs begin, before a row is sent. Raises:
+        OperationalError.
+        """
         with naming(self.path):
             replace_file(self.path / _BEGUN, json.dumps(dict(lengths)).encode())
 
     def begun(self) -> dict[str, Any]:
-        """What the run before was to `begin` with, if it was killed before it saved anything; else nothing."""
+        """What the run before was to `begin` with, if it was killed before it saved anything; else
+        nothing.
+        """
         file = self.path / _BEGUN
         try:
             return dict(json.loads(file.read_bytes())) if file.exists() else {}
         except (OSError, ValueError, TypeError) as error:
-            raise OperationalError(f"{file}: damaged ({error})", "Remove the directory to begin anew.") from error
+            raise OperationalError(
+                f"{file}: damaged ({error})", "Remove the directory to begin anew."
+            ) from error
 
     def _compare(self, found: Mapping[str, str]) -> None:
         for name in sorted({*found, *self.settings}):
@@ -137,7 +158,9 @@ class Checkpoint:
                 )
 
     def save(self, saved: CheckpointContent) -> None:
-        """Puts ``saved`` in the place of what was saved before, in one step. Raises: OperationalError."""
+        """Puts ``saved`` in the place of what was saved before, in one step. Raises:
+        OperationalError.
+        """
         name = f"state-{self.number + 1}"
         document = {
             "schema_version": _SCHEMA,

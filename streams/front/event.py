@@ -1,7 +1,9 @@
 """Events: what one record of a stream says, and at which time.
 
-An event is a JSON object: ``{"t": 5, "triples": ["<s> <p> <o> .", …], "id": "e7"}``; for stream rules ``atoms`` stands beside or
-instead of ``triples``. Other members are not read. ``t`` is an integer, or an ISO date-time, floored to the unit.
+An event is a JSON object: ``{"t": 5, "triples": ["<s> <p> <o> .", …], "id": "e7"}``; for stream
+rules ``atoms`` stands beside or
+instead of ``triples``. Other members are not read. ``t`` is an integer, or an ISO date-time,
+floored to the unit.
 
 >>> parse_event('{"t": 5, "triples": ["<urn:s> <urn:p> <urn:o> ."]}')
 Event(t=5, triples=('<urn:s> <urn:p> <urn:o> .',), atoms=(), id=None)
@@ -19,7 +21,12 @@ from typing import Any, Final, NamedTuple
 from shiq.rml.tokens import RepeatedMemberError, members_once
 
 #: Microseconds of each unit of time.
-UNITS: Final[Mapping[str, int]] = {"msec": 1_000, "sec": 1_000_000, "min": 60_000_000, "hrs": 3_600_000_000}
+UNITS: Final[Mapping[str, int]] = {
+    "msec": 1_000,
+    "sec": 1_000_000,
+    "min": 60_000_000,
+    "hrs": 3_600_000_000,
+}
 #: Times are below this.
 END_OF_TIME: Final = 1 << 63
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -35,7 +42,9 @@ class EventError(ValueError):
 
 
 class Event(NamedTuple):
-    """What holds at the time ``t``: N-Triples statements, or atoms of a rule program. ``id``: the sender's name for it."""
+    """What holds at the time ``t``: N-Triples statements, or atoms of a rule program. ``id``: the
+    sender's name for it.
+    """
 
     t: int
     triples: tuple[str, ...] = ()
@@ -46,21 +55,33 @@ class Event(NamedTuple):
 def parse_event(text: str | bytes, unit: str = "sec") -> Event:
     """The event that a line of JSON holds. Raises: EventError."""
     try:
-        whole = (text if isinstance(text, str) else text.decode()).removeprefix("\ufeff").strip(" \t\r\n")
+        whole = (
+            (text if isinstance(text, str) else text.decode())
+            .removeprefix("\ufeff")
+            .strip(" \t\r\n")
+        )
         found, end = _JSON.raw_decode(whole)
         if end < len(whole):
             raise EventError(f"no JSON: extra data: {whole[end:][:80]}")
     except (ValueError, RecursionError) as error:
-        raise EventError(str(error) if isinstance(error, EventError | RepeatedMemberError) else f"no JSON: {error}") from None
+        raise EventError(
+            str(error)
+            if isinstance(error, EventError | RepeatedMemberError)
+            else f"no JSON: {error}"
+        ) from None
     if not isinstance(found, dict):
         raise EventError('a JSON object is needed, as in {"t": 5, "triples": []}')
     if not any(name in found for name in _LISTS):
         raise EventError('an event has a list "triples"')
-    return Event(time_of(found, unit), _texts(found, "triples"), _texts(found, "atoms"), _identifier(found))
+    return Event(
+        time_of(found, unit), _texts(found, "triples"), _texts(found, "atoms"), _identifier(found)
+    )
 
 
 def time_of(members: Mapping[str, Any], unit: str = "sec") -> int:
-    """The time of an event, in units. Raises: EventError for one that has none, or none that is a time."""
+    """The time of an event, in units. Raises: EventError for one that has none, or none that is a
+    time.
+    """
     t = members.get("t")
     if type(t) is int and 0 <= t < END_OF_TIME:
         return t

@@ -1,4 +1,6 @@
-"""Several sources as one input: one after the other, merged by time, or, where they are followed, as records come."""
+"""Several sources as one input: one after the other, merged by time, or, where they are followed,
+as records come.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,20 @@ _Arrived: TypeAlias = tuple[str, Record, Any]
 
 @dataclass
 class Input:
-    """The records of ``sources``, which have different names; ``begun``: where each goes on, by source."""
+    """The records of ``sources``, which have different names; ``begun``: where each goes on, by
+    source.
+    """
 
     sources: Sequence[Source]
     begun: dict[str, Any] = field(default_factory=dict)
     _current: Source | None = None
 
     def __post_init__(self) -> None:
-        twice = [name for name, count in Counter(source.name for source in self.sources).items() if count > 1]
+        twice = [
+            name
+            for name, count in Counter(source.name for source in self.sources).items()
+            if count > 1
+        ]
         if twice:
             raise UsageError(f"the source {twice[0]} is given twice", "Give each once.")
         for source in self.sources:
@@ -41,9 +49,14 @@ class Input:
         current = self._current
         return self.begun | ({current.name: current.position} if current is not None else {})
 
-    def read(self, follow: bool = False, time: Callable[[Record], int | None] | None = None) -> Iterator[Record | None]:
-        """The records: source by source, in the order given. With ``time``: of what comes next in each source, the one of the
-        least time first; what has no time comes at once. With ``follow`` as they come, and None where none came for a while."""
+    def read(
+        self, follow: bool = False, time: Callable[[Record], int | None] | None = None
+    ) -> Iterator[Record | None]:
+        """The records: source by source, in the order given. With ``time``: of what comes next in
+        each source, the one of the
+        least time first; what has no time comes at once. With ``follow`` as they come, and None
+        where none came for a while.
+        """
         if follow:
             yield from self._followed()
         elif time is not None:
@@ -59,11 +72,15 @@ class Input:
         heads: list[tuple[int, int, Record, Any]] = []
 
         def look(at: int) -> None:
-            """Puts what comes next in a source where it belongs; what is equal in time comes in order of the sources."""
+            """Puts what comes next in a source where it belongs; what is equal in time comes in
+            order of the sources.
+            """
             record = next(readers[at], None)
             if record is not None:
                 when = time(record)
-                heapq.heappush(heads, (-1 if when is None else when, at, record, self.sources[at].position))
+                heapq.heappush(
+                    heads, (-1 if when is None else when, at, record, self.sources[at].position)
+                )
 
         for at in range(len(readers)):
             look(at)

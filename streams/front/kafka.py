@@ -26,17 +26,23 @@ def kafka_address(target: str) -> tuple[str, str]:
     topic = topic.strip("/")
     if "@" in hosts:
         raise UsageError(
-            "an address of a topic with a user in it", "Say --source-option kafka.sasl.username=… kafka.sasl.password=env:NAME."
+            "an address of a topic with a user in it",
+            "Say --source-option kafka.sasl.username=… kafka.sasl.password=env:NAME.",
         )
     if not topic or "/" in topic or not all(map(_is_broker, hosts.split(","))):
-        raise UsageError(f"{target}: not the address of a topic", "Write kafka://HOST:PORT/TOPIC, or HOST:PORT,HOST:PORT.")
+        raise UsageError(
+            f"{target}: not the address of a topic",
+            "Write kafka://HOST:PORT/TOPIC, or HOST:PORT,HOST:PORT.",
+        )
     return hosts.lower(), topic
 
 
 def _is_broker(text: str) -> bool:
     try:
         found = urlsplit(f"//{text}")
-        return bool(found.hostname and found.port) and not (found.path or found.query or found.fragment)
+        return bool(found.hostname and found.port) and not (
+            found.path or found.query or found.fragment
+        )
     except ValueError:
         return False
 
@@ -45,18 +51,27 @@ def _library() -> Any:
     try:
         import confluent_kafka  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
-        raise OperationalError("Kafka needs the package confluent-kafka", "Install it: pip install 'shiq[kafka]'.") from None
+        raise OperationalError(
+            "Kafka needs the package confluent-kafka", "Install it: pip install 'shiq[kafka]'."
+        ) from None
     return confluent_kafka
 
 
 class KafkaSource:
-    """The records of a topic, partition by partition as they come; position: the next offset of each partition.
+    """The records of a topic, partition by partition as they come; position: the next offset of
+    each partition.
 
-    ``options``: the client's settings, and where to begin. Raises: UsageError for what they cannot say to this client."""
+    ``options``: the client's settings, and where to begin. Raises: UsageError for what they cannot
+    say to this client.
+    """
 
     def __init__(self, broker: str, topic: str, options: KafkaOptions = NO_OPTIONS) -> None:
         self.name, self.broker, self.topic = f"kafka://{broker}/{topic}", broker, topic
-        self.options, self.settings, self.starts = options, options.for_process(), options.starts(topic)
+        self.options, self.settings, self.starts = (
+            options,
+            options.for_process(),
+            options.starts(topic),
+        )
         self.position: dict[str, int] = {}
         self.refusal = ""
 
@@ -77,13 +92,16 @@ class KafkaSource:
             consumer = kafka.Consumer(settings)
         except kafka.KafkaException as error:
             # Not with its cause, which may show a value.
-            raise UsageError(f"{self.name}: {self._reason(error)}", "Look at what --source-option says.") from None
+            raise UsageError(
+                f"{self.name}: {self._reason(error)}", "Look at what --source-option says."
+            ) from None
         try:
             yield from self._read(kafka, consumer, follow)
         except kafka.KafkaException as error:
             consumer.poll(0)  # hears why, if the library knows
             raise OperationalError(
-                f"{self.name}: {self._reason(error)}", "See that the broker runs, has the topic, and lets you read it."
+                f"{self.name}: {self._reason(error)}",
+                "See that the broker runs, has the topic, and lets you read it.",
             ) from None
         finally:
             consumer.close()
@@ -92,21 +110,26 @@ class KafkaSource:
         return self.options.hide(self.refusal or error.args[0].str())
 
     def _hear(self, codes: Any, error: Any) -> None:
-        """Remembers why a broker lets nobody in: what fails in the end is only that it does not answer."""
+        """Remembers why a broker lets nobody in: what fails in the end is only that it does not
+        answer.
+        """
         if error.code() in (codes._AUTHENTICATION, codes._SSL):
             self.refusal = error.str()
 
     def _read(self, kafka: Any, consumer: Any, follow: bool) -> Iterator[Record]:
         metadata = consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic]
         if metadata.error is not None:
-            raise OperationalError(f"{self.name}: {metadata.error.str()}", "Create the topic first.")
+            raise OperationalError(
+                f"{self.name}: {metadata.error.str()}", "Create the topic first."
+            )
         ends, assigned, starts = {}, [], self._starts(metadata.partitions)
         for partition in metadata.partitions:
             low, high = _ends(kafka, consumer, self.topic, partition)
             first = {EARLIEST: low, LATEST: high}.get(starts[partition], starts[partition])
             if not low <= first <= high:
                 raise OperationalError(
-                    f"{self.name}/{partition}: startingOffsets says {first}, and there are {low} to {high}", "Say one of these."
+                    f"{self.name}/{partition}: startingOffsets says {first}, and there are {low} to {high}",
+                    "Say one of these.",
                 )
             at = self.position.get(str(partition), first)
             if at < low:
@@ -136,7 +159,9 @@ class KafkaSource:
                 yield Record(f"{self.name}/{partition}", offset, message.value() or b"")
 
     def _starts(self, partitions: Iterable[int]) -> dict[int, int]:
-        """Where partitions are begun; one that is new in a run that goes on, with its first record. Raises: OperationalError."""
+        """Where partitions are begun; one that is new in a run that goes on, with its first record.
+        Raises: OperationalError.
+        """
         starts = EARLIEST if self.position else self.starts
         if isinstance(starts, int):
             return dict.fromkeys(partitions, starts)
@@ -149,14 +174,19 @@ class KafkaSource:
 
 
 class KafkaSink:
-    """A topic. Each row has its number as key and its run as header, so that a run that goes on sees which rows behind its
-    checkpoint were sent before it was killed, and sends each once. ``saved``: of the checkpoint, how many rows it has, the run,
+    """A topic. Each row has its number as key and its run as header, so that a run that goes on
+    sees which rows behind its
+    checkpoint were sent before it was killed, and sends each once. ``saved``: of the checkpoint,
+    how many rows it has, the run,
     and where each partition ended; None for a run that begins anew."""
 
     def __init__(self, broker: str, topic: str, saved: Any = None) -> None:
         self.name, self.broker, self.topic = f"kafka://{broker}/{topic}", broker, topic
         if isinstance(saved, int):
-            raise OperationalError(f"{self.name}: the checkpoint is of an older version", "Go on with that, or begin anew.")
+            raise OperationalError(
+                f"{self.name}: the checkpoint is of an older version",
+                "Go on with that, or begin anew.",
+            )
         found = saved or {"rows": 0, "run": uuid4().hex, "ends": {}}
         self.length: int = found["rows"]
         self.run: str = found["run"]
@@ -167,19 +197,30 @@ class KafkaSink:
         self.sent = {*self._sent(is_new=saved is None)}
 
     def _sent(self, *, is_new: bool) -> Iterator[tuple[int, bytes]]:
-        """The rows of this run that the topic has behind the checkpoint, by number; of a new one, where partitions end."""
+        """The rows of this run that the topic has behind the checkpoint, by number; of a new one,
+        where partitions end.
+        """
         kafka = _library()
-        settings = {"bootstrap.servers": self.broker, "group.id": "shiq", "enable.auto.commit": False, **_SILENT}
+        settings = {
+            "bootstrap.servers": self.broker,
+            "group.id": "shiq",
+            "enable.auto.commit": False,
+            **_SILENT,
+        }
         consumer = kafka.Consumer({**settings, "enable.partition.eof": True})
         try:
-            for number in consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic].partitions:
+            for number in (
+                consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic].partitions
+            ):
                 low, high = _ends(kafka, consumer, self.topic, number)
                 at = max(low, self.ends.setdefault(str(number), high if is_new else low))
                 if at < high:
                     consumer.assign([kafka.TopicPartition(self.topic, number, at)])
                     yield from self._rows(kafka, consumer)
         except kafka.KafkaException as error:
-            raise OperationalError(f"{self.name}: {error.args[0].str()}", "See that the broker runs.") from error
+            raise OperationalError(
+                f"{self.name}: {error.args[0].str()}", "See that the broker runs."
+            ) from error
         finally:
             consumer.close()
 
@@ -192,15 +233,24 @@ class KafkaSink:
                 return
             else:
                 raise kafka.KafkaException(message.error())
-        raise OperationalError(f"{self.name}: the broker does not answer", "See that the broker runs.")
+        raise OperationalError(
+            f"{self.name}: the broker does not answer", "See that the broker runs."
+        )
 
     def write(self, rows: Sequence[str]) -> None:
         for row in rows:
-            key, data, headers = str(self.length).encode(), row.encode(), [(_RUN, self.run.encode())]
-            # What comes again of a source that nothing can read twice may be another row of the same number.
+            key, data, headers = (
+                str(self.length).encode(),
+                row.encode(),
+                [(_RUN, self.run.encode())],
+            )
+            # What comes again of a source that nothing can read twice may be another row of the
+            # same number.
             while (self.length, data) not in self.sent:
                 try:
-                    self.producer.produce(self.topic, data, key=key, headers=headers, on_delivery=self._delivered)
+                    self.producer.produce(
+                        self.topic, data, key=key, headers=headers, on_delivery=self._delivered
+                    )
                     break
                 except BufferError:
                     self.producer.poll(0.1)
@@ -225,14 +275,20 @@ class KafkaSink:
 
 
 def _ends(kafka: Any, consumer: Any, topic: str, partition: int) -> tuple[int, int]:
-    """The first number of a partition, and the next one that it gives; a topic that was just made has no leader at first."""
+    """The first number of a partition, and the next one that it gives; a topic that was just made
+    has no leader at first.
+    """
     end = time.monotonic() + _PATIENCE
     while True:
         try:
-            low, high = consumer.get_watermark_offsets(kafka.TopicPartition(topic, partition), timeout=_PATIENCE)
+            low, high = consumer.get_watermark_offsets(
+                kafka.TopicPartition(topic, partition), timeout=_PATIENCE
+            )
             return low, high
         except kafka.KafkaException as error:
-            may_pass = error.args[0].retriable() or error.args[0].code() in _leaderless(kafka.KafkaError)
+            may_pass = error.args[0].retriable() or error.args[0].code() in _leaderless(
+                kafka.KafkaError
+            )
             if not may_pass or time.monotonic() > end:
                 raise
             time.sleep(0.2)

@@ -1,8 +1,12 @@
-"""What `--source-option KEY=VALUE` says of the topics that are read, for the client of either engine.
+"""What `--source-option KEY=VALUE` says of the topics that are read, for the client of either
+engine.
 
-Keys are those of Spark's connector: ``kafka.NAME`` is a setting of the client, any other says how much is read, from where. The
-two clients have most settings in common. User and password, and a file of authorities, have each their own names in Java; both
-are understood by both engines. A secret may stand in a variable or a file, and is in nothing that is shown or written.
+Keys are those of Spark's connector: ``kafka.NAME`` is a setting of the client, any other says how
+much is read, from where. The
+two clients have most settings in common. User and password, and a file of authorities, have each
+their own names in Java; both
+are understood by both engines. A secret may stand in a variable or a file, and is in nothing that
+is shown or written.
 """
 
 from __future__ import annotations
@@ -62,7 +66,9 @@ class KafkaOptions:
     def changing(self) -> dict[str, str]:
         """Those that change rows, for a checkpoint."""
         return {
-            f"--source-option {key}": self.settings[key] for key in (_STARTS, "kafka.isolation.level") if key in self.settings
+            f"--source-option {key}": self.settings[key]
+            for key in (_STARTS, "kafka.isolation.level")
+            if key in self.settings
         }
 
     def hide(self, text: str) -> str:
@@ -75,14 +81,17 @@ class KafkaOptions:
         return text
 
     def starts(self, topic: str) -> int | dict[int, int]:
-        """Where ``topic`` is read from: `EARLIEST`, `LATEST`, or an offset (or one of these) for each partition.
+        """Where ``topic`` is read from: `EARLIEST`, `LATEST`, or an offset (or one of these) for
+        each partition.
 
         Raises: UsageError."""
         text = self.settings.get(_STARTS, "earliest")
         if text.lower() in ("earliest", "latest"):
             return EARLIEST if text.lower() == "earliest" else LATEST
         try:
-            return {int(partition): int(offset) for partition, offset in json.loads(text)[topic].items()}
+            return {
+                int(partition): int(offset) for partition, offset in json.loads(text)[topic].items()
+            }
         except (ValueError, KeyError, TypeError, AttributeError):
             raise UsageError(
                 f"{_STARTS} {text} does not say where {topic} is read from",
@@ -90,11 +99,15 @@ class KafkaOptions:
             ) from None
 
     def for_process(self) -> dict[str, str]:
-        """The settings of the client in this process (librdkafka). Raises: UsageError for what Spark alone knows."""
+        """The settings of the client in this process (librdkafka). Raises: UsageError for what
+        Spark alone knows.
+        """
         found = self._client()
         idle = next((key for key in self.settings if key in _OF_SPARK), None)
         if idle is not None:
-            raise UsageError(f"--source-option {idle} is for Spark alone", "Leave it out, or say --engine spark.")
+            raise UsageError(
+                f"--source-option {idle} is for Spark alone", "Leave it out, or say --engine spark."
+            )
         jaas = found.pop(_JAAS, None)
         if jaas is None:
             return found
@@ -107,20 +120,30 @@ class KafkaOptions:
         return {**found, _USER: login["username"], _PASSWORD: login["password"]}
 
     def for_spark(self, topic: str) -> dict[str, str]:
-        """The options of Spark's reader of ``topic``. Raises: UsageError for what cannot be said to Java."""
+        """The options of Spark's reader of ``topic``. Raises: UsageError for what cannot be said to
+        Java.
+        """
         client, starts = self._client(), self.starts(topic)
-        user, password, authorities = (client.pop(key, None) for key in (_USER, _PASSWORD, _AUTHORITIES))
+        user, password, authorities = (
+            client.pop(key, None) for key in (_USER, _PASSWORD, _AUTHORITIES)
+        )
         if user is not None and password is not None:
             client[_JAAS] = _jaas(client.get("sasl.mechanism", "").upper(), user, password)
         if authorities is not None:
             client |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": authorities}
         found = {key: value for key, value in self.settings.items() if not key.startswith(_CLIENT)}
         if isinstance(starts, dict):
-            found[_STARTS] = json.dumps({topic: {str(partition): offset for partition, offset in starts.items()}})
+            found[_STARTS] = json.dumps(
+                {topic: {str(partition): offset for partition, offset in starts.items()}}
+            )
         return {**found, **{f"{_CLIENT}{key}": value for key, value in client.items()}}
 
     def _client(self) -> dict[str, str]:
-        found = {key.removeprefix(_CLIENT): value for key, value in self.settings.items() if key.startswith(_CLIENT)}
+        found = {
+            key.removeprefix(_CLIENT): value
+            for key, value in self.settings.items()
+            if key.startswith(_CLIENT)
+        }
         if (_USER in found) != (_PASSWORD in found):
             raise UsageError(f"kafka.{_USER} and kafka.{_PASSWORD} go together", "Give both.")
         return found
@@ -131,7 +154,8 @@ NO_OPTIONS: Final = KafkaOptions()
 
 
 def read_options(texts: Iterable[str]) -> KafkaOptions:
-    """The options that ``texts`` say, each ``KEY=VALUE``; a secret may be ``env:NAME`` or ``file:PATH``.
+    """The options that ``texts`` say, each ``KEY=VALUE``; a secret may be ``env:NAME`` or
+    ``file:PATH``.
 
     Raises: UsageError, which shows no value; InputError for a file that cannot be read.
     """
@@ -145,7 +169,10 @@ def read_options(texts: Iterable[str]) -> KafkaOptions:
             raise UsageError(f"--source-option {key} is given twice", "Give it once.")
         found[key] = _secret(key, value) if _IS_SECRET.search(key) else value
         if key in _OF_SPARK and key != _DELAY and not re.fullmatch("[1-9][0-9]*", value):
-            raise UsageError(f"--source-option {key}={value}: not a number from 1 on", f"Write --source-option {key}=200000.")
+            raise UsageError(
+                f"--source-option {key}={value}: not a number from 1 on",
+                f"Write --source-option {key}=200000.",
+            )
     return KafkaOptions(found)
 
 
@@ -160,7 +187,8 @@ def _key(given: str) -> str:
         near = difflib.get_close_matches(lower, [*known, f"{_CLIENT}{lower}"], 1, 0)[0]
         shown = known.get(near, near)
         raise UsageError(
-            f"--source-option {given} is not known", f"Did you mean {shown}? Settings of the client begin with {_CLIENT}"
+            f"--source-option {given} is not known",
+            f"Did you mean {shown}? Settings of the client begin with {_CLIENT}",
         )
     return known[lower]
 
@@ -169,14 +197,18 @@ def _secret(key: str, value: str) -> str:
     kind, _, name = value.partition(":")
     if kind == "env":
         if name not in os.environ:
-            raise UsageError(f"--source-option {key}: there is no variable {name}", f"Set it: export {name}=…")
+            raise UsageError(
+                f"--source-option {key}: there is no variable {name}", f"Set it: export {name}=…"
+            )
         return os.environ[name]
     if kind != "file":
         return value
     try:
         return Path(name).read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, ValueError) as error:
-        raise InputError(f"--source-option {key}: {name} cannot be read", "Check the path and its permissions.") from error
+        raise InputError(
+            f"--source-option {key}: {name} cannot be read", "Check the path and its permissions."
+        ) from error
 
 
 def _jaas(mechanism: str, user: str, password: str) -> str:

@@ -1,4 +1,6 @@
-"""Which events come too late, or are too far ahead to be believed; judged event by event, in order of source and line."""
+"""Which events come too late, or are too far ahead to be believed; judged event by event, in order
+of source and line.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from streams.front.rejects import AHEAD, LATE
 
 @dataclass
 class EventClock:
-    """The newest time that was accepted, and what it lets in: t from newest - ``lateness`` to newest + ``max_ahead``. Where the
+    """The newest time that was accepted, and what it lets in: t from newest - ``lateness`` to
+    newest + ``max_ahead``. Where the
     lateness is None nothing is late: a finite source may be read in any order.
 
     >>> clock = EventClock(lateness=2, max_ahead=100)
@@ -22,7 +25,9 @@ class EventClock:
     newest: int | None = None
 
     def judge(self, t: int) -> str:
-        """The kind of reject that an event at ``t`` is now, "" if it is accepted, and time goes on to it. The first always is."""
+        """The kind of reject that an event at ``t`` is now, "" if it is accepted, and time goes on
+        to it. The first always is.
+        """
         if self.newest is None:
             self.newest = t
         elif self.lateness is not None and t < self.newest - self.lateness:
@@ -42,6 +47,9 @@ class EventClock:
         """Why an event at ``t`` was not accepted, as a sentence."""
         if kind == LATE:
             return (
-                f"t = {t} is before {self.watermark}: the newest was {self.newest}, and the lateness allowed is {self.lateness}"
+                f"t = {t} is before {self.watermark}: the newest was {self.newest}, "
+                f"and the lateness allowed is {self.lateness}"
             )
-        return f"t = {t} is more than {self.max_ahead:,} after the newest, {self.newest} (--max-ahead)"
+        return (
+            f"t = {t} is more than {self.max_ahead:,} after the newest, {self.newest} (--max-ahead)"
+        )

@@ -9,7 +9,8 @@ from streams.front.event import Event
 
 
 class Record(NamedTuple):
-    """``data``: the bytes of a line or message, without its end; ``line``: 1-based, of a topic the offset. ``event``: where the
+    """``data``: the bytes of a line or message, without its end; ``line``: 1-based, of a topic the
+    offset. ``event``: where the
     source is a table, what the row says; ``problem``: why the bytes cannot be a whole record."""
 
     source: str

@@ -11,7 +11,8 @@ from typing import Any
 from shiq.errors import InputError
 from shiq.verdict import Leftover
 
-#: Kinds (`shiq.verdict.KINDS`): what could not be read as an event, came behind the watermark, or is too far ahead.
+# : Kinds (`shiq.verdict.KINDS`): what could not be read as an event, came behind the watermark, or
+# is too far ahead.
 MALFORMED, LATE, AHEAD = "malformed", "late", "ahead"
 #: What was derived, and cannot be written.
 UNWRITABLE = "unwritable"
@@ -22,14 +23,23 @@ _SHOWN = 20
 def leftover_rows(leftovers: Iterable[Leftover]) -> list[dict[str, Any]]:
     """Leftovers as ``--json`` of the stream commands writes them."""
     return [
-        {"kind": x.kind, "message": x.message, "source": x.source, "line": x.line, "text": x.text, "count": x.number}
+        {
+            "kind": x.kind,
+            "message": x.message,
+            "source": x.source,
+            "line": x.line,
+            "text": x.text,
+            "count": x.number,
+        }
         for x in leftovers
     ]
 
 
 @dataclass
 class RejectLog:
-    """The records that were not used. ``write``: takes each as a row; ``shown``: the first of each kind, for results."""
+    """The records that were not used. ``write``: takes each as a row; ``shown``: the first of each
+    kind, for results.
+    """
 
     write: Callable[[Sequence[str]], None] = lambda rows: None
     counts: Counter[str] = field(default_factory=Counter)
@@ -57,7 +67,13 @@ class RejectLog:
     def leftovers(self) -> list[Leftover]:
         """What to tell in a result: the first of each kind, and how many more there are."""
         more = {kind: count - _SHOWN for kind, count in self.counts.items() if count > _SHOWN}
-        return [*self.shown, *(Leftover(kind, f"{count:,} more", count=count) for kind, count in sorted(more.items()))]
+        return [
+            *self.shown,
+            *(
+                Leftover(kind, f"{count:,} more", count=count)
+                for kind, count in sorted(more.items())
+            ),
+        ]
 
     def state(self) -> Any:
         """What `restore` takes, as JSON."""

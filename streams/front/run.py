@@ -1,8 +1,12 @@
-"""A run of a stream system: records in, rows out, and checkpoints that take both and the state in one step.
+"""A run of a stream system: records in, rows out, and checkpoints that take both and the state in
+one step.
 
-What a process had done behind its last checkpoint when it died is done again by the next: records behind it are read again, and
-rows behind it are cut off the outputs (or, where a topic had them already, not sent again). So each row is there once, and none
-is lost. The end of an input is behind the last checkpoint too, so that a run may go on where a source has grown since.
+What a process had done behind its last checkpoint when it died is done again by the next: records
+behind it are read again, and
+rows behind it are cut off the outputs (or, where a topic had them already, not sent again). So each
+row is there once, and none
+is lost. The end of an input is behind the last checkpoint too, so that a run may go on where a
+source has grown since.
 """
 
 from __future__ import annotations
@@ -32,7 +36,9 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class StreamSystem(Protocol[R_co]):
-    """What is made of a stream. Rows go to the outputs of its run whenever it likes; the same records and state make the same."""
+    """What is made of a stream. Rows go to the outputs of its run whenever it likes; the same
+    records and state make the same.
+    """
 
     def take(self, record: Record) -> bool:
         """Takes a record; whether time went on by it."""
@@ -41,7 +47,9 @@ class StreamSystem(Protocol[R_co]):
         """Does now what waits to be done."""
 
     def state(self) -> bytes:
-        """All that is needed to go on from here, after `flush`; no pickle (`streams.front.checkpoint.packed`)."""
+        """All that is needed to go on from here, after `flush`; no pickle
+        (`streams.front.checkpoint.packed`).
+        """
 
     def restore(self, state: bytes) -> None:
         """Goes on from the `state` of another run."""
@@ -82,7 +90,9 @@ class Outputs:
 
 @dataclass
 class StreamRun:
-    """One run: its input, its outputs, what a checkpoint of the run before holds, and who is told how it goes."""
+    """One run: its input, its outputs, what a checkpoint of the run before holds, and who is told
+    how it goes.
+    """
 
     input: Input
     outputs: Outputs
@@ -91,9 +101,14 @@ class StreamRun:
     status: Status = field(default_factory=Status)
 
     def drive(
-        self, system: StreamSystem[R_co], *, follow: bool = False, time: Callable[[Record], int | None] | None = None
+        self,
+        system: StreamSystem[R_co],
+        *,
+        follow: bool = False,
+        time: Callable[[Record], int | None] | None = None,
     ) -> R_co:
-        """Feeds ``system`` with all records, and saves as often as is due; its result. ``time``: see `Input.read`. With
+        """Feeds ``system`` with all records, and saves as often as is due; its result. ``time``:
+        see `Input.read`. With
         ``follow`` Ctrl-C is the end of the input."""
         if self.saved is not None:
             system.restore(self.saved.state)
@@ -137,9 +152,11 @@ def started(
     settings: Mapping[str, str] | None = None,
     status: Status | None = None,
 ) -> Iterator[StreamRun]:
-    """A run from ``sources`` to ``targets`` (see `open_sink`; by the names of their options, None for none).
+    """A run from ``sources`` to ``targets`` (see `open_sink`; by the names of their options, None
+    for none).
 
-    ``settings``: whatever else changes rows, as short texts; a ``checkpoint`` directory of a run with others is refused.
+    ``settings``: whatever else changes rows, as short texts; a ``checkpoint`` directory of a run
+    with others is refused.
     ``status``: who is told how it goes. Raises: UsageError, OperationalError.
     """
     wanted = {name: target for name, target in targets.items() if target is not None}
@@ -152,8 +169,13 @@ def started(
         kept = saved = None
         if checkpoint is not None:
             _check_kept(wanted)
-            names = {"source": ", ".join(source.name for source in sources), "outputs": ", ".join(sorted(wanted))}
-            kept = stack.enter_context(checkpointing(Path(checkpoint), {**(settings or {}), **names}))
+            names = {
+                "source": ", ".join(source.name for source in sources),
+                "outputs": ", ".join(sorted(wanted)),
+            }
+            kept = stack.enter_context(
+                checkpointing(Path(checkpoint), {**(settings or {}), **names})
+            )
             saved = kept.load()
         sinks: dict[str, Sink] = {}
         begun = kept.begun() if kept is not None and saved is None else {}
@@ -167,7 +189,13 @@ def started(
             kept.begin(topics)
         status = status or Status()
         stack.callback(status.end)
-        yield StreamRun(Input(sources, dict(saved.positions) if saved else {}), Outputs(sinks), kept, saved, status)
+        yield StreamRun(
+            Input(sources, dict(saved.positions) if saved else {}),
+            Outputs(sinks),
+            kept,
+            saved,
+            status,
+        )
 
 
 def _check_kept(targets: Mapping[str, str]) -> None:

@@ -1,7 +1,9 @@
 """Where rows go: a file of JSON lines, stdout, a Parquet or Delta table, a Kafka topic.
 
-A file can be cut back to a length that a checkpoint holds, so that a run that goes on writes each row once. Tables and topics are
-written when the sink is flushed; what a checkpoint counts of a table are its files, of a topic the rows that were sent.
+A file can be cut back to a length that a checkpoint holds, so that a run that goes on writes each
+row once. Tables and topics are
+written when the sink is flushed; what a checkpoint counts of a table are its files, of a topic the
+rows that were sent.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ class Sink(Protocol):
         """Takes ``rows``. Raises: OperationalError."""
 
     def flush(self) -> Any:
-        """Makes all rows durable; gives what `open_sink` takes as ``length`` to go on from here, a JSON value.
+        """Makes all rows durable; gives what `open_sink` takes as ``length`` to go on from here, a
+        JSON value.
 
         Raises: OperationalError."""
 
@@ -34,7 +37,8 @@ class Sink(Protocol):
 
 
 def open_sink(target: str, length: Any = None) -> Sink:
-    """The sink that ``target`` names: ``-`` stdout, ``kafka://HOST:PORT/TOPIC``, ``….parquet``, ``….delta``, else a file of JSON
+    """The sink that ``target`` names: ``-`` stdout, ``kafka://HOST:PORT/TOPIC``, ``….parquet``,
+    ``….delta``, else a file of JSON
     lines. ``length``: what was written up to a checkpoint; all behind it goes; None begins anew.
 
     Raises: OperationalError where it cannot be written, or is shorter than ``length``; UsageError.
@@ -44,7 +48,10 @@ def open_sink(target: str, length: Any = None) -> Sink:
     if target.startswith("kafka://"):
         return KafkaSink(*kafka_address(target), length)
     if "://" in target:
-        raise UsageError(f"{target}: no such sink", "Name a file, -, a .parquet or .delta table, or kafka://HOST:PORT/TOPIC.")
+        raise UsageError(
+            f"{target}: no such sink",
+            "Name a file, -, a .parquet or .delta table, or kafka://HOST:PORT/TOPIC.",
+        )
     if target.endswith((".parquet", ".delta")):
         from streams.front.table_sinks import DeltaSink, ParquetSink
 
@@ -121,8 +128,14 @@ def _saying(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = "Make room, then start again: it goes on." if error.errno in NO_ROOM else "Name a file that may be written."
-        raise OperationalError(f"{path}: cannot be written ({error.strerror or error})", remedy) from error
+        remedy = (
+            "Make room, then start again: it goes on."
+            if error.errno in NO_ROOM
+            else "Name a file that may be written."
+        )
+        raise OperationalError(
+            f"{path}: cannot be written ({error.strerror or error})", remedy
+        ) from error
 
 
 def row_text(row: Any) -> str:

@@ -1,7 +1,10 @@
-"""Where events come from: files of JSON lines (also packed), folders, stdin, sockets, tables, Kafka topics.
+"""Where events come from: files of JSON lines (also packed), folders, stdin, sockets, tables, Kafka
+topics.
 
-A source yields records in order. Its ``position`` is a JSON value that says how far the records yielded so far go, replaced and
-never changed; set before `read`, the records behind it come. Files keep it by line and, where they are not packed, by byte.
+A source yields records in order. Its ``position`` is a JSON value that says how far the records
+yielded so far go, replaced and
+never changed; set before `read`, the records behind it come. Files keep it by line and, where they
+are not packed, by byte.
 """
 
 from __future__ import annotations
@@ -39,12 +42,18 @@ class Source(Protocol):
     position: Any
 
     def read(self, follow: bool) -> Iterator[Record]:
-        """The records behind ``position``; with ``follow`` those to come too. Raises: InputError, OperationalError."""
+        """The records behind ``position``; with ``follow`` those to come too. Raises: InputError,
+        OperationalError.
+        """
 
 
-def open_source(target: str, unit: str = "sec", format: str = "auto", options: KafkaOptions = NO_OPTIONS) -> Source:
-    """The source that ``target`` names: a file, a folder, ``-``, a table, ``kafka://HOST:PORT/TOPIC``, ``socket://HOST:PORT``.
-    ``format``: ``table``, ``auto`` (a table where it looks like one), or any other for lines; ``options``: of a topic.
+def open_source(
+    target: str, unit: str = "sec", format: str = "auto", options: KafkaOptions = NO_OPTIONS
+) -> Source:
+    """The source that ``target`` names: a file, a folder, ``-``, a table,
+    ``kafka://HOST:PORT/TOPIC``, ``socket://HOST:PORT``.
+    ``format``: ``table``, ``auto`` (a table where it looks like one), or any other for lines;
+    ``options``: of a topic.
 
     Raises: InputError for a file that is not there, UsageError for an address that is none.
     """
@@ -56,7 +65,8 @@ def open_source(target: str, unit: str = "sec", format: str = "auto", options: K
         return Socket(target)
     if "://" in target:
         raise UsageError(
-            f"{target}: no such source", "Name a file, a folder, -, a table, kafka://HOST:PORT/TOPIC or socket://HOST:PORT."
+            f"{target}: no such source",
+            "Name a file, a folder, -, a table, kafka://HOST:PORT/TOPIC or socket://HOST:PORT.",
         )
     path = Path(target)
     if not path.exists():
@@ -65,14 +75,18 @@ def open_source(target: str, unit: str = "sec", format: str = "auto", options: K
     if kind is not None:
         return EventTable(target, unit)
     if format == "table":
-        raise InputError(f"{target} is no table", "Give a Parquet file, a folder of them, or a Delta table.")
+        raise InputError(
+            f"{target} is no table", "Give a Parquet file, a folder of them, or a Delta table."
+        )
     return Folder(path) if path.is_dir() else LinesFile(path)
 
 
 def read_lines(
     stream: BinaryIO, name: str, before: int, wait: Callable[[], bool] = lambda: False
 ) -> Iterator[tuple[Record, int]]:
-    """The records of a stream of lines, and how many bytes each took; ``wait``: called at its end, whether to look again."""
+    """The records of a stream of lines, and how many bytes each took; ``wait``: called at its end,
+    whether to look again.
+    """
     number, begun = before, b""
     while True:
         data = stream.readline(LONGEST_LINE)
@@ -86,8 +100,15 @@ def read_lines(
         else:
             data, begun = begun + data, b""
         number += 1
-        problem = "" if data.endswith(b"\n") or len(data) < LONGEST_LINE else f"a line of more than {LONGEST_LINE:,} bytes"
-        yield Record(name, number, data.rstrip(b"\r\n") if data.strip() else b"", problem=problem), len(data)
+        problem = (
+            ""
+            if data.endswith(b"\n") or len(data) < LONGEST_LINE
+            else f"a line of more than {LONGEST_LINE:,} bytes"
+        )
+        yield (
+            Record(name, number, data.rstrip(b"\r\n") if data.strip() else b"", problem=problem),
+            len(data),
+        )
 
 
 def _filled(stream: BinaryIO, name: str) -> Iterator[Record]:
@@ -143,13 +164,16 @@ class LinesFile:
                         yield record
         except OSError as error:
             raise InputError(
-                f"{self.path} cannot be read ({error.strerror or error})", "Check the path and its permissions."
+                f"{self.path} cannot be read ({error.strerror or error})",
+                "Check the path and its permissions.",
             ) from error
 
 
 @dataclass
 class Folder:
-    """The files of a folder, in order of their names; with ``follow`` those that come later too. Position: by file."""
+    """The files of a folder, in order of their names; with ``follow`` those that come later too.
+    Position: by file.
+    """
 
     path: Path
     position: dict[str, Any] = field(default_factory=lambda: {"done": [], "file": "", "at": None})
@@ -168,19 +192,32 @@ class Folder:
                 if self.position["file"] == file.name:
                     lines.position = self.position["at"]
                 for record in lines.read(False):
-                    self.position = {"done": self.position["done"], "file": file.name, "at": lines.position}
+                    self.position = {
+                        "done": self.position["done"],
+                        "file": file.name,
+                        "at": lines.position,
+                    }
                     yield record
-                self.position = {"done": [*self.position["done"], file.name], "file": "", "at": None}
+                self.position = {
+                    "done": [*self.position["done"], file.name],
+                    "file": "",
+                    "at": None,
+                }
             if not follow:
                 return
             time.sleep(_LOOK)
 
     def files(self) -> list[Path]:
         """Those there are now. Raises: InputError for a folder within."""
-        entries = sorted(entry for entry in self.path.iterdir() if not entry.name.startswith((".", "_")))
+        entries = sorted(
+            entry for entry in self.path.iterdir() if not entry.name.startswith((".", "_"))
+        )
         folder = next((entry for entry in entries if entry.is_dir()), None)
         if folder is not None:
-            raise InputError(f"{folder} is a folder within a folder of events", "Give it as a --source of its own.")
+            raise InputError(
+                f"{folder} is a folder within a folder of events",
+                "Give it as a --source of its own.",
+            )
         return entries
 
 
@@ -199,7 +236,9 @@ class Pipe:
 
 @dataclass
 class Socket:
-    """A server of lines, which we connect to. What it sent to a run that was killed is not sent again."""
+    """A server of lines, which we connect to. What it sent to a run that was killed is not sent
+    again.
+    """
 
     name: str
     position: int = 0
@@ -207,7 +246,9 @@ class Socket:
     def read(self, follow: bool) -> Iterator[Record]:
         found = urlsplit(self.name)
         if not found.hostname or not found.port:
-            raise UsageError(f"{self.name}: not the address of a server", "Write socket://HOST:PORT.")
+            raise UsageError(
+                f"{self.name}: not the address of a server", "Write socket://HOST:PORT."
+            )
         try:
             with socket.create_connection((found.hostname, found.port), timeout=30) as connection:
                 connection.settimeout(None)
@@ -216,12 +257,16 @@ class Socket:
                         self.position = record.line
                         yield record
         except OSError as error:
-            raise OperationalError(f"{self.name}: {error.strerror or error}", "See that the server runs.") from error
+            raise OperationalError(
+                f"{self.name}: {error.strerror or error}", "See that the server runs."
+            ) from error
 
 
 @dataclass
 class EventTable:
-    """A Parquet or Delta table with the columns s, p, o, t, or atom, t: each row is an event. Position: rows."""
+    """A Parquet or Delta table with the columns s, p, o, t, or atom, t: each row is an event.
+    Position: rows.
+    """
 
     name: str
     unit: str = "sec"
@@ -233,7 +278,9 @@ class EventTable:
         kind = table_kind(self.name)
         if kind is None:
             raise InputError(f"{self.name} is no table", "Check the path.")
-        for number, values in enumerate(event_rows(TableSource(self.name, kind, Path(self.name))), 1):
+        for number, values in enumerate(
+            event_rows(TableSource(self.name, kind, Path(self.name))), 1
+        ):
             if number <= self.position:
                 continue
             self.position = number
@@ -245,6 +292,8 @@ class EventTable:
 
         shown = " ".join(str(value) for value in values.values())
         try:
-            return Record(self.name, number, shown.encode(), event_of(values, time_of(values, self.unit)))
+            return Record(
+                self.name, number, shown.encode(), event_of(values, time_of(values, self.unit))
+            )
         except EventError as error:
             return Record(self.name, number, shown.encode(), problem=str(error))

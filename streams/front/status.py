@@ -1,4 +1,6 @@
-"""What a followed run says of itself while it goes on: one moving line on a terminal, plain lines elsewhere."""
+"""What a followed run says of itself while it goes on: one moving line on a terminal, plain lines
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ _CLEAR: Final = "\r\x1b[2K"
 
 @dataclass
 class Status:
-    """``write``: takes text, None where nobody is told; ``is_moving``: on a terminal; ``figures``: what is told beside the rate,
+    """``write``: takes text, None where nobody is told; ``is_moving``: on a terminal; ``figures``:
+    what is told beside the rate,
     by name (None: nothing yet); ``records``: how many were read."""
 
     write: Callable[[str], object] | None = None
@@ -56,7 +59,9 @@ class Status:
             self._is_shown = False
 
     def tell_time(self, clock: EventClock, unit: str, now: Callable[[], float] = time.time) -> None:
-        """Tells how far ``clock`` is, and, where its times are those of the day, how far behind ``now``."""
+        """Tells how far ``clock`` is, and, where its times are those of the day, how far behind
+        ``now``.
+        """
 
         def lag() -> int | None:
             if clock.newest is None:
@@ -64,7 +69,11 @@ class Status:
             seconds = now() - clock.newest * UNITS[unit] / 1_000_000
             return round(seconds) if abs(seconds) < _YEAR else None
 
-        self.figures |= {"newest": lambda: clock.newest, "lag in seconds": lag, "watermark": lambda: clock.watermark}
+        self.figures |= {
+            "newest": lambda: clock.newest,
+            "lag in seconds": lag,
+            "watermark": lambda: clock.watermark,
+        }
 
     def tell_rejects(self, rejects: RejectLog) -> None:
         """Tells how many records were not used."""
@@ -78,5 +87,9 @@ def status_text(rate: float, figures: Mapping[str, int | None]) -> str:
     '1,234 records/s, newest 17, rejects 1,000'
     """
     times = ("newest", "watermark")
-    told = [f"{name} {figure if name in times else f'{figure:,}'}" for name, figure in figures.items() if figure is not None]
+    told = [
+        f"{name} {figure if name in times else f'{figure:,}'}"
+        for name, figure in figures.items()
+        if figure is not None
+    ]
     return ", ".join([f"{rate:,.0f} records/s", *told])

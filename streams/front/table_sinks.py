@@ -12,10 +12,14 @@ from shiq.errors import OperationalError
 
 
 def _table(rows: Sequence[str]) -> Any:
-    """Rows as an Arrow table: texts, integers, booleans and lists of texts as they are; other objects as JSON texts."""
+    """Rows as an Arrow table: texts, integers, booleans and lists of texts as they are; other
+    objects as JSON texts.
+    """
     import pyarrow as pa  # type: ignore[import-untyped]
 
-    return pa.Table.from_pylist([{name: _plain(value) for name, value in json.loads(row).items()} for row in rows])
+    return pa.Table.from_pylist(
+        [{name: _plain(value) for name, value in json.loads(row).items()} for row in rows]
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -23,12 +27,15 @@ def _plain(value: Any) -> Any:
 
 
 class ParquetSink:
-    """One Parquet file, written whole when the sink is closed; it cannot go on from a checkpoint."""
+    """One Parquet file, written whole when the sink is closed; it cannot go on from a
+    checkpoint.
+    """
 
     def __init__(self, path: Path, length: int | None = None) -> None:
         if length:
             raise OperationalError(
-                f"{path}: a Parquet file cannot be gone on with", "Write JSON lines or a .delta table with --checkpoint."
+                f"{path}: a Parquet file cannot be gone on with",
+                "Write JSON lines or a .delta table with --checkpoint.",
             )
         self.path, self.rows = path, list[str]()
 
@@ -46,7 +53,9 @@ class ParquetSink:
 
 
 class DeltaSink:
-    """A Delta table. ``length`` counts its commits: those behind a checkpoint are taken back by restoring that version."""
+    """A Delta table. ``length`` counts its commits: those behind a checkpoint are taken back by
+    restoring that version.
+    """
 
     def __init__(self, path: Path, length: int | None = None) -> None:
         from deltalake import DeltaTable
@@ -55,7 +64,9 @@ class DeltaSink:
         if length:
             DeltaTable(str(path.absolute())).restore(length - 1)
         elif DeltaTable.is_deltatable(str(path.absolute())):
-            DeltaTable(str(path.absolute())).delete()  # rows of another run, or behind the checkpoint
+            DeltaTable(
+                str(path.absolute())
+            ).delete()  # rows of another run, or behind the checkpoint
 
     def write(self, rows: Sequence[str]) -> None:
         self.rows += rows

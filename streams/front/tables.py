@@ -15,7 +15,9 @@ _TRIPLES, _ATOMS = ("s", "p", "o", "t"), ("atom", "t")
 
 
 def event_rows(source: TableSource) -> Iterator[dict[str, Any]]:
-    """The rows of a table, each a dict of its columns s, p, o, t or atom, t (and id). Raises: InputError."""
+    """The rows of a table, each a dict of its columns s, p, o, t or atom, t (and id). Raises:
+    InputError.
+    """
     files, passed_over = table_files(source)
     del passed_over  # files that are no data by their names
     for file in files:
@@ -40,11 +42,19 @@ def file_rows(file: TableFile, low: int = 0, high: int | None = None) -> Iterato
             if at > low and (high is None or begin < high):
                 groups.append((group, begin))
         at = groups[0][1] if groups else 0
-        for batch in parquet.iter_batches(BATCH_ROWS, row_groups=[group for group, _ in groups], columns=names):
+        for batch in parquet.iter_batches(
+            BATCH_ROWS, row_groups=[group for group, _ in groups], columns=names
+        ):
             begin, at = at, at + batch.num_rows
-            first, last = max(low - begin, 0), batch.num_rows if high is None else min(high - begin, batch.num_rows)
+            first, last = (
+                max(low - begin, 0),
+                batch.num_rows if high is None else min(high - begin, batch.num_rows),
+            )
             for row in batch.slice(first, max(last - first, 0)).to_pylist():
-                yield {**{name: value for name, value in file.values.items() if name in wanted}, **row}
+                yield {
+                    **{name: value for name, value in file.values.items() if name in wanted},
+                    **row,
+                }
 
 
 def event_of(values: dict[str, Any], t: int) -> Event:

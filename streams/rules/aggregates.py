@@ -1,4 +1,6 @@
-"""Aggregates over columns: the value of each group of distinct tuples (SPEC 004, section 2, "Built-ins")."""
+"""Aggregates over columns: the value of each group of distinct tuples (SPEC 004, section 2,
+"Built-ins").
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,12 @@ from streams.rules.dictionary import ConstantDictionary, Flags
 from streams.rules.values import LIMIT, IntegerOverflow
 
 
-def aggregated(dictionary: ConstantDictionary, function: str, group: Ints, first: Ints, count: int) -> tuple[Ints, Flags]:
-    """The value of each of ``count`` groups of distinct tuples, by their first components; and which groups have one."""
+def aggregated(
+    dictionary: ConstantDictionary, function: str, group: Ints, first: Ints, count: int
+) -> tuple[Ints, Flags]:
+    """The value of each of ``count`` groups of distinct tuples, by their first components; and
+    which groups have one.
+    """
     size = np.bincount(group, minlength=count)
     if function == "count":
         return size, np.ones(count, np.bool_)

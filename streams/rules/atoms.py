@@ -22,7 +22,8 @@ _IRI: Final = r"""<[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*>"""
 _CONSTANT: Final = rf"(?:-?[0-9]+|[a-z][A-Za-z0-9_]*|{_STRING}|{_IRI})"
 _ONE: Final = re.compile(_CONSTANT, re.ASCII)
 _ATOM: Final = re.compile(
-    rf"\s*(?!not\b)([a-z][A-Za-z0-9_]*)\s*(?:\(\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)?\s*\))?\s*\.?\s*", re.ASCII
+    rf"\s*(?!not\b)([a-z][A-Za-z0-9_]*)\s*(?:\(\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)?\s*\))?\s*\.?\s*",
+    re.ASCII,
 )
 _PARTS: Final = re.compile(rf'(?:[^;"<]|{_STRING}|{_IRI}|["<])+', re.ASCII)
 #: Python's texts may hold halves of characters; no file does.
@@ -56,7 +57,9 @@ def is_predicate(text: str) -> bool:
 def read_constant(text: str) -> Value:
     """A constant as it is written. Raises: AtomError."""
     if _ONE.fullmatch(text) is None:
-        raise AtomError(f'{text[:80]!r} is no constant; write an integer, a symbol, a "string" or an <IRI>')
+        raise AtomError(
+            f'{text[:80]!r} is no constant; write an integer, a symbol, a "string" or an <IRI>'
+        )
     return _constant(text)
 
 
@@ -79,9 +82,15 @@ def _reason(text: str) -> str:
 
 def read_line(line: str, unit: str = "sec") -> tuple[int, list[str]]:
     """Time and atoms of a line of a log: ``time atom; atom; …``. Raises: EventError."""
-    word, _, rest = line.strip().partition(" ") if "\t" not in line else line.strip().replace("\t", " ", 1).partition(" ")
+    word, _, rest = (
+        line.strip().partition(" ")
+        if "\t" not in line
+        else line.strip().replace("\t", " ", 1).partition(" ")
+    )
     if not word:
         raise EventError("a line of a log begins with a time")
-    t = time_of({"t": int(word) if word.isascii() and word.isdigit() and len(word) < 20 else word}, unit)
+    t = time_of(
+        {"t": int(word) if word.isascii() and word.isdigit() and len(word) < 20 else word}, unit
+    )
     parts = rest.split(";") if '"' not in rest and "<" not in rest else _PARTS.findall(rest)
     return t, [part.strip() for part in parts if part.strip()]

@@ -1,4 +1,6 @@
-"""Instances of a body so far, as columns by variable: a row is an instance, as often as it was derived."""
+"""Instances of a body so far, as columns by variable: a row is an instance, as often as it was
+derived.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,16 @@ class Bindings:
 
     def source(self, source: Source) -> Ints:
         """The column of a variable, or of a constant."""
-        return self.columns[source] if isinstance(source, str) else np.full(self.count, source, np.int64)
+        return (
+            self.columns[source]
+            if isinstance(source, str)
+            else np.full(self.count, source, np.int64)
+        )
 
     def take(self, rows: Ints, keep: frozenset[str]) -> Bindings:
-        return Bindings({name: column[rows] for name, column in self.columns.items() if name in keep}, len(rows))
+        return Bindings(
+            {name: column[rows] for name, column in self.columns.items() if name in keep}, len(rows)
+        )
 
     def parts(self) -> Iterator[Bindings]:
         """The rows in a few parts, one after the other."""
@@ -35,18 +43,25 @@ class Bindings:
 
     def joined(self, other: Bindings) -> Bindings:
         """The rows of both, over the same variables."""
-        columns = {name: np.concatenate([column, other.columns[name]]) for name, column in self.columns.items()}
+        columns = {
+            name: np.concatenate([column, other.columns[name]])
+            for name, column in self.columns.items()
+        }
         return Bindings(columns, self.count + other.count)
 
     def distinct(self) -> Bindings:
         """Each row once, with one trace of those that it has."""
         columns = [column for name, column in self.columns.items() if not name.startswith(TRACE)]
         example = one_of_each(columns) if columns else np.zeros(1, np.int64)
-        return Bindings({name: column[example] for name, column in self.columns.items()}, len(example))
+        return Bindings(
+            {name: column[example] for name, column in self.columns.items()}, len(example)
+        )
 
     def where(self, flags: Flags | None, keep: frozenset[str]) -> Bindings:
         if flags is None or flags.all():
-            return Bindings({name: column for name, column in self.columns.items() if name in keep}, self.count)
+            return Bindings(
+                {name: column for name, column in self.columns.items() if name in keep}, self.count
+            )
         return self.take(flags.nonzero()[0], keep)
 
 
@@ -82,7 +97,10 @@ def seeded(pattern: StreamingPattern, rows: Ints, keep: frozenset[str], gone: in
             place[source] = i
     if fits is not None and not fits.all():
         rows, more = rows[fits], {name: column[fits] for name, column in more.items()}
-    return Bindings({name: relation.columns[i][rows] for name, i in place.items() if name in keep} | more, len(rows))
+    return Bindings(
+        {name: relation.columns[i][rows] for name, i in place.items() if name in keep} | more,
+        len(rows),
+    )
 
 
 def both(one: Flags | None, other: Flags | None) -> Flags | None:

@@ -1,4 +1,6 @@
-"""The heads of rules: counted by what changed, or all at once (docs/THEORY.md, "Stream rules in columns")."""
+"""The heads of rules: counted by what changed, or all at once (docs/THEORY.md, "Stream rules in
+columns").
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,15 @@ from streams.rules.steps import SIGN, JoinPlan, StreamingPattern
 
 
 def maintain(context: StepContext, rule: MaintainedRule) -> None:
-    """Add and take away the derivations that changed. Raises: EvaluationError where the point derives too many atoms."""
+    """Add and take away the derivations that changed. Raises: EvaluationError where the point
+    derives too many atoms.
+    """
     head = rule.head
     # While nothing becomes false, no atom is derived on the way that is not in the end.
-    only_grows = not any(len(pattern.view.went if pattern.positive else pattern.view.came) for _, pattern in rule.patterns)
+    only_grows = not any(
+        len(pattern.view.went if pattern.positive else pattern.view.came)
+        for _, pattern in rule.patterns
+    )
     derived = len(head.derived)
     for i, pattern in rule.patterns:
         went, came = pattern.view.went, pattern.view.came
@@ -28,7 +35,11 @@ def maintain(context: StepContext, rule: MaintainedRule) -> None:
         start = seeded(pattern, np.concatenate([went, came]), plan.keep, len(went))
         for columns, found in instances(context, rule, plan, start):
             heads, signs = head.relation.add_any(columns), found.columns[SIGN]
-            np.add.at(head.relation.of_row[head.support(rule.rule)], heads, signs if pattern.positive else -signs)
+            np.add.at(
+                head.relation.of_row[head.support(rule.rule)],
+                heads,
+                signs if pattern.positive else -signs,
+            )
             head.touched.append(heads)
             derived += len(heads)
             if only_grows and context.budget.derived + derived > context.budget.most:
@@ -36,8 +47,12 @@ def maintain(context: StepContext, rule: MaintainedRule) -> None:
                 context.budget.check(context.budget.derived + derived, rule.rule)
 
 
-def examples(context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings) -> tuple[Ints, Bindings]:
-    """The heads that a plan derives, each once, and an instance for each. Raises: EvaluationError where they are too many."""
+def examples(
+    context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings
+) -> tuple[Ints, Bindings]:
+    """The heads that a plan derives, each once, and an instance for each. Raises: EvaluationError
+    where they are too many.
+    """
     heads, found = NONE, Bindings({}, 0)
     for columns, part in instances(context, rule, plan, start, once=True):
         example = one_of_each(columns)
@@ -47,7 +62,10 @@ def examples(context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: 
             heads, found = more, part
             continue
         new = ~is_in(more, heads)
-        heads, found = np.concatenate([heads, more[new]]), found.joined(part.where(new, frozenset(part.columns)))
+        heads, found = (
+            np.concatenate([heads, more[new]]),
+            found.joined(part.where(new, frozenset(part.columns))),
+        )
         context.budget.check(len(heads), rule.rule)
     context.budget.check(len(heads), rule.rule)
     return heads, found
@@ -56,12 +74,16 @@ def examples(context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: 
 def instances(
     context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings, once: bool = False
 ) -> Iterator[tuple[list[Ints], Bindings]]:
-    """The heads of the instances that a plan finds, and what is bound in them, in parts; ``once``: how often each is derived does
+    """The heads of the instances that a plan finds, and what is bound in them, in parts; ``once``:
+    how often each is derived does
     not matter."""
     for found in context.run(plan.steps, start, rule.rule, once):
         columns, valid = context.head(rule.rule, found)
         if valid is not None:
-            columns, found = [column[valid] for column in columns], found.where(valid, frozenset(found.columns))
+            columns, found = (
+                [column[valid] for column in columns],
+                found.where(valid, frozenset(found.columns)),
+            )
         if found.count:
             yield columns or [np.zeros(found.count, np.int64)], found
 

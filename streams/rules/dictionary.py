@@ -1,6 +1,8 @@
-"""Constants as integers, and back: integers are themselves, all else has a code that is given up once nothing holds it.
+"""Constants as integers, and back: integers are themselves, all else has a code that is given up
+once nothing holds it.
 
-An integer between -`FIRST` and `FIRST` - 1 is its own code, so columns of numbers cost nothing; texts and larger integers have
+An integer between -`FIRST` and `FIRST` - 1 is its own code, so columns of numbers cost nothing;
+texts and larger integers have
 codes from `FIRST` on. Source: SPEC 004, section 6.
 """
 
@@ -29,7 +31,9 @@ _RELATIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 
 
 class ConstantDictionary:
-    """Codes of constants. `decode` of codes that were forgotten is undefined; a list that `values` gave stays as it was."""
+    """Codes of constants. `decode` of codes that were forgotten is undefined; a list that `values`
+    gave stays as it was.
+    """
 
     def __init__(self) -> None:
         self.values: list[Value | None] = []
@@ -63,14 +67,20 @@ class ConstantDictionary:
         if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
             return self.of_numbers(column.astype(np.int64, copy=False))
         if hasattr(column, "to_pylist"):
-            if str(column.type).startswith(("int", "uint")) and not column.null_count and hasattr(column, "buffers"):
+            if (
+                str(column.type).startswith(("int", "uint"))
+                and not column.null_count
+                and hasattr(column, "buffers")
+            ):
                 return self.of_numbers(numpy_ints(column))
             column = column.to_pylist()
         listed: Sequence[Value] = column.tolist() if isinstance(column, np.ndarray) else column
         known = self._code.get
         codes = [known(value) for value in listed]
         if None in codes:
-            codes = [self.code(value) if code is None else code for code, value in zip(codes, listed)]
+            codes = [
+                self.code(value) if code is None else code for code, value in zip(codes, listed)
+            ]
         return np.array(codes, np.int64)
 
     def of_numbers(self, numbers: Ints) -> Ints:
@@ -126,7 +136,9 @@ class ConstantDictionary:
         self.values = [value if alive else None for value, alive in zip(self.values, kept.tolist())]
         self._code = {value: FIRST + i for i, value in enumerate(self.values) if value is not None}
         self._free = (np.flatnonzero(~kept) + FIRST).tolist()
-        self._large = {code: value for value, code in self._code.items() if not isinstance(value, str)}
+        self._large = {
+            code: value for value, code in self._code.items() if not isinstance(value, str)
+        }
 
 
 def decoded(values: Sequence[Value | None], codes: Ints) -> list[Any]:
@@ -138,7 +150,9 @@ def decoded(values: Sequence[Value | None], codes: Ints) -> list[Any]:
 
 
 def calculate(operator: str, left: Ints, right: Ints) -> tuple[Ints, Flags | None]:
-    """left operator right, and which have a value (None: all), for integers. Raises: IntegerOverflow."""
+    """left operator right, and which have a value (None: all), for integers. Raises:
+    IntegerOverflow.
+    """
     if operator == "\\":
         has_value = right != 0
         return np.fmod(left, np.where(has_value, right, 1)), None if has_value.all() else has_value
@@ -163,7 +177,10 @@ def calculate(operator: str, left: Ints, right: Ints) -> tuple[Ints, Flags | Non
 
 
 def _product(left: Ints, right: Ints) -> Ints:
-    largest = [max(abs(int(side.min())), abs(int(side.max()))) if len(side) else 0 for side in (left, right)]
+    largest = [
+        max(abs(int(side.min())), abs(int(side.max()))) if len(side) else 0
+        for side in (left, right)
+    ]
     if largest[0] * largest[1] >= LIMIT:
         for a, b in zip(left.tolist(), right.tolist()):
             if not -LIMIT <= a * b < LIMIT:

@@ -1,10 +1,15 @@
 """The engine: a checked program, point by point, each point from what changed since the one before.
 
-Strata are evaluated in order. Of a stratum without recursion, rules over streaming literals and comparisons are maintained: each
-head is kept with the number of its derivations, and what a point changes of it is the sum, over the literals, of the joins of one
-literal's change with what those before it are and those behind it were. Other rules (aggregates, functions, @now, counts that
-vary) are evaluated again where a literal of theirs changed. A recursive stratum is evaluated to its least fixpoint again where
-something that it uses changed, in semi-naive rounds over window literals too. What did not change is not touched.
+Strata are evaluated in order. Of a stratum without recursion, rules over streaming literals and
+comparisons are maintained: each
+head is kept with the number of its derivations, and what a point changes of it is the sum, over the
+literals, of the joins of one
+literal's change with what those before it are and those behind it were. Other rules (aggregates,
+functions, @now, counts that
+vary) are evaluated again where a literal of theirs changed. A recursive stratum is evaluated to its
+least fixpoint again where
+something that it uses changed, in semi-naive rounds over window literals too. What did not change
+is not touched.
 Source: SPEC 004, sections 2 and 6; docs/THEORY.md, "Stream rules in columns".
 """
 
@@ -30,11 +35,21 @@ from streams.rules.relations import NONE, Relation
 from streams.rules.safety import global_names
 from streams.rules.saved import put_back, saved
 from streams.rules.steps import Conjunct, StreamingPattern, conjuncts, has_now
-from streams.rules.syntax import Aggregate, CheckedProgram, Constant, Literal, Stratum, StreamRule, WindowedLiteral, variables
+from streams.rules.syntax import (
+    Aggregate,
+    CheckedProgram,
+    Constant,
+    Literal,
+    Stratum,
+    StreamRule,
+    WindowedLiteral,
+    variables,
+)
 from streams.rules.values import Row
 from streams.rules.windows import NOW, History, WindowCounter, WindowView
 
-#: Rows that are new since the last time that dead ones were looked for, beyond as many as were alive.
+# : Rows that are new since the last time that dead ones were looked for, beyond as many as were
+# alive.
 _SPARE: Final = 4096
 
 
@@ -42,7 +57,11 @@ class Engine:
     """Evaluates a checked program point by point (`syntax.Evaluator`)."""
 
     def __init__(
-        self, checked: CheckedProgram, functions: Functions, complete_windows: bool = False, most_atoms: int = MOST_DERIVED
+        self,
+        checked: CheckedProgram,
+        functions: Functions,
+        complete_windows: bool = False,
+        most_atoms: int = MOST_DERIVED,
     ) -> None:
         self.checked = checked
         self.complete = complete_windows
@@ -56,20 +75,25 @@ class Engine:
         self.strata: list[tuple[list[MaintainedRule], Recursion | None]] = []
         for stratum in checked.strata:
             rules = [self._maintained(rule) for rule in stratum.rules]
-            self.strata.append((rules, self._recursion(stratum, rules) if stratum.recursive else None))
+            self.strata.append(
+                (rules, self._recursion(stratum, rules) if stratum.recursive else None)
+            )
         self._constants = len(self.dictionary)
         self._texts = 0
         for predicate, rows in checked.facts.items():
             self._state_facts(predicate, rows)
 
-    # --- setting up --------------------------------------------------------------------------------
+    # --- setting up
+    # --------------------------------------------------------------------------------
 
     def predicate(self, name: str) -> Predicate:
         found = self.predicates.get(name)
         if found is None:
             relation = Relation(name, int(name.rpartition("/")[2]))
             relation.track("given", np.bool_)
-            found = self.predicates[name] = Predicate(relation, History(self.checked.horizons.get(name, 0)))
+            found = self.predicates[name] = Predicate(
+                relation, History(self.checked.horizons.get(name, 0))
+            )
         return found
 
     def _state_facts(self, name: str, rows: Sequence[Row]) -> None:
@@ -78,12 +102,16 @@ class Engine:
         predicate.relation.of_row["given"][predicate.facts] = True
         predicate.touched.append(predicate.facts)
 
-    def _view(self, literal: WindowedLiteral, operator: str, count: int, counted: bool) -> WindowView:
+    def _view(
+        self, literal: WindowedLiteral, operator: str, count: int, counted: bool
+    ) -> WindowView:
         predicate = self.predicate(literal.atom.predicate)
         window = literal.window or NOW
         counter = predicate.counters.get(window.intervals)
         if counter is None:
-            counter = predicate.counters[window.intervals] = WindowCounter(predicate.relation, window, self.complete)
+            counter = predicate.counters[window.intervals] = WindowCounter(
+                predicate.relation, window, self.complete
+            )
         key = window.intervals, operator, count, counted
         view = predicate.views.get(key)
         if view is None:
@@ -107,22 +135,34 @@ class Engine:
             return inner[id(literals)]
 
         aggregates = [one for one in body if isinstance(one, Aggregate)]
-        within = [one for aggregate in aggregates for element in aggregate.elements for one in elements(element.body)]
+        within = [
+            one
+            for aggregate in aggregates
+            for element in aggregate.elements
+            for one in elements(element.body)
+        ]
         views = tuple(one.view for one in within if isinstance(one, StreamingPattern))
         head = self.predicate(rule.head.predicate)
         head.support(rule)
-        wanted = frozenset(variable.name for argument in rule.head.arguments for variable in variables(argument))
+        wanted = frozenset(
+            variable.name for argument in rule.head.arguments for variable in variables(argument)
+        )
         now = has_now(rule)
         incremental = not now and rule.frequency is None and is_counted(body)
         planner = Planner(body, wanted, elements, frozenset(global_names(rule)))
-        return MaintainedRule(rule, head, body, planner, incremental, now or rule.frequency is not None, inner=views)
+        return MaintainedRule(
+            rule, head, body, planner, incremental, now or rule.frequency is not None, inner=views
+        )
 
     def _recursion(self, stratum: Stratum, rules: list[MaintainedRule]) -> Recursion:
-        heads = [self._conjuncts([WindowedLiteral(rule.head)], "#head")[0] for rule in stratum.rules]
+        heads = [
+            self._conjuncts([WindowedLiteral(rule.head)], "#head")[0] for rule in stratum.rules
+        ]
         patterns = [pattern for pattern in heads if isinstance(pattern, StreamingPattern)]
         return Recursion({name: self.predicates[name] for name in stratum.heads}, rules, patterns)
 
-    # --- a point -----------------------------------------------------------------------------------
+    # --- a point
+    # -----------------------------------------------------------------------------------
 
     def step(self, t: int, rows: Mapping[str, Any]) -> ColumnModel:
         """The model of the point ``t``. Raises: EvaluationError."""
@@ -149,7 +189,9 @@ class Engine:
                 self._moved += predicate.settle()
         for rules, recursion in self.strata:
             before = self.context.budget.derived
-            self._moved += recursion.evaluate(self.context, self.point) if recursion else self._evaluate(rules)
+            self._moved += (
+                recursion.evaluate(self.context, self.point) if recursion else self._evaluate(rules)
+            )
             self._count(rules, before)
         for predicate in self.predicates.values():
             if predicate.history.horizon:
@@ -164,7 +206,11 @@ class Engine:
             return [self.dictionary.encode(column) for column in rows]
         if not arity:
             return [np.zeros(len(rows), np.int64)]
-        return [self.dictionary.encode(column) for column in zip(*rows)] if len(rows) else [NONE] * arity
+        return (
+            [self.dictionary.encode(column) for column in zip(*rows)]
+            if len(rows)
+            else [NONE] * arity
+        )
 
     def _give(self, predicate: Predicate, rows: Any) -> None:
         """The input of a point."""
@@ -188,7 +234,8 @@ class Engine:
             found = [number[row] for row in rows]
         return np.array(found, np.int64)
 
-    # --- strata ------------------------------------------------------------------------------------
+    # --- strata
+    # ------------------------------------------------------------------------------------
 
     def _evaluate(self, rules: Sequence[MaintainedRule]) -> list[WindowView]:
         """A stratum without recursion; gives the views that changed."""
@@ -197,10 +244,16 @@ class Engine:
                 maintain(self.context, rule)
             elif rule.is_due():
                 renew(self.context, rule, self.point)
-        return [view for predicate in {id(rule.head): rule.head for rule in rules}.values() for view in predicate.settle()]
+        return [
+            view
+            for predicate in {id(rule.head): rule.head for rule in rules}.values()
+            for view in predicate.settle()
+        ]
 
     def _count(self, rules: Sequence[MaintainedRule], before: int) -> None:
-        """Count what a stratum derives, ``before`` which the point had derived so much. Raises: EvaluationError."""
+        """Count what a stratum derives, ``before`` which the point had derived so much. Raises:
+        EvaluationError.
+        """
         most, self.context.budget.derived = 0, before
         for rule in {id(rule.head): rule for rule in rules}.values():
             self.context.budget.derived += len(rule.head.derived)
@@ -209,25 +262,33 @@ class Engine:
         if self.context.budget.derived > self.context.budget.most:
             self.context.budget.check(self.context.budget.derived, largest)
 
-    # --- states ------------------------------------------------------------------------------------
+    # --- states
+    # ------------------------------------------------------------------------------------
 
     def state(self) -> bytes:
         """All that later points depend on."""
         return saved(self.origin, self.point, self.predicates, self.dictionary)
 
     def restore(self, state: bytes) -> None:
-        """Puts an engine that has not begun where the one was that gave ``state``. Raises: OperationalError."""
+        """Puts an engine that has not begun where the one was that gave ``state``. Raises:
+        OperationalError.
+        """
         self.origin, self.point = put_back(state, self.predicates, self.dictionary)
         for predicate in self.predicates.values():
             for counter in predicate.counters.values():
                 counter.refill(predicate.history, self.point)
 
-    # --- models, what may be forgotten -------------------------------------------------------------
+    # --- models, what may be forgotten
+    # -------------------------------------------------------------
 
     def _model(self, t: int) -> ColumnModel:
         for predicate in self.predicates.values():
             relation, shown = predicate.relation, predicate.shown
-            if shown is None or shown.held is not relation.held or shown.derived is not predicate.derived:
+            if (
+                shown is None
+                or shown.held is not relation.held
+                or shown.derived is not predicate.derived
+            ):
                 relation.track("rows", object)
                 relation.track("texts", object)
                 predicate.shown = HeldRows(
@@ -239,7 +300,14 @@ class Engine:
                     relation.held,
                     predicate.derived,
                 )
-        return ColumnModel(t, {name: p.shown for name, p in self.predicates.items() if p.shown and len(p.relation.held)})
+        return ColumnModel(
+            t,
+            {
+                name: p.shown
+                for name, p in self.predicates.items()
+                if p.shown and len(p.relation.held)
+            },
+        )
 
     def _collect(self) -> None:
         """Drops dead rows and constants, where there may be as many of them as live ones."""
@@ -248,7 +316,11 @@ class Engine:
             if full or predicate.relation.size > 2 * predicate.alive + _SPARE:
                 compact(predicate)
         if full:
-            used = [column[: p.relation.size] for p in self.predicates.values() for column in p.relation.columns]
+            used = [
+                column[: p.relation.size]
+                for p in self.predicates.values()
+                for column in p.relation.columns
+            ]
             self.dictionary.forget_but([*used, np.arange(FIRST, FIRST + self._constants)])
             self._texts = len(self.dictionary)
 

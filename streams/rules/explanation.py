@@ -1,6 +1,7 @@
 """Why an atom holds at a point: one well-founded derivation.
 
-Atoms are numbered as they were derived; each is explained by the rule that derived it first, whose body has only smaller numbers.
+Atoms are numbered as they were derived; each is explained by the rule that derived it first, whose
+body has only smaller numbers.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from streams.rules.values import Row
 
 @dataclass(frozen=True)
 class DerivationReason:
-    """A literal of a body as it held: its ground text; the ``points`` that a window counted, of how many; what an aggregate
+    """A literal of a body as it held: its ground text; the ``points`` that a window counted, of how
+    many; what an aggregate
     ranged over; and why the atom holds now, where that is a question."""
 
     literal: str
@@ -83,7 +85,11 @@ class Because:
         if self.place is not None:
             told |= {"file": self.place.file, "line": self.place.line}
         if self.by == "rule":
-            told |= {"rule": self.rule, "bindings": dict(self.bindings), "body": [reason.to_dict() for reason in self.body]}
+            told |= {
+                "rule": self.rule,
+                "bindings": dict(self.bindings),
+                "body": [reason.to_dict() for reason in self.body],
+            }
         return told
 
     def lines(self, depth: int = 0) -> list[str]:
@@ -94,14 +100,18 @@ class Because:
             return [f"{before}{self.atom} at {self.t}", f"{before}  {self.by}{where}"]
         assert self.place is not None
         bound = ", ".join(f"{name}={value}" for name, value in self.bindings.items())
-        lines = [f"{before}{self.atom} at {self.t}", f"{before}  by {self.place.file} line {self.place.line}: {self.rule}"]
+        lines = [
+            f"{before}{self.atom} at {self.t}",
+            f"{before}  by {self.place.file} line {self.place.line}: {self.rule}",
+        ]
         lines += [f"{before}  with {bound}"] if bound else []
         return [*lines, *(line for reason in self.body for line in reason.lines(depth + 1))]
 
 
 @dataclass
 class Explaining(Reference):
-    """The naive evaluator, which remembers how the atoms of the point ``when`` were derived. ``engine``: takes each point first,
+    """The naive evaluator, which remembers how the atoms of the point ``when`` were derived.
+    ``engine``: takes each point first,
     so that one which derives too much ends the run before the slow evaluator begins with it."""
 
     when: int = 0
@@ -121,7 +131,9 @@ class Explaining(Reference):
         def remember(rule: StreamRule, row: Row, binding: Binding) -> None:
             self.origins.setdefault((rule.head.predicate, row), (len(self.origins), rule, binding))
 
-        self.given = {predicate: set(found) for predicate, found in self.program.given(rows).items()}
+        self.given = {
+            predicate: set(found) for predicate, found in self.program.given(rows).items()
+        }
         self.model = super().step(t, rows, remember)
         return self.model
 
@@ -140,25 +152,49 @@ class Explaining(Reference):
         if fact is not None:
             return Because(text, self.when, "fact", fact[0].place(fact[1]))
         number, rule, binding = self.origins[predicate, row]
-        step = _Step(self, self.when, {name: set(rows) for name, rows in (self.model.whole if self.model else {}).items()})
-        body = tuple(self._reason(program, step, rule, literal, binding, number) for literal in written_literals(rule.body))
-        shown = {name: str(value) for name, value in sorted(binding.items()) if name[0] != "_" and is_own(name)}
+        step = _Step(
+            self,
+            self.when,
+            {name: set(rows) for name, rows in (self.model.whole if self.model else {}).items()},
+        )
+        body = tuple(
+            self._reason(program, step, rule, literal, binding, number)
+            for literal in written_literals(rule.body)
+        )
+        shown = {
+            name: str(value)
+            for name, value in sorted(binding.items())
+            if name[0] != "_" and is_own(name)
+        }
         return Because(text, self.when, "rule", rule.position, str(rule), shown, body)
 
     def _reason(
-        self, program: Program, step: _Step, rule: StreamRule, literal: Literal, binding: Binding, number: int
+        self,
+        program: Program,
+        step: _Step,
+        rule: StreamRule,
+        literal: Literal,
+        binding: Binding,
+        number: int,
     ) -> DerivationReason:
         def ground(term: Term) -> Term:
             value = step.value(term, binding)
             return term if value is None else Constant(value)
 
         if isinstance(literal, ComparisonLiteral):
-            return DerivationReason(str(replace(literal, left=ground(literal.left), right=ground(literal.right))))
+            return DerivationReason(
+                str(replace(literal, left=ground(literal.left), right=ground(literal.right)))
+            )
         if isinstance(literal, External):
             outputs = tuple(map(ground, literal.outputs))
-            return DerivationReason(str(replace(literal, inputs=tuple(map(ground, literal.inputs)), outputs=outputs)))
+            return DerivationReason(
+                str(replace(literal, inputs=tuple(map(ground, literal.inputs)), outputs=outputs))
+            )
         if isinstance(literal, Aggregate):
-            tuples = sorted(",".join(map(str, row)) for row in step.elements(rule, literal, binding, global_names(rule)))
+            tuples = sorted(
+                ",".join(map(str, row))
+                for row in step.elements(rule, literal, binding, global_names(rule))
+            )
             guards = tuple((relation, ground(term)) for relation, term in literal.guards)
             return DerivationReason(str(replace(literal, guards=guards)), tuples=tuple(tuples))
         row = step.row(literal.atom.arguments, binding) or ()
@@ -167,11 +203,26 @@ class Explaining(Reference):
         text, predicate = str(replace(literal, atom=atom, count=count)), atom.predicate
         now = self.origins.get((predicate, row))
         times = step.times(literal)
-        held = [t for t, point in zip(times, step.observed(literal)) if row in point.get(predicate, ())]
-        if literal.is_harmless and now is not None and now[0] >= number and row not in self.given.get(predicate, ()):
+        held = [
+            t for t, point in zip(times, step.observed(literal)) if row in point.get(predicate, ())
+        ]
+        if (
+            literal.is_harmless
+            and now is not None
+            and now[0] >= number
+            and row not in self.given.get(predicate, ())
+        ):
             # It came later than what it is to explain: the window had enough without it.
-            held = [t for t in held if t != self.when or row in self.program.facts.get(predicate, ())]
-        because = self._because(program, predicate, row) if not literal.negated and self.when in held else None
+            held = [
+                t for t in held if t != self.when or row in self.program.facts.get(predicate, ())
+            ]
+        because = (
+            self._because(program, predicate, row)
+            if not literal.negated and self.when in held
+            else None
+        )
         if literal.window is None:
             return DerivationReason(text, absent=literal.negated, because=because)
-        return DerivationReason(text, tuple(sorted(held)), len(times), literal.negated, because=because)
+        return DerivationReason(
+            text, tuple(sorted(held)), len(times), literal.negated, because=because
+        )

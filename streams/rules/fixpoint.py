@@ -1,8 +1,12 @@
-"""Recursive strata: least fixpoints in semi-naive rounds, maintained by deleting and deriving again.
+"""Recursive strata: least fixpoints in semi-naive rounds, maintained by deleting and deriving
+again.
 
-Each derived atom keeps one instance of a rule as its reason: the rows that the positive literals had when it was derived. They
-held before it did, so reasons never run in circles. What loses its reason is deleted, and what had that as a reason; then what
-can still be derived is, and what is new is added in rounds. The proof is in docs/THEORY.md, "Stream rules in columns".
+Each derived atom keeps one instance of a rule as its reason: the rows that the positive literals
+had when it was derived. They
+held before it did, so reasons never run in circles. What loses its reason is deleted, and what had
+that as a reason; then what
+can still be derived is, and what is new is added in rounds. The proof is in docs/THEORY.md, "Stream
+rules in columns".
 """
 
 from __future__ import annotations
@@ -49,10 +53,14 @@ class Recursion:
 
     @cached_property
     def is_maintained(self) -> bool:
-        """Whether changes are followed: bodies are streaming literals with fixed counts and comparisons, each head has one kind
+        """Whether changes are followed: bodies are streaming literals with fixed counts and
+        comparisons, each head has one kind
         of rules, and windows over the stratum's own predicates see the past alone."""
         return (
-            all(rule.incremental and all(pattern.threshold is None for _, pattern in rule.patterns) for rule in self.rules)
+            all(
+                rule.incremental and all(pattern.threshold is None for _, pattern in rule.patterns)
+                for rule in self.rules
+            )
             and all(len(predicate.supports) == 1 for predicate in self.heads.values())
             and all(view.is_plain or not view.counter.is_now for view in self._own)
         )
@@ -61,33 +69,60 @@ class Recursion:
     def _own(self) -> set[WindowView]:
         """The views that its rules have of its own predicates."""
         own = {id(predicate.relation) for predicate in self.heads.values()}
-        return {pattern.view for rule in self.rules for _, pattern in rule.patterns if id(pattern.view.relation) in own}
+        return {
+            pattern.view
+            for rule in self.rules
+            for _, pattern in rule.patterns
+            if id(pattern.view.relation) in own
+        }
 
     @property
     def _patience(self) -> int:
-        """How many narrow rounds there are before rows are taken one by one: these cost about what its look-ups will."""
-        relations = {id(pattern.view.relation): pattern.view.relation for rule in self.rules for _, pattern in rule.patterns}
+        """How many narrow rounds there are before rows are taken one by one: these cost about what
+        its look-ups will.
+        """
+        relations = {
+            id(pattern.view.relation): pattern.view.relation
+            for rule in self.rules
+            for _, pattern in rule.patterns
+        }
         return _PATIENCE + sum(relation.size for relation in relations.values()) // 64
 
     @cached_property
     def _reasons(self) -> list[tuple[MaintainedRule, int, StreamingPattern]]:
-        return [(rule, i, pattern) for rule in self.rules for i, pattern in rule.patterns if pattern.positive]
+        return [
+            (rule, i, pattern)
+            for rule in self.rules
+            for i, pattern in rule.patterns
+            if pattern.positive
+        ]
 
     def evaluate(self, context: StepContext, point: int) -> list[WindowView]:
-        """Brings the stratum to its least fixpoint, if something that it uses changed; gives the views that changed."""
-        if not any(rule.is_due() for rule in self.rules) and not any(map(_is_touched, self.heads.values())):
+        """Brings the stratum to its least fixpoint, if something that it uses changed; gives the
+        views that changed.
+        """
+        if not any(rule.is_due() for rule in self.rules) and not any(
+            map(_is_touched, self.heads.values())
+        ):
             return [view for predicate in self.heads.values() for view in predicate.settle()]
-        versions = [pattern.view.relation.version for rule in self.rules for _, pattern in rule.patterns]
+        versions = [
+            pattern.view.relation.version for rule in self.rules for _, pattern in rule.patterns
+        ]
         versions += [predicate.relation.version for predicate in self.heads.values()]
         if self.is_maintained and versions == self._versions:
             return self._maintain(context)
         self._versions = versions
         return self._anew(context, point)
 
-    # --- from nothing ------------------------------------------------------------------------------
+    # --- from nothing
+    # ------------------------------------------------------------------------------
 
     def _anew(self, context: StepContext, point: int) -> list[WindowView]:
-        masks = {view: view.mask()[: view.relation.size].copy() for view in self._own if not view.is_plain}
+        masks = {
+            view: view.mask()[: view.relation.size].copy()
+            for view in self._own
+            if not view.is_plain
+        }
         held = {name: predicate.relation.held for name, predicate in self.heads.items()}
         for predicate in self.heads.values():
             of_row, relation = predicate.relation.of_row, predicate.relation
@@ -101,7 +136,15 @@ class Recursion:
         for rule in self.rules:
             rule.has_run = True
             self._derive(context, rule, all_heads(context, rule, point), fresh)
-        self._rounds(context, fresh, [rule for rule in self.rules if not rule.rule.frequency or point % rule.rule.frequency == 0])
+        self._rounds(
+            context,
+            fresh,
+            [
+                rule
+                for rule in self.rules
+                if not rule.rule.frequency or point % rule.rule.frequency == 0
+            ],
+        )
         for name, predicate in self.heads.items():
             relation, old = predicate.relation, held[name]
             before = np.zeros(relation.size, np.bool_)
@@ -110,50 +153,86 @@ class Recursion:
             relation.went = old[~relation.of_row["holds"][old]]
         return list(self._told(masks))
 
-    def _rounds(self, context: StepContext, fresh: dict[str, Ints], rules: Sequence[MaintainedRule]) -> None:
+    def _rounds(
+        self, context: StepContext, fresh: dict[str, Ints], rules: Sequence[MaintainedRule]
+    ) -> None:
         """Derives what follows from ``fresh`` rows, which do not hold yet."""
         narrow, patience = 0, 1
         while width := sum(map(len, fresh.values())):
             narrow = narrow + 1 if width <= NARROW else 0
             if narrow > _PATIENCE and self.is_maintained and narrow > patience * self._patience:
-                # What is left was wide: the look-ups were of little use, so they are made again later and later.
-                fresh, narrow, patience = Worklist(context, self.heads, rules, self._own).run(fresh), 0, 4 * patience
+                # What is left was wide: the look-ups were of little use, so they are made again
+                # later and later.
+                fresh, narrow, patience = (
+                    Worklist(context, self.heads, rules, self._own).run(fresh),
+                    0,
+                    4 * patience,
+                )
             deltas = self._grown(fresh)
             fresh = dict.fromkeys(self.heads, NONE)
             for rule in rules:
                 for i, pattern in rule.patterns:
                     if pattern.positive:
-                        self._seeded(context, rule, i, pattern, deltas.get(pattern.view, NONE), fresh)
+                        self._seeded(
+                            context, rule, i, pattern, deltas.get(pattern.view, NONE), fresh
+                        )
 
     def _seeded(
-        self, context: StepContext, rule: MaintainedRule, i: int, pattern: StreamingPattern, rows: Ints, fresh: dict[str, Ints]
+        self,
+        context: StepContext,
+        rule: MaintainedRule,
+        i: int,
+        pattern: StreamingPattern,
+        rows: Ints,
+        fresh: dict[str, Ints],
     ) -> None:
         if len(rows):
             plan = rule.plan(i)
-            self._derive(context, rule, examples(context, rule, plan, seeded(pattern, rows, plan.keep)), fresh)
+            self._derive(
+                context,
+                rule,
+                examples(context, rule, plan, seeded(pattern, rows, plan.keep)),
+                fresh,
+            )
 
-    def _derive(self, context: StepContext, rule: MaintainedRule, found: tuple[Ints, Bindings], fresh: dict[str, Ints]) -> None:
-        """Notes heads of a rule, with their reasons where they had none; those that did not hold yet are ``fresh``."""
+    def _derive(
+        self,
+        context: StepContext,
+        rule: MaintainedRule,
+        found: tuple[Ints, Bindings],
+        fresh: dict[str, Ints],
+    ) -> None:
+        """Notes heads of a rule, with their reasons where they had none; those that did not hold
+        yet are ``fresh``.
+        """
         heads, instances = found
         if not len(heads):
             return
         relation, name = rule.head.relation, rule.rule.head.predicate
         support = relation.of_row[rule.head.support(rule.rule)]
         if not self.is_maintained:
-            context.budget.derive(int(np.count_nonzero(~is_derived(rule.head, heads))) if rule.rule.body else 0, rule.rule)
+            context.budget.derive(
+                int(np.count_nonzero(~is_derived(rule.head, heads))) if rule.rule.body else 0,
+                rule.rule,
+            )
         else:
             without = (support[heads] == 0).nonzero()[0]
             context.budget.derive(len(without) if rule.rule.body else 0, rule.rule)
             relation.of_row["by"][heads[without]] = rule.rule.number + 1
             for i, pattern in rule.patterns:
                 if pattern.positive:
-                    relation.of_row["reason", i][heads[without]] = instances.columns[pattern.trace][without]
+                    relation.of_row["reason", i][heads[without]] = instances.columns[pattern.trace][
+                        without
+                    ]
         support[heads] = 1
         new = heads[~relation.of_row["holds"][heads]]
         if len(new):
-            fresh[name] = relation.each_once(np.concatenate([fresh[name], new])) if len(fresh[name]) else new
+            fresh[name] = (
+                relation.each_once(np.concatenate([fresh[name], new])) if len(fresh[name]) else new
+            )
 
-    # --- from what changed -------------------------------------------------------------------------
+    # --- from what changed
+    # -------------------------------------------------------------------------
 
     def _maintain(self, context: StepContext) -> list[WindowView]:
         fresh, lost = dict.fromkeys(self.heads, NONE), dict.fromkeys(self.heads, NONE)
@@ -162,9 +241,15 @@ class Recursion:
                 view.update(view.counter.changed)
         for name, predicate in self.heads.items():
             if predicate.touched:
-                of_row, touched = predicate.relation.of_row, predicate.relation.each_once(np.concatenate(predicate.touched))
+                of_row, touched = (
+                    predicate.relation.of_row,
+                    predicate.relation.each_once(np.concatenate(predicate.touched)),
+                )
                 given = of_row["given"][touched]
-                fresh[name], lost[name] = touched[given & ~of_row["holds"][touched]], touched[~given]
+                fresh[name], lost[name] = (
+                    touched[given & ~of_row["holds"][touched]],
+                    touched[~given],
+                )
                 predicate.touched = []
         for name, rows in self._denied(context):
             lost[name] = np.concatenate([lost[name], rows])
@@ -172,23 +257,40 @@ class Recursion:
         for name, predicate in self.heads.items():
             derived = predicate.derived
             context.budget.derived += (
-                int(np.count_nonzero(is_derived(predicate, derived))) if len(suspects[name]) else len(derived)
+                int(np.count_nonzero(is_derived(predicate, derived)))
+                if len(suspects[name])
+                else len(derived)
             )
         kept = {name: len(predicate.relation.held) for name, predicate in self.heads.items()}
         for rule, head in zip(self.rules, self.patterns):
             rows = suspects[rule.rule.head.predicate]
             if len(rows):
                 plan = rule.plan_of_heads(head)
-                self._derive(context, rule, examples(context, rule, plan, seeded(head, rows, plan.keep)), fresh)
+                self._derive(
+                    context,
+                    rule,
+                    examples(context, rule, plan, seeded(head, rows, plan.keep)),
+                    fresh,
+                )
             for i, pattern in rule.patterns:
                 view = pattern.view
                 if not (view.is_plain and view in self._own):
-                    self._seeded(context, rule, i, pattern, view.came if pattern.positive else view.went, fresh)
+                    self._seeded(
+                        context,
+                        rule,
+                        i,
+                        pattern,
+                        view.came if pattern.positive else view.went,
+                        fresh,
+                    )
         self._rounds(context, fresh, self.rules)
         for name, predicate in self.heads.items():
             relation = predicate.relation
             added = relation.held[kept[name] :]
-            relation.came, relation.went = added[~is_in(added, gone[name])], gone[name][~relation.of_row["holds"][gone[name]]]
+            relation.came, relation.went = (
+                added[~is_in(added, gone[name])],
+                gone[name][~relation.of_row["holds"][gone[name]]],
+            )
         return list(self._told({}))
 
     def _denied(self, context: StepContext) -> Iterator[tuple[str, Ints]]:
@@ -197,19 +299,28 @@ class Recursion:
             for i, pattern in rule.patterns:
                 if not pattern.positive and len(pattern.view.came):
                     plan = rule.plan(i, delta=True)
-                    rows, _ = examples(context, rule, plan, seeded(pattern, pattern.view.came, plan.keep))
+                    rows, _ = examples(
+                        context, rule, plan, seeded(pattern, pattern.view.came, plan.keep)
+                    )
                     relation = rule.head.relation
-                    yield rule.rule.head.predicate, rows[relation.of_row["by"][rows] == rule.rule.number + 1]
+                    yield (
+                        rule.rule.head.predicate,
+                        rows[relation.of_row["by"][rows] == rule.rule.number + 1],
+                    )
 
     def _deleted(self, lost: dict[str, Ints]) -> tuple[dict[str, Ints], dict[str, Ints]]:
-        """Deletes what is ``lost`` and what had it as a reason; gives the heads without reason, and those that hold no more."""
+        """Deletes what is ``lost`` and what had it as a reason; gives the heads without reason, and
+        those that hold no more.
+        """
         suspects, gone = dict.fromkeys(self.heads, NONE), dict.fromkeys(self.heads, NONE)
         shrunk = {pattern.view for _, _, pattern in self._reasons if len(pattern.view.went)}
         while True:
             for rule, i, pattern in self._reasons:
                 if pattern.view in shrunk:
                     name, of_row = rule.rule.head.predicate, rule.head.relation.of_row
-                    mine = rule.head.derived[of_row["by"][rule.head.derived] == rule.rule.number + 1]
+                    mine = rule.head.derived[
+                        of_row["by"][rule.head.derived] == rule.rule.number + 1
+                    ]
                     rows = mine[~pattern.view.mask()[of_row["reason", i][mine]]]
                     lost[name] = np.concatenate([lost[name], rows])
             shrunk = set()
@@ -220,10 +331,17 @@ class Recursion:
                 of_row[predicate.supports[0]][rows], of_row["by"][rows] = 0, 0
                 less = rows[of_row["holds"][rows] & ~of_row["given"][rows]]
                 of_row["holds"][less] = False
-                suspects[name], gone[name] = np.concatenate([suspects[name], rows]), np.concatenate([gone[name], less])
+                suspects[name], gone[name] = (
+                    np.concatenate([suspects[name], rows]),
+                    np.concatenate([gone[name], less]),
+                )
                 lost[name] = NONE
                 if len(less):
-                    shrunk |= {view for view in self._own if view.is_plain and view.relation is predicate.relation}
+                    shrunk |= {
+                        view
+                        for view in self._own
+                        if view.is_plain and view.relation is predicate.relation
+                    }
             if not shrunk:
                 break
         for name, predicate in self.heads.items():
@@ -232,7 +350,8 @@ class Recursion:
                 relation.held = relation.held[relation.of_row["holds"][relation.held]]
         return suspects, gone
 
-    # --- what both do -------------------------------------------------------------------------------
+    # --- what both do
+    # -------------------------------------------------------------------------------
 
     def _grown(self, fresh: Mapping[str, Ints]) -> dict[WindowView, Ints]:
         """Lets fresh rows hold; what each of its own views gained by that."""
@@ -246,7 +365,9 @@ class Recursion:
         return found
 
     def _told(self, masks: Mapping[WindowView, Flags]) -> Iterator[WindowView]:
-        """The views that changed, now that relations know what came and went; of those in ``masks``, what was before is known."""
+        """The views that changed, now that relations know what came and went; of those in
+        ``masks``, what was before is known.
+        """
         for predicate in self.heads.values():
             predicate.touched, predicate.derived = [], supported(predicate)
             for view in predicate.views.values():
@@ -260,4 +381,6 @@ class Recursion:
 
 def _is_touched(predicate: Predicate) -> bool:
     """Whether its input changed, or a window over it."""
-    return bool(predicate.touched) or any(len(one.changed) or one.is_longer for one in predicate.counters.values())
+    return bool(predicate.touched) or any(
+        len(one.changed) or one.is_longer for one in predicate.counters.values()
+    )

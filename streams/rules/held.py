@@ -1,6 +1,8 @@
-"""The model of a point, as an engine in columns gives it: rows and columns are made when they are asked for.
+"""The model of a point, as an engine in columns gives it: rows and columns are made when they are
+asked for.
 
-It stays as it is while the engine goes on: it holds on to arrays that nobody writes to, and to entries of growing ones that keep
+It stays as it is while the engine goes on: it holds on to arrays that nobody writes to, and to
+entries of growing ones that keep
 their place.
 """
 
@@ -48,7 +50,9 @@ class HeldRows:
         new = np.flatnonzero(found == 0)
         if len(new):
             rows = np.empty(len(new), object)
-            rows[:] = list(zip(*(decoded(self.values, column[numbers[new]]) for column in self.columns)))
+            rows[:] = list(
+                zip(*(decoded(self.values, column[numbers[new]]) for column in self.columns))
+            )
             self.made[numbers[new]] = found[new] = rows
         return found.tolist()  # type: ignore[no-any-return]
 
@@ -59,7 +63,9 @@ class HeldRows:
             found = self.said[numbers]
             new = np.flatnonzero(found == 0)
             if len(new):
-                self.said[numbers[new]] = found[new] = [atom_text(name, row) for row in self._rows(numbers[new])]
+                self.said[numbers[new]] = found[new] = [
+                    atom_text(name, row) for row in self._rows(numbers[new])
+                ]
             self.told[derived] = found.tolist()
         return self.told[derived]
 

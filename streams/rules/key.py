@@ -1,7 +1,10 @@
-"""By key: whether a program's model is the union of those of its keys (SPEC 004, section 6, "By key").
+"""By key: whether a program's model is the union of those of its keys (SPEC 004, section 6, "By
+key").
 
-A key is an argument position for each predicate, such that in every rule the head and all streaming literals hold one variable
-there. Predicates of facts alone are apart: every shard has them whole. Each rule needs one positive literal with the variable, or
+A key is an argument position for each predicate, such that in every rule the head and all streaming
+literals hold one variable
+there. Predicates of facts alone are apart: every shard has them whole. Each rule needs one positive
+literal with the variable, or
 shards would derive atoms of others' keys.
 """
 
@@ -12,7 +15,15 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from streams.rules.safety import global_names
-from streams.rules.syntax import AT_MOST, Aggregate, Atom, StreamRule, Variable, WindowedLiteral, windowed
+from streams.rules.syntax import (
+    AT_MOST,
+    Aggregate,
+    Atom,
+    StreamRule,
+    Variable,
+    WindowedLiteral,
+    windowed,
+)
 from streams.rules.values import Value
 
 #: The position of the key by predicate, from 0.
@@ -29,7 +40,9 @@ class ProgramKey:
     def __str__(self) -> str:
         if self.key is None:
             return f"no key: {self.why}"
-        return "key: " + ", ".join(f"argument {at + 1} of {predicate}" for predicate, at in sorted(self.key.items()))
+        return "key: " + ", ".join(
+            f"argument {at + 1} of {predicate}" for predicate, at in sorted(self.key.items())
+        )
 
 
 def shard_of(value: Value, shards: int) -> int:
@@ -42,22 +55,34 @@ def shard_of(value: Value, shards: int) -> int:
 
 
 def find_key(rules: Sequence[StreamRule], facts: Set[str]) -> ProgramKey:
-    """A key of the program, or the rule that prevents one. ``facts``: the predicates that facts are given of."""
+    """A key of the program, or the rule that prevents one. ``facts``: the predicates that facts are
+    given of.
+    """
     apart = facts - {rule.head.predicate for rule in rules}
     for rule in rules:
-        if not any(isinstance(x, WindowedLiteral) and _has_come(x) and x.atom.predicate not in apart for x in rule.body):
-            return ProgramKey(None, f"{rule.position}: {rule} has no positive literal that could hold it")
+        if not any(
+            isinstance(x, WindowedLiteral) and _has_come(x) and x.atom.predicate not in apart
+            for x in rule.body
+        ):
+            return ProgramKey(
+                None, f"{rule.position}: {rule} has no positive literal that could hold it"
+            )
     key: dict[str, int] = {}
     for group in _connected([(rule, _atoms(rule, apart)) for rule in rules]):
         found = _solved(group, apart)
         if isinstance(found, StreamRule):
-            return ProgramKey(None, f"{found.position}: {found} holds no variable at the same places as the rules before it")
+            return ProgramKey(
+                None,
+                f"{found.position}: {found} holds no variable at the same places as the rules before it",
+            )
         key.update(found)
     return ProgramKey(key) if rules else ProgramKey(None, "there are no rules")
 
 
 def _has_come(literal: WindowedLiteral) -> bool:
-    """Whether the literal is true of atoms in its window alone, so that no other shard than theirs has it true."""
+    """Whether the literal is true of atoms in its window alone, so that no other shard than theirs
+    has it true.
+    """
     return not literal.negated and (literal.operator != AT_MOST or literal.binds)
 
 
@@ -65,8 +90,12 @@ def _atoms(rule: StreamRule, apart: Set[str]) -> list[Atom]:
     return [rule.head, *(x.atom for x, _ in windowed(rule.body) if x.atom.predicate not in apart)]
 
 
-def _connected(rules: list[tuple[StreamRule, list[Atom]]]) -> Iterator[list[tuple[StreamRule, list[Atom]]]]:
-    """The rules by groups that share predicates, in each one after those that it shares some with."""
+def _connected(
+    rules: list[tuple[StreamRule, list[Atom]]],
+) -> Iterator[list[tuple[StreamRule, list[Atom]]]]:
+    """The rules by groups that share predicates, in each one after those that it shares some
+    with.
+    """
     having: dict[str, list[int]] = {}
     for number, (_, atoms) in enumerate(rules):
         for atom in atoms:
@@ -95,23 +124,38 @@ def _solved(group: list[tuple[StreamRule, list[Atom]]], apart: Set[str]) -> Key 
         farthest = max(farthest, at)
         rule, atoms = group[at]
         for name in sorted(global_names(rule), reverse=True):
-            if not any(_hides(literal, name, apart) for literal in rule.body if isinstance(literal, Aggregate)):
+            if not any(
+                _hides(literal, name, apart)
+                for literal in rule.body
+                if isinstance(literal, Aggregate)
+            ):
                 waiting += [(at + 1, {**key, **chosen}) for chosen in _places(atoms, name, key)]
     return group[farthest][0]
 
 
 def _hides(literal: Aggregate, name: str, apart: Set[str]) -> bool:
     """Whether an aggregate counts over more than one key."""
-    inside = [x.atom for element in literal.elements for x in element.body if isinstance(x, WindowedLiteral)]
+    inside = [
+        x.atom
+        for element in literal.elements
+        for x in element.body
+        if isinstance(x, WindowedLiteral)
+    ]
     return any(atom.predicate not in apart and not _holding(atom, name) for atom in inside)
 
 
 def _holding(atom: Atom, name: str) -> list[int]:
-    return [i for i, term in enumerate(atom.arguments) if isinstance(term, Variable) and term.name == name]
+    return [
+        i
+        for i, term in enumerate(atom.arguments)
+        if isinstance(term, Variable) and term.name == name
+    ]
 
 
 def _places(atoms: Sequence[Atom], name: str, key: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """The ways to put the key of each atom's predicate where the variable is, in agreement with ``key``."""
+    """The ways to put the key of each atom's predicate where the variable is, in agreement with
+    ``key``.
+    """
     if not atoms:
         yield {}
         return

@@ -39,7 +39,9 @@ class Literals(Terms):
         token = self.take()
         if token.kind != NAME or token.text == "not":
             if token.text == "-":
-                raise TokenFault(token, "strong negation is not supported; use a predicate of its own, or not")
+                raise TokenFault(
+                    token, "strong negation is not supported; use a predicate of its own, or not"
+                )
             raise TokenFault(token, f"expected an atom, found {token}")
         arguments: tuple[Term, ...] = ()
         if self.accept("("):
@@ -54,8 +56,13 @@ class Literals(Terms):
         return tuple(found)
 
     def interval_literals(self) -> list[WindowedLiteral]:
-        """Literals that bind the variables of `intervals`: each is about the facts of its interval."""
-        return [WindowedLiteral(Atom(str(interval), (interval,), interval.position)) for interval in self.intervals]
+        """Literals that bind the variables of `intervals`: each is about the facts of its
+        interval.
+        """
+        return [
+            WindowedLiteral(Atom(str(interval), (interval,), interval.position))
+            for interval in self.intervals
+        ]
 
     def literal(self) -> Literal:
         begun = self.peek()
@@ -67,9 +74,13 @@ class Literals(Terms):
         if self.peek().kind == HASH:
             return self._aggregate(negated, None, begun)
         if self.sees("-") and self.peek(1).kind == NAME and self.peek(2).text not in _GOES_ON:
-            raise TokenFault(self.peek(), "strong negation is not supported; use a predicate of its own, or not")
+            raise TokenFault(
+                self.peek(), "strong negation is not supported; use a predicate of its own, or not"
+            )
         if self.sees("{") or (self.peek().kind == INTEGER and self.peek(1).text == "{"):
-            raise TokenFault(self.peek(), "choice and cardinality atoms are not supported; count with #count")
+            raise TokenFault(
+                self.peek(), "choice and cardinality atoms are not supported; count with #count"
+            )
         if self.peek().kind == NAME and self.peek(1).text not in _GOES_ON:
             return self._windowed(negated, begun)
         left = self.term_or_interval()
@@ -88,7 +99,9 @@ class Literals(Terms):
         place = self.text.place(begun.offset)
         atom = self.atom()
         if self.peek().text in RELATIONS:
-            raise TokenFault(self.peek(), "function symbols are not supported: an atom is not compared")
+            raise TokenFault(
+                self.peek(), "function symbols are not supported: an atom is not compared"
+            )
         count: Term | None = Constant(1)
         operator = AT_LEAST
         if self.accept("at", "least"):
@@ -106,13 +119,17 @@ class Literals(Terms):
         self.expect("in", "'in' and a window")
         found = self.window()
         degenerate = operator == AT_LEAST and count == Constant(1) and found.intervals == ((0, 0),)
-        return WindowedLiteral(atom, operator, count, None if degenerate else found, negated, position=place)
+        return WindowedLiteral(
+            atom, operator, count, None if degenerate else found, negated, position=place
+        )
 
     def _counting(self, least: int, operator: str) -> Term:
         token = self.peek()
         found = self.term()
         if isinstance(found, Constant) and (isinstance(found.value, str) or found.value < least):
-            raise TokenFault(token, f"'{operator} {found}': write an integer from {least} on, or a variable")
+            raise TokenFault(
+                token, f"'{operator} {found}': write an integer from {least} on, or a variable"
+            )
         return found
 
     def _external(self, negated: bool) -> External:
@@ -125,13 +142,19 @@ class Literals(Terms):
         outputs = self.terms(")") if self.accept(";") else ()
         self.expect(")", "')'")
         if negated and outputs:
-            raise TokenFault(name, "not needs a function without outputs; leave them away, or compare them")
+            raise TokenFault(
+                name, "not needs a function without outputs; leave them away, or compare them"
+            )
         return External(name.text, inputs, outputs, negated, place)
 
-    def _aggregate(self, negated: bool, guard: tuple[str, Term] | None, begun: RuleToken) -> Aggregate:
+    def _aggregate(
+        self, negated: bool, guard: tuple[str, Term] | None, begun: RuleToken
+    ) -> Aggregate:
         token = self.take()
         if token.text not in _FUNCTIONS:
-            raise TokenFault(token, f"{token} is not supported here; the aggregates are {', '.join(_FUNCTIONS)}")
+            raise TokenFault(
+                token, f"{token} is not supported here; the aggregates are {', '.join(_FUNCTIONS)}"
+            )
         self.expect("{", "'{'")
         elements = [self._element()]
         while self.accept(";"):
@@ -142,8 +165,13 @@ class Literals(Terms):
             relation = RELATIONS[self.take().text]
             guards.append((relation, self.term()))
         if not guards:
-            raise TokenFault(self.peek(), "an aggregate is compared with something; write X = before it, or = X behind it")
-        return Aggregate(token.text[1:], tuple(elements), tuple(guards), negated, self.text.place(begun.offset))
+            raise TokenFault(
+                self.peek(),
+                "an aggregate is compared with something; write X = before it, or = X behind it",
+            )
+        return Aggregate(
+            token.text[1:], tuple(elements), tuple(guards), negated, self.text.place(begun.offset)
+        )
 
     def _element(self) -> AggregateElement:
         outer, self.intervals = self.intervals, []
@@ -155,9 +183,15 @@ class Literals(Terms):
             token = self.peek()
             literal = self.literal()
             if isinstance(literal, Aggregate):
-                raise TokenFault(token, "an aggregate within an aggregate is not supported; give it a rule of its own")
+                raise TokenFault(
+                    token,
+                    "an aggregate within an aggregate is not supported; give it a rule of its own",
+                )
             if isinstance(literal, WindowedLiteral) and literal.window is not None:
-                raise TokenFault(token, "an aggregate has no streaming literals with windows; give it a rule of its own")
+                raise TokenFault(
+                    token,
+                    "an aggregate has no streaming literals with windows; give it a rule of its own",
+                )
             inner.append(literal)
         inner += self.interval_literals()
         self.intervals = outer

@@ -19,7 +19,17 @@ from streams.rules.dictionary import ConstantDictionary, Flags, calculate
 from streams.rules.functions import Functions, call
 from streams.rules.problems import EvaluationError
 from streams.rules.relations import NONE, TooMany
-from streams.rules.steps import COUNTED, GROUP, AggregateStep, Call, Check, Compare, JoinStep, Step, Threshold
+from streams.rules.steps import (
+    COUNTED,
+    GROUP,
+    AggregateStep,
+    Call,
+    Check,
+    Compare,
+    JoinStep,
+    Step,
+    Threshold,
+)
 from streams.rules.syntax import AT_LEAST, AT_MOST, Constant, Now, StreamRule, Term, Variable
 from streams.rules.values import IntegerOverflow, Row
 
@@ -31,7 +41,9 @@ _PART: Final = 1 << 20
 
 @dataclass
 class StepContext:
-    """What steps need beside bindings: constants, functions with what they gave at this point, and what it may still cost."""
+    """What steps need beside bindings: constants, functions with what they gave at this point, and
+    what it may still cost.
+    """
 
     dictionary: ConstantDictionary
     functions: Functions
@@ -43,8 +55,11 @@ class StepContext:
         self.budget.begin(now)
         self.results.clear()
 
-    def run(self, steps: Sequence[Step], bindings: Bindings, rule: StreamRule, once: bool = False) -> Iterator[Bindings]:
-        """The instances that ``steps`` leave, in parts; ``once``: how often each is derived does not matter.
+    def run(
+        self, steps: Sequence[Step], bindings: Bindings, rule: StreamRule, once: bool = False
+    ) -> Iterator[Bindings]:
+        """The instances that ``steps`` leave, in parts; ``once``: how often each is derived does
+        not matter.
         Raises: EvaluationError."""
         for place, step in enumerate(steps):
             if not bindings.count:
@@ -89,7 +104,8 @@ class StepContext:
             return self._call(step, bindings, rule)
         return self._group(step, bindings, rule)
 
-    # --- streaming literals ------------------------------------------------------------------------
+    # --- streaming literals
+    # ------------------------------------------------------------------------
 
     def _join(self, step: JoinStep, bindings: Bindings, rule: StreamRule) -> Bindings:
         view = step.pattern.view
@@ -116,14 +132,24 @@ class StepContext:
         self.budget.spend(len(rows), rule)
         asked = step.pattern.threshold
         if asked is None:
-            columns = {name: column[which] for name, column in bindings.columns.items() if name in step.keep}
-            columns |= {name: relation.columns[i][rows] for i, name in step.new if name in step.keep}
+            columns = {
+                name: column[which]
+                for name, column in bindings.columns.items()
+                if name in step.keep
+            }
+            columns |= {
+                name: relation.columns[i][rows] for i, name in step.new if name in step.keep
+            }
             if step.pattern.trace in step.keep:
                 columns[step.pattern.trace] = rows
             return Bindings(columns, len(rows))
         columns = {name: column[which] for name, column in bindings.columns.items()}
         columns |= {name: relation.columns[i][rows] for i, name in step.new}
-        return self._measured(step, Bindings(columns, len(rows)), view.was(rows) if step.before else view.counter.counts(rows))
+        return self._measured(
+            step,
+            Bindings(columns, len(rows)),
+            view.was(rows) if step.before else view.counter.counts(rows),
+        )
 
     def _measured(self, step: JoinStep, found: Bindings, m: Ints) -> Bindings:
         """Those rows where ``m`` is as asked, or with ``m``."""
@@ -164,10 +190,13 @@ class StepContext:
             fits = fits if are is None else fits & are
         return fits if valid is None else fits & valid
 
-    # --- terms and comparisons ---------------------------------------------------------------------
+    # --- terms and comparisons
+    # ---------------------------------------------------------------------
 
     def value(self, term: Term, bindings: Bindings) -> tuple[Ints, Flags | None]:
-        """The codes of a term, and which rows it has a value for (None: all). Raises: IntegerOverflow."""
+        """The codes of a term, and which rows it has a value for (None: all). Raises:
+        IntegerOverflow.
+        """
         if isinstance(term, Variable):
             return bindings.columns[term.name], None
         if isinstance(term, Constant):
@@ -200,28 +229,46 @@ class StepContext:
         asked = step.comparison
         right, valid = self.value(asked.right, bindings)
         if step.gives is not None:
-            return Bindings({**bindings.columns, step.gives: right}, bindings.count).where(valid, step.keep)
+            return Bindings({**bindings.columns, step.gives: right}, bindings.count).where(
+                valid, step.keep
+            )
         left, has = self.value(asked.left, bindings)
         fits = self.dictionary.compared(left, asked.relation, right)
         valid = both(valid, has)
         fits = ~fits if asked.negated else fits
         return bindings.where(fits if valid is None else fits & valid, step.keep)
 
-    # --- functions ---------------------------------------------------------------------------------
+    # --- functions
+    # ---------------------------------------------------------------------------------
 
     def _call(self, step: Call, bindings: Bindings, rule: StreamRule) -> Bindings:
         external = step.external
         columns, valid = self.values(external.inputs, bindings)
         if valid is not None:
-            bindings, columns = bindings.where(valid, frozenset(bindings.columns)), [column[valid] for column in columns]
+            bindings, columns = (
+                bindings.where(valid, frozenset(bindings.columns)),
+                [column[valid] for column in columns],
+            )
         groups, inverse = grouped(columns, bindings.count)
-        found = [self._result(step, row, rule) for row in zip(*map(self.dictionary.decode, groups))] if groups else []
+        found = (
+            [self._result(step, row, rule) for row in zip(*map(self.dictionary.decode, groups))]
+            if groups
+            else []
+        )
         if not groups and bindings.count:
             found = [self._result(step, (), rule)]
-        true = np.array([row is not None for row in found], np.bool_)[inverse] if found else np.zeros(0, np.bool_)
+        true = (
+            np.array([row is not None for row in found], np.bool_)[inverse]
+            if found
+            else np.zeros(0, np.bool_)
+        )
         gained: dict[str, Ints] = {}
         for i, term in enumerate(external.outputs):
-            output = self.dictionary.encode([0 if row is None else row[i] for row in found])[inverse] if found else NONE
+            output = (
+                self.dictionary.encode([0 if row is None else row[i] for row in found])[inverse]
+                if found
+                else NONE
+            )
             if isinstance(term, Variable) and term.name in step.new and term.name not in gained:
                 gained[term.name] = output
                 continue
@@ -248,7 +295,8 @@ class StepContext:
             valid = both(valid, has)
         return columns, valid
 
-    # --- aggregates --------------------------------------------------------------------------------
+    # --- aggregates
+    # --------------------------------------------------------------------------------
 
     def _group(self, step: AggregateStep, bindings: Bindings, rule: StreamRule) -> Bindings:
         shared, inverse = grouped([bindings.columns[name] for name in step.shared], bindings.count)
@@ -259,7 +307,9 @@ class StepContext:
             for found in self.run(steps, start, rule):
                 columns, valid = self.values(terms, found)
                 rows = [found.columns[GROUP], *columns]
-                tuples.setdefault(len(terms), []).append(rows if valid is None else [column[valid] for column in rows])
+                tuples.setdefault(len(terms), []).append(
+                    rows if valid is None else [column[valid] for column in rows]
+                )
         groups, firsts = [NONE], [NONE]
         for parts in tuples.values():
             joined = [np.concatenate(columns) for columns in zip(*parts)]
@@ -268,7 +318,11 @@ class StepContext:
                 groups.append(joined[0][example])
                 firsts.append(joined[1][example])
         value, has_value = aggregated(
-            self.dictionary, step.aggregate.function, np.concatenate(groups), np.concatenate(firsts), count
+            self.dictionary,
+            step.aggregate.function,
+            np.concatenate(groups),
+            np.concatenate(firsts),
+            count,
         )
         result = value[inverse]
         after = Bindings({**bindings.columns, **dict.fromkeys(step.gives, result)}, bindings.count)

@@ -1,7 +1,10 @@
-"""Plans: in which order the literals of a rule are joined, for each literal that a change may begin with.
+"""Plans: in which order the literals of a rule are joined, for each literal that a change may begin
+with.
 
-`Planner.plan` orders conjuncts greedily: what only filters comes first, then the join with the most bound arguments; functions
-and aggregates wait for joins that have one. Each step keeps only the columns that later ones need; equal rows stay as often as
+`Planner.plan` orders conjuncts greedily: what only filters comes first, then the join with the most
+bound arguments; functions
+and aggregates wait for joins that have one. Each step keeps only the columns that later ones need;
+equal rows stay as often as
 they were derived. Source: SPEC 004, sections 1 and 6.
 """
 
@@ -26,28 +29,51 @@ from streams.rules.steps import (
     StreamingPattern,
     names_of,
 )
-from streams.rules.syntax import COUNT, Aggregate, ComparisonLiteral, External, Literal, Variable, names_in
+from streams.rules.syntax import (
+    COUNT,
+    Aggregate,
+    ComparisonLiteral,
+    External,
+    Literal,
+    Variable,
+    names_in,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """Plans over one list of conjuncts; ``elements`` gives those of an aggregate's element, ``outer`` are global variables."""
+    """Plans over one list of conjuncts; ``elements`` gives those of an aggregate's element,
+    ``outer`` are global variables.
+    """
 
     body: Sequence[Conjunct]
     wanted: frozenset[str]
     elements: Callable[[Iterable[Literal]], list[Conjunct]]
     outer: frozenset[str]
 
-    def plan(self, seed: int | None = None, bound: Iterable[str] = (), delta: bool = False, measured: bool = False) -> JoinPlan:
-        """Steps for all conjuncts but the ``seed``; with ``delta``, patterns behind it are as they were before this point.
-        ``measured``: of joins with equally many bound arguments, that with the fewest rows for each comes first."""
+    def plan(
+        self,
+        seed: int | None = None,
+        bound: Iterable[str] = (),
+        delta: bool = False,
+        measured: bool = False,
+    ) -> JoinPlan:
+        """Steps for all conjuncts but the ``seed``; with ``delta``, patterns behind it are as they
+        were before this point.
+        ``measured``: of joins with equally many bound arguments, that with the fewest rows for each
+        comes first.
+        """
         known = set(bound)
         first = self.body[seed] if seed is not None else None
         assert first is None or isinstance(first, StreamingPattern)
         if first is not None:
             known |= first.names
         # The m of a seed is asked for again, in its turn.
-        left = [i for i in range(len(self.body)) if i != seed or (first is not None and first.threshold is not None)]
+        left = [
+            i
+            for i in range(len(self.body))
+            if i != seed or (first is not None and first.threshold is not None)
+        ]
         steps: list[Step] = []
         while left:
             chosen = self._next(left, known, measured)
@@ -59,7 +85,9 @@ class Planner:
             steps.append(step)
         return self._trimmed(first, steps, {SIGN} if delta else set())
 
-    def _trimmed(self, seed: StreamingPattern | None, steps: list[Step], needed: set[str]) -> JoinPlan:
+    def _trimmed(
+        self, seed: StreamingPattern | None, steps: list[Step], needed: set[str]
+    ) -> JoinPlan:
         needed = needed | self.wanted
         trimmed: list[Step] = []
         for step in reversed(steps):
@@ -68,7 +96,14 @@ class Planner:
         return JoinPlan(seed, tuple(reversed(trimmed)), frozenset(needed))
 
     def _next(self, left: Sequence[int], known: set[str], measured: bool) -> int:
-        ready = [(*self._rank(self.body[i], known), self._rows(self.body[i], known) if measured else 0.0, i) for i in left]
+        ready = [
+            (
+                *self._rank(self.body[i], known),
+                self._rows(self.body[i], known) if measured else 0.0,
+                i,
+            )
+            for i in left
+        ]
         rank, _, _, chosen = min(ready)
         assert rank < 9, "a checked rule is safe"
         return chosen
@@ -86,8 +121,20 @@ class Planner:
         if isinstance(conjunct, StreamingPattern):
             open_ = len(conjunct.names - known)
             asked = conjunct.threshold
-            unknown = names_in(asked.term) - known - (conjunct.names if conjunct.positive else set()) if asked else set()
-            if unknown and asked and not (asked.operator == COUNT and isinstance(asked.term, Variable) and not asked.negated):
+            unknown = (
+                names_in(asked.term) - known - (conjunct.names if conjunct.positive else set())
+                if asked
+                else set()
+            )
+            if (
+                unknown
+                and asked
+                and not (
+                    asked.operator == COUNT
+                    and isinstance(asked.term, Variable)
+                    and not asked.negated
+                )
+            ):
                 return 9, 0
             if not open_:
                 return 1, 0
@@ -124,13 +171,19 @@ class Planner:
 
 
 def _is_ready(comparison: ComparisonLiteral, known: set[str]) -> bool:
-    return names_in(comparison.left, comparison.right) <= known or _assigned(comparison, known) is not None
+    return (
+        names_in(comparison.left, comparison.right) <= known
+        or _assigned(comparison, known) is not None
+    )
 
 
 def _assigned(comparison: ComparisonLiteral, known: set[str]) -> str | None:
     """The variable that a comparison binds."""
     if comparison.relation == "=" and not comparison.negated:
-        for one, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
+        for one, other in (
+            (comparison.left, comparison.right),
+            (comparison.right, comparison.left),
+        ):
             if isinstance(one, Variable) and one.name not in known and names_in(other) <= known:
                 return one.name
     return None
@@ -138,13 +191,19 @@ def _assigned(comparison: ComparisonLiteral, known: set[str]) -> str | None:
 
 def _opened(aggregate: Aggregate, known: set[str]) -> frozenset[str]:
     """The variables that an aggregate binds."""
-    equal = [term for relation, term in aggregate.guards if relation == "=" and not aggregate.negated]
-    return frozenset(term.name for term in equal if isinstance(term, Variable) and term.name not in known)
+    equal = [
+        term for relation, term in aggregate.guards if relation == "=" and not aggregate.negated
+    ]
+    return frozenset(
+        term.name for term in equal if isinstance(term, Variable) and term.name not in known
+    )
 
 
 def _compare(comparison: ComparisonLiteral, known: set[str]) -> Compare:
     gives = _assigned(comparison, known)
-    if gives is not None and not (isinstance(comparison.left, Variable) and comparison.left.name == gives):
+    if gives is not None and not (
+        isinstance(comparison.left, Variable) and comparison.left.name == gives
+    ):
         comparison = replace(comparison, left=comparison.right, right=comparison.left)
     return Compare(comparison, gives)
 
@@ -166,7 +225,12 @@ def _join(pattern: StreamingPattern, known: set[str], before: bool) -> JoinStep 
                 place[source] = i
                 new.append((i, source))
     count = None
-    if asked and asked.operator == COUNT and isinstance(asked.term, Variable) and asked.term.name not in known | set(place):
+    if (
+        asked
+        and asked.operator == COUNT
+        and isinstance(asked.term, Variable)
+        and asked.term.name not in known | set(place)
+    ):
         count = asked.term.name
     positions, sources = tuple(i for i, _ in fixed), tuple(source for _, source in fixed)
     return JoinStep(pattern, positions, sources, tuple(new), tuple(equal), count, before)
@@ -174,7 +238,11 @@ def _join(pattern: StreamingPattern, known: set[str], before: bool) -> JoinStep 
 
 def _fixed(pattern: StreamingPattern, known: set[str]) -> list[tuple[int, Source]]:
     """The arguments that are bound, by place."""
-    return [(i, source) for i, source in enumerate(pattern.arguments) if isinstance(source, int) or source in known]
+    return [
+        (i, source)
+        for i, source in enumerate(pattern.arguments)
+        if isinstance(source, int) or source in known
+    ]
 
 
 def _given(step: Step) -> set[str]:

@@ -1,4 +1,6 @@
-"""Plans as texts: how the engine evaluates each rule, and from which literal on it joins what a change begins with."""
+"""Plans as texts: how the engine evaluates each rule, and from which literal on it joins what a
+change begins with.
+"""
 
 from __future__ import annotations
 
@@ -46,5 +48,7 @@ def _step(step: Step) -> str:
     if isinstance(step, Check):
         return f"test {step.pattern.literal}" + (" (as it was)" if step.before else "")
     if isinstance(step, Compare):
-        return f"{step.gives} = {step.comparison.right}" if step.gives else f"test {step.comparison}"
+        return (
+            f"{step.gives} = {step.comparison.right}" if step.gives else f"test {step.comparison}"
+        )
     return f"call {step.external}" if isinstance(step, Call) else f"aggregate {step.aggregate}"

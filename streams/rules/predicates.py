@@ -1,4 +1,6 @@
-"""Predicates and rules as the engine maintains them: their rows, windows and supports, their conjuncts and plans."""
+"""Predicates and rules as the engine maintains them: their rows, windows and supports, their
+conjuncts and plans.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from streams.rules.windows import History, WindowCounter, WindowView
 
 @dataclass(eq=False)
 class Predicate:
-    """A relation with its windows: ``facts`` and this point's ``given`` rows, ``derived`` by rules with a body."""
+    """A relation with its windows: ``facts`` and this point's ``given`` rows, ``derived`` by rules
+    with a body.
+    """
 
     relation: Relation
     history: History
@@ -82,14 +86,25 @@ class Predicate:
     def tell(self, view: WindowView) -> None:
         """Lets a view know what changed."""
         counter = view.counter
-        parts = [counter.changed, *((self.relation.came, self.relation.went) if counter.is_now else ())]
+        parts = [
+            counter.changed,
+            *((self.relation.came, self.relation.went) if counter.is_now else ()),
+        ]
         parts = [part for part in parts if len(part)]
-        view.update(self.relation.each_once(np.concatenate(parts)) if len(parts) > 1 else parts[0] if parts else NONE)
+        view.update(
+            self.relation.each_once(np.concatenate(parts))
+            if len(parts) > 1
+            else parts[0]
+            if parts
+            else NONE
+        )
 
 
 @dataclass(eq=False)
 class MaintainedRule:
-    """A rule with its conjuncts and plans. ``incremental``: its derivations are counted, literal by literal."""
+    """A rule with its conjuncts and plans. ``incremental``: its derivations are counted, literal by
+    literal.
+    """
 
     rule: StreamRule
     head: Predicate
@@ -105,13 +120,19 @@ class MaintainedRule:
     @cached_property
     def patterns(self) -> list[tuple[int, StreamingPattern]]:
         """The streaming literals of its body, by place."""
-        return [(i, conjunct) for i, conjunct in enumerate(self.body) if isinstance(conjunct, StreamingPattern)]
+        return [
+            (i, conjunct)
+            for i, conjunct in enumerate(self.body)
+            if isinstance(conjunct, StreamingPattern)
+        ]
 
     def is_due(self) -> bool:
         """Whether it may derive other heads than at the last point."""
         if self.restless or not self.has_run:
             return True
-        return any(pattern.view.is_changed for _, pattern in self.patterns) or any(view.is_changed for view in self.inner)
+        return any(pattern.view.is_changed for _, pattern in self.patterns) or any(
+            view.is_changed for view in self.inner
+        )
 
     def plan(self, seed: int | None, delta: bool = False) -> JoinPlan:
         key = seed, delta
@@ -128,7 +149,8 @@ class MaintainedRule:
 
 
 def is_counted(body: Sequence[Conjunct]) -> bool:
-    """Whether derivations can be counted: there are only streaming literals, one of them positive, and comparisons, and no
+    """Whether derivations can be counted: there are only streaming literals, one of them positive,
+    and comparisons, and no
     negative literal asks for a count that varies."""
     patterns = [one for one in body if isinstance(one, StreamingPattern)]
     plain = all(one.positive or one.threshold is None for one in patterns)

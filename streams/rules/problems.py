@@ -49,7 +49,9 @@ class ProgramError(InputError):
     """A program that is refused; ``problems`` has every fault, in order of place."""
 
     def __init__(self, problems: Iterable[ProgramProblem]) -> None:
-        self.problems = sorted(set(problems), key=lambda problem: (problem.position, problem.message))
+        self.problems = sorted(
+            set(problems), key=lambda problem: (problem.position, problem.message)
+        )
         super().__init__("\n".join(map(str, self.problems)))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -57,7 +59,9 @@ class ProgramError(InputError):
 
 
 class EvaluationError(OperationalError):
-    """A rule that cannot be evaluated at some point: overflow, a function that fails, too many atoms."""
+    """A rule that cannot be evaluated at some point: overflow, a function that fails, too many
+    atoms.
+    """
 
     def __init__(self, rule: StreamRule | str, message: str, remedy: str = "") -> None:
         where = rule if isinstance(rule, str) else f"{rule.position}: {rule}"

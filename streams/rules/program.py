@@ -27,7 +27,15 @@ from streams.rules.rewriting import project, separate
 from streams.rules.safety import ordered
 from streams.rules.splitting import Splitting, split
 from streams.rules.stratification import strata
-from streams.rules.syntax import Aggregate, CheckedProgram, External, Literal, WindowedLiteral, is_own, windowed
+from streams.rules.syntax import (
+    Aggregate,
+    CheckedProgram,
+    External,
+    Literal,
+    WindowedLiteral,
+    is_own,
+    windowed,
+)
 
 if TYPE_CHECKING:
     from streams.rules.session import RuleSession
@@ -52,7 +60,9 @@ class Program:
         file: str = "program",
         at_most_binds: bool = False,
     ) -> Program:
-        """The program that ``text`` holds. Raises: ProgramError with every fault, UsageError for an unknown unit."""
+        """The program that ``text`` holds. Raises: ProgramError with every fault, UsageError for an
+        unknown unit.
+        """
         return cls._of([(text, file)], {} if functions is None else functions, unit, at_most_binds)
 
     @classmethod
@@ -67,10 +77,14 @@ class Program:
         """The program of one file or several together. Raises: ProgramError, InputError."""
         paths = [path] if isinstance(path, str | Path) else list(path)
         functions = read_functions(python) if python is not None else {}
-        return cls._of([(_text(Path(one)), str(one)) for one in paths], functions, unit, at_most_binds)
+        return cls._of(
+            [(_text(Path(one)), str(one)) for one in paths], functions, unit, at_most_binds
+        )
 
     @classmethod
-    def _of(cls, texts: Iterable[tuple[str, str]], functions: Functions, unit: str, at_most_binds: bool) -> Program:
+    def _of(
+        cls, texts: Iterable[tuple[str, str]], functions: Functions, unit: str, at_most_binds: bool
+    ) -> Program:
         if unit not in UNITS:
             raise UsageError(f"unknown unit {unit!r}", f"The units are {', '.join(UNITS)}.")
         found = read_programs(texts, unit)
@@ -87,9 +101,16 @@ class Program:
         return max(self.checked.horizons.values(), default=0)
 
     def undefined(self, brought: Set[str]) -> list[str]:
-        """A sentence for each predicate of a body that neither rules, facts nor the input that was ``brought`` have atoms of."""
+        """A sentence for each predicate of a body that neither rules, facts nor the input that was
+        ``brought`` have atoms of.
+        """
         heads = {rule.head.predicate for rule in self.checked.rules}
-        known = {*heads, *self.checked.facts, *brought, *(mapped.predicate for mapped in self.checked.mapped)}
+        known = {
+            *heads,
+            *self.checked.facts,
+            *brought,
+            *(mapped.predicate for mapped in self.checked.mapped),
+        }
         missing: dict[str, Position] = {}
         for rule in self.checked.rules:
             for literal, _ in windowed(rule.body):
@@ -110,40 +131,58 @@ class Program:
     @cached_property
     def digest(self) -> str:
         """The same for programs that say the same, whatever their comments and places."""
-        told = [*map(str, self.checked.rules), *(f"{name}{row}" for name, rows in self.checked.facts.items() for row in rows)]
+        told = [
+            *map(str, self.checked.rules),
+            *(f"{name}{row}" for name, rows in self.checked.facts.items() for row in rows),
+        ]
         shown = [] if self.checked.shown is None else ["#show", *self.checked.shown]
         lines = [*told, *shown, *map(str, self.checked.mapped), self.unit]
-        return hashlib.sha256("\n".join(sorted(lines)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return hashlib.sha256(
+            "\n".join(sorted(lines)).encode("utf-8", "surrogatepass")
+        ).hexdigest()[:16]
 
     def session(self, **options: Any) -> RuleSession:
-        """A run that rows are pushed into; options as those of `streams.rules.session.EvaluationOptions`.
+        """A run that rows are pushed into; options as those of
+        `streams.rules.session.EvaluationOptions`.
         Raises: UsageError."""
         from streams.rules.session import EvaluationOptions, RuleSession
 
         known = [one.name for one in fields(EvaluationOptions)]
         if unknown := sorted(options.keys() - {*known}):
             said = f"a session has no option {unknown[0]!r}"
-            raise UsageError(said, f"Its options are {', '.join(known)}; the unit is given where the program is parsed.")
+            raise UsageError(
+                said,
+                f"Its options are {', '.join(known)}; the unit is given where the program is parsed.",
+            )
         return RuleSession(self, EvaluationOptions(**options))
 
     def run(self, events: Iterable[tuple[int, Any]], **options: Any) -> Iterator[Model]:
-        """The models of the points of ``events``, each (t, atoms) as `RuleSession.push` takes them."""
+        """The models of the points of ``events``, each (t, atoms) as `RuleSession.push` takes
+        them.
+        """
         session = self.session(**options)
         for t, atoms in events:
             yield from session.taken(t, atoms)
         yield from session.finished()
 
     def restore(self, path: str | Path) -> RuleSession:
-        """A session as `RuleSession.save` wrote it. Raises: OperationalError for one of another program, or damage."""
+        """A session as `RuleSession.save` wrote it. Raises: OperationalError for one of another
+        program, or damage.
+        """
         from streams.rules.session import restored
 
         return restored(self, Path(path))
 
 
-def checked(found: Read, functions: Mapping[str, Any], at_most_binds: bool = False) -> CheckedProgram:
+def checked(
+    found: Read, functions: Mapping[str, Any], at_most_binds: bool = False
+) -> CheckedProgram:
     """What was read, as safe and stratified rules. Raises: ProgramError with every fault."""
     problems = list(found.problems)
-    rules = tuple(ordered(rule, at_most_binds, problems) for rule in project(found.rules, at_most_binds, problems))
+    rules = tuple(
+        ordered(rule, at_most_binds, problems)
+        for rule in project(found.rules, at_most_binds, problems)
+    )
     cycles: list[ProgramProblem] = []
     layers = strata(rules, cycles)
     parts: Mapping[str, Sequence[str]] = {}
@@ -163,7 +202,9 @@ def checked(found: Read, functions: Mapping[str, Any], at_most_binds: bool = Fal
         for windowed_literal, _ in windowed(rule.body):
             if windowed_literal.window is not None:
                 predicate = windowed_literal.atom.predicate
-                horizons[predicate] = max(horizons.get(predicate, 0), windowed_literal.window.horizon)
+                horizons[predicate] = max(
+                    horizons.get(predicate, 0), windowed_literal.window.horizon
+                )
     if problems:
         raise ProgramError(problems)
     facts = {predicate: list(rows) for predicate, rows in found.facts.items()}
@@ -179,16 +220,21 @@ def _externals(body: Iterable[Literal]) -> Iterator[External]:
             yield literal
         elif isinstance(literal, Aggregate):
             for element in literal.elements:
-                yield from _externals(inner for inner in element.body if not isinstance(inner, WindowedLiteral))
+                yield from _externals(
+                    inner for inner in element.body if not isinstance(inner, WindowedLiteral)
+                )
 
 
 def _text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror or error})", "Check the path.") from error
+        raise InputError(
+            f"{path} cannot be read ({error.strerror or error})", "Check the path."
+        ) from error
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise InputError(
-            f"{path}:{line}: this is no UTF-8 (byte {error.object[error.start]:#04x})", "Save it as UTF-8."
+            f"{path}:{line}: this is no UTF-8 (byte {error.object[error.start]:#04x})",
+            "Save it as UTF-8.",
         ) from error

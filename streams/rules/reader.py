@@ -19,20 +19,34 @@ from streams.rules.literals import RELATIONS, Literals
 from streams.rules.problems import Position, ProgramProblem
 from streams.rules.syntax import Atom, Constant, Literal, PredicateMapping, StreamRule, windowed
 from streams.rules.terms import MOST_IN_INTERVAL
-from streams.rules.tokens import END, HASH, INTEGER, IRI, NAME, PUNCTUATION, WRONG, RuleToken, Text, TokenFault, numbered
+from streams.rules.tokens import (
+    END,
+    HASH,
+    INTEGER,
+    IRI,
+    NAME,
+    PUNCTUATION,
+    WRONG,
+    RuleToken,
+    Text,
+    TokenFault,
+    numbered,
+)
 from streams.rules.values import Row, Value
 
 _CONSTANT: Final = r"(?:-?[0-9]{1,18}|[a-z][A-Za-z0-9_]*)"
 #: A fact of integers and symbols; programs have many.
 _FACT: Final = re.compile(
-    rf"\s*(?!not\s*\()([a-z][A-Za-z0-9_]*)\(\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)\s*\)\s*\.(?!\.)", re.ASCII
+    rf"\s*(?!not\s*\()([a-z][A-Za-z0-9_]*)\(\s*({_CONSTANT}(?:\s*,\s*{_CONSTANT})*)\s*\)\s*\.(?!\.)",
+    re.ASCII,
 )
 _DIRECTIVES: Final = "#temp, #trigger_frequency, #show, #rdf, #const"
 
 
 @dataclass
 class ParsedProgram:
-    """What was read. ``facts``: rows by predicate, with their places; ``shown``: None where nothing is said of it;
+    """What was read. ``facts``: rows by predicate, with their places; ``shown``: None where nothing
+    is said of it;
     ``constants``: the values of names, by ``#const``, with their places."""
 
     rules: list[StreamRule] = field(default_factory=list)
@@ -44,7 +58,9 @@ class ParsedProgram:
 
 
 def read_programs(texts: Iterable[tuple[str, str]], unit: str) -> ParsedProgram:
-    """The program that several texts, each with the name of its file, hold together, with their faults."""
+    """The program that several texts, each with the name of its file, hold together, with their
+    faults.
+    """
     found, parts = ParsedProgram(), [numbered(text, file) for text, file in texts]
     found.constants = read_constants(parts, unit)
     for text in parts:
@@ -56,7 +72,12 @@ class _Reader(Literals):
     """Reads statements."""
 
     def __init__(self, text: Text, unit: str, program: ParsedProgram) -> None:
-        super().__init__(text, unit, program.problems, {name: value for name, (value, _) in program.constants.items()})
+        super().__init__(
+            text,
+            unit,
+            program.problems,
+            {name: value for name, (value, _) in program.constants.items()},
+        )
         self.program = program
 
     def read(self) -> None:
@@ -77,12 +98,17 @@ class _Reader(Literals):
             name, arguments = found.groups()
             row = tuple(map(_plain, arguments.split(",")))
             if self.constants:
-                row = tuple(self.constants.get(value, value) if isinstance(value, str) else value for value in row)
+                row = tuple(
+                    self.constants.get(value, value) if isinstance(value, str) else value
+                    for value in row
+                )
             facts.setdefault(f"{name}/{len(row)}", {}).setdefault(row, (self.text, found.start(1)))
             self.lexer.at = found.end()
 
     def _recover(self, fault: TokenFault) -> None:
-        """Tells a fault, and goes on behind the statement: with what begins a line where a dot is missing, else behind a dot."""
+        """Tells a fault, and goes on behind the statement: with what begins a line where a dot is
+        missing, else behind a dot.
+        """
         if fault.token.kind != WRONG:
             self.problems.append(ProgramProblem(self.text.place(fault.token.offset), fault.message))
         before = self.text.text[: fault.token.offset].rpartition("\n")[2]
@@ -90,7 +116,11 @@ class _Reader(Literals):
             # The token itself may have been taken or only looked at.
             self._ahead, self.lexer.at = [], fault.token.offset
             return
-        if fault.token.text == "." and fault.token.kind == PUNCTUATION and not self._is_ahead(fault.token):
+        if (
+            fault.token.text == "."
+            and fault.token.kind == PUNCTUATION
+            and not self._is_ahead(fault.token)
+        ):
             return
         self._skip(".")
         if self.sees("["):
@@ -134,7 +164,9 @@ class _Reader(Literals):
         body: tuple[Literal, ...] = ()
         if self.accept(":-"):
             if self.sees("."):
-                raise TokenFault(self.peek(), "expected a literal behind ':-'; leave ':-' away for a fact")
+                raise TokenFault(
+                    self.peek(), "expected a literal behind ':-'; leave ':-' away for a fact"
+                )
             body = self.body()
         if not self.sees("."):
             wanted = "',' or '.'" if body else "':-' or '.'"
@@ -149,14 +181,18 @@ class _Reader(Literals):
                 low, high = map(int, literal.atom.name.split(".."))
                 if literal.atom.predicate not in self.program.facts:
                     rows: Iterable[Row] = ((number,) for number in range(low, high + 1))
-                    self.program.facts[literal.atom.predicate] = dict.fromkeys(rows, (self.text, begun.offset))
+                    self.program.facts[literal.atom.predicate] = dict.fromkeys(
+                        rows, (self.text, begun.offset)
+                    )
         row = tuple(argument.value for argument in head.arguments if isinstance(argument, Constant))
         if body or temporary or frequency is not None or len(row) < len(head.arguments):
             number = len(self.program.rules)
             place = self.text.place(begun.offset)
             self.program.rules.append(StreamRule(head, body, temporary, frequency, number, place))
         else:
-            self.program.facts.setdefault(head.predicate, {}).setdefault(row, (self.text, begun.offset))
+            self.program.facts.setdefault(head.predicate, {}).setdefault(
+                row, (self.text, begun.offset)
+            )
 
     def _facts(self, head: Atom, begun: RuleToken, is_special: bool) -> None:
         """Add the facts that a fact with intervals stands for."""
@@ -168,9 +204,14 @@ class _Reader(Literals):
             elif isinstance(argument, Constant):
                 columns.append((argument.value,))
         if is_special or len(columns) < len(head.arguments):
-            raise TokenFault(begun, "an interval stands in a fact of constants, or in a rule; give this one a body")
+            raise TokenFault(
+                begun,
+                "an interval stands in a fact of constants, or in a rule; give this one a body",
+            )
         if prod(map(len, columns)) > MOST_IN_INTERVAL:
-            raise TokenFault(begun, f"the intervals of a fact stand for no more than {MOST_IN_INTERVAL:,} facts")
+            raise TokenFault(
+                begun, f"the intervals of a fact stand for no more than {MOST_IN_INTERVAL:,} facts"
+            )
         rows = self.program.facts.setdefault(head.predicate, {})
         for row in product(*columns):
             rows.setdefault(row, (self.text, begun.offset))
@@ -178,14 +219,17 @@ class _Reader(Literals):
     def _const(self) -> None:
         name, value = constant_definition(self)
         self.expect(".", "'.'")
-        if not isinstance(value, Constant) or value.value in self.program.constants.keys() - {*self.constants}:
+        if not isinstance(value, Constant) or value.value in self.program.constants.keys() - {
+            *self.constants
+        }:
             raise TokenFault(name, f"#const {name.text}: its value is no constant")
         known = self.program.constants.get(name.text)
         if known is None:
             raise TokenFault(name, f"#const {name.text} is defined by itself")
         if known[1] != self.text.place(name.offset):
             raise TokenFault(
-                name, f"#const {name.text} is defined twice, before in {known[1].file}, line {known[1].line}; keep one"
+                name,
+                f"#const {name.text} is defined twice, before in {known[1].file}, line {known[1].line}; keep one",
             )
 
     def _frequency(self, token: RuleToken) -> int:
@@ -200,22 +244,37 @@ class _Reader(Literals):
         """What ASP-Core-2 has at the place of a head, and stream rules do not."""
         token = self.peek()
         if token.text == ":-":
-            raise TokenFault(token, "constraints are not supported; give the rule a head, as in alarm :- …")
+            raise TokenFault(
+                token, "constraints are not supported; give the rule a head, as in alarm :- …"
+            )
         if token.text == ":~":
-            raise TokenFault(token, "weak constraints are not supported; there is one model, nothing is optimised")
+            raise TokenFault(
+                token,
+                "weak constraints are not supported; there is one model, nothing is optimised",
+            )
         if token.text == "{" or (token.kind == INTEGER and self.peek(1).text in ("{", *RELATIONS)):
-            raise TokenFault(token, "choice rules are not supported; there is one model, nothing is chosen")
+            raise TokenFault(
+                token, "choice rules are not supported; there is one model, nothing is chosen"
+            )
 
     def _refuse_behind(self) -> None:
         token = self.peek()
-        if token.text in ("|", ";") or (token.text == "v" and token.kind == NAME and self.peek(1).kind == NAME):
+        if token.text in ("|", ";") or (
+            token.text == "v" and token.kind == NAME and self.peek(1).kind == NAME
+        ):
             raise TokenFault(
-                token, "disjunction is not supported; write a rule for each head, with conditions that tell them apart"
+                token,
+                "disjunction is not supported; write a rule for each head, with conditions that tell them apart",
             )
         if token.text == "?":
-            raise TokenFault(token, "queries are not supported; --show and #show select what is told")
+            raise TokenFault(
+                token, "queries are not supported; --show and #show select what is told"
+            )
         if token.text == ":":
-            raise TokenFault(token, "conditional literals are not supported; give the condition a rule of its own")
+            raise TokenFault(
+                token,
+                "conditional literals are not supported; give the condition a rule of its own",
+            )
         if token.text in RELATIONS:
             raise TokenFault(token, "a head is an atom, no comparison")
 
@@ -223,7 +282,9 @@ class _Reader(Literals):
         self.take()
         name = self.take()
         if name.kind != NAME:
-            raise TokenFault(name, f"expected the name of a predicate, found {name}; write #show name/arity.")
+            raise TokenFault(
+                name, f"expected the name of a predicate, found {name}; write #show name/arity."
+            )
         self.expect("/", "'/' and the arity")
         self.program.shown = {*(self.program.shown or ()), f"{name.text}/{self._arity()}"}
         self.accept(".")
@@ -238,7 +299,10 @@ class _Reader(Literals):
         place = self.text.place(self.take().offset)
         name = self.take()
         if name.kind != NAME:
-            raise TokenFault(name, f"expected the name of a predicate, found {name}; write #rdf name/arity = <IRI>.")
+            raise TokenFault(
+                name,
+                f"expected the name of a predicate, found {name}; write #rdf name/arity = <IRI>.",
+            )
         self.expect("/", "'/' and the arity, 1 for a class or 2 for a property")
         token, scale = self.peek(), None
         arity = self._arity()
@@ -259,7 +323,11 @@ class _Reader(Literals):
         for other, where in self.program.mapped.values():
             if (other.predicate == predicate or other.iri == mapped.iri) and other != mapped:
                 same = predicate if other.predicate == predicate else f"<{mapped.iri}>"
-                self.problems.append(ProgramProblem(place, f"{same} is mapped twice, before in line {where.line}; keep one"))
+                self.problems.append(
+                    ProgramProblem(
+                        place, f"{same} is mapped twice, before in line {where.line}; keep one"
+                    )
+                )
         self.program.mapped[predicate] = mapped, place
 
 

@@ -1,6 +1,7 @@
 """What records of a source say: lines of logs, events, and the rows of other stream commands.
 
-A row of verdicts or conflicts of `shiq stream consistency` holds at each t from its ``from`` to its ``to``; a row of
+A row of verdicts or conflicts of `shiq stream consistency` holds at each t from its ``from`` to its
+``to``; a row of
 `shiq stream enrich` says of which classes the individuals of an event are.
 """
 
@@ -66,7 +67,10 @@ class Reader:
         elif "types" in row:
             yield time_of(row, self.unit), self._types(row["types"]), None
         else:
-            start, end = time_of({"t": row["from"]}, self.unit), time_of({"t": row["to"]}, self.unit)
+            start, end = (
+                time_of({"t": row["from"]}, self.unit),
+                time_of({"t": row["to"]}, self.unit),
+            )
             if end < start:
                 raise EventError(f"a row from {start} to {end} ends before it begins")
             if end - start > LONGEST_SPAN:
@@ -96,20 +100,32 @@ class Reader:
                     yield atom
 
     def _types(self, types: Any) -> list[str | Unreadable]:
-        if not isinstance(types, dict) or not all(isinstance(classes, list) for classes in types.values()):
+        if not isinstance(types, dict) or not all(
+            isinstance(classes, list) for classes in types.values()
+        ):
             raise EventError('"types" is an object of lists')
-        found = (self.triples.member(str(iri), _node(name)) for name, classes in types.items() for iri in classes)
+        found = (
+            self.triples.member(str(iri), _node(name))
+            for name, classes in types.items()
+            for iri in classes
+        )
         return [atom for atom in found if atom is not None]
 
 
 def parse_record(data: bytes, unit: str = "sec") -> Event:
-    """The one event of a record, its types as triples. Raises: EventError for what is none, and for a row that spans points."""
+    """The one event of a record, its types as triples. Raises: EventError for what is none, and for
+    a row that spans points.
+    """
     reader = Reader(Triples((), unit), unit)
     text = data.decode("utf-8-sig", "backslashreplace")
     row = _row(text) if text.lstrip().startswith("{") else None
     if row is not None and "types" in row:
         types = row["types"] if isinstance(row["types"], dict) else {}
-        triples = tuple(f"{_node(name)} <{RDF}type> <{iri}> ." for name, classes in types.items() for iri in classes)
+        triples = tuple(
+            f"{_node(name)} <{RDF}type> <{iri}> ."
+            for name, classes in types.items()
+            for iri in classes
+        )
         return Event(time_of(row, unit), triples)
     if row is not None:
         raise EventError("a row that spans points is read in one process alone (--engine local)")
@@ -125,7 +141,9 @@ def _row(text: str) -> dict[str, Any] | None:
         row = json.loads(text, object_pairs_hook=members_once)
     except (ValueError, RecursionError):
         return None
-    is_row = isinstance(row, dict) and (("from" in row and "to" in row) or ("types" in row and "verdict" in row))
+    is_row = isinstance(row, dict) and (
+        ("from" in row and "to" in row) or ("types" in row and "verdict" in row)
+    )
     return row if is_row else None
 
 
@@ -152,7 +170,9 @@ def _constant(name: str) -> str:
 
 @dataclass
 class SortedSource:
-    """A finite source whose rows span points: what it says, sorted by time. Position: how many of these."""
+    """A finite source whose rows span points: what it says, sorted by time. Position: how many of
+    these.
+    """
 
     source: Source
     reader: Reader
@@ -168,13 +188,25 @@ class SortedSource:
             try:
                 parts = list(self.reader.said(record))
             except EventError as error:
-                found.append((-1, len(found), Record(record.source, record.line, record.data, problem=str(error))))
+                found.append(
+                    (
+                        -1,
+                        len(found),
+                        Record(record.source, record.line, record.data, problem=str(error)),
+                    )
+                )
                 continue
             for t, atoms, name in parts:
-                event = Event(t, atoms=tuple(atom for atom in atoms if isinstance(atom, str)), id=name)
-                found.append((t, len(found), Record(record.source, record.line, record.data, event)))
+                event = Event(
+                    t, atoms=tuple(atom for atom in atoms if isinstance(atom, str)), id=name
+                )
+                found.append(
+                    (t, len(found), Record(record.source, record.line, record.data, event))
+                )
                 for wrong in (atom for atom in atoms if isinstance(atom, Unreadable)):
-                    record_of_it = Record(record.source, record.line, wrong.text.encode(), problem=wrong.reason)
+                    record_of_it = Record(
+                        record.source, record.line, wrong.text.encode(), problem=wrong.reason
+                    )
                     found.append((t, len(found), record_of_it))
         found.sort(key=lambda one: one[:2])
         for number, (_, _, record) in enumerate(found, 1):

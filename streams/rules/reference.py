@@ -1,6 +1,7 @@
 """The naive evaluator, written from SPEC 004, section 2, alone: the obvious twin of the engine.
 
-A point is a set of atoms (predicate, row); each rule is tried on all of them, again and again until nothing is new.
+A point is a set of atoms (predicate, row); each rule is tried on all of them, again and again until
+nothing is new.
 """
 
 from __future__ import annotations
@@ -32,7 +33,16 @@ from streams.rules.syntax import (
     Variable,
     WindowedLiteral,
 )
-from streams.rules.values import IntegerOverflow, Row, Value, arithmetic, atom_text, compare, in_range, order
+from streams.rules.values import (
+    IntegerOverflow,
+    Row,
+    Value,
+    arithmetic,
+    atom_text,
+    compare,
+    in_range,
+    order,
+)
 
 Binding: TypeAlias = dict[str, Value]
 Point: TypeAlias = dict[str, set[Row]]
@@ -54,7 +64,9 @@ class Model:
         return list((self.heads if derived else self.whole).get(predicate, ()))
 
     def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
-        return [atom_text(predicate.rpartition("/")[0], row) for row in self.rows(predicate, derived)]
+        return [
+            atom_text(predicate.rpartition("/")[0], row) for row in self.rows(predicate, derived)
+        ]
 
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
         return columns_from(self.rows(predicate, derived), predicate)
@@ -72,10 +84,13 @@ class Reference:
     points: dict[int, Point] = field(default_factory=dict)
 
     def step(self, t: int, rows: Mapping[str, Any], heard: Heard = lambda *_: None) -> Model:
-        """R(P, Σ) at ``t``, and the persistent part for later points. ``heard``: called with each new atom, in an order in which
+        """R(P, Σ) at ``t``, and the persistent part for later points. ``heard``: called with each
+        new atom, in an order in which
         bodies are before heads."""
         self.first = t if self.first is None else self.first
-        given: Point = {predicate: set(rows_of(found)) for predicate, found in self.program.given(rows).items()}
+        given: Point = {
+            predicate: set(rows_of(found)) for predicate, found in self.program.given(rows).items()
+        }
         for predicate, facts in self.program.facts.items():
             given.setdefault(predicate, set()).update(facts)
         now: Point = {predicate: set(found) for predicate, found in given.items()}
@@ -84,7 +99,11 @@ class Reference:
         for stratum in self.program.strata:
             rules = [rule for rule in stratum.rules if step.applies(rule)]
             while True:
-                found = [(rule, head, binding) for rule in rules for head, binding in step.instances(rule)]
+                found = [
+                    (rule, head, binding)
+                    for rule in rules
+                    for head, binding in step.instances(rule)
+                ]
                 new = [one for one in found if one[1] not in now.get(one[0].head.predicate, ())]
                 for rule, head, binding in new:
                     heard(rule, head, binding)
@@ -110,7 +129,10 @@ class Reference:
 
     def state(self) -> bytes:
         """The persistent parts, as JSON."""
-        points = {t: {predicate: sorted(rows, key=_row_order) for predicate, rows in p.items()} for t, p in self.points.items()}
+        points = {
+            t: {predicate: sorted(rows, key=_row_order) for predicate, rows in p.items()}
+            for t, p in self.points.items()
+        }
         return json.dumps({"first": self.first, "points": points}).encode()
 
     def restore(self, state: bytes) -> None:
@@ -122,7 +144,9 @@ class Reference:
                 for t, point in found["points"].items()
             }
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise OperationalError(f"this is no state of an evaluator ({error})", "Start anew.") from error
+            raise OperationalError(
+                f"this is no state of an evaluator ({error})", "Start anew."
+            ) from error
 
 
 def _row_order(row: Row) -> list[tuple[int, int, str]]:
@@ -147,9 +171,13 @@ class _Step:
             found = ((self.row(rule.head.arguments, binding), binding) for binding in bindings)
             return [(row, binding) for row, binding in found if row is not None]
         except IntegerOverflow as error:
-            raise EvaluationError(rule, f"at {self.t}: {error}", "Keep integers within 64 bits.") from error
+            raise EvaluationError(
+                rule, f"at {self.t}: {error}", "Keep integers within 64 bits."
+            ) from error
 
-    def bindings(self, rule: StreamRule, body: Sequence[Literal], binding: Binding, outer: set[str]) -> Iterator[Binding]:
+    def bindings(
+        self, rule: StreamRule, body: Sequence[Literal], binding: Binding, outer: set[str]
+    ) -> Iterator[Binding]:
         """The extensions of ``binding`` that make each literal true."""
         if not body:
             yield binding
@@ -157,7 +185,9 @@ class _Step:
         for found in self.literal(rule, body[0], binding, outer):
             yield from self.bindings(rule, body[1:], found, outer)
 
-    def literal(self, rule: StreamRule, literal: Literal, binding: Binding, outer: set[str]) -> Iterator[Binding]:
+    def literal(
+        self, rule: StreamRule, literal: Literal, binding: Binding, outer: set[str]
+    ) -> Iterator[Binding]:
         if isinstance(literal, WindowedLiteral):
             return self.windowed(literal, binding)
         if isinstance(literal, ComparisonLiteral):
@@ -189,7 +219,9 @@ class _Step:
         return tuple(found)
 
     def matched(self, terms: Sequence[Term], row: Row, binding: Binding) -> Binding | None:
-        """``binding`` with the variables of ``terms`` bound so that they are ``row``; None where they cannot."""
+        """``binding`` with the variables of ``terms`` bound so that they are ``row``; None where
+        they cannot.
+        """
         found = dict(binding)
         for term, value in zip(terms, row):
             if isinstance(term, Variable) and found.setdefault(term.name, value) != value:
@@ -204,19 +236,27 @@ class _Step:
     def times(self, literal: WindowedLiteral) -> list[int]:
         """The observed points of the literal's window: those from the first on."""
         assert self.run.first is not None
-        offsets = [0] if literal.window is None else [d for low, high in literal.window.intervals for d in range(low, high + 1)]
+        offsets = (
+            [0]
+            if literal.window is None
+            else [d for low, high in literal.window.intervals for d in range(low, high + 1)]
+        )
         return [self.t - d for d in offsets if self.t - d >= self.run.first]
 
     def observed(self, literal: WindowedLiteral) -> list[Point]:
         """What is known of these points."""
-        return [self.now if t == self.t else self.run.points.get(t, {}) for t in self.times(literal)]
+        return [
+            self.now if t == self.t else self.run.points.get(t, {}) for t in self.times(literal)
+        ]
 
     def windowed(self, literal: WindowedLiteral, binding: Binding) -> Iterator[Binding]:
         points, terms = self.observed(literal), literal.atom.arguments
         seen = [point.get(literal.atom.predicate, set()) for point in points]
         if literal.negated or (literal.operator == AT_MOST and not literal.binds):
             row = self.row(terms, binding)
-            if row is not None and self.holds(literal, sum(row in rows for rows in seen), len(points), binding):
+            if row is not None and self.holds(
+                literal, sum(row in rows for rows in seen), len(points), binding
+            ):
                 yield binding
             return
         for row in set().union(*seen):
@@ -255,7 +295,11 @@ class _Step:
                     yield {**binding, term.name: value}
                 return
         left, right = self.value(literal.left, binding), self.value(literal.right, binding)
-        if left is not None and right is not None and compare(left, literal.relation, right) != literal.negated:
+        if (
+            left is not None
+            and right is not None
+            and compare(left, literal.relation, right) != literal.negated
+        ):
             yield binding
 
     def external(self, rule: StreamRule, literal: External, binding: Binding) -> Iterator[Binding]:
@@ -269,10 +313,15 @@ class _Step:
         if not literal.outputs:
             if (outputs is not None) != literal.negated:
                 yield binding
-        elif outputs is not None and (found := self.matched(literal.outputs, outputs, binding)) is not None:
+        elif (
+            outputs is not None
+            and (found := self.matched(literal.outputs, outputs, binding)) is not None
+        ):
             yield found
 
-    def elements(self, rule: StreamRule, literal: Aggregate, binding: Binding, outer: set[str]) -> set[Row]:
+    def elements(
+        self, rule: StreamRule, literal: Aggregate, binding: Binding, outer: set[str]
+    ) -> set[Row]:
         """The set of tuples that an aggregate ranges over."""
         inner = {name: value for name, value in binding.items() if name in outer}
         tuples: set[Row] = set()
@@ -283,7 +332,9 @@ class _Step:
                     tuples.add(row)
         return tuples
 
-    def aggregate(self, rule: StreamRule, literal: Aggregate, binding: Binding, outer: set[str]) -> Iterator[Binding]:
+    def aggregate(
+        self, rule: StreamRule, literal: Aggregate, binding: Binding, outer: set[str]
+    ) -> Iterator[Binding]:
         value = _AGGREGATES[literal.function](self.elements(rule, literal, binding, outer))
         if value is None:
             return
@@ -294,7 +345,10 @@ class _Step:
         sides = [(relation, self.value(term, found)) for relation, term in literal.guards]
         if any(side is None for _, side in sides):
             return
-        if all(compare(value, relation, side) for relation, side in sides if side is not None) != literal.negated:
+        if (
+            all(compare(value, relation, side) for relation, side in sides if side is not None)
+            != literal.negated
+        ):
             yield found
 
 

@@ -1,8 +1,12 @@
-"""Relations in columns: rows that were seen, by number, what is known of each, and indexes over them that grow with them.
+"""Relations in columns: rows that were seen, by number, what is known of each, and indexes over
+them that grow with them.
 
-A row keeps its number until `Relation.compact`; whether it holds now is one of the arrays of `Relation.of_row`. So windows,
-supports and masks are arrays over row numbers, indexes never shrink in between, and what held before a point and after it are two
-masks over the same rows. Predicates without arguments have one column of zeros. Source: SPEC 004, section 6.
+A row keeps its number until `Relation.compact`; whether it holds now is one of the arrays of
+`Relation.of_row`. So windows,
+supports and masks are arrays over row numbers, indexes never shrink in between, and what held
+before a point and after it are two
+masks over the same rows. Predicates without arguments have one column of zeros. Source: SPEC 004,
+section 6.
 """
 
 from __future__ import annotations
@@ -36,7 +40,8 @@ _ODD: Final = np.int64(-7046029254386353131)
 class SortedRun:
     """Some rows, in the order of some of their columns.
 
-    ``pack`` has for each column its least value and the width of its range, and keys are exact; what is out of a range has its
+    ``pack`` has for each column its least value and the width of its range, and keys are exact;
+    what is out of a range has its
     width, which no row has. Without it keys are hashes, and what they find must be compared.
     """
 
@@ -55,7 +60,9 @@ class SortedRun:
 
     @cached_property
     def _row(self) -> Ints:
-        """For each key its row, -1 where there is none; keys are of whole rows, so each has one at most."""
+        """For each key its row, -1 where there is none; keys are of whole rows, so each has one at
+        most.
+        """
         assert self.starts is not None
         row = np.full(len(self.starts) - 1, -1, np.int64)
         row[self.keys] = self.rows
@@ -69,7 +76,9 @@ class SortedRun:
 
 
 def sorted_run(columns: Columns, rows: Ints) -> SortedRun:
-    """A run of rows in the order of ``columns``. Sorted parts one after another are merged, since the sort is stable."""
+    """A run of rows in the order of ``columns``. Sorted parts one after another are merged, since
+    the sort is stable.
+    """
     part = [column[rows] for column in columns]
     pack, size = [], 1
     for column in part:
@@ -137,14 +146,17 @@ class TooMany(Exception):
 
 @dataclass(eq=False)
 class Relation:
-    """The rows of one predicate. ``of_row``: arrays with an entry a row, grown and compacted with them."""
+    """The rows of one predicate. ``of_row``: arrays with an entry a row, grown and compacted with
+    them.
+    """
 
     predicate: str
     arity: int
     size: int = 0
     columns: list[Ints] = field(default_factory=list)
     of_row: dict[Hashable, Any] = field(default_factory=dict)
-    #: The rows that hold now, those that came and went with this point; arrays that nobody writes to.
+    # : The rows that hold now, those that came and went with this point; arrays that nobody writes
+    # to.
     held: Ints = field(default_factory=nothing)
     came: Ints = field(default_factory=nothing)
     went: Ints = field(default_factory=nothing)
@@ -172,7 +184,9 @@ class Relation:
         return found
 
     def matches(self, positions: tuple[int, ...], wanted: Columns, most: int) -> tuple[Ints, Ints]:
-        """For each of the ``wanted`` keys at ``positions`` the rows that have it: which key, which row. Raises: TooMany."""
+        """For each of the ``wanted`` keys at ``positions`` the rows that have it: which key, which
+        row. Raises: TooMany.
+        """
         which, rows = [], []
         for run in self.index(positions).runs(self):
             low, high = run.find(wanted)
@@ -209,7 +223,11 @@ class Relation:
             if len(runs) == 1 and runs[0].starts is not None:
                 return runs[0].only(rows)
         found = np.full(len(rows[0]), -1, np.int64)
-        which, row = self.matches(self._rows.positions, rows, 1 << 62) if self.size and len(found) else (NONE, NONE)
+        which, row = (
+            self.matches(self._rows.positions, rows, 1 << 62)
+            if self.size and len(found)
+            else (NONE, NONE)
+        )
         found[which] = row
         return found
 
@@ -245,7 +263,9 @@ class Relation:
         return found
 
     def hold(self, rows: Ints) -> None:
-        """Let ``rows`` hold, which did not. What `held` was stays as it is: they are written behind it."""
+        """Let ``rows`` hold, which did not. What `held` was stays as it is: they are written behind
+        it.
+        """
         self.of_row["holds"][rows] = True
         before, size = len(self.held), len(self.held) + len(rows)
         if self.held.base is not self._holding or self._end != before or size > len(self._holding):
@@ -257,8 +277,13 @@ class Relation:
         capacity = len(self.columns[0])
         if size > capacity:
             more = max(size, 2 * capacity) - capacity
-            self.columns = [np.concatenate([column, np.zeros(more, np.int64)]) for column in self.columns]
-            self.of_row = {name: np.concatenate([array, np.zeros(more, array.dtype)]) for name, array in self.of_row.items()}
+            self.columns = [
+                np.concatenate([column, np.zeros(more, np.int64)]) for column in self.columns
+            ]
+            self.of_row = {
+                name: np.concatenate([array, np.zeros(more, array.dtype)])
+                for name, array in self.of_row.items()
+            }
 
     def at(self, rows: Ints) -> list[Ints]:
         """The columns of some rows."""
@@ -272,7 +297,8 @@ class Relation:
         spare = np.zeros(max(16, len(kept) // 2), np.int64)
         self.columns = [np.concatenate([column[kept], spare]) for column in self.columns]
         self.of_row = {
-            name: np.concatenate([array[kept], np.zeros(len(spare), array.dtype)]) for name, array in self.of_row.items()
+            name: np.concatenate([array[kept], np.zeros(len(spare), array.dtype)])
+            for name, array in self.of_row.items()
         }
         self.size = len(kept)
         self.held, self.came, self.went = number[self.held], NONE, NONE

@@ -1,6 +1,8 @@
-"""Rewriting: ``_`` under ``not`` and ``at most``, and predicates whose arguments tell their rules apart.
+"""Rewriting: ``_`` under ``not`` and ``at most``, and predicates whose arguments tell their rules
+apart.
 
-Both add predicates that no program can name: ``p#x_`` is p without its second argument; ``p#1`` is what of p rule 1, input and
+Both add predicates that no program can name: ``p#x_`` is p without its second argument; ``p#1`` is
+what of p rule 1, input and
 facts give. docs/THEORY.md, "Stream rules in columns", has what is shown of them.
 """
 
@@ -34,7 +36,9 @@ Change = Callable[[WindowedLiteral, Mapping[str, Sequence[Bound]]], WindowedLite
 
 
 def rewrite(rule: StreamRule, change: Change) -> StreamRule:
-    """``rule`` with each streaming literal changed, those of aggregates too, by what bounds its variables."""
+    """``rule`` with each streaming literal changed, those of aggregates too, by what bounds its
+    variables.
+    """
     outer = _bounds(rule.body)
 
     def changed(literal: Literal) -> Literal:
@@ -45,7 +49,10 @@ def rewrite(rule: StreamRule, change: Change) -> StreamRule:
         elements = []
         for element in literal.elements:
             inner = _bounds((*rule.body, *element.body))
-            body = tuple(change(one, inner) if isinstance(one, WindowedLiteral) else one for one in element.body)
+            body = tuple(
+                change(one, inner) if isinstance(one, WindowedLiteral) else one
+                for one in element.body
+            )
             elements.append(replace(element, body=body))
         return replace(literal, elements=tuple(elements))
 
@@ -53,7 +60,9 @@ def rewrite(rule: StreamRule, change: Change) -> StreamRule:
 
 
 def _bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
-    """What the comparisons of a body say of single variables; a counted variable is an integer from 1 on."""
+    """What the comparisons of a body say of single variables; a counted variable is an integer from
+    1 on.
+    """
     found: dict[str, list[Bound]] = {}
     for literal in body:
         if isinstance(literal, ComparisonLiteral) and not literal.negated:
@@ -63,17 +72,25 @@ def _bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
             ):
                 if isinstance(one, Variable) and isinstance(other, Constant):
                     found.setdefault(one.name, []).append((relation, other.value))
-        elif isinstance(literal, WindowedLiteral) and literal.operator == COUNT and not literal.negated:
+        elif (
+            isinstance(literal, WindowedLiteral)
+            and literal.operator == COUNT
+            and not literal.negated
+        ):
             if isinstance(literal.count, Variable):
                 found.setdefault(literal.count.name, []).append((">=", 1))
     return found
 
 
-# --- the anonymous variable ------------------------------------------------------------------------
+# --- the anonymous variable
+# ------------------------------------------------------------------------
 
 
-def project(rules: Iterable[StreamRule], at_most_binds: bool, problems: list[ProgramProblem]) -> list[StreamRule]:
-    """``rules`` in which no negated literal and no at most has ``_`` as an argument: they are about projections.
+def project(
+    rules: Iterable[StreamRule], at_most_binds: bool, problems: list[ProgramProblem]
+) -> list[StreamRule]:
+    """``rules`` in which no negated literal and no at most has ``_`` as an argument: they are about
+    projections.
 
     ``at_most_binds``: an at most ranges over atoms, and stays as it is.
     """
@@ -82,8 +99,12 @@ def project(rules: Iterable[StreamRule], at_most_binds: bool, problems: list[Pro
 
     def projected(literal: WindowedLiteral, _: object) -> WindowedLiteral:
         arguments = literal.atom.arguments
-        anonymous = [isinstance(argument, Variable) and argument.is_anonymous for argument in arguments]
-        if not any(anonymous) or not (literal.negated or (literal.operator == AT_MOST and not at_most_binds)):
+        anonymous = [
+            isinstance(argument, Variable) and argument.is_anonymous for argument in arguments
+        ]
+        if not any(anonymous) or not (
+            literal.negated or (literal.operator == AT_MOST and not at_most_binds)
+        ):
             return literal
         if literal.window is not None and literal.atom.predicate in temporary:
             said = f"_ in a window over {literal.atom.predicate}, of which a rule is #temp; give the projection a rule of its own"
@@ -92,28 +113,39 @@ def project(rules: Iterable[StreamRule], at_most_binds: bool, problems: list[Pro
         name = f"{literal.atom.name}#{''.join('_' if skipped else 'x' for skipped in anonymous)}"
         kept = tuple(argument for argument, skipped in zip(arguments, anonymous) if not skipped)
         if name not in added:
-            own = tuple(Variable(f"_{i}" if skipped else f"A{i}") for i, skipped in enumerate(anonymous, 1))
-            head = Atom(name, tuple(variable for variable, skipped in zip(own, anonymous) if not skipped))
+            own = tuple(
+                Variable(f"_{i}" if skipped else f"A{i}") for i, skipped in enumerate(anonymous, 1)
+            )
+            head = Atom(
+                name, tuple(variable for variable, skipped in zip(own, anonymous) if not skipped)
+            )
             body = (WindowedLiteral(Atom(literal.atom.name, own), position=literal.position),)
-            added[name] = StreamRule(head, body, number=len(rules) + len(added), position=literal.position)
+            added[name] = StreamRule(
+                head, body, number=len(rules) + len(added), position=literal.position
+            )
         return replace(literal, atom=replace(literal.atom, name=name, arguments=kept))
 
     return [*(rewrite(rule, projected) for rule in rules), *added.values()]
 
 
-# --- predicates by their arguments -----------------------------------------------------------------
+# --- predicates by their arguments
+# -----------------------------------------------------------------
 
 
 @dataclass
 class SeparatedRules:
-    """``rules`` with parts of predicates in the place of these; ``parts``: for each predicate those that hold its input, too."""
+    """``rules`` with parts of predicates in the place of these; ``parts``: for each predicate those
+    that hold its input, too.
+    """
 
     rules: list[StreamRule]
     parts: dict[str, list[str]] = field(default_factory=dict)
 
 
 def separate(rules: Sequence[StreamRule]) -> SeparatedRules:
-    """``rules`` in which a literal on a cycle is about a part of its predicate, where its arguments exclude some rules' heads."""
+    """``rules`` in which a literal on a cycle is about a part of its predicate, where its arguments
+    exclude some rules' heads.
+    """
     recursive = _recursive(rules)
     by_head: dict[str, list[StreamRule]] = {}
     for rule in rules:
@@ -131,9 +163,16 @@ def separate(rules: Sequence[StreamRule]) -> SeparatedRules:
                 for one, other in zip(literal.atom.arguments, rule.head.arguments)
             )
         )
-        if literal.atom.predicate not in recursive or len(fitting) == len(own) or len(wanted) >= _MOST_PARTS:
+        if (
+            literal.atom.predicate not in recursive
+            or len(fitting) == len(own)
+            or len(wanted) >= _MOST_PARTS
+        ):
             return literal
-        name = wanted.setdefault((literal.atom.predicate, fitting), f"{literal.atom.name}#{','.join(map(str, fitting)) or '-'}")
+        name = wanted.setdefault(
+            (literal.atom.predicate, fitting),
+            f"{literal.atom.name}#{','.join(map(str, fitting)) or '-'}",
+        )
         return replace(literal, atom=replace(literal.atom, name=name))
 
     found = SeparatedRules([rewrite(rule, divided) for rule in rules])
@@ -143,7 +182,9 @@ def separate(rules: Sequence[StreamRule]) -> SeparatedRules:
         found.parts.setdefault(predicate, []).append(part)
         for number in fitting:
             rule = by_number[number]
-            found.rules.append(replace(rule, head=replace(rule.head, name=name), number=len(found.rules)))
+            found.rules.append(
+                replace(rule, head=replace(rule.head, name=name), number=len(found.rules))
+            )
     return found
 
 
@@ -159,8 +200,15 @@ def _recursive(rules: Sequence[StreamRule]) -> set[str]:
     return found
 
 
-def _may_be_equal(one: Term, bounds: Mapping[str, Sequence[Bound]], other: Term, others: Mapping[str, Sequence[Bound]]) -> bool:
-    """Whether two arguments may have one value, by the constants that they are or are compared with."""
+def _may_be_equal(
+    one: Term,
+    bounds: Mapping[str, Sequence[Bound]],
+    other: Term,
+    others: Mapping[str, Sequence[Bound]],
+) -> bool:
+    """Whether two arguments may have one value, by the constants that they are or are compared
+    with.
+    """
     if isinstance(one, Constant) and isinstance(other, Constant):
         return one.value == other.value
     if isinstance(one, Constant) and isinstance(other, Variable):

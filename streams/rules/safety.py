@@ -1,6 +1,8 @@
-"""Safety: every variable that must be bound is, and in which order of the body (SPEC 004, section 1, "Safety").
+"""Safety: every variable that must be bound is, and in which order of the body (SPEC 004, section
+1, "Safety").
 
-`ordered` gives the body in an order in which, from left to right, each literal has what it needs. The engine and the reference
+`ordered` gives the body in an order in which, from left to right, each literal has what it needs.
+The engine and the reference
 take it as it is.
 """
 
@@ -63,10 +65,14 @@ def _plain(terms: Iterable[Term]) -> set[str]:
 
 
 def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[str]]:
-    """The variables that must be bound before ``literal`` is reached, and those that it binds; of an equation where either side
+    """The variables that must be bound before ``literal`` is reached, and those that it binds; of
+    an equation where either side
     may be bound, those of the right. ``outer``: the global variables of the rule."""
     if isinstance(literal, WindowedLiteral):
-        arguments, counted = names_in(*literal.atom.arguments), names_in(*([literal.count] if literal.count else []))
+        arguments, counted = (
+            names_in(*literal.atom.arguments),
+            names_in(*([literal.count] if literal.count else [])),
+        )
         if literal.negated or (literal.operator == AT_MOST and not literal.binds):
             return arguments | counted, set()
         bound = _plain(literal.atom.arguments)
@@ -77,7 +83,9 @@ def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[s
         return names_in(literal.left, literal.right), set()
     if isinstance(literal, External):
         outputs = names_in(*literal.outputs)
-        return names_in(*literal.inputs) | (outputs - _plain(literal.outputs)), _plain(literal.outputs)
+        return names_in(*literal.inputs) | (outputs - _plain(literal.outputs)), _plain(
+            literal.outputs
+        )
     inside = {variable.name for element in literal.elements for variable in _of_element(element)}
     needed = inside & outer
     bound = set[str]()
@@ -100,15 +108,21 @@ def is_ready(literal: Literal, bound: Set[str], outer: Set[str]) -> bool:
     return needed_and_bound(literal, outer)[0] <= bound
 
 
-def sequence(body: Sequence[Literal], bound: Set[str], outer: Set[str]) -> tuple[list[Literal], list[Literal], set[str]]:
-    """``body`` in an order in which each literal is ready, tests first; the literals that never are; what is bound then."""
+def sequence(
+    body: Sequence[Literal], bound: Set[str], outer: Set[str]
+) -> tuple[list[Literal], list[Literal], set[str]]:
+    """``body`` in an order in which each literal is ready, tests first; the literals that never
+    are; what is bound then.
+    """
     order: list[Literal] = []
     waiting, known = list(body), set(bound)
     while True:
         ready = [literal for literal in waiting if is_ready(literal, known, outer)]
         if not ready:
             return order, waiting, known
-        following = next((literal for literal in ready if not _own(literal, outer) - known), ready[0])
+        following = next(
+            (literal for literal in ready if not _own(literal, outer) - known), ready[0]
+        )
         order.append(following)
         waiting.remove(following)
         known |= _own(following, outer)
@@ -122,26 +136,48 @@ def _own(literal: Literal, outer: Set[str]) -> set[str]:
 
 
 def ordered(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProblem]) -> StreamRule:
-    """``rule`` with its body in order; its unsafe variables are told to ``problems``, each where it occurs first.
+    """``rule`` with its body in order; its unsafe variables are told to ``problems``, each where it
+    occurs first.
 
-    ``at_most_binds``: a positive at most whose variables nothing else binds ranges over the atoms with m ≥ 1.
+    ``at_most_binds``: a positive at most whose variables nothing else binds ranges over the atoms
+    with m ≥ 1.
     """
     outer = global_names(rule)
     order, stuck, known = sequence(rule.body, set(), outer)
     while at_most_binds and (binding := _binding(stuck)) is not None:
-        marked = [replace(binding, binds=True) if literal is binding else literal for literal in (*order, *stuck)]
+        marked = [
+            replace(binding, binds=True) if literal is binding else literal
+            for literal in (*order, *stuck)
+        ]
         order, stuck, known = sequence(marked, set(), outer)
     needed = (needed_and_bound(literal, outer)[0] for literal in stuck)
     unsafe = names_in(*rule.head.arguments).union(*needed) - known
     whole = [variable for term in rule.head.arguments for variable in variables(term)]
-    could = {variable.name for literal in stuck if _may_bind(literal) for variable in occurrences(literal)}
-    _tell(unsafe, [*whole, *(variable for literal in rule.body for variable in occurrences(literal))], problems, could)
+    could = {
+        variable.name
+        for literal in stuck
+        if _may_bind(literal)
+        for variable in occurrences(literal)
+    }
+    _tell(
+        unsafe,
+        [*whole, *(variable for literal in rule.body for variable in occurrences(literal))],
+        problems,
+        could,
+    )
     done = [_inside(literal, known | unsafe, problems) for literal in order]
     return replace(rule, body=tuple(done))
 
 
 def _binding(stuck: Iterable[Literal]) -> WindowedLiteral | None:
-    return next((literal for literal in stuck if isinstance(literal, WindowedLiteral) and _may_bind(literal)), None)
+    return next(
+        (
+            literal
+            for literal in stuck
+            if isinstance(literal, WindowedLiteral) and _may_bind(literal)
+        ),
+        None,
+    )
 
 
 def _may_bind(literal: Literal) -> bool:
@@ -165,13 +201,24 @@ def _inside(literal: Literal, known: Set[str], problems: list[ProgramProblem]) -
     return replace(literal, elements=tuple(elements))
 
 
-def _tell(unsafe: Set[str], places: Iterable[Variable], problems: list[ProgramProblem], could: Set[str] = frozenset()) -> None:
-    """Name the ``unsafe`` variables, each where it is first; ``could``: those that an at most would bind if it might."""
+def _tell(
+    unsafe: Set[str],
+    places: Iterable[Variable],
+    problems: list[ProgramProblem],
+    could: Set[str] = frozenset(),
+) -> None:
+    """Name the ``unsafe`` variables, each where it is first; ``could``: those that an at most would
+    bind if it might.
+    """
     for name in sorted(unsafe):
-        first = min((variable for variable in places if variable.name == name), key=lambda variable: variable.position)
+        first = min(
+            (variable for variable in places if variable.name == name),
+            key=lambda variable: variable.position,
+        )
         if first.is_anonymous:
             said = (
-                "unsafe: _ is bound by nothing here; use it in positive literals only, or leave the argument to a rule of its own"
+                "unsafe: _ is bound by nothing here; use it in positive literals only, "
+                "or leave the argument to a rule of its own"
             )
         else:
             said = f"unsafe: the variable {name} is bound by no positive literal; add one that has it as an argument"

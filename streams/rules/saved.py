@@ -1,6 +1,7 @@
 """The state of an engine as bytes: JSON, and numpy arrays without objects.
 
-All that later points depend on is the time and what the points within the horizons keep; the rest follows from the program at the
+All that later points depend on is the time and what the points within the horizons keep; the rest
+follows from the program at the
 next step. So a state is small, and does not know how the engine counts.
 """
 
@@ -22,7 +23,9 @@ _SCHEMA: Final = 1
 _HEAD: Final = "head"
 
 
-def saved(origin: int | None, point: int, predicates: dict[str, Predicate], dictionary: ConstantDictionary) -> bytes:
+def saved(
+    origin: int | None, point: int, predicates: dict[str, Predicate], dictionary: ConstantDictionary
+) -> bytes:
     """The state as bytes."""
     arrays: dict[str, Ints] = {}
     names: list[str] = []
@@ -41,7 +44,11 @@ def saved(origin: int | None, point: int, predicates: dict[str, Predicate], dict
         arrays[f"{place}.rows"] = np.searchsorted(kept, np.concatenate(history.rows))
         for i, column in enumerate(columns):
             arrays[f"{place}.{i}"] = column
-    codes = unique(np.concatenate([column[column >= FIRST] for column in used])) if used else np.zeros(0, np.int64)
+    codes = (
+        unique(np.concatenate([column[column >= FIRST] for column in used]))
+        if used
+        else np.zeros(0, np.int64)
+    )
     head = {
         "schema_version": _SCHEMA,
         "origin": origin,
@@ -55,7 +62,9 @@ def saved(origin: int | None, point: int, predicates: dict[str, Predicate], dict
     return file.getvalue()
 
 
-def put_back(state: bytes, predicates: dict[str, Predicate], dictionary: ConstantDictionary) -> tuple[int | None, int]:
+def put_back(
+    state: bytes, predicates: dict[str, Predicate], dictionary: ConstantDictionary
+) -> tuple[int | None, int]:
     """Fills the histories of ``predicates``; gives origin and point. Raises: OperationalError."""
     try:
         with np.load(io.BytesIO(state), allow_pickle=False) as found:
@@ -68,8 +77,18 @@ def put_back(state: bytes, predicates: dict[str, Predicate], dictionary: Constan
                 columns = [found[f"{place}.{i}"] for i in range(len(predicate.relation.columns))]
                 _fill(predicate, [_recoded(column, codes, new) for column in columns], found, place)
             return head["origin"], int(head["point"])
-    except (ValueError, KeyError, TypeError, EOFError, OSError, IndexError, zipfile.BadZipFile) as error:
-        raise OperationalError(f"this is no state of an evaluator ({error})", "Start anew.") from error
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        EOFError,
+        OSError,
+        IndexError,
+        zipfile.BadZipFile,
+    ) as error:
+        raise OperationalError(
+            f"this is no state of an evaluator ({error})", "Start anew."
+        ) from error
 
 
 def _recoded(column: Ints, codes: Ints, new: Ints) -> Ints:

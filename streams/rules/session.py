@@ -48,14 +48,21 @@ class EvaluationOptions:
 
     def __post_init__(self) -> None:
         if self.timeline not in TIMELINES:
-            raise UsageError(f"unknown timeline {self.timeline!r}", f"The timelines are {' and '.join(TIMELINES)}.")
+            raise UsageError(
+                f"unknown timeline {self.timeline!r}",
+                f"The timelines are {' and '.join(TIMELINES)}.",
+            )
         if self.lateness < 0 or self.max_ahead < 1 or self.max_atoms < 1:
-            raise UsageError("lateness is at least 0, max_ahead and max_atoms at least 1", "Say so.")
+            raise UsageError(
+                "lateness is at least 0, max_ahead and max_atoms at least 1", "Say so."
+            )
 
 
 @dataclass
 class RuleSession:
-    """One run. ``closed``: the last point that was evaluated, or passed; ``points``, ``atoms``: how many were."""
+    """One run. ``closed``: the last point that was evaluated, or passed; ``points``, ``atoms``: how
+    many were.
+    """
 
     program: Program
     options: EvaluationOptions = field(default_factory=EvaluationOptions)
@@ -73,11 +80,16 @@ class RuleSession:
         self._open: dict[int, dict[str, Any]] = {}
 
     def push(self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0) -> list[Model]:
-        """Takes rows of the point ``t``: texts of atoms, or columns by predicate. Gives the models of the points that are closed
-        by it. What is late, too far ahead, or no atom goes to ``rejects``. Raises: EvaluationError, InputError."""
+        """Takes rows of the point ``t``: texts of atoms, or columns by predicate. Gives the models
+        of the points that are closed
+        by it. What is late, too far ahead, or no atom goes to ``rejects``. Raises: EvaluationError,
+        InputError.
+        """
         return list(self.taken(t, atoms, source, line))
 
-    def taken(self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0, text: str = "") -> Iterator[Model]:
+    def taken(
+        self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0, text: str = ""
+    ) -> Iterator[Model]:
         """As `push`, but the models one by one: many points may lie between two rows."""
         t = _time(t)
         if isinstance(atoms, str):
@@ -90,7 +102,11 @@ class RuleSession:
                 raise UsageError(f"atoms {atoms!r:.80}", "Atoms are texts.")
         is_closed = self.closed is not None and t <= self.closed
         if kind := LATE if is_closed else self.clock.judge(t):
-            reason = f"t = {t} is not behind {self.closed}, a closed point" if is_closed else self.clock.said(t, kind)
+            reason = (
+                f"t = {t} is not behind {self.closed}, a closed point"
+                if is_closed
+                else self.clock.said(t, kind)
+            )
             self.rejects.add(kind, source, line, reason, text or _shown(t, atoms))
             return
         ended = self._take(self._open.setdefault(t, {}), atoms, source, line)
@@ -116,7 +132,9 @@ class RuleSession:
         self.atoms += len(read)
         return END_OF_POINT in atoms
 
-    def _read(self, atoms: Iterable[str | Unreadable], source: str, line: int) -> list[tuple[str, Row]]:
+    def _read(
+        self, atoms: Iterable[str | Unreadable], source: str, line: int
+    ) -> list[tuple[str, Row]]:
         """Predicates and rows; what is none goes to ``rejects``."""
         try:
             return list(map(read_atom, atoms))
@@ -146,7 +164,9 @@ class RuleSession:
         self._take(self._open.setdefault(t, {}), atoms, "add", 0)
 
     def close(self, before: int, first: int | None = None) -> Iterator[Model]:
-        """Evaluates the points before ``before``; the stream begins with ``first``, if not with what came first."""
+        """Evaluates the points before ``before``; the stream begins with ``first``, if not with
+        what came first.
+        """
         if self.options.timeline == "dense":
             begin = min(self._open, default=before) if first is None else first
             times: Iterable[int] = range(begin if self.closed is None else self.closed + 1, before)
@@ -164,10 +184,22 @@ class RuleSession:
 
     def state(self) -> bytes:
         """All that later models depend on."""
-        points = {t: {name: rows_of(rows) for name, rows in point.items()} for t, point in self._open.items()}
-        told: dict[str, Any] = {"newest": self.clock.newest, "closed": self.closed, "points": self.points, "atoms": self.atoms}
+        points = {
+            t: {name: rows_of(rows) for name, rows in point.items()}
+            for t, point in self._open.items()
+        }
+        told: dict[str, Any] = {
+            "newest": self.clock.newest,
+            "closed": self.closed,
+            "points": self.points,
+            "atoms": self.atoms,
+        }
         told |= {"brought": sorted(self.brought)}
-        return json.dumps({**told, "open": points, "rejects": self.rejects.state()}).encode() + b"\n" + self.evaluator.state()
+        return (
+            json.dumps({**told, "open": points, "rejects": self.rejects.state()}).encode()
+            + b"\n"
+            + self.evaluator.state()
+        )
 
     def put_back(self, state: bytes) -> None:
         """Puts the session where the one was that gave ``state``. Raises: OperationalError."""
@@ -180,15 +212,21 @@ class RuleSession:
             self.brought = set(found.get("brought", ()))
             self.rejects.restore(found["rejects"])
             self._open = {
-                int(t): {name: [tuple(row) for row in rows] for name, rows in point.items()} for t, point in found["open"].items()
+                int(t): {name: [tuple(row) for row in rows] for name, rows in point.items()}
+                for t, point in found["open"].items()
             }
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise OperationalError(f"this is no state of a session ({error})", "Start anew.") from error
+            raise OperationalError(
+                f"this is no state of a session ({error})", "Start anew."
+            ) from error
         self.evaluator.restore(rest)
 
     def settings(self) -> dict[str, str]:
         """What a checkpoint holds for, as texts."""
-        return {"program": self.program.digest, **{name: str(value) for name, value in asdict(self.options).items()}}
+        return {
+            "program": self.program.digest,
+            **{name: str(value) for name, value in asdict(self.options).items()},
+        }
 
     def save(self, path: str | Path) -> None:
         """Writes the session to a file, in one step. Raises: OperationalError."""
@@ -216,32 +254,49 @@ def _whole(text: str) -> str:
 
 
 def _shown(t: int, atoms: Atoms) -> str:
-    return _whole(f"{t} {', '.join(atoms) if isinstance(atoms, Mapping) else '; '.join(map(str, atoms))}")
+    return _whole(
+        f"{t} {', '.join(atoms) if isinstance(atoms, Mapping) else '; '.join(map(str, atoms))}"
+    )
 
 
 def restored(program: Program, path: Path) -> RuleSession:
-    """The session of ``program`` that `RuleSession.save` wrote to ``path``. Raises: OperationalError."""
+    """The session of ``program`` that `RuleSession.save` wrote to ``path``. Raises:
+    OperationalError.
+    """
     try:
         head, _, state = path.read_bytes().partition(b"\n")
         told = json.loads(head)
-        digest, options, whole = told["program"], EvaluationOptions(**told["options"]), told["crc"] == zlib.crc32(state)
+        digest, options, whole = (
+            told["program"],
+            EvaluationOptions(**told["options"]),
+            told["crc"] == zlib.crc32(state),
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise OperationalError(f"{path}: no saved session ({error})", "Name a file that RuleSession.save wrote.") from error
+        raise OperationalError(
+            f"{path}: no saved session ({error})", "Name a file that RuleSession.save wrote."
+        ) from error
     if not whole:
         raise OperationalError(f"{path}: damaged", "Take another copy, or start anew.")
     if digest != program.digest:
-        raise OperationalError(f"{path}: saved by program {digest}, not {program.digest}", "Go on with the same program.")
+        raise OperationalError(
+            f"{path}: saved by program {digest}, not {program.digest}",
+            "Go on with the same program.",
+        )
     session = RuleSession(program, options)
     session.put_back(state)
     return session
 
 
 def evaluator_of(program: Program, options: EvaluationOptions, shards: int = 1) -> Evaluator:
-    """What evaluates the points of a program; ``shards``: by so many evaluators, each with its keys."""
+    """What evaluates the points of a program; ``shards``: by so many evaluators, each with its
+    keys.
+    """
 
     def one(checked: CheckedProgram) -> Evaluator:
         return Engine(checked, program.functions, options.complete_windows, options.max_atoms)
 
     if shards == 1 or program.key.key is None:
         return one(program.checked)
-    return ShardedEvaluator(program.key.key, [one(part) for part in parts_of(program.checked, program.key.key, shards)])
+    return ShardedEvaluator(
+        program.key.key, [one(part) for part in parts_of(program.checked, program.key.key, shards)]
+    )

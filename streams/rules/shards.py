@@ -1,4 +1,6 @@
-"""A keyed program by shards: an evaluator for some of the keys each, their models together (SPEC 004, section 6, "By key")."""
+"""A keyed program by shards: an evaluator for some of the keys each, their models together (SPEC
+004, section 6, "By key").
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def split_rows(rows: Mapping[str, Any], key: Key, shard: int, shards: int) -> di
     found = {}
     for predicate, given in rows.items():
         at, every = key.get(predicate), rows_of(given)
-        found[predicate] = every if at is None else [row for row in every if shard_of(row[at], shards) == shard]
+        found[predicate] = (
+            every if at is None else [row for row in every if shard_of(row[at], shards) == shard]
+        )
     return found
 
 
@@ -42,13 +46,19 @@ class Union:
         return self.parts[0].t
 
     def predicates(self) -> Iterable[str]:
-        return list(dict.fromkeys(predicate for part in self.parts for predicate in part.predicates()))
+        return list(
+            dict.fromkeys(predicate for part in self.parts for predicate in part.predicates())
+        )
 
     def rows(self, predicate: str, derived: bool = False) -> Sequence[Row]:
-        return list(dict.fromkeys(row for part in self.parts for row in part.rows(predicate, derived)))
+        return list(
+            dict.fromkeys(row for part in self.parts for row in part.rows(predicate, derived))
+        )
 
     def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
-        return list(dict.fromkeys(text for part in self.parts for text in part.texts(predicate, derived)))
+        return list(
+            dict.fromkeys(text for part in self.parts for text in part.texts(predicate, derived))
+        )
 
     def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
         return columns_from(self.rows(predicate, derived), predicate)
@@ -63,7 +73,12 @@ class ShardedEvaluator:
 
     def step(self, t: int, rows: Mapping[str, Any]) -> Union:
         size = len(self.shards)
-        return Union([one.step(t, split_rows(rows, self.key, shard, size)) for shard, one in enumerate(self.shards)])
+        return Union(
+            [
+                one.step(t, split_rows(rows, self.key, shard, size))
+                for shard, one in enumerate(self.shards)
+            ]
+        )
 
     def state(self) -> bytes:
         return json.dumps([b64encode(one.state()).decode() for one in self.shards]).encode()
@@ -72,8 +87,12 @@ class ShardedEvaluator:
         try:
             states = [b64decode(one) for one in json.loads(state)]
         except (ValueError, TypeError) as error:
-            raise OperationalError(f"this is no state of shards ({error})", "Start anew.") from error
+            raise OperationalError(
+                f"this is no state of shards ({error})", "Start anew."
+            ) from error
         if len(states) != len(self.shards):
-            raise OperationalError(f"saved with {len(states)} shards, not {len(self.shards)}", "Go on with as many.")
+            raise OperationalError(
+                f"saved with {len(states)} shards, not {len(self.shards)}", "Go on with as many."
+            )
         for one, its in zip(self.shards, states):
             one.restore(its)

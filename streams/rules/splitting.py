@@ -1,6 +1,8 @@
-"""How a program is rewritten and split: flat rewriting, stream dependency and component graphs, macro-nodes.
+"""How a program is rewritten and split: flat rewriting, stream dependency and component graphs,
+macro-nodes.
 
-Source: SPEC 004, section 4, with its four slips put right: orders satisfy all arcs; all pairs of a run are compared; a
+Source: SPEC 004, section 4, with its four slips put right: orders satisfy all arcs; all pairs of a
+run are compared; a
 non-harmless use of a recursive component separates as "<" does.
 """
 
@@ -18,10 +20,16 @@ Labelled = Mapping[tuple[int, int], bool]
 
 
 def flat(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str, str]]:
-    """The flat rewriting: a fresh predicate for each non-degenerate streaming atom, equal ones sharing; and the map of which is
+    """The flat rewriting: a fresh predicate for each non-degenerate streaming atom, equal ones
+    sharing; and the map of which is
     which, by names with arity."""
     fresh: dict[tuple[object, ...], str] = {}
-    used = {literal.atom.name for rule in rules for literal in rule.body if isinstance(literal, WindowedLiteral)}
+    used = {
+        literal.atom.name
+        for rule in rules
+        for literal in rule.body
+        if isinstance(literal, WindowedLiteral)
+    }
     used |= {rule.head.name for rule in rules}
     counted: dict[str, int] = {}
     described: dict[str, str] = {}
@@ -30,7 +38,12 @@ def flat(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str,
         arguments = literal.atom.arguments
         varies = literal.count is not None and isinstance(literal.count, Variable)
         extra: tuple[Term, ...] = (literal.count,) if varies and literal.count is not None else ()
-        of = (literal.atom.predicate, literal.operator, None if varies else literal.count, literal.window)
+        of = (
+            literal.atom.predicate,
+            literal.operator,
+            None if varies else literal.count,
+            literal.window,
+        )
         if of not in fresh:
             number = counted.get(literal.atom.name, 0)
             while (name := f"{literal.atom.name}_aux{number + 1}") in used:
@@ -47,7 +60,11 @@ def flat(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str,
         if not isinstance(literal, WindowedLiteral) or literal.window is None:
             return literal
         name, arguments = name_of(literal)
-        return WindowedLiteral(Atom(name, arguments, literal.atom.position), negated=literal.negated, position=literal.position)
+        return WindowedLiteral(
+            Atom(name, arguments, literal.atom.position),
+            negated=literal.negated,
+            position=literal.position,
+        )
 
     flattened = tuple(replace(rule, body=tuple(map(rewritten, rule.body))) for rule in rules)
     return flattened, described
@@ -55,8 +72,11 @@ def flat(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str,
 
 @dataclass(frozen=True)
 class Splitting:
-    """``labels``: the stream dependency graph, arcs p → q between heads' predicates, True for "<"; ``members``: the nodes of the
-    stream component graph; ``separated``: (i, j) where a rule of component j has a non-harmless literal about the recursive i."""
+    """``labels``: the stream dependency graph, arcs p → q between heads' predicates, True for "<";
+    ``members``: the nodes of the
+    stream component graph; ``separated``: (i, j) where a rule of component j has a non-harmless
+    literal about the recursive i.
+    """
 
     labels: Mapping[tuple[str, str], bool]
     members: tuple[tuple[str, ...], ...]
@@ -85,7 +105,9 @@ class Splitting:
     @cached_property
     def apart(self) -> frozenset[tuple[int, int]]:
         """Pairs that no macro-node may hold: ≺, and non-harmless uses of recursive components."""
-        return frozenset(self._reaching({arc for arc, label in self.graph.items() if label} | self.separated))
+        return frozenset(
+            self._reaching({arc for arc, label in self.graph.items() if label} | self.separated)
+        )
 
     def _reaching(self, strict: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         strict, size = set(strict), len(self.members)
@@ -115,7 +137,9 @@ class Splitting:
 
     def _ready(self, done: Sequence[int]) -> list[int]:
         blocked = {j for (i, j) in self.graph if i not in done}
-        return [node for node in range(len(self.members)) if node not in done and node not in blocked]
+        return [
+            node for node in range(len(self.members)) if node not in done and node not in blocked
+        ]
 
     def runs(self, order: Iterable[int]) -> tuple[tuple[int, ...], ...]:
         """The macro-nodes of an order: runs of components no two of which are apart."""
@@ -134,7 +158,9 @@ class Splitting:
         run: list[int] = []
         while len(done) < len(self.members):
             ready = self._ready(done)
-            joining = (node for node in ready if not any((before, node) in self.apart for before in run))
+            joining = (
+                node for node in ready if not any((before, node) in self.apart for before in run)
+            )
             node = next(joining, None)
             if node is None:
                 node, run = ready[0], []
@@ -148,7 +174,10 @@ class Splitting:
         inside = self.members[place]
         if not any(label and p in inside and q in inside for (p, q), label in self.labels.items()):
             return False
-        return any(isinstance(literal, WindowedLiteral) and literal.atom.predicate in inside for literal in rule.body)
+        return any(
+            isinstance(literal, WindowedLiteral) and literal.atom.predicate in inside
+            for literal in rule.body
+        )
 
 
 def split(rules: Sequence[StreamRule]) -> Splitting:
@@ -161,17 +190,24 @@ def split(rules: Sequence[StreamRule]) -> Splitting:
         label = arc.literal.window is not None
         labels[arc.source, arc.target] = labels.get((arc.source, arc.target), False) or label
         following.setdefault(arc.source, []).append(arc.target)
-    members = tuple(tuple(sorted(component, key=heads.index)) for component in components(heads[::-1], following))
+    members = tuple(
+        tuple(sorted(component, key=heads.index))
+        for component in components(heads[::-1], following)
+    )
     place = {predicate: i for i, component in enumerate(members) for predicate in component}
     recursive = {place[p] for p, q in labels if place[p] == place[q]}
     separated = frozenset(
-        (place[arc.source], place[arc.target]) for arc in every if not arc.harmless and place[arc.source] in recursive
+        (place[arc.source], place[arc.target])
+        for arc in every
+        if not arc.harmless and place[arc.source] in recursive
     )
     return Splitting(labels, members, separated)
 
 
 def dot(found: Splitting) -> str:
-    """The stream dependency graph for Graphviz: components are boxes, macro-nodes are boxes around them."""
+    """The stream dependency graph for Graphviz: components are boxes, macro-nodes are boxes around
+    them.
+    """
 
     def quoted(text: str) -> str:
         return '"' + text.replace('"', "'") + '"'
@@ -181,8 +217,12 @@ def dot(found: Splitting) -> str:
         lines.append(f'  subgraph cluster_{number} {{ label="macro-node {number}";')
         for node in nodes:
             inner = " ".join(quoted(predicate) + ";" for predicate in found.members[node])
-            lines.append(f'    subgraph cluster_{number}_{node} {{ label=""; style=rounded; {inner} }}')
+            lines.append(
+                f'    subgraph cluster_{number}_{node} {{ label=""; style=rounded; {inner} }}'
+            )
         lines.append("  }")
     for (p, q), label in sorted(found.labels.items()):
-        lines.append(f"  {quoted(p)} -> {quoted(q)}{' [label=' + quoted('<') + ']' if label else ''};")
+        lines.append(
+            f"  {quoted(p)} -> {quoted(q)}{' [label=' + quoted('<') + ']' if label else ''};"
+        )
     return "\n".join([*lines, "}", ""])

@@ -1,7 +1,9 @@
 """What plans are made of: conjuncts of a body, and the steps that they become.
 
-A body is first made of conjuncts: `StreamingPattern` (a streaming literal over constants and variables; arithmetic in arguments
-becomes a variable and an equation), comparisons, externals and aggregates. Source: SPEC 004, sections 1 and 6.
+A body is first made of conjuncts: `StreamingPattern` (a streaming literal over constants and
+variables; arithmetic in arguments
+becomes a variable and an equation), comparisons, externals and aggregates. Source: SPEC 004,
+sections 1 and 6.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ Source: TypeAlias = int | str
 ViewOf: TypeAlias = Callable[[WindowedLiteral, str, int, bool], WindowView]
 #: At most, where it ranges over the rows that are in the window.
 BETWEEN: Final = "between"
-#: Columns beside variables: the rows of a pattern, the m of those that a plan begins with, whether they came (1) or went (-1).
+# : Columns beside variables: the rows of a pattern, the m of those that a plan begins with, whether
+# they came (1) or went (-1).
 TRACE: Final = "@"
 COUNTED: Final = "@m"
 SIGN: Final = "@sign"
@@ -54,7 +57,9 @@ class Threshold:
 
 @dataclass(frozen=True, eq=False)
 class StreamingPattern:
-    """A streaming literal: rows that ``view`` has (``positive``) or has not, with their ``arguments``."""
+    """A streaming literal: rows that ``view`` has (``positive``) or has not, with their
+    ``arguments``.
+    """
 
     literal: WindowedLiteral
     view: WindowView
@@ -74,7 +79,9 @@ Conjunct: TypeAlias = StreamingPattern | ComparisonLiteral | External | Aggregat
 
 @dataclass(frozen=True, eq=False)
 class JoinStep:
-    """Rows of a view that agree with what is bound. ``equal``: positions with one new variable; ``count``: the variable of m."""
+    """Rows of a view that agree with what is bound. ``equal``: positions with one new variable;
+    ``count``: the variable of m.
+    """
 
     pattern: StreamingPattern
     positions: tuple[int, ...]
@@ -117,7 +124,9 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class AggregateStep:
-    """An aggregate: for each binding of ``shared``, the tuples of all elements; variables that it ``gives`` its value to."""
+    """An aggregate: for each binding of ``shared``, the tuples of all elements; variables that it
+    ``gives`` its value to.
+    """
 
     aggregate: Aggregate
     shared: tuple[str, ...]
@@ -141,7 +150,9 @@ class JoinPlan:
     keep: frozenset[str]
 
 
-def conjuncts(body: Iterable[Literal], view: ViewOf, code: Callable[[Constant], int], fresh: str = "#") -> list[Conjunct]:
+def conjuncts(
+    body: Iterable[Literal], view: ViewOf, code: Callable[[Constant], int], fresh: str = "#"
+) -> list[Conjunct]:
     """The conjuncts of a body; streaming literals come first, in their order."""
     patterns: list[Conjunct] = []
     others: list[Conjunct] = []
@@ -164,7 +175,9 @@ def conjuncts(body: Iterable[Literal], view: ViewOf, code: Callable[[Constant], 
     return patterns + others
 
 
-def _pattern(literal: WindowedLiteral, arguments: tuple[Source, ...], view: ViewOf) -> StreamingPattern:
+def _pattern(
+    literal: WindowedLiteral, arguments: tuple[Source, ...], view: ViewOf
+) -> StreamingPattern:
     operator, negated = literal.operator, literal.negated
     number = literal.count.value if isinstance(literal.count, Constant) else None
     if operator == ALWAYS:
@@ -172,10 +185,16 @@ def _pattern(literal: WindowedLiteral, arguments: tuple[Source, ...], view: View
     if isinstance(number, int):
         if operator == AT_MOST and number >= 0:
             if literal.binds:
-                return StreamingPattern(literal, view(literal, BETWEEN, number, False), arguments, not negated)
-            return StreamingPattern(literal, view(literal, AT_LEAST, number + 1, False), arguments, negated)
+                return StreamingPattern(
+                    literal, view(literal, BETWEEN, number, False), arguments, not negated
+                )
+            return StreamingPattern(
+                literal, view(literal, AT_LEAST, number + 1, False), arguments, negated
+            )
         if operator != AT_MOST and number >= 1:
-            return StreamingPattern(literal, view(literal, operator, number, False), arguments, not negated)
+            return StreamingPattern(
+                literal, view(literal, operator, number, False), arguments, not negated
+            )
     assert literal.count is not None
     threshold = Threshold(operator, literal.count, negated)
     binds = not negated and (operator != AT_MOST or literal.binds)
@@ -211,4 +230,6 @@ def _terms(head: Atom | None, body: Iterable[Literal]) -> list[Term]:
 
 
 def _is_now(term: Term) -> bool:
-    return isinstance(term, Now) or (isinstance(term, Arithmetic) and (_is_now(term.left) or _is_now(term.right)))
+    return isinstance(term, Now) or (
+        isinstance(term, Arithmetic) and (_is_now(term.left) or _is_now(term.right))
+    )

@@ -1,4 +1,5 @@
-"""Strata: components of predicates in an order of evaluation; cycles through non-harmless literals are refused.
+"""Strata: components of predicates in an order of evaluation; cycles through non-harmless literals
+are refused.
 
 Source: SPEC 004, section 1 ("Stratification").
 """
@@ -32,8 +33,12 @@ def arcs(rules: Iterable[StreamRule]) -> list[Arc]:
     ]
 
 
-def components(nodes: Iterable[str], successors: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
-    """The strongly connected components, each before those that it leads to (Tarjan's algorithm, without recursion)."""
+def components(
+    nodes: Iterable[str], successors: Mapping[str, Sequence[str]]
+) -> list[tuple[str, ...]]:
+    """The strongly connected components, each before those that it leads to (Tarjan's algorithm,
+    without recursion).
+    """
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     path: list[str] = []
@@ -67,7 +72,9 @@ def components(nodes: Iterable[str], successors: Mapping[str, Sequence[str]]) ->
 
 
 def strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> tuple[Stratum, ...]:
-    """The rules by components, in an order of evaluation. Cycles that a non-harmless literal is on are told to ``problems``."""
+    """The rules by components, in an order of evaluation. Cycles that a non-harmless literal is on
+    are told to ``problems``.
+    """
     every = arcs(rules)
     heads = list(dict.fromkeys(rule.head.predicate for rule in rules))
     following: dict[str, list[str]] = {}
@@ -77,7 +84,9 @@ def strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> tuple
     for number, members in enumerate(components(heads[::-1], following)):
         place.update(dict.fromkeys(members, number))
         own = tuple(rule for rule in rules if rule.head.predicate in members)
-        found.append(Stratum(own, any(arc.source in members and arc.target in members for arc in every)))
+        found.append(
+            Stratum(own, any(arc.source in members and arc.target in members for arc in every))
+        )
     told = set[frozenset[str]]()
     for arc in every:
         if not arc.harmless and place.get(arc.source) == place[arc.target]:
@@ -108,6 +117,8 @@ def _cycle(arc: Arc, every: Sequence[Arc]) -> list[Arc]:
 
 def _told(cycle: Sequence[Arc]) -> ProgramProblem:
     path = " → ".join([cycle[0].source, *(arc.target for arc in cycle)])
-    shown = "; ".join(f"line {arc.rule.position.line}: {arc.literal} in {arc.rule}" for arc in cycle)
+    shown = "; ".join(
+        f"line {arc.rule.position.line}: {arc.literal} in {arc.rule}" for arc in cycle
+    )
     said = "a cycle through negation, at most, count or an aggregate has no strata; make one of its rules not depend on it"
     return ProgramProblem(cycle[0].literal.position, f"{path}: {said} ({shown})")

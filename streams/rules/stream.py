@@ -1,4 +1,6 @@
-"""A stream of records evaluated by a program: one row a point (`streams.front.run.StreamSystem`)."""
+"""A stream of records evaluated by a program: one row a point
+(`streams.front.run.StreamSystem`).
+"""
 
 from __future__ import annotations
 
@@ -40,13 +42,20 @@ class StreamEvaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """As ``--json`` writes it."""
-        return {"verdict": None, "leftovers": leftover_rows(self.leftovers), "statistics": self.statistics}
+        return {
+            "verdict": None,
+            "leftovers": leftover_rows(self.leftovers),
+            "statistics": self.statistics,
+        }
 
 
 @dataclass
 class RuleStream:
-    """Records in, rows out. ``shown``: derived or all; ``quads``: rows are N-Quads; ``heard``: hears each model, too. ``push``
-    makes rows that were written readable; where it is given, each point that is closed is written at once."""
+    """Records in, rows out. ``shown``: derived or all; ``quads``: rows are N-Quads; ``heard``:
+    hears each model, too. ``push``
+    makes rows that were written readable; where it is given, each point that is closed is written
+    at once.
+    """
 
     session: RuleSession
     reader: Reader
@@ -60,7 +69,9 @@ class RuleStream:
     broken: int = 0
     duplicates: int = 0
     ids: RecentIds = field(default_factory=RecentIds)
-    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("reading", "deciding", "writing"), 0.0))
+    seconds: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(("reading", "deciding", "writing"), 0.0)
+    )
     _rows: list[str] = field(default_factory=list)
 
     def take(self, record: Record) -> bool:
@@ -131,14 +142,22 @@ class RuleStream:
         self.seconds["writing"] += perf_counter() - begun
 
     def state(self) -> bytes:
-        told: dict[str, Any] = {"records": self.records, "broken": self.broken, "unmapped": self.reader.triples.unmapped}
+        told: dict[str, Any] = {
+            "records": self.records,
+            "broken": self.broken,
+            "unmapped": self.reader.triples.unmapped,
+        }
         told |= {"duplicates": self.duplicates, "ids": self.ids.times}
         return json.dumps(told).encode() + b"\n" + self.session.state()
 
     def restore(self, state: bytes) -> None:
         told, _, rest = state.partition(b"\n")
         found = json.loads(told)
-        self.records, self.broken, self.reader.triples.unmapped = found["records"], found["broken"], found["unmapped"]
+        self.records, self.broken, self.reader.triples.unmapped = (
+            found["records"],
+            found["broken"],
+            found["unmapped"],
+        )
         # Checkpoints of versions that took no notice of ids have none.
         self.duplicates, self.ids = found.get("duplicates", 0), RecentIds(found.get("ids", {}))
         self.session.put_back(rest)
@@ -150,7 +169,10 @@ class RuleStream:
         self.flush()
         rejects = self.session.rejects
         if self.records and self.broken == self.records:
-            raise InputError(rejects.none_of("an event or a line of atoms"), "Write `time atom; atom; …` a line, or JSON.")
+            raise InputError(
+                rejects.none_of("an event or a line of atoms"),
+                "Write `time atom; atom; …` a line, or JSON.",
+            )
         key = self.session.program.key
         statistics = {
             "points": self.session.points,

@@ -1,4 +1,5 @@
-"""Programs as values: terms, atoms, windows, literals, rules, each with the place where it was read.
+"""Programs as values: terms, atoms, windows, literals, rules, each with the place where it was
+read.
 
 Source: SPEC 004, section 1. The text of each is what `str` gives.
 """
@@ -14,10 +15,13 @@ from streams.rules.values import Row, Value, date_part
 
 _NOWHERE: Final = Position()
 #: What is asked of the date of a point; Monday is weekday 1.
-NOW_PARTS: Final = tuple(f"@now.{part}" for part in ("year", "month", "day", "hour", "minute", "second", "weekday"))
+NOW_PARTS: Final = tuple(
+    f"@now.{part}" for part in ("year", "month", "day", "hour", "minute", "second", "weekday")
+)
 
 
-# --- terms -----------------------------------------------------------------------------------------
+# --- terms
+# -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,9 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """``@now``, the time of the point; ``@now.hour``: a ``part`` of its date, in UTC. ``unit``: microseconds of a time unit."""
+    """``@now``, the time of the point; ``@now.hour``: a ``part`` of its date, in UTC. ``unit``:
+    microseconds of a time unit.
+    """
 
     part: str = ""
     unit: int = 1
@@ -101,7 +107,8 @@ def names_in(*terms: Term) -> set[str]:
     return {variable.name for term in terms for variable in variables(term)}
 
 
-# --- atoms and literals ----------------------------------------------------------------------------
+# --- atoms and literals
+# ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,9 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Offsets into the past, as maximal disjoint intervals (from, to), ascending, in timeline units. ``text``: as written."""
+    """Offsets into the past, as maximal disjoint intervals (from, to), ascending, in timeline
+    units. ``text``: as written.
+    """
 
     intervals: tuple[tuple[int, int], ...]
     text: str = field(compare=False)
@@ -228,13 +237,21 @@ class External:
 
 
 def is_own(predicate: str) -> bool:
-    """Whether a program can name ``predicate``: it is not about an interval, a projection or a part (`rewriting`)."""
+    """Whether a program can name ``predicate``: it is not about an interval, a projection or a part
+    (`rewriting`).
+    """
     return "#" not in predicate and ".." not in predicate
 
 
 def written_literals(body: Iterable[Literal]) -> list[Literal]:
-    """The literals of a body, but for those that bind the variables of intervals: an interval stands where its variable does."""
-    return [literal for literal in body if not (isinstance(literal, WindowedLiteral) and ".." in literal.atom.name)]
+    """The literals of a body, but for those that bind the variables of intervals: an interval
+    stands where its variable does.
+    """
+    return [
+        literal
+        for literal in body
+        if not (isinstance(literal, WindowedLiteral) and ".." in literal.atom.name)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,13 +262,17 @@ class AggregateElement:
     body: tuple[WindowedLiteral | ComparisonLiteral | External, ...] = ()
 
     def __str__(self) -> str:
-        terms, body = (",".join(map(str, part)) for part in (self.terms, written_literals(self.body)))
+        terms, body = (
+            ",".join(map(str, part)) for part in (self.terms, written_literals(self.body))
+        )
         return f"{terms}:{body}" if body else terms
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """function{elements} relation term, for each of ``guards``; function is one of count, sum, min, max."""
+    """function{elements} relation term, for each of ``guards``; function is one of count, sum, min,
+    max.
+    """
 
     function: str
     elements: tuple[AggregateElement, ...]
@@ -261,19 +282,24 @@ class Aggregate:
 
     def __str__(self) -> str:
         inner = ";".join(map(str, self.elements))
-        guards = ", ".join(f"#{self.function}{{{inner}}}{relation}{term}" for relation, term in self.guards)
+        guards = ", ".join(
+            f"#{self.function}{{{inner}}}{relation}{term}" for relation, term in self.guards
+        )
         return f"{'not ' if self.negated else ''}{guards}"
 
 
 Literal: TypeAlias = WindowedLiteral | ComparisonLiteral | External | Aggregate
 
 
-# --- rules and programs ----------------------------------------------------------------------------
+# --- rules and programs
+# ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class StreamRule:
-    """head :- body. ``number``: its place in the program, from 0; ``temporary``: of form 2; ``frequency``: in timeline units."""
+    """head :- body. ``number``: its place in the program, from 0; ``temporary``: of form 2;
+    ``frequency``: in timeline units.
+    """
 
     head: Atom
     body: tuple[Literal, ...] = ()
@@ -292,7 +318,9 @@ class StreamRule:
 
 @dataclass(frozen=True)
 class PredicateMapping:
-    """``#rdf name/arity = <iri> [scale K]``: a class (arity 1) or property (arity 2) as a predicate."""
+    """``#rdf name/arity = <iri> [scale K]``: a class (arity 1) or property (arity 2) as a
+    predicate.
+    """
 
     predicate: str
     iri: str
@@ -313,7 +341,8 @@ class Stratum:
 
 @dataclass(frozen=True)
 class CheckedProgram:
-    """A program that was checked: see the head of this file. ``shown``: the predicates of #show, None where there is none.
+    """A program that was checked: see the head of this file. ``shown``: the predicates of #show,
+    None where there is none.
     ``parts``: predicates that hold all input of another one, by that one."""
 
     rules: tuple[StreamRule, ...]
@@ -328,7 +357,15 @@ class CheckedProgram:
         """The input of a point, for the parts of predicates too."""
         if not self.parts:
             return rows
-        return {**rows, **{part: rows[name] for name, parts in self.parts.items() if name in rows for part in parts}}
+        return {
+            **rows,
+            **{
+                part: rows[name]
+                for name, parts in self.parts.items()
+                if name in rows
+                for part in parts
+            },
+        }
 
     @property
     def derived(self) -> frozenset[str]:

@@ -7,8 +7,29 @@ from typing import Final
 
 from streams.front.event import UNITS
 from streams.rules.problems import ProgramProblem
-from streams.rules.syntax import NOW_PARTS, Arithmetic, Constant, Now, Term, Variable, Window, window
-from streams.rules.tokens import AT, INTEGER, IRI, NAME, PUNCTUATION, STRING, VARIABLE, Cursor, RuleToken, Text, TokenFault
+from streams.rules.syntax import (
+    NOW_PARTS,
+    Arithmetic,
+    Constant,
+    Now,
+    Term,
+    Variable,
+    Window,
+    window,
+)
+from streams.rules.tokens import (
+    AT,
+    INTEGER,
+    IRI,
+    NAME,
+    PUNCTUATION,
+    STRING,
+    VARIABLE,
+    Cursor,
+    RuleToken,
+    Text,
+    TokenFault,
+)
 from streams.rules.values import LIMIT, IntegerOverflow, Value, arithmetic
 
 #: Terms have no more operators and parentheses.
@@ -22,7 +43,9 @@ MOST_IN_INTERVAL: Final = 1_000_000
 class Terms(Cursor):
     """Reads terms and windows from the tokens of one text."""
 
-    def __init__(self, text: Text, unit: str, problems: list[ProgramProblem], constants: Mapping[str, Value]) -> None:
+    def __init__(
+        self, text: Text, unit: str, problems: list[ProgramProblem], constants: Mapping[str, Value]
+    ) -> None:
         """``constants``: the values of names, by ``#const``."""
         super().__init__(text, problems)
         self.unit = unit
@@ -42,7 +65,10 @@ class Terms(Cursor):
     def _operator(self, token: RuleToken) -> None:
         self._operators += 1
         if self._operators > _MOST_OPERATORS:
-            raise TokenFault(token, f"a term has no more than {_MOST_OPERATORS} operators and parentheses; split it by X = …")
+            raise TokenFault(
+                token,
+                f"a term has no more than {_MOST_OPERATORS} operators and parentheses; split it by X = …",
+            )
 
     def _sum(self) -> Term:
         found = self._product()
@@ -76,14 +102,18 @@ class Terms(Cursor):
             return Variable(self._fresh() if token.text == "_" else token.text, place)
         if token.kind == NAME:
             if self.sees("("):
-                raise TokenFault(token, f"function symbols are not supported: {token}; use more arguments")
+                raise TokenFault(
+                    token, f"function symbols are not supported: {token}; use more arguments"
+                )
             return Constant(self.constants.get(token.text, token.text), place)
         if token.kind in (STRING, IRI):
             return Constant(token.text, place)
         if token.kind == AT:
             word, _, part = token.text.partition(".")
             if word != "@now":
-                raise TokenFault(token, f"{token} is no term; those of its kind are @now, {', '.join(NOW_PARTS)}")
+                raise TokenFault(
+                    token, f"{token} is no term; those of its kind are @now, {', '.join(NOW_PARTS)}"
+                )
             return Now(part, UNITS[self.unit], place)
         if token.text in ("(", "-") and token.kind == PUNCTUATION:
             self._operator(token)
@@ -97,7 +127,10 @@ class Terms(Cursor):
             self.expect(")", "')'")
             return found
         if token.text in ("#inf", "#sup"):
-            raise TokenFault(token, f"{token} is not supported; constants are integers, symbols, strings and IRIs")
+            raise TokenFault(
+                token,
+                f"{token} is not supported; constants are integers, symbols, strings and IRIs",
+            )
         raise TokenFault(token, f"expected a term, found {token}")
 
     def _fresh(self) -> str:
@@ -111,14 +144,21 @@ class Terms(Cursor):
         if not self.accept(".."):
             return low
         high = self.term()
-        bounds = [end.value for end in (low, high) if isinstance(end, Constant) and not isinstance(end.value, str)]
+        bounds = [
+            end.value
+            for end in (low, high)
+            if isinstance(end, Constant) and not isinstance(end.value, str)
+        ]
         if len(bounds) < 2:
             raise TokenFault(
-                token, "the bounds of an interval are integers or names of #const; compare a variable with <= and >="
+                token,
+                "the bounds of an interval are integers or names of #const; compare a variable with <= and >=",
             )
         if bounds[1] - bounds[0] >= MOST_IN_INTERVAL:
             raise TokenFault(token, f"an interval has no more than {MOST_IN_INTERVAL:,} numbers")
-        interval = Variable(f"{bounds[0]}..{bounds[1]}#{len(self.intervals)}", self.text.place(token.offset))
+        interval = Variable(
+            f"{bounds[0]}..{bounds[1]}#{len(self.intervals)}", self.text.place(token.offset)
+        )
         self.intervals.append(interval)
         return interval
 
@@ -141,18 +181,24 @@ class Terms(Cursor):
         begun = self.take()
         if begun.text == "{" and begun.kind == PUNCTUATION:
             if self.sees("}"):
-                raise TokenFault(begun, "an empty window holds for nothing; name at least one offset, as in {0}")
+                raise TokenFault(
+                    begun, "an empty window holds for nothing; name at least one offset, as in {0}"
+                )
             offsets = [self._offset()]
             while self.accept(","):
                 offsets.append(self._offset())
             self.expect("}", "',' or '}'")
             return window(offsets)
         if begun.text != "[" or begun.kind != PUNCTUATION:
-            raise TokenFault(begun, f"expected a window, as in [5], [5 sec] or {{0,2}}, found {begun}")
+            raise TokenFault(
+                begun, f"expected a window, as in [5], [5 sec] or {{0,2}}, found {begun}"
+            )
         length, text = self.duration("]")
         self.take()
         if length == 0:
-            raise TokenFault(begun, "[0] is refused; write [w] with w of at least 1, or {0} for this point")
+            raise TokenFault(
+                begun, "[0] is refused; write [w] with w of at least 1, or {0} for this point"
+            )
         return Window(((0, length),), f"[{text}]")
 
     def _offset(self) -> int:
@@ -170,11 +216,15 @@ class Terms(Cursor):
 
     def _bounded(self, token: RuleToken, number: int) -> int:
         if number > _FARTHEST:
-            raise TokenFault(token, f"{number} timeline units are too many; no window reaches beyond {_FARTHEST}")
+            raise TokenFault(
+                token, f"{number} timeline units are too many; no window reaches beyond {_FARTHEST}"
+            )
         return number
 
     def duration(self, end: str) -> tuple[int, str]:
-        """An integer with or without a unit, up to ``end``, which stays: in timeline units, and as written."""
+        """An integer with or without a unit, up to ``end``, which stays: in timeline units, and as
+        written.
+        """
         token = self.take()
         number = self._natural(token, "a natural number")
         if self.sees(end):
@@ -187,13 +237,19 @@ class Terms(Cursor):
         parts = number * UNITS[unit.text]
         if parts % UNITS[self.unit] or not parts:
             said = f"{number} {unit.text} is no multiple of the timeline unit, {self.unit}"
-            raise TokenFault(token, f"{said}; choose another --unit, or a whole number of at least 1 of them")
+            raise TokenFault(
+                token, f"{said}; choose another --unit, or a whole number of at least 1 of them"
+            )
         return self._bounded(token, parts // UNITS[self.unit]), f"{number} {unit.text}"
 
 
 def _integer(token: RuleToken, sign: int = 1) -> int:
     number = int(token.text) if len(token.text) <= 20 else LIMIT * 2
     if not -LIMIT <= sign * number < LIMIT:
-        shown = token.text if len(token.text) <= 40 else f"{token.text[:20]}… of {len(token.text)} digits"
+        shown = (
+            token.text
+            if len(token.text) <= 40
+            else f"{token.text[:20]}… of {len(token.text)} digits"
+        )
         raise TokenFault(token, f"{shown} is beyond 64 bits; write it as a string")
     return sign * number

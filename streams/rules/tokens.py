@@ -61,7 +61,9 @@ def numbered(text: str, file: str) -> Text:
 
 
 class Lexer:
-    """The tokens of a text, one by one. Characters that begin none are told to ``problems``, and are a token of kind WRONG."""
+    """The tokens of a text, one by one. Characters that begin none are told to ``problems``, and
+    are a token of kind WRONG.
+    """
 
     def __init__(self, text: Text, problems: list[ProgramProblem]) -> None:
         self.text, self.problems, self.at = text, problems, 0
@@ -89,7 +91,9 @@ class Lexer:
                 said = 'in a string \\ stands before ", \\ or n only; write \\\\ for \\ itself'
             else:
                 said = 'this string has no end in its line; close it with "'
-            self.at = max(self.at, source.find("\n", offset) if "\n" in source[offset:] else len(source))
+            self.at = max(
+                self.at, source.find("\n", offset) if "\n" in source[offset:] else len(source)
+            )
         elif first == "%":
             self.at, said = len(source), "this comment has no end; close it with *%"
         elif first.isascii() and (first.isalnum() or first == "_"):
@@ -98,7 +102,9 @@ class Lexer:
             said = f"'{source[offset : self.at][:40]}' is no integer, name or variable; names and variables begin with a letter"
         else:
             self.at = offset + 1
-            shown = f"'{first}' (U+{ord(first):04X})" if first.isprintable() else f"U+{ord(first):04X}"
+            shown = (
+                f"'{first}' (U+{ord(first):04X})" if first.isprintable() else f"U+{ord(first):04X}"
+            )
             said = f"{shown} does not belong here; names are of a-z, A-Z, 0-9 and _, all else stands in a string"
         self._before = NAME
         self.problems.append(ProgramProblem(self.text.place(offset), said))
@@ -132,7 +138,10 @@ class Cursor:
 
     def sees(self, *texts: str) -> bool:
         """Whether the next tokens are these words or signs."""
-        return all(self.peek(i).text == text and self.peek(i).kind in (PUNCTUATION, NAME, HASH) for i, text in enumerate(texts))
+        return all(
+            self.peek(i).text == text and self.peek(i).kind in (PUNCTUATION, NAME, HASH)
+            for i, text in enumerate(texts)
+        )
 
     def accept(self, *texts: str) -> bool:
         found = self.sees(*texts)

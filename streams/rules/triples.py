@@ -1,6 +1,7 @@
 """RDF as atoms and back: what ``#rdf`` maps (docs/RULES.md, "RDF").
 
-An IRI is the constant <IRI>. Integers stay; decimals and floats are scaled, and refused where that is not exact; date-times
+An IRI is the constant <IRI>. Integers stay; decimals and floats are scaled, and refused where that
+is not exact; date-times
 become units of the timeline; other literals, and blank nodes, strings.
 
 >>> mapping = Mapping([PredicateMapping("temp/2", "urn:temp", 10), PredicateMapping("room/1", "urn:Room")], "sec")
@@ -31,7 +32,16 @@ _TRIPLE: Final = re.compile(
     rf"\s*({_NODE})\s*({_IRI})\s*(?:({_NODE})|\"((?:[^\"\\\r\n]|\\.)*)\"(?:\^\^({_IRI})|@[A-Za-z0-9-]+)?)\s*\.\s*(?:#.*)?"
 )
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
-_ESCAPED: Final = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+_ESCAPED: Final = {
+    "t": "\t",
+    "b": "\b",
+    "n": "\n",
+    "r": "\r",
+    "f": "\f",
+    '"': '"',
+    "'": "'",
+    "\\": "\\",
+}
 _KINDS_OF_INTEGER: Final = """integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger
     unsignedLong unsignedInt unsignedShort unsignedByte"""
 _INTEGERS: Final = frozenset(XSD + name for name in _KINDS_OF_INTEGER.split())
@@ -43,16 +53,23 @@ GRAPH: Final = "<urn:shiq:point:{t}>"
 
 
 class Mapping:
-    """Classes and properties as predicates, both ways. ``unmapped``: how many triples were of others."""
+    """Classes and properties as predicates, both ways. ``unmapped``: how many triples were of
+    others.
+    """
 
     def __init__(self, mapped: Iterable[PredicateMapping], unit: str) -> None:
         self.unit, self.unmapped = unit, 0
         self.by_predicate = {one.predicate: one for one in mapped}
-        self.classes = {one.iri: one for one in self.by_predicate.values() if one.predicate.endswith("/1")}
-        self.properties = {one.iri: one for one in self.by_predicate.values() if one.predicate.endswith("/2")}
+        self.classes = {
+            one.iri: one for one in self.by_predicate.values() if one.predicate.endswith("/1")
+        }
+        self.properties = {
+            one.iri: one for one in self.by_predicate.values() if one.predicate.endswith("/2")
+        }
 
     def atom(self, triple: str) -> str | None:
-        """The atom of an N-Triples statement; None for one that is not mapped. Raises: AtomError for what is no statement, and
+        """The atom of an N-Triples statement; None for one that is not mapped. Raises: AtomError
+        for what is no statement, and
         for a number that is not exact."""
         found = _TRIPLE.fullmatch(triple)
         if found is None:
@@ -64,7 +81,11 @@ class Mapping:
         if mapped is None:
             self.unmapped += 1
             return None
-        value = _node(node) if node is not None else self._value(literal, (datatype or "")[1:-1], mapped)
+        value = (
+            _node(node)
+            if node is not None
+            else self._value(literal, (datatype or "")[1:-1], mapped)
+        )
         return f"{mapped.predicate[:-2]}({_node(subject)},{value})"
 
     def member(self, iri: str, node: str) -> str | None:
@@ -90,7 +111,9 @@ class Mapping:
         return string(text)
 
     def quad(self, predicate: str, row: Row, t: int) -> str | None:
-        """The N-Quads statement of an atom of a mapped predicate; None where its first argument is no node."""
+        """The N-Quads statement of an atom of a mapped predicate; None where its first argument is
+        no node.
+        """
         mapped, subject = self.by_predicate[predicate], _as_node(row[0])
         if subject is None:
             return None
@@ -100,10 +123,14 @@ class Mapping:
         return f"{subject} <{mapped.iri}> {_object(row[1], mapped.scale)} {graph} ."
 
     def quads(self, model: Model, derived: bool) -> tuple[list[str], list[str]]:
-        """The statements of a model's mapped atoms, sorted; and the atoms that are none, as texts."""
+        """The statements of a model's mapped atoms, sorted; and the atoms that are none, as
+        texts.
+        """
         quads: list[str] = []
         none: list[str] = []
-        for predicate in self.by_predicate if model.shown is None else self.by_predicate.keys() & model.shown:
+        for predicate in (
+            self.by_predicate if model.shown is None else self.by_predicate.keys() & model.shown
+        ):
             for row in model.point.rows(predicate, derived):
                 quad = self.quad(predicate, row, model.t)
                 if quad is None:
@@ -129,7 +156,14 @@ def _object(value: Value, scale: int | None) -> str:
     if isinstance(value, str):
         node = _as_node(value)
         return (
-            node or '"' + content(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r") + '"'
+            node
+            or '"'
+            + content(value)
+            .replace("\\", "\\\\")
+            .replace('"', '\\"')
+            .replace("\n", "\\n")
+            .replace("\r", "\\r")
+            + '"'
         )
     if scale is None:
         return f'"{value}"^^<{XSD}integer>'
@@ -160,7 +194,9 @@ def _scaled(number: str, scale: int | None) -> str:
                 return f"{found:.0f}"
         except DecimalException:
             pass
-    raise AtomError(f"{number[:80]} is no whole number{f' when scaled by {scale}' if scale else ''}")
+    raise AtomError(
+        f"{number[:80]} is no whole number{f' when scaled by {scale}' if scale else ''}"
+    )
 
 
 def _bounded(number: str) -> int:

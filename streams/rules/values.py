@@ -1,7 +1,9 @@
 """Constants: integers, symbols, strings, IRIs; their texts, their total order, arithmetic.
 
-A constant is an int, or the text by which it is written: ``on`` a symbol, ``"on"`` a string, ``<urn:on>`` an IRI. So equal
-constants are equal values, and what is written out needs no work. Source: SPEC 004, sections 1 and 2 ("Built-ins").
+A constant is an int, or the text by which it is written: ``on`` a symbol, ``"on"`` a string,
+``<urn:on>`` an IRI. So equal
+constants are equal values, and what is written out needs no work. Source: SPEC 004, sections 1 and
+2 ("Built-ins").
 
 >>> sorted(['"a"', 'b', 7, '<urn:a>', 'a', -1], key=order)
 [-1, 7, 'a', 'b', '"a"', '<urn:a>']
@@ -64,12 +66,16 @@ def kind(value: Value) -> int:
 
 
 def order(value: Value) -> tuple[int, int, str]:
-    """The place in the total order: integers, symbols, strings, IRIs; then by value or code point."""
+    """The place in the total order: integers, symbols, strings, IRIs; then by value or code
+    point.
+    """
     return (0, value, "") if not isinstance(value, str) else (kind(value), 0, content(value))
 
 
 def compare(left: Value, relation: str, right: Value) -> bool:
-    """Whether ``left`` stands to ``right`` as =, !=, <, <=, >, >= says; defined on all constants."""
+    """Whether ``left`` stands to ``right`` as =, !=, <, <=, >, >= says; defined on all
+    constants.
+    """
     if relation == "=":
         return left == right
     if relation == "!=":
@@ -83,7 +89,8 @@ def compare(left: Value, relation: str, right: Value) -> bool:
 
 
 def arithmetic(operator: str, left: Value, right: Value) -> int | None:
-    r"""left operator right; None where it has no value: not of integers, or a division by zero. Raises: IntegerOverflow.
+    r"""left operator right; None where it has no value: not of integers, or a division by zero.
+    Raises: IntegerOverflow.
 
     >>> arithmetic("/", -7, 2), arithmetic("\\", -7, 2), arithmetic("/", 7, 0), arithmetic("+", 1, "a")
     (-3, -1, None, None)
@@ -97,12 +104,15 @@ def arithmetic(operator: str, left: Value, right: Value) -> int | None:
         quotient = quotient if (left < 0) == (right < 0) else -quotient
         found = quotient if operator == "/" else left - quotient * right
     else:
-        found = left + right if operator == "+" else left - right if operator == "-" else left * right
+        found = (
+            left + right if operator == "+" else left - right if operator == "-" else left * right
+        )
     return in_range(found)
 
 
 def date_part(microseconds: int, part: str) -> int | None:
-    """A part of a date in UTC, by the time since 1970: year, month, day, hour, minute, second or weekday (Monday is 1).
+    """A part of a date in UTC, by the time since 1970: year, month, day, hour, minute, second or
+    weekday (Monday is 1).
 
     None where no calendar has the date.
 

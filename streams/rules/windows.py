@@ -1,9 +1,14 @@
-"""Windows as counters: for each row, at how many of the points that a window observes it held, changed by what enters and leaves.
+"""Windows as counters: for each row, at how many of the points that a window observes it held,
+changed by what enters and leaves.
 
-A `WindowCounter` of a window D counts, for each row of a relation, the past points n - d, d in D, d ≥ 1, that contain it. When n
-grows, rows of the points that enter one of D's intervals are added and rows of those that leave are taken away, so the cost
-follows arrivals and departures and not the length of D. A `WindowView` is what a streaming literal asks: the rows with m ≥ c, m =
-N, m = c. It keeps them as a mask and tells which became true and false with this point. Source: SPEC 004, sections 2 and 6.
+A `WindowCounter` of a window D counts, for each row of a relation, the past points n - d, d in D, d
+≥ 1, that contain it. When n
+grows, rows of the points that enter one of D's intervals are added and rows of those that leave are
+taken away, so the cost
+follows arrivals and departures and not the length of D. A `WindowView` is what a streaming literal
+asks: the rows with m ≥ c, m =
+N, m = c. It keeps them as a mask and tells which became true and false with this point. Source:
+SPEC 004, sections 2 and 6.
 """
 
 from __future__ import annotations
@@ -24,7 +29,9 @@ NOW: Final = Window(((0, 0),), "now")
 
 @dataclass
 class History:
-    """The rows that past points keep, for as long as some window asks for them; points without rows are left out."""
+    """The rows that past points keep, for as long as some window asks for them; points without rows
+    are left out.
+    """
 
     horizon: int
     points: list[int] = field(default_factory=list)
@@ -48,7 +55,9 @@ class History:
 
 @dataclass(eq=False)
 class WindowCounter:
-    """How often each row of a relation is observed. ``changed``: rows whose past count changed with this point."""
+    """How often each row of a relation is observed. ``changed``: rows whose past count changed with
+    this point.
+    """
 
     relation: Relation
     window: Window
@@ -78,7 +87,9 @@ class WindowCounter:
         longer = (
             self.window.size
             if self.complete
-            else sum(min(high, point) - low + 1 for low, high in self.window.intervals if low <= point)
+            else sum(
+                min(high, point) - low + 1 for low, high in self.window.intervals if low <= point
+            )
         )
         self.is_longer, self.observed = longer != self.observed, longer
 
@@ -122,7 +133,9 @@ Test = Callable[[Ints, int], Flags]
 
 
 def test_of(operator: str, count: int) -> Test:
-    """The test of at least, always or count; `None` as an operator asks for m between 1 and ``count``."""
+    """The test of at least, always or count; `None` as an operator asks for m between 1 and
+    ``count``.
+    """
     if operator == AT_LEAST:
         return lambda m, observed: m >= count
     if operator == ALWAYS:
@@ -134,9 +147,11 @@ def test_of(operator: str, count: int) -> Test:
 
 @dataclass(eq=False)
 class WindowView:
-    """The rows for which a streaming literal is true; ``came`` and ``went``: those that became true and false with this point.
+    """The rows for which a streaming literal is true; ``came`` and ``went``: those that became true
+    and false with this point.
 
-    ``counted`` where rules ask for m itself: then a row whose count changed is among what went and what came, and the m that each
+    ``counted`` where rules ask for m itself: then a row whose count changed is among what went and
+    what came, and the m that each
     row had before this point is kept.
     """
 
@@ -151,9 +166,18 @@ class WindowView:
         self.relation = self.counter.relation
         self.test = test_of(self.operator, self.count)
         #: This point alone, which is what holds.
-        self.is_plain = self.counter.is_now and not self.counter.past and self.operator == AT_LEAST and self.count == 1
+        self.is_plain = (
+            self.counter.is_now
+            and not self.counter.past
+            and self.operator == AT_LEAST
+            and self.count == 1
+        )
         self.is_plain &= not self.counted
-        self.name = "holds" if self.is_plain else ("view", self.counter.name, self.operator, self.count, self.counted)
+        self.name = (
+            "holds"
+            if self.is_plain
+            else ("view", self.counter.name, self.operator, self.count, self.counted)
+        )
         self.moved = ("moved", self.name)
         self.relation.track(self.name, np.bool_)
         self.relation.track(self.moved, np.bool_)
@@ -195,7 +219,11 @@ class WindowView:
         if self.counted:
             return self.was(rows) > 0
         found: Flags = self.mask()[rows]
-        return found ^ self.relation.of_row[self.moved][rows] if len(self.came) or len(self.went) else found
+        return (
+            found ^ self.relation.of_row[self.moved][rows]
+            if len(self.came) or len(self.went)
+            else found
+        )
 
     def settle(self) -> None:
         """Forgets what the last point changed."""
@@ -208,7 +236,9 @@ class WindowView:
             self.came = self.went = NONE
 
     def update(self, changed: Ints) -> None:
-        """Tests the rows whose count ``changed`` (each once), all of them where the number of observed points did."""
+        """Tests the rows whose count ``changed`` (each once), all of them where the number of
+        observed points did.
+        """
         if self.is_plain:
             self._move(self.relation.came, self.relation.went)
             return
@@ -228,10 +258,14 @@ class WindowView:
     def begin(self) -> None:
         """Tests all rows, for a fixpoint to begin with."""
         if not self.is_plain:
-            self.mask()[: self.relation.size] = self.test(self.counter.all_counts(), self.counter.observed)
+            self.mask()[: self.relation.size] = self.test(
+                self.counter.all_counts(), self.counter.observed
+            )
 
     def grow(self, fresh: Ints) -> Ints:
-        """The rows that it has because ``fresh`` rows hold now, for the next round of a fixpoint."""
+        """The rows that it has because ``fresh`` rows hold now, for the next round of a
+        fixpoint.
+        """
         if not self.counter.is_now:
             return NONE
         if self.is_plain:

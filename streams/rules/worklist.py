@@ -1,7 +1,10 @@
-"""Fixpoints row by row, where each round has a few rows: a round of columns would cost the same for one row as for hundreds.
+"""Fixpoints row by row, where each round has a few rows: a round of columns would cost the same for
+one row as for hundreds.
 
-The rows that are new are taken from a list, one after the other; what follows from one and from those taken before is put at its
-end. A rule becomes a chain of functions over one assignment of its variables. Rows are tuples of constants here.
+The rows that are new are taken from a list, one after the other; what follows from one and from
+those taken before is put at its
+end. A rule becomes a chain of functions over one assignment of its variables. Rows are tuples of
+constants here.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ from streams.rules.syntax import Arithmetic, Constant, Term, Variable
 from streams.rules.values import IntegerOverflow, Row, Value, arithmetic, compare
 from streams.rules.windows import WindowView
 
-#: A round with no more rows than these is narrow, and one with more than the second, or with so many rows joined, is wide.
+# : A round with no more rows than these is narrow, and one with more than the second, or with so
+# many rows joined, is wide.
 NARROW: Final = 32
 _WIDE: Final = 512
 _MOST_JOINED: Final = 512
@@ -49,7 +53,9 @@ class Lookup:
 
 @dataclass(eq=False)
 class Reasons:
-    """The heads that a rule gives a reason to, by number, and the rows of its positive literals that are the reason."""
+    """The heads that a rule gives a reason to, by number, and the rows of its positive literals
+    that are the reason.
+    """
 
     rule: MaintainedRule
     places: list[tuple[int, str]]
@@ -59,7 +65,8 @@ class Reasons:
 
 @dataclass(eq=False)
 class GrowingRelation:
-    """The relation of a head, while rows are added. ``numbers``: of all rows; the rest by number: whether they hold or are in the
+    """The relation of a head, while rows are added. ``numbers``: of all rows; the rest by number:
+    whether they hold or are in the
     list, and whether a rule derives them. ``taken``: those that began to hold."""
 
     relation: Relation
@@ -74,11 +81,16 @@ class GrowingRelation:
 
 
 class Worklist:
-    """A maintained recursion (`fixpoint.Recursion.is_maintained`) brought to its fixpoint row by row. ``own``: the views that its
+    """A maintained recursion (`fixpoint.Recursion.is_maintained`) brought to its fixpoint row by
+    row. ``own``: the views that its
     rules have of its own predicates."""
 
     def __init__(
-        self, context: StepContext, heads: Mapping[str, Predicate], rules: Sequence[MaintainedRule], own: set[WindowView]
+        self,
+        context: StepContext,
+        heads: Mapping[str, Predicate],
+        rules: Sequence[MaintainedRule],
+        own: set[WindowView],
     ) -> None:
         self.context, self.dictionary, self.own = context, context.dictionary, own
         self.relations = {name: self._growing(predicate) for name, predicate in heads.items()}
@@ -92,10 +104,13 @@ class Worklist:
             emit = self._emission(rule)
             for i, pattern in rule.patterns:
                 if pattern.positive and self._is_growing(pattern.view):
-                    self._by_relation[id(pattern.view.relation)].seeds.append(self._seed(rule, i, pattern, emit))
+                    self._by_relation[id(pattern.view.relation)].seeds.append(
+                        self._seed(rule, i, pattern, emit)
+                    )
 
     def run(self, fresh: Mapping[str, Ints]) -> dict[str, Ints]:
-        """Derive what follows from ``fresh`` rows, which do not hold yet. Give those of a round that is wide, if there is one.
+        """Derive what follows from ``fresh`` rows, which do not hold yet. Give those of a round
+        that is wide, if there is one.
 
         Raises: EvaluationError."""
         for name, numbers in fresh.items():
@@ -117,11 +132,15 @@ class Worklist:
                     break
         return self._written()
 
-    # --- what is known when it begins --------------------------------------------------------------
+    # --- what is known when it begins
+    # --------------------------------------------------------------
 
     def _growing(self, predicate: Predicate) -> GrowingRelation:
         relation = predicate.relation
-        numbers = {row: n for n, row in enumerate(_rows(self.dictionary, relation, np.arange(relation.size)))}
+        numbers = {
+            row: n
+            for n, row in enumerate(_rows(self.dictionary, relation, np.arange(relation.size)))
+        }
         holds = bytearray(relation.of_row["holds"][: relation.size].tobytes())
         derived = bytearray((relation.of_row[predicate.supports[0]][: relation.size] > 0).tobytes())
         one = GrowingRelation(relation, numbers, holds, derived)
@@ -131,7 +150,9 @@ class Worklist:
     def _is_growing(self, view: WindowView) -> bool:
         return view.is_plain and view in self.own
 
-    def _lookup(self, view: WindowView, positions: tuple[int, ...]) -> Mapping[Any, list[tuple[Row, int]]]:
+    def _lookup(
+        self, view: WindowView, positions: tuple[int, ...]
+    ) -> Mapping[Any, list[tuple[Row, int]]]:
         """The rows of a view by ``positions``; of one that grows, they grow."""
         if self._is_growing(view):
             one = self._by_relation[id(view.relation)]
@@ -148,25 +169,42 @@ class Worklist:
             return self._by_relation[id(view.relation)].is_held
         if view not in self._members:
             numbers = view.rows()
-            self._members[view] = dict(zip(_rows(self.dictionary, view.relation, numbers), numbers.tolist()))
+            self._members[view] = dict(
+                zip(_rows(self.dictionary, view.relation, numbers), numbers.tolist())
+            )
         return self._members[view]
 
-    # --- rules as functions ------------------------------------------------------------------------
+    # --- rules as functions
+    # ------------------------------------------------------------------------
 
-    def _seed(self, rule: MaintainedRule, i: int, pattern: StreamingPattern, emit: Continuation) -> Callable[[Row, int], None]:
+    def _seed(
+        self, rule: MaintainedRule, i: int, pattern: StreamingPattern, emit: Continuation
+    ) -> Callable[[Row, int], None]:
         """What is done with a row of the ``pattern``, which is literal ``i`` of the rule."""
         go = emit
         for step in reversed(rule.plan(i).steps):
             go = self._step(step, go)
         names, trace = tuple(pattern.arguments), pattern.trace
-        first = {source: place for place, source in reversed([*enumerate(names)]) if isinstance(source, str)}
+        first = {
+            source: place
+            for place, source in reversed([*enumerate(names)])
+            if isinstance(source, str)
+        }
         same = [
-            (place, first[source]) for place, source in enumerate(names) if isinstance(source, str) and first[source] != place
+            (place, first[source])
+            for place, source in enumerate(names)
+            if isinstance(source, str) and first[source] != place
         ]
-        fixed = [(place, self._value_of(source)) for place, source in enumerate(names) if isinstance(source, int)]
+        fixed = [
+            (place, self._value_of(source))
+            for place, source in enumerate(names)
+            if isinstance(source, int)
+        ]
 
         def take(row: Row, number: int) -> None:
-            if any(row[place] != value for place, value in fixed) or any(row[one] != row[other] for one, other in same):
+            if any(row[place] != value for place, value in fixed) or any(
+                row[one] != row[other] for one, other in same
+            ):
                 return
             found: Assignment = dict(zip(names, row))  # type: ignore[arg-type]
             found[trace], before = number, self._joined
@@ -184,7 +222,9 @@ class Worklist:
             return self._join(step, go)
         if isinstance(step, Check):
             return self._check(step, go)
-        assert isinstance(step, Compare), "a maintained recursion has streaming literals and comparisons alone"
+        assert isinstance(step, Compare), (
+            "a maintained recursion has streaming literals and comparisons alone"
+        )
         return self._compare(step, go)
 
     def _join(self, step: JoinStep, go: Continuation) -> Continuation:
@@ -205,7 +245,11 @@ class Worklist:
         return join
 
     def _check(self, step: Check, go: Continuation) -> Continuation:
-        members, trace, positive = self._member(step.pattern.view), step.pattern.trace, step.pattern.positive
+        members, trace, positive = (
+            self._member(step.pattern.view),
+            step.pattern.trace,
+            step.pattern.positive,
+        )
         sources = [self._source(source) for source in step.pattern.arguments]
 
         def check(values: Assignment) -> None:
@@ -236,12 +280,24 @@ class Worklist:
 
     def _emission(self, rule: MaintainedRule) -> Continuation:
         """What is done with an instance of a rule."""
-        one, budget, body = self.relations[rule.rule.head.predicate], self.context.budget, bool(rule.rule.body)
+        one, budget, body = (
+            self.relations[rule.rule.head.predicate],
+            self.context.budget,
+            bool(rule.rule.body),
+        )
         terms = [_term(argument) for argument in rule.rule.head.arguments]
-        reasons = Reasons(rule, [(i, pattern.trace) for i, pattern in rule.patterns if pattern.positive])
+        reasons = Reasons(
+            rule, [(i, pattern.trace) for i, pattern in rule.patterns if pattern.positive]
+        )
         self._reasons.append(reasons)
         traces = [trace for _, trace in reasons.places]
-        heads, bodies, numbers, holds, derived = reasons.heads, reasons.bodies, one.numbers, one.holds, one.derived
+        heads, bodies, numbers, holds, derived = (
+            reasons.heads,
+            reasons.bodies,
+            one.numbers,
+            one.holds,
+            one.derived,
+        )
 
         def emit(values: Assignment) -> None:
             row = tuple([term(values) for term in terms]) or (0,)
@@ -284,7 +340,8 @@ class Worklist:
     def _value_of(self, code: int) -> Value:
         return self.dictionary.decode(np.array([code], np.int64))[0]
 
-    # --- back into columns -------------------------------------------------------------------------
+    # --- back into columns
+    # -------------------------------------------------------------------------
 
     def _written(self) -> dict[str, Ints]:
         """Put what was found into the relations; the rows that are still in the list."""
@@ -295,7 +352,9 @@ class Worklist:
                 one.relation.add(columns)
             if one.taken:
                 one.relation.hold(np.array(one.taken, np.int64))
-            left[name] = np.array([number for other, _, number in self._next if other is one], np.int64)
+            left[name] = np.array(
+                [number for other, _, number in self._next if other is one], np.int64
+            )
         for reasons in self._reasons:
             if reasons.heads:
                 rule, heads = reasons.rule, np.array(reasons.heads, np.int64)

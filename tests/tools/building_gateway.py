@@ -1,4 +1,5 @@
-"""`make demo-building`: a gateway sends raw readings, each is enriched, and a room changes its function while that goes on.
+"""`make demo-building`: a gateway sends raw readings, each is enriched, and a room changes its
+function while that goes on.
 
 python -m tests.tools.building_gateway demo/building
 """
@@ -29,7 +30,9 @@ ROOM, FUNCTION = "room5", "SpinningClass"
 
 
 def serve(pause: float, events: int, changed: Event) -> tuple[int, Thread]:
-    """A gateway on a port of its own: readings, one every ``pause`` seconds; when half are sent it waits for the change."""
+    """A gateway on a port of its own: readings, one every ``pause`` seconds; when half are sent it
+    waits for the change.
+    """
     server = socket.create_server(("127.0.0.1", 0))
 
     def send() -> None:
@@ -48,24 +51,39 @@ def serve(pause: float, events: int, changed: Event) -> tuple[int, Thread]:
 class Monitor:
     """Tells the alerts of rooms as they come, and on a live line how it goes."""
 
-    def __init__(self, enricher: Enricher, used: dict[str, str], echo: Callable[[str], None]) -> None:
+    def __init__(
+        self, enricher: Enricher, used: dict[str, str], echo: Callable[[str], None]
+    ) -> None:
         self.enricher, self.used, self.echo = enricher, used, echo
-        self.begun, self.alerts, self.told, self.shown = time.monotonic(), 0, set[tuple[str, str]](), 0.0
+        self.begun, self.alerts, self.told, self.shown = (
+            time.monotonic(),
+            0,
+            set[tuple[str, str]](),
+            0.0,
+        )
 
     def take(self, reading: Mapping[str, Any], found: EnrichedEvent) -> list[str]:
         """The alerts of a reading; each is told the first time that its room has it."""
         room = "room" + str(reading["sensor"]).removeprefix("sensor")
         types = found.types.get(BUILDING + str(reading["reading"]), frozenset())
-        alerts = sorted(name[len(BUILDING) :] for name in types if name.endswith("Alert") and name != BUILDING + "CoronaAlert")
+        alerts = sorted(
+            name[len(BUILDING) :]
+            for name in types
+            if name.endswith("Alert") and name != BUILDING + "CoronaAlert"
+        )
         self.alerts += bool(alerts)
         for alert in alerts:
             if (room, alert) not in self.told:
                 self.told.add((room, alert))
                 became = ", ".join(
-                    f"{name[len(BUILDING) :]} is an {c[len(BUILDING) :]}" for name, cs in found.static_types.items() for c in cs
+                    f"{name[len(BUILDING) :]} is an {c[len(BUILDING) :]}"
+                    for name, cs in found.static_types.items()
+                    for c in cs
                 )
                 minute = int(reading["t"]) // MINUTE
-                self.echo(f"minute {minute:3}  {alert}  {room} ({self.used[room]}) at {reading['value']} ppm; {became}")
+                self.echo(
+                    f"minute {minute:3}  {alert}  {room} ({self.used[room]}) at {reading['value']} ppm; {became}"
+                )
         self.live()
         return alerts
 
@@ -81,7 +99,10 @@ class Monitor:
 
 def change(enricher: Enricher, folder: Path, used: dict[str, str]) -> None:
     """Another function for a room: in its file, and in what is known of the building."""
-    lines = {name: f"<{BUILDING}{ROOM}> <{RDF}type> <{BUILDING}{name}> .\n" for name in (used[ROOM], FUNCTION)}
+    lines = {
+        name: f"<{BUILDING}{ROOM}> <{RDF}type> <{BUILDING}{name}> .\n"
+        for name in (used[ROOM], FUNCTION)
+    }
     with tempfile.TemporaryDirectory() as held:
         old, new = Path(held) / "old.nt", Path(held) / "new.nt"
         old.write_text(lines[used[ROOM]])
@@ -97,23 +118,37 @@ def change(enricher: Enricher, folder: Path, used: dict[str, str]) -> None:
 @click.option("--events", default=2_000, show_default=True)
 @click.option("--seconds", default=8.0, show_default=True, help="How long the gateway sends.")
 def main(folder: Path, events: int, seconds: float) -> None:
-    """Runs the demo; ends with 1 where the room that changed does not alert with its next reading above 50 ppm."""
+    """Runs the demo; ends with 1 where the room that changed does not alert with its next reading
+    above 50 ppm.
+    """
     write(folder, ROOMS, events)
     used, changed, has_alerted = functions(ROOMS), Event(), None
-    click.echo(f"== {ROOMS} rooms: sensors in {folder}/sensors.db, functions in {folder}/rooms.json, readings by a socket")
+    click.echo(
+        f"== {ROOMS} rooms: sensors in {folder}/sensors.db, functions in {folder}/rooms.json, readings by a socket"
+    )
     mapping = folder / "mapping.rml.ttl"
     with open_enricher(
-        folder / "building.ofn", mapping=mapping, stream="readings", static_types=True, reasoner="own"
+        folder / "building.ofn",
+        mapping=mapping,
+        stream="readings",
+        static_types=True,
+        reasoner="own",
     ) as enricher:
         port, thread = serve(seconds / events, events, changed)
         monitor = Monitor(enricher, used, click.echo)
         for n, record in enumerate(open_source(f"socket://127.0.0.1:{port}").read(True), 1):
             reading = parse_record(record.data)
             alerts = monitor.take(reading, enricher.enrich(reading))
-            if reading["sensor"] == ROOM.replace("room", "sensor") and changed.is_set() and has_alerted is None:
+            if (
+                reading["sensor"] == ROOM.replace("room", "sensor")
+                and changed.is_set()
+                and has_alerted is None
+            ):
                 has_alerted = bool(alerts) if float(reading["value"]) > 50 else None
             if n == events // 2:
-                click.echo(f"== {ROOM} becomes a {FUNCTION}; its next reading above 50 ppm has to alert")
+                click.echo(
+                    f"== {ROOM} becomes a {FUNCTION}; its next reading above 50 ppm has to alert"
+                )
                 change(enricher, folder, used)
                 changed.set()
         thread.join(timeout=30)

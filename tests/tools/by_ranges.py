@@ -1,5 +1,8 @@
-"""N by ranges beside N in one task: `python -m tests.tools.by_ranges TBOX WIDTH FILE…` builds a store of the files in ranges of
-WIDTH individuals, in this process, and prints CPU seconds: of one task, of all ranges, and of the range that took most."""
+"""N by ranges beside N in one task: `python -m tests.tools.by_ranges TBOX WIDTH FILE…` builds a
+store of the files in ranges of
+WIDTH individuals, in this process, and prints CPU seconds: of one task, of all ranges, and of the
+range that took most.
+"""
 
 from __future__ import annotations
 
@@ -37,16 +40,22 @@ _COMPLETE = completion.complete
 _spent: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
 
 
-def _run(session: SparkSession, task: Callable[[Any], Any], parts: Sequence[Any], what: str) -> list[Any]:
+def _run(
+    session: SparkSession, task: Callable[[Any], Any], parts: Sequence[Any], what: str
+) -> list[Any]:
     found = []
     for place, part in enumerate(parts):
         begun = time.process_time()
         found.append(task(part))
-        _spent[what][part if isinstance(part, int) else getattr(part, "i", place)] += time.process_time() - begun
+        _spent[what][part if isinstance(part, int) else getattr(part, "i", place)] += (
+            time.process_time() - begun
+        )
     return found
 
 
-def _beside(session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking) -> CompletionFigures | None:
+def _beside(
+    session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking
+) -> CompletionFigures | None:
     """What ranges find, which is what one task finds."""
     worker._kept.clear()
     begun = time.process_time()
@@ -66,7 +75,9 @@ def _beside(session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking
         print(f"deviating: {len(theirs[0].others)}, in merge classes: {len(theirs[0].classes)}")
     total: dict[int, float] = defaultdict(float)
     for what, spent in _spent.items():
-        print(f"{what}: {len(spent)} tasks, {sum(spent.values()):.2f} in all, {max(spent.values()):.2f} at most")
+        print(
+            f"{what}: {len(spent)} tasks, {sum(spent.values()):.2f} in all, {max(spent.values()):.2f} at most"
+        )
         for i, seconds in spent.items() if what != "deciding shapes" else ():
             total[i] += seconds
     in_all = sum(sum(spent.values()) for spent in _spent.values())

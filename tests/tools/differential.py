@@ -1,12 +1,18 @@
-"""The differential test of Theorems 1 and 2 on random ontologies: criteria, engines and reasoners against HermiT from scratch.
+"""The differential test of Theorems 1 and 2 on random ontologies: criteria, engines and reasoners
+against HermiT from scratch.
 
     python -m tests.tools.differential --seeds 0:20000 --jobs 2 --keep failures/
 
-For every knowledge base whose base HermiT finds consistent, the verdict of `check_insertions` under each combination is
-compared with HermiT's on (A less deletions) ∪ insertions. A disagreement is shrunk, kept as functional-style files, and makes
-the command end with 1. Where HermiT is known to be wrong (`tests.tools.hermit_faults`) the combinations are held against the
-truth instead, and the seed is listed. What HermiT leaves undecided is counted, not compared; so is a combination that says
-`undetermined`. With `--with clashes` batches contradict elements by themselves, beside bounds, and the conflicts are compared
+For every knowledge base whose base HermiT finds consistent, the verdict of `check_insertions` under
+each combination is
+compared with HermiT's on (A less deletions) ∪ insertions. A disagreement is shrunk, kept as
+functional-style files, and makes
+the command end with 1. Where HermiT is known to be wrong (`tests.tools.hermit_faults`) the
+combinations are held against the
+truth instead, and the seed is listed. What HermiT leaves undecided is counted, not compared; so is
+a combination that says
+`undetermined`. With `--with clashes` batches contradict elements by themselves, beside bounds, and
+the conflicts are compared
 too, with the minimal sets of insertions that HermiT refutes.
 """
 
@@ -45,7 +51,8 @@ from tests.tools.random_ontologies.kb import RandomKB, random_kb, shrink
 ERROR = "error"
 #: The verdict of a combination that calls a consistent base inconsistent.
 BAD_BASE = "base inconsistent"
-#: The verdict of a combination that explains `inconsistent` by other conflicts than the minimal ones.
+# : The verdict of a combination that explains `inconsistent` by other conflicts than the minimal
+# ones.
 BAD_CONFLICTS = "other conflicts"
 #: With batches that contradict elements by themselves.
 CLASHES = "clashes"
@@ -66,7 +73,8 @@ class Combination:
 
 @dataclass(frozen=True)
 class Settings:
-    """``oracle_seconds`` limits each question to HermiT; ``seconds`` each check, by the check's own timeout; ``beyond``: what of
+    """``oracle_seconds`` limits each question to HermiT; ``seconds`` each check, by the check's own
+    timeout; ``beyond``: what of
     chains and loops the knowledge bases have, or `CLASHES`."""
 
     combinations: tuple[Combination, ...]
@@ -103,7 +111,9 @@ class Disagreement:
 
 @dataclass
 class Tally:
-    """Counts of some seeds. ``features`` are those of the cases compared; ``faults``: seeds on which HermiT is known to err."""
+    """Counts of some seeds. ``features`` are those of the cases compared; ``faults``: seeds on
+    which HermiT is known to err.
+    """
 
     seeds: int = 0
     undecided_by_oracle: int = 0
@@ -138,16 +148,22 @@ class Oracle:
         self._conflicts: dict[tuple[RandomKB, bool], frozenset[frozenset[str]] | None] = {}
 
     def verdict(self, kb: RandomKB, assertions: Iterable[Assertion]) -> Verdict:
-        return self._reasoner.consistent(kb.tbox.axioms, list(assertions), proxy_data=self._proxies).verdict
+        return self._reasoner.consistent(
+            kb.tbox.axioms, list(assertions), proxy_data=self._proxies
+        ).verdict
 
     def without_chains(self, kb: RandomKB, assertions: Iterable[Assertion]) -> Verdict:
         """The same, of axioms that HermiT does not err on (`abox_ops.outside_question`)."""
         put = question(kb.tbox.axioms, list(assertions))
         return self._reasoner.consistent(put.axioms, put.assertions, is_normal=True).verdict
 
-    def minimal_conflicts(self, kb: RandomKB, *, has_chains: bool = True) -> frozenset[frozenset[str]] | None:
-        """The minimal sets of insertions that contradict the base less the deletions, as N-Triples lines: every subset is asked
-        about that has no smaller one in it; not ``has_chains``: as in `without_chains`. None where HermiT leaves one undecided.
+    def minimal_conflicts(
+        self, kb: RandomKB, *, has_chains: bool = True
+    ) -> frozenset[frozenset[str]] | None:
+        """The minimal sets of insertions that contradict the base less the deletions, as N-Triples
+        lines: every subset is asked
+        about that has no smaller one in it; not ``has_chains``: as in `without_chains`. None where
+        HermiT leaves one undecided.
         Those of one knowledge base are kept."""
         if (kb, has_chains) not in self._conflicts:
             known = {key: found for key, found in self._conflicts.items() if key[0] == kb}
@@ -159,10 +175,16 @@ class Oracle:
         self, kb: RandomKB, ask: Callable[[RandomKB, Iterable[Assertion]], Verdict]
     ) -> frozenset[frozenset[str]] | None:
         inserted = tuple(dict.fromkeys(kb.insertions))
-        left = [a for a in kb.union() if a in set(kb.abox) and (a not in inserted or a not in kb.deletions)]
+        left = [
+            a
+            for a in kb.union()
+            if a in set(kb.abox) and (a not in inserted or a not in kb.deletions)
+        ]
         new = [a for a in inserted if a not in left]
         found: list[frozenset[Assertion]] = []
-        for part in (frozenset(part) for size in range(1, len(new) + 1) for part in combinations(new, size)):
+        for part in (
+            frozenset(part) for size in range(1, len(new) + 1) for part in combinations(new, size)
+        ):
             if any(smaller <= part for smaller in found):
                 continue
             answer = ask(kb, [*left, *part])
@@ -170,13 +192,17 @@ class Oracle:
                 return None
             if answer is Verdict.INCONSISTENT:
                 found.append(part)
-        return frozenset(frozenset(line for a in part for line in assertion_lines(a)) for part in found)
+        return frozenset(
+            frozenset(line for a in part for line in assertion_lines(a)) for part in found
+        )
 
     def close(self) -> None:
         self._reasoner.close()
 
 
-def ours(kb: RandomKB, combination: Combination, settings: Settings, oracle: Oracle) -> tuple[str, str]:
+def ours(
+    kb: RandomKB, combination: Combination, settings: Settings, oracle: Oracle
+) -> tuple[str, str]:
     """What the combination says of the knowledge base, and for an error its traceback."""
     try:
         result = check_insertions(
@@ -194,21 +220,30 @@ def ours(kb: RandomKB, combination: Combination, settings: Settings, oracle: Ora
         return ERROR, traceback.format_exc(limit=-6)
     if result.verdict is Verdict.INCONSISTENT and result.reason:
         return BAD_BASE, result.reason
-    if settings.has_conflicts and result.verdict is Verdict.INCONSISTENT and (detail := _wrong_conflicts(result, kb, oracle)):
+    if (
+        settings.has_conflicts
+        and result.verdict is Verdict.INCONSISTENT
+        and (detail := _wrong_conflicts(result, kb, oracle))
+    ):
         return BAD_CONFLICTS, detail
     return result.verdict.value, result.reason
 
 
 def _wrong_conflicts(result: Result, kb: RandomKB, oracle: Oracle) -> str:
-    """How the conflicts of ``result`` differ from all minimal ones; "" if they do not, or it does not claim to have all.
+    """How the conflicts of ``result`` differ from all minimal ones; "" if they do not, or it does
+    not claim to have all.
     HermiT is asked a second time without what it errs on."""
     found = {frozenset(conflict.insertions) for conflict in result.conflicts if conflict.is_minimal}
     detail = ""
     for has_chains in (True, False):
         wanted = oracle.minimal_conflicts(kb, has_chains=has_chains)
-        if wanted is None or (found == wanted if result.complete and not result.more_conflicts else found <= wanted):
+        if wanted is None or (
+            found == wanted if result.complete and not result.more_conflicts else found <= wanted
+        ):
             return ""
-        many, few = ([sorted(c) for c in one - other] for one, other in ((found, wanted), (wanted, found)))
+        many, few = (
+            [sorted(c) for c in one - other] for one, other in ((found, wanted), (wanted, found))
+        )
         detail = f"too many: {many}\nmissing: {few}"
     return detail
 
@@ -229,9 +264,15 @@ def compare(seed: int, oracle: Oracle, settings: Settings) -> Tally:
     if not settings.beyond and seed in HERMIT_FAULTS and expected is Verdict.CONSISTENT:
         tally.faults.append(seed)
         expected, right = Verdict.INCONSISTENT, {Verdict.INCONSISTENT.value, BAD_BASE}
-    told = [(combination, *ours(kb, combination, settings, oracle)) for combination in settings.combinations]
-    if settings.beyond and any(got not in (*right, Verdict.UNDETERMINED.value) for _, got, _ in told):
-        # HermiT errs on chains above inverses, and on negative assertions above them: asked without either it decides.
+    told = [
+        (combination, *ours(kb, combination, settings, oracle))
+        for combination in settings.combinations
+    ]
+    if settings.beyond and any(
+        got not in (*right, Verdict.UNDETERMINED.value) for _, got, _ in told
+    ):
+        # HermiT errs on chains above inverses, and on negative assertions above them: asked without
+        # either it decides.
         if oracle.without_chains(kb, kb.abox) is not Verdict.CONSISTENT:
             tally.faults.append(seed)
             return tally
@@ -256,8 +297,12 @@ def compare(seed: int, oracle: Oracle, settings: Settings) -> Tally:
     return tally
 
 
-def _keep(kb: RandomKB, found: Disagreement, oracle: Oracle, settings: Settings, directory: Path) -> None:
-    """Shrinks the input as long as HermiT finds the base consistent and the two go on disagreeing so; writes what is left."""
+def _keep(
+    kb: RandomKB, found: Disagreement, oracle: Oracle, settings: Settings, directory: Path
+) -> None:
+    """Shrinks the input as long as HermiT finds the base consistent and the two go on disagreeing
+    so; writes what is left.
+    """
     deadline = time.monotonic() + _SHRINKING_SECONDS
 
     def failing(smaller: RandomKB) -> bool:
@@ -271,7 +316,9 @@ def _keep(kb: RandomKB, found: Disagreement, oracle: Oracle, settings: Settings,
     smaller = shrink(kb, failing)
     place = directory / f"{found.seed}-{'-'.join(str(found.combination).split())}"
     place.mkdir(parents=True, exist_ok=True)
-    (place / "base.ofn").write_text(ontology_text(smaller.tbox.axioms, smaller.abox), encoding="utf-8")
+    (place / "base.ofn").write_text(
+        ontology_text(smaller.tbox.axioms, smaller.abox), encoding="utf-8"
+    )
     (place / "insertions.ofn").write_text(ontology_text((), smaller.insertions), encoding="utf-8")
     if smaller.deletions:
         (place / "deletions.ofn").write_text(ontology_text((), smaller.deletions), encoding="utf-8")
@@ -279,7 +326,8 @@ def _keep(kb: RandomKB, found: Disagreement, oracle: Oracle, settings: Settings,
     (place / "case.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
-# --- many seeds, in one process or several -----------------------------------------------------------
+# --- many seeds, in one process or several
+# -----------------------------------------------------------
 
 _worker: list[Oracle] = []
 
@@ -326,13 +374,22 @@ def _report(tally: Tally, seconds: float) -> str:
         f"{tally.cases} with a consistent base ({_share(tally.cases, tally.seeds)}), "
         f"{tally.inconsistent} of them inconsistent after the batch ({_share(tally.inconsistent, tally.cases)})",
         f"{tally.undecided_by_oracle} left undecided by HermiT, not compared",
-        *(f"HermiT is wrong on seed {seed}, as known: {HERMIT_FAULTS.get(seed, _CHAINS)}" for seed in sorted(tally.faults)),
+        *(
+            f"HermiT is wrong on seed {seed}, as known: {HERMIT_FAULTS.get(seed, _CHAINS)}"
+            for seed in sorted(tally.faults)
+        ),
         f"{tally.comparisons} comparisons, {len(tally.disagreements)} disagreements",
-        *(f"  undetermined: {name}: {n} ({_share(n, tally.cases)})" for name, n in tally.undetermined.items()),
+        *(
+            f"  undetermined: {name}: {n} ({_share(n, tally.cases)})"
+            for name, n in tally.undetermined.items()
+        ),
         "feature: share of the cases, share of the inconsistent ones",
     ]
     for feature in FEATURES:
-        shares = _share(tally.features[feature], tally.cases), _share(tally.inconsistent_features[feature], tally.inconsistent)
+        shares = (
+            _share(tally.features[feature], tally.cases),
+            _share(tally.inconsistent_features[feature], tally.inconsistent),
+        )
         lines.append(f"  {feature}: {shares[0]}, {shares[1]}")
     return "\n".join(lines)
 
@@ -363,9 +420,18 @@ def _names(*known: str) -> Callable[[click.Context, click.Parameter, str], tuple
 
 
 @click.command(help=__doc__)
-@click.option("--seeds", callback=_seeds, default="0:1000", show_default=True, help="FROM:TO, TO not included.")
 @click.option(
-    "--criteria", callback=_names("definition7", "clausal", "none", "model"), default="definition7,clausal", show_default=True
+    "--seeds",
+    callback=_seeds,
+    default="0:1000",
+    show_default=True,
+    help="FROM:TO, TO not included.",
+)
+@click.option(
+    "--criteria",
+    callback=_names("definition7", "clausal", "none", "model"),
+    default="definition7,clausal",
+    show_default=True,
 )
 @click.option(
     "--with",
@@ -381,11 +447,30 @@ def _names(*known: str) -> Callable[[click.Context, click.Parameter, str], tuple
     show_default=True,
     help="Also spark, graphframes (by definition7 alone): seconds a check.",
 )
-@click.option("--reasoners", callback=_names("own", "hermit", "auto"), default="own,hermit", show_default=True)
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes, each with a JVM of its own.")
-@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Where failing inputs go, shrunk.")
-@click.option("--time", "limit", type=click.FloatRange(0, min_open=True), help="Begin nothing new after so many seconds.")
-@click.option("--oracle-timeout", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True)
+@click.option(
+    "--reasoners", callback=_names("own", "hermit", "auto"), default="own,hermit", show_default=True
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes, each with a JVM of its own.",
+)
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where failing inputs go, shrunk.",
+)
+@click.option(
+    "--time",
+    "limit",
+    type=click.FloatRange(0, min_open=True),
+    help="Begin nothing new after so many seconds.",
+)
+@click.option(
+    "--oracle-timeout", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True
+)
 @click.option(
     "--own-datatypes",
     is_flag=True,
@@ -409,7 +494,9 @@ def main(
         if engine != "graphframes" or criterion == "definition7"
     )
     kinds = tuple(kind for kind in beyond if kind)
-    settings = Settings(combinations, keep, oracle_timeout, own_datatypes=own_datatypes, beyond=kinds)
+    settings = Settings(
+        combinations, keep, oracle_timeout, own_datatypes=own_datatypes, beyond=kinds
+    )
     total = Tally()
     started = last = time.monotonic()
     for tally in run(seeds, settings, jobs, limit):

@@ -1,10 +1,14 @@
-"""Enrichment of random events over random ontologies: cached, in any order, against each class denied by itself.
+"""Enrichment of random events over random ontologies: cached, in any order, against each class
+denied by itself.
 
     python -m tests.tools.enrichment --seeds 0:2000 --reasoner auto --hermit 2
 
-Events are drawn over individuals of B and of their own; of each there are renamed copies, such with other values, and such with a
-role assertion turned round. A renamed copy has to hit. A third of the seeds has nominals, chains, keys and Self, for which HermiT
-decides. What is answered there, and to ``--hermit`` events of each other seed, is proved to HermiT: each class that is told
+Events are drawn over individuals of B and of their own; of each there are renamed copies, such with
+other values, and such with a
+role assertion turned round. A renamed copy has to hit. A third of the seeds has nominals, chains,
+keys and Self, for which HermiT
+decides. What is answered there, and to ``--hermit`` events of each other seed, is proved to HermiT:
+each class that is told
 is denied by itself, those that are not are denied together.
 """
 
@@ -66,7 +70,9 @@ class Case:
 
 
 def case_of(seed: int, *, outside: bool | None = None, structures: int = 4) -> Case:
-    """The ontology, B and events of a seed; ``outside`` SHIQ(D) or not, every third unless it is said."""
+    """The ontology, B and events of a seed; ``outside`` SHIQ(D) or not, every third unless it is
+    said.
+    """
     rng = random.Random(f"enrichment {seed}")
     if seed % 3 == 0 if outside is None else outside:
         axioms, base, batch = random_owl(seed)
@@ -79,7 +85,9 @@ def case_of(seed: int, *, outside: bool | None = None, structures: int = 4) -> C
     static = tuple(pool[: rng.randrange(len(pool) // 2 + 1)])
     signature = signature_of((*axioms, *pool))
     premises = Premises.of(axioms, static)
-    knowledge = StaticKnowledge(replace(premises.tbox, signature=signature), premises.axioms, static)
+    knowledge = StaticKnowledge(
+        replace(premises.tbox, signature=signature), premises.axioms, static
+    )
     return Case(knowledge, tuple(_events(rng, pool, structures)))
 
 
@@ -87,15 +95,24 @@ def _with_thresholds(
     seed: int, axioms: Sequence[owl.Axiom], pool: Sequence[owl.Assertion], rng: random.Random
 ) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
     """Some ranges more, so that values matter more often."""
-    dice, result, individuals = Dice(f"thresholds {seed}"), owl.DataProperty("urn:t:value"), sorted(_people(pool))
+    dice, result, individuals = (
+        Dice(f"thresholds {seed}"),
+        owl.DataProperty("urn:t:value"),
+        sorted(_people(pool)),
+    )
     more: list[owl.Axiom] = [
         owl.SubClassOf(owl.DataSomeValuesFrom(result, data_range(dice)), owl.Class(f"urn:t:V{i}"))
         for i in range(rng.randrange(3))
     ]
     if rng.random() < 0.4:
         more.append(owl.FunctionalDataProperty(result))
-    values = [owl.Literal(str(rng.randrange(6)), owl.XSD + "integer") for _ in range(rng.randrange(4))]
-    return [*axioms, *more], [*pool, *(owl.DataPropertyAssertion(result, rng.choice(individuals), value) for value in values)]
+    values = [
+        owl.Literal(str(rng.randrange(6)), owl.XSD + "integer") for _ in range(rng.randrange(4))
+    ]
+    return [*axioms, *more], [
+        *pool,
+        *(owl.DataPropertyAssertion(result, rng.choice(individuals), value) for value in values),
+    ]
 
 
 def _people(assertions: Sequence[owl.Assertion]) -> set[str]:
@@ -142,13 +159,19 @@ def _moved(rng: random.Random, assertion: owl.Assertion) -> owl.Assertion:
 
 
 def _turned(rng: random.Random, event: tuple[owl.Assertion, ...]) -> tuple[owl.Assertion, ...]:
-    links = [i for i, assertion in enumerate(event) if isinstance(assertion, owl.ObjectPropertyAssertion)]
+    links = [
+        i for i, assertion in enumerate(event) if isinstance(assertion, owl.ObjectPropertyAssertion)
+    ]
     if not links:
         return event
     at = rng.choice(links)
     link = event[at]
     assert isinstance(link, owl.ObjectPropertyAssertion)
-    return (*event[:at], owl.ObjectPropertyAssertion(link.property, link.object, link.subject), *event[at + 1 :])
+    return (
+        *event[:at],
+        owl.ObjectPropertyAssertion(link.property, link.object, link.subject),
+        *event[at + 1 :],
+    )
 
 
 def renamed(assertion: owl.Assertion, names: dict[str, str]) -> owl.Assertion:
@@ -172,7 +195,9 @@ def renamed(assertion: owl.Assertion, names: dict[str, str]) -> owl.Assertion:
 
 
 class Proof:
-    """Answers proved to HermiT, over all of T, B and the event. ``asked``: how many; ``open``: those it did not decide about."""
+    """Answers proved to HermiT, over all of T, B and the event. ``asked``: how many; ``open``:
+    those it did not decide about.
+    """
 
     def __init__(self, case: Case, hermit: Reasoners) -> None:
         self._premises = Premises.of(case.knowledge.axioms, case.knowledge.static)
@@ -180,14 +205,20 @@ class Proof:
         self.asked = self.open = 0
 
     def refuted(self, event: Event, answer: Answer) -> list[str]:
-        """What HermiT finds otherwise than ``answer`` has it. The classes that it does not tell are denied all at once, which
+        """What HermiT finds otherwise than ``answer`` has it. The classes that it does not tell are
+        denied all at once, which
         proves that none follows; only where that is too much, one by one."""
         self.asked += 1
         expected, types, _ = answer
         if expected is Verdict.INCONSISTENT:
             return self._unlike(event, {(): expected})
         classes = asked_classes(self._premises, self._premises.event(event.assertions), None)
-        denials = {denial(c, i): c.iri in told for i, told in types.items() for c in classes if isinstance(c, owl.Class)}
+        denials = {
+            denial(c, i): c.iri in told
+            for i, told in types.items()
+            for c in classes
+            if isinstance(c, owl.Class)
+        }
         absent = tuple(each for each, is_told in denials.items() if not is_told)
         together = {absent: Verdict.CONSISTENT}
         if self._unlike(event, together):
@@ -195,9 +226,14 @@ class Proof:
         told = {(each,): Verdict.INCONSISTENT for each, is_told in denials.items() if is_told}
         return self._unlike(event, {**together, **told})
 
-    def _unlike(self, event: Event, expected: dict[tuple[owl.ClassAssertion, ...], Verdict]) -> list[str]:
+    def _unlike(
+        self, event: Event, expected: dict[tuple[owl.ClassAssertion, ...], Verdict]
+    ) -> list[str]:
         facts = (*self._premises.all_assertions, *event.assertions)
-        found = {denied: self._hermit.whole(self._premises.all_axioms, (*facts, *denied)).verdict for denied in expected}
+        found = {
+            denied: self._hermit.whole(self._premises.all_axioms, (*facts, *denied)).verdict
+            for denied in expected
+        }
         self.open += Verdict.UNDETERMINED in found.values()
         return [
             f"with {denied} it is {verdict.value}"
@@ -216,24 +252,44 @@ class Twin:
 
     def answer(self, event: Event) -> Answer:
         if event not in self._known:
-            found = entailed_uncached(self.premises, event.assertions, static=self.static, reasoners=self.reasoners)
+            found = entailed_uncached(
+                self.premises, event.assertions, static=self.static, reasoners=self.reasoners
+            )
             self._known[event] = found.verdict, dict(found.types), dict(found.static_types)
         return self._known[event]
 
 
 def differences(
-    case: Case, reasoner: str, seed: int, *, static: bool = False, hermit: Reasoners | None = None, proved: int = 0
+    case: Case,
+    reasoner: str,
+    seed: int,
+    *,
+    static: bool = False,
+    hermit: Reasoners | None = None,
+    proved: int = 0,
 ) -> tuple[list[str], Counter[str]]:
-    """Where the cached answers differ from the obvious ones, or a renamed copy does not hit; and what was met. ``proved``: so
-    many answers are proved to ``hermit``; of a case outside SHIQ(D) all but one, of which the obvious way is asked."""
+    """Where the cached answers differ from the obvious ones, or a renamed copy does not hit; and
+    what was met. ``proved``: so
+    many answers are proved to ``hermit``; of a case outside SHIQ(D) all but one, of which the
+    obvious way is asked.
+    """
     reasoners = Reasoners(reasoner)
-    twin, proof = Twin(case, reasoners, static=static), None if hermit is None else Proof(case, hermit)
+    twin, proof = (
+        Twin(case, reasoners, static=static),
+        None if hermit is None else Proof(case, hermit),
+    )
     realizer = Realizer(case.knowledge, reasoner, static=static)
     rng, found, met = random.Random(f"order {seed}"), [], Counter[str]()
     places, known = range(len(case.events)), dict[int, Answer]()
     is_outside = not twin.premises.is_inside
-    left_to_hermit = {*rng.sample(places, len(places) - 1)} if proof is not None and is_outside and not static else set()
-    for_proof = left_to_hermit or ({*rng.sample(places, min(proved, len(places)))} if proof is not None else set())
+    left_to_hermit = (
+        {*rng.sample(places, len(places) - 1)}
+        if proof is not None and is_outside and not static
+        else set()
+    )
+    for_proof = left_to_hermit or (
+        {*rng.sample(places, min(proved, len(places)))} if proof is not None else set()
+    )
     try:
         for policy in (POLICIES[0], rng.choice(POLICIES[1:])):
             capacity = None if policy == POLICIES[0] else rng.choice((0, 1, 2, 5))
@@ -266,8 +322,12 @@ def differences(
     return found, met
 
 
-def update_differences(case: Case, reasoner: str, seed: int, *, static: bool = False) -> tuple[list[str], Counter[str]]:
-    """Where answers differ from the obvious ones after updates of B, over which entries are kept; and what was met."""
+def update_differences(
+    case: Case, reasoner: str, seed: int, *, static: bool = False
+) -> tuple[list[str], Counter[str]]:
+    """Where answers differ from the obvious ones after updates of B, over which entries are kept;
+    and what was met.
+    """
     rng, found, met = random.Random(f"updates {seed}"), [], Counter[str]()
     pool = [a for event in case.events[::4] for a in event.assertions]
     realizer = Realizer(case.knowledge, reasoner, static=static)
@@ -281,7 +341,9 @@ def update_differences(case: Case, reasoner: str, seed: int, *, static: bool = F
             gone = rng.sample(before.static, min(len(before.static), rng.choice((0, 1, 1, 2))))
             more = rng.sample(pool, min(len(pool), rng.choice((0, 0, 1, 2))))
             try:
-                enricher.update_static(abox_of(more) if more else None, abox_of(gone) if gone else None)
+                enricher.update_static(
+                    abox_of(more) if more else None, abox_of(gone) if gone else None
+                )
             except InputError:
                 met["refused"] += 1
                 continue
@@ -293,7 +355,9 @@ def update_differences(case: Case, reasoner: str, seed: int, *, static: bool = F
                 got = answer.verdict, answer.types, answer.static_types
                 met["hit" if answer.hit else "miss"] += 1
                 if Verdict.UNDETERMINED not in (got[0], expected[0]) and got != expected:
-                    found.append(f"seed {seed}, event {place}, after - {gone} + {more}: {got} instead of {expected}")
+                    found.append(
+                        f"seed {seed}, event {place}, after - {gone} + {more}: {got} instead of {expected}"
+                    )
     finally:
         realizer.close()
         reasoners.close()
@@ -323,14 +387,23 @@ def without_counting(case: Case) -> Case:
     return Case(knowledge, tuple(Event(less(event.assertions)) for event in case.events))
 
 
-def window_differences(case: Case, reasoner: str, seed: int, *, static: bool = False) -> tuple[list[str], Counter[str]]:
-    """Where answers about windows, by components, differ from those about all that they hold as one event; and what was met."""
+def window_differences(
+    case: Case, reasoner: str, seed: int, *, static: bool = False
+) -> tuple[list[str], Counter[str]]:
+    """Where answers about windows, by components, differ from those about all that they hold as one
+    event; and what was met.
+    """
     rng, found, met = random.Random(f"windows {seed}"), [], Counter[str]()
     reasoners = Reasoners(reasoner)
-    twin, realizer = Twin(case, reasoners, static=static), Realizer(case.knowledge, reasoner, static=static)
+    twin, realizer = (
+        Twin(case, reasoners, static=static),
+        Realizer(case.knowledge, reasoner, static=static),
+    )
     enricher = Enricher(case.knowledge, realizer, Entries(capacity_of(None), POLICIES[0]))
     try:
-        stream = [WindowEvent.of(event.lines) for event in rng.sample(case.events, len(case.events))]
+        stream = [
+            WindowEvent.of(event.lines) for event in rng.sample(case.events, len(case.events))
+        ]
         width = rng.choice((1, 2, 3, 5))
         for first in range(0, len(stream), rng.choice((1, 2))):
             window = stream[first : first + width]
@@ -341,7 +414,11 @@ def window_differences(case: Case, reasoner: str, seed: int, *, static: bool = F
             met[got[0].value] += 1
             met["in several components"] += enricher.components.number > 1
             named = {shown(one): types for one, types in expected[1].items()}
-            if Verdict.UNDETERMINED not in (got[0], expected[0]) and got != (expected[0], named, expected[2]):
+            if Verdict.UNDETERMINED not in (got[0], expected[0]) and got != (
+                expected[0],
+                named,
+                expected[2],
+            ):
                 found.append(f"seed {seed}, window {lines}: {got} instead of {expected}")
     finally:
         realizer.close()
@@ -355,8 +432,15 @@ def _without_hits(case: Case, realizer: Realizer, seed: int) -> list[str]:
     for place, event in enumerate(case.events):
         answer = enricher.enrich(event.lines)
         pinned = any(isinstance(a, owl.ClassAssertion) and _names(a) for a in event.assertions)
-        if event.copy_of is not None and not answer.hit and answer.verdict is not Verdict.UNDETERMINED and not pinned:
-            found.append(f"seed {seed}: event {place} is a copy of {event.copy_of}, and does not hit")
+        if (
+            event.copy_of is not None
+            and not answer.hit
+            and answer.verdict is not Verdict.UNDETERMINED
+            and not pinned
+        ):
+            found.append(
+                f"seed {seed}: event {place} is a copy of {event.copy_of}, and does not hit"
+            )
     return found
 
 
@@ -369,9 +453,25 @@ def _names(assertion: owl.ClassAssertion) -> list[str]:
 @click.option("--seeds", default="0:100", show_default=True, metavar="FROM:TO[:STEP]")
 @click.option("--reasoner", default="auto", show_default=True)
 @click.option("--static-types", is_flag=True)
-@click.option("--updates", "compare", flag_value="updates", help="Of B between events, instead of policies and orders.")
-@click.option("--windows", "compare", flag_value="windows", help="By components, instead of policies and orders.")
-@click.option("--hermit", "proved", default=0, metavar="N", help="Answers of a seed proved to HermiT; beyond SHIQ(D) all.")
+@click.option(
+    "--updates",
+    "compare",
+    flag_value="updates",
+    help="Of B between events, instead of policies and orders.",
+)
+@click.option(
+    "--windows",
+    "compare",
+    flag_value="windows",
+    help="By components, instead of policies and orders.",
+)
+@click.option(
+    "--hermit",
+    "proved",
+    default=0,
+    metavar="N",
+    help="Answers of a seed proved to HermiT; beyond SHIQ(D) all.",
+)
 def main(seeds: str, reasoner: str, static_types: bool, compare: str | None, proved: int) -> None:
     """Compares, seed by seed; ends with 1 where something differs."""
     begun, met, wrong = time.monotonic(), Counter[str](), 0
@@ -380,11 +480,16 @@ def main(seeds: str, reasoner: str, static_types: bool, compare: str | None, pro
     for seed in range(*map(int, seeds.split(":"))):
         case = case_of(seed)
         if compare is None:
-            found, counts = differences(case, reasoner, seed, static=static_types, hermit=hermit, proved=proved)
+            found, counts = differences(
+                case, reasoner, seed, static=static_types, hermit=hermit, proved=proved
+            )
         else:
             of = update_differences if compare == "updates" else window_differences
             found, counts = of(
-                without_counting(case) if compare == "windows" and seed % 4 else case, reasoner, seed, static=static_types
+                without_counting(case) if compare == "windows" and seed % 4 else case,
+                reasoner,
+                seed,
+                static=static_types,
             )
         met += counts
         wrong += bool(found)

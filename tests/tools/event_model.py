@@ -1,12 +1,17 @@
 """The wall time of a Spark application on more cores, from its event log.
 
-The driver's own time (no task runs) stays as it was. Stages come one after the other; the tasks of each, as long as they took,
-go in their order to whichever core is free first. What a worker does once comes again on each core: in a stage, what the first
-tasks of the log's cores took beyond the median of the others, and all that of the application's first stage for a core that had
+The driver's own time (no task runs) stays as it was. Stages come one after the other; the tasks of
+each, as long as they took,
+go in their order to whichever core is free first. What a worker does once comes again on each core:
+in a stage, what the first
+tasks of the log's cores took beyond the median of the others, and all that of the application's
+first stage for a core that had
 nothing to do before.
 
-How a batch is cut into tasks follows the cores that Spark says it has: run with spark.default.parallelism set to the cores to be
-modelled. Shuffled bytes and what a store's disks or network take from many at once are not in the model.
+How a batch is cut into tasks follows the cores that Spark says it has: run with
+spark.default.parallelism set to the cores to be
+modelled. Shuffled bytes and what a store's disks or network take from many at once are not in the
+model.
 """
 
 from __future__ import annotations
@@ -23,7 +28,8 @@ import numpy as np
 
 @dataclass(frozen=True)
 class StageTasks:
-    """The tasks of a stage that succeeded, seconds each, as they were launched; and how many of them were the first on their
+    """The tasks of a stage that succeeded, seconds each, as they were launched; and how many of
+    them were the first on their
     core."""
 
     seconds: tuple[float, ...]
@@ -33,7 +39,11 @@ class StageTasks:
     def warming(self) -> float:
         """What a first task took beyond the median of the others; 0 where there were no others."""
         rest = self.seconds[self.first :]
-        return max(0.0, min(self.seconds[: self.first], default=0.0) - statistics.median(rest)) if rest else 0.0
+        return (
+            max(0.0, min(self.seconds[: self.first], default=0.0) - statistics.median(rest))
+            if rest
+            else 0.0
+        )
 
     @property
     def own(self) -> tuple[float, ...]:
@@ -43,7 +53,8 @@ class StageTasks:
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """An application as its log has it, which ``begun`` at a second since 1970. ``before``: seconds from then to its first job;
+    """An application as its log has it, which ``begun`` at a second since 1970. ``before``: seconds
+    from then to its first job;
     ``alone``: from that to its end, while no task ran."""
 
     begun: float
@@ -59,13 +70,17 @@ class LoggedRun:
 
     @property
     def starting(self) -> float:
-        """What a core's worker takes to start: at most the shortest of the log's very first tasks."""
+        """What a core's worker takes to start: at most the shortest of the log's very first
+        tasks.
+        """
         first = self.stages[0]
         return first.warming if len(first.seconds) > first.first else min(first.seconds)
 
 
 def logged_run(events: Iterable[Mapping[str, Any]]) -> LoggedRun:
-    """The run that ``events`` of a log tell of. Raises: ValueError where no task of it succeeded."""
+    """The run that ``events`` of a log tell of. Raises: ValueError where no task of it
+    succeeded.
+    """
     tasks: dict[tuple[int, int], list[tuple[float, float]]] = {}
     times: list[float] = []
     jobs: list[float] = []
@@ -95,7 +110,10 @@ def logged_run(events: Iterable[Mapping[str, Any]]) -> LoggedRun:
         ended - begun,
         first - begun,
         ended - first - busy,
-        tuple(StageTasks(tuple(end - start for start, end in some), min(cores, len(some))) for some in stages),
+        tuple(
+            StageTasks(tuple(end - start for start, end in some), min(cores, len(some)))
+            for some in stages
+        ),
     )
 
 
@@ -125,7 +143,8 @@ def modelled(run: LoggedRun, cores: int) -> float:
 
 @dataclass(frozen=True)
 class Fit:
-    """A line through points, by least squares: its value elsewhere, and the least and the most of the lines through two of the
+    """A line through points, by least squares: its value elsewhere, and the least and the most of
+    the lines through two of the
     points each."""
 
     value: float
@@ -134,10 +153,14 @@ class Fit:
 
 
 def fitted(points: Sequence[tuple[float, float]], at: float) -> Fit:
-    """What a line through ``points`` says ``at`` another place. Raises: ValueError for less than two places."""
+    """What a line through ``points`` says ``at`` another place. Raises: ValueError for less than
+    two places.
+    """
     if len({x for x, _ in points}) < 2:
         raise ValueError("a line needs two places")
     xs, ys = np.array(points, np.float64).T
     slope, level = np.polyfit(xs, ys, 1)
-    pairs = [y + (b - y) / (a - x) * (at - x) for (x, y), (a, b) in combinations(points, 2) if a != x]
+    pairs = [
+        y + (b - y) / (a - x) * (at - x) for (x, y), (a, b) in combinations(points, 2) if a != x
+    ]
     return Fit(float(level + slope * at), min(pairs), max(pairs))

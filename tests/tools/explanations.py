@@ -2,8 +2,10 @@
 
     python -m tests.tools.explanations --store KG --insert insert.nt [--faults faults.json]
 
-checks a batch and asks HermiT of every conflict whether it is inconsistent by itself, and consistent without any one of its
-assertions and axioms; with ``--faults`` (of `shiq generate lubm`) also whether the conflicts are the planted ones.
+checks a batch and asks HermiT of every conflict whether it is inconsistent by itself, and
+consistent without any one of its
+assertions and axioms; with ``--faults`` (of `shiq generate lubm`) also whether the conflicts are
+the planted ones.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from shiq.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Of one conflict: whether it contradicts itself, what can be left out of it, and what HermiT did not decide."""
+    """Of one conflict: whether it contradicts itself, what can be left out of it, and what HermiT
+    did not decide.
+    """
 
     sufficient: bool
     superfluous: tuple[str, ...] = ()
@@ -39,7 +43,9 @@ class Verified:
 
 
 def verified(conflict: Conflict, hermit: HermitReasoner) -> Verified:
-    """What HermiT says of ``conflict``. Raises: ValueError for one whose texts cannot be read back."""
+    """What HermiT says of ``conflict``. Raises: ValueError for one whose texts cannot be read
+    back.
+    """
     texts = [*conflict.insertions, *conflict.base]
     assertions = [assertion for _, assertion in assertions_of(texts)]
     axioms: list[Any] = [axiom_of(text) for text in conflict.axioms]
@@ -51,7 +57,8 @@ def verified(conflict: Conflict, hermit: HermitReasoner) -> Verified:
     for i, text in enumerate([*conflict.axioms, *(assertion_lines(a)[0] for a in assertions)]):
         j = i - len(axioms)
         part = hermit.consistent(
-            [a for n, a in enumerate(axioms) if n != i], [a for n, a in enumerate(assertions) if n != j or j < 0]
+            [a for n, a in enumerate(axioms) if n != i],
+            [a for n, a in enumerate(assertions) if n != j or j < 0],
         )
         if part.verdict is Verdict.INCONSISTENT:
             superfluous.append(text)
@@ -62,7 +69,9 @@ def verified(conflict: Conflict, hermit: HermitReasoner) -> Verified:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Culprits found and planted, as N-Triples lines, and how many of the planted faults are conflicts exactly."""
+    """Culprits found and planted, as N-Triples lines, and how many of the planted faults are
+    conflicts exactly.
+    """
 
     found: frozenset[str]
     planted: frozenset[str]
@@ -102,7 +111,9 @@ def _spelt(text: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Ask HermiT whether conflicts are sufficient and minimal.")
+    parser = argparse.ArgumentParser(
+        description="Ask HermiT whether conflicts are sufficient and minimal."
+    )
     parser.add_argument("--store", required=True, type=Path)
     parser.add_argument("--insert", required=True, nargs="+")
     parser.add_argument("--faults", type=Path)
@@ -126,8 +137,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "undecided": sum(bool(a.undecided) for a in answers),
     }
     if given.faults:
-        found = compared(result.conflicts, [fault["insertions"] for fault in json.loads(given.faults.read_text())])
-        report |= {"faults": found.faults, "faults_exact": found.exact, "precision": found.precision, "recall": found.recall}
+        found = compared(
+            result.conflicts,
+            [fault["insertions"] for fault in json.loads(given.faults.read_text())],
+        )
+        report |= {
+            "faults": found.faults,
+            "faults_exact": found.exact,
+            "precision": found.precision,
+            "recall": found.recall,
+        }
     text = json.dumps(report, indent=1)
     if given.json:
         given.json.write_text(text + "\n", encoding="utf-8")

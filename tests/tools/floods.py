@@ -2,16 +2,21 @@
 
     python -m tests.tools.floods --seeds 0:500 --keep floods/
 
-Each seed gives a small random TBox, a consistent base of repeated pieces, a consistent batch, and one line: a contradiction, a
-merge, a class at the head of a long chain, a role assertion at a hub, or a big number. The batch is checked with and without the
+Each seed gives a small random TBox, a consistent base of repeated pieces, a consistent batch, and
+one line: a contradiction, a
+merge, a class at the head of a long chain, a role assertion at a hub, or a big number. The batch is
+checked with and without the
 line, at one size and at twice that size. Counts are compared, never times:
 
 * what the line adds to a count grows in proportion to the base at most;
-* what a line adds that told literals refute grows no faster than its neighbourhood, and stays within it;
+* what a line adds that told literals refute grows no faster than its neighbourhood, and stays
+  within it;
 * the criterion `model` counts at most a few times what `clausal` counts.
 
-The *neighbourhood* of a line: the assertions within two steps of an individual that the line names, or whose told literals the
-line changes, by the reference. A line that told literals refute adds no more assertions than twice those that mention one of
+The *neighbourhood* of a line: the assertions within two steps of an individual that the line names,
+or whose told literals the
+line changes, by the reference. A line that told literals refute adds no more assertions than twice
+those that mention one of
 these. A flood makes the command end with 1.
 """
 
@@ -71,7 +76,9 @@ class Costs:
 
 
 class Exploded(BaseException):
-    """A check went beyond `MOST_WORK`. Derives from `BaseException` so that no handler of the product can swallow it."""
+    """A check went beyond `MOST_WORK`. Derives from `BaseException` so that no handler of the
+    product can swallow it.
+    """
 
 
 class Meter:
@@ -89,7 +96,11 @@ class Meter:
             patch.object(OwnReasoner, "decide", self._counting_questions(OwnReasoner.decide)),
             patch.object(OwnReasoner, "attempt", self._counting_questions(OwnReasoner.attempt)),
             patch.object(HermitReasoner, "decide", self._decline),
-            patch.object(patch_columns.Patch, "_saturate", self._counting_rounds(patch_columns.Patch._saturate)),
+            patch.object(
+                patch_columns.Patch,
+                "_saturate",
+                self._counting_rounds(patch_columns.Patch._saturate),
+            ),
         ):
             sys.setprofile(self._count)
             try:
@@ -98,14 +109,18 @@ class Meter:
                 sys.setprofile(None)
 
     def _counting_questions(self, decide: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(reasoner: Any, tbox: Any, modules: Sequence[Any], *arguments: Any, **options: Any) -> Any:
+        def counted(
+            reasoner: Any, tbox: Any, modules: Sequence[Any], *arguments: Any, **options: Any
+        ) -> Any:
             self.questions += len(modules)
             self.laid_out += sum(len(module.positive) for module in modules)
             return decide(reasoner, tbox, modules, *arguments, **options)
 
         return counted
 
-    def _decline(self, tbox: Any, modules: Sequence[Module], timeout: float | None = None) -> list[Answer]:
+    def _decline(
+        self, tbox: Any, modules: Sequence[Module], timeout: float | None = None
+    ) -> list[Answer]:
         """Stands in for HermiT: counts what it is asked, and answers nothing."""
         self.handed_on += len(modules)
         return [Answer(Verdict.UNDETERMINED, "HermiT is not asked here")] * len(modules)
@@ -134,7 +149,11 @@ class Meter:
         code = frame.f_code
         if code not in self._arguments:
             ours = any(f"/{folder}/" in code.co_filename for folder in ("abox_ops", "shiq", "jobs"))
-            self._arguments[code] = code.co_varnames[: code.co_argcount] if ours and ".venv" not in code.co_filename else None
+            self._arguments[code] = (
+                code.co_varnames[: code.co_argcount]
+                if ours and ".venv" not in code.co_filename
+                else None
+            )
         return self._arguments[code]
 
 
@@ -142,12 +161,15 @@ def _rows(value: Any) -> int:
     return value.size if isinstance(value, np.ndarray) else 0
 
 
-# --- one seed -----------------------------------------------------------------------------------------------
+# --- one seed
+# -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Flood:
-    """A count that a line drives up. ``extra``: what the line adds, at the smaller and at the larger size."""
+    """A count that a line drives up. ``extra``: what the line adds, at the smaller and at the
+    larger size.
+    """
 
     seed: int
     rule: str
@@ -159,27 +181,44 @@ class Flood:
     def __str__(self) -> str:
         return (
             f"seed {self.seed}: {self.world.kind} in a {self.world.shape}: {self.count} {self.rule}: "
-            "{:,} and {:,} more, in neighbourhoods of {:,} and {:,}".format(*self.extra, *self.neighbourhood)
+            "{:,} and {:,} more, in neighbourhoods of {:,} and {:,}".format(
+                *self.extra, *self.neighbourhood
+            )
         )
 
 
 def measure(
-    world: RecurringWorld, batch: Sequence[Assertion], criterion: str = "model", most: int = MOST_WORK
+    world: RecurringWorld,
+    batch: Sequence[Assertion],
+    criterion: str = "model",
+    most: int = MOST_WORK,
 ) -> tuple[str, Costs]:
-    """The verdict on ``batch``, and what the check of it costs; `Exploded` where it works beyond ``most``."""
+    """The verdict on ``batch``, and what the check of it costs; `Exploded` where it works beyond
+    ``most``.
+    """
     meter = Meter(most)
     with meter.running():
-        result = check_insertions(world.tbox, abox_of(world.base), abox_of(batch), criterion=criterion, max_conflicts=0)
-    verdict = "base inconsistent" if result.verdict is Verdict.INCONSISTENT and result.reason else result.verdict.value
+        result = check_insertions(
+            world.tbox, abox_of(world.base), abox_of(batch), criterion=criterion, max_conflicts=0
+        )
+    verdict = (
+        "base inconsistent"
+        if result.verdict is Verdict.INCONSISTENT and result.reason
+        else result.verdict.value
+    )
     statistics = result.statistics
     looked_at = statistics.add_set if statistics is not None else 0
-    return verdict, Costs(looked_at, meter.rounds, meter.questions, meter.laid_out, meter.handed_on, meter.work)
+    return verdict, Costs(
+        looked_at, meter.rounds, meter.questions, meter.laid_out, meter.handed_on, meter.work
+    )
 
 
 @dataclass(frozen=True)
 class Reach:
-    """How far a line reaches. ``assertions``: how many are within two steps of an individual that the line names, or whose told
-    literals it changes; ``touching``: how many mention one of these. ``refutes``: whether told literals alone contradict, with
+    """How far a line reaches. ``assertions``: how many are within two steps of an individual that
+    the line names, or whose told
+    literals it changes; ``touching``: how many mention one of these. ``refutes``: whether told
+    literals alone contradict, with
     the line and not without."""
 
     assertions: int
@@ -189,23 +228,47 @@ class Reach:
 
 def reach(world: RecurringWorld) -> Reach:
     """The reach of the line, by the obvious version of told literals."""
-    individuals = sorted({i for a in (*world.base, *world.batch, world.line) for i in individuals_of(a)})
-    before, after = (_told(world, batch, individuals) for batch in (world.batch, (*world.batch, world.line)))
-    near = {*individuals_of(world.line), *(i for i, x, y in zip(individuals, before, after) if x != y)}
+    individuals = sorted(
+        {i for a in (*world.base, *world.batch, world.line) for i in individuals_of(a)}
+    )
+    before, after = (
+        _told(world, batch, individuals) for batch in (world.batch, (*world.batch, world.line))
+    )
+    near = {
+        *individuals_of(world.line),
+        *(i for i, x, y in zip(individuals, before, after) if x != y),
+    }
     assertions = (*world.base, *world.batch, world.line)
     touching = sum(not near.isdisjoint(individuals_of(a)) for a in assertions)
     for _ in range(2):
-        near |= {i for a in assertions if not near.isdisjoint(individuals_of(a)) for i in individuals_of(a)}
-    refuted = [any(not positive.isdisjoint(negative) for positive, negative in labels) for labels in (before, after)]
-    return Reach(sum(not near.isdisjoint(individuals_of(a)) for a in assertions), touching, refuted == [False, True])
+        near |= {
+            i
+            for a in assertions
+            if not near.isdisjoint(individuals_of(a))
+            for i in individuals_of(a)
+        }
+    refuted = [
+        any(not positive.isdisjoint(negative) for positive, negative in labels)
+        for labels in (before, after)
+    ]
+    return Reach(
+        sum(not near.isdisjoint(individuals_of(a)) for a in assertions),
+        touching,
+        refuted == [False, True],
+    )
 
 
-def _told(world: RecurringWorld, batch: Sequence[Assertion], individuals: Sequence[str]) -> list[tuple[frozenset[Any], ...]]:
+def _told(
+    world: RecurringWorld, batch: Sequence[Assertion], individuals: Sequence[str]
+) -> list[tuple[frozenset[Any], ...]]:
     """The told literals of each of ``individuals``, positive and negative, from scratch."""
     base = MemoryKnowledgeBase.build(world.tbox, abox_of([*world.base, *batch]))
     found = base.add_set(abox_of(()), abox_of(()))
     atoms = [*enumerate(found.tbox.atoms), (len(found.tbox.atoms), NOTHING)]
-    return [tuple(frozenset(atom for i, atom in atoms if mask >> i & 1) for mask in label) for label in found.labels(individuals)]
+    return [
+        tuple(frozenset(atom for i, atom in atoms if mask >> i & 1) for mask in label)
+        for label in found.labels(individuals)
+    ]
 
 
 def search_floods(seed: int, size: int = SIZE) -> list[Flood] | None:
@@ -213,7 +276,9 @@ def search_floods(seed: int, size: int = SIZE) -> list[Flood] | None:
     return compare(seed, [random_world(seed, n) for n in (size, 2 * size)])
 
 
-def compare(seed: int, worlds: Sequence[RecurringWorld], criteria: Sequence[str] = ("model", "clausal")) -> list[Flood] | None:
+def compare(
+    seed: int, worlds: Sequence[RecurringWorld], criteria: Sequence[str] = ("model", "clausal")
+) -> list[Flood] | None:
     """The floods of a world at two sizes; None where base and batch are no consistent start."""
     without = [measure(world, world.batch) for world in worlds]
     if any(verdict != Verdict.CONSISTENT.value for verdict, _ in without):
@@ -233,7 +298,9 @@ def compare(seed: int, worlds: Sequence[RecurringWorld], criteria: Sequence[str]
             costs = [measure(world, (*world.batch, world.line), criterion)[1] for world in worlds]
             before[criterion] = [measure(world, world.batch, criterion)[1] for world in worlds]
             whole[criterion] = costs[1]
-            extra[criterion] = [with_line - alone for with_line, alone in zip(costs, before[criterion])]
+            extra[criterion] = [
+                with_line - alone for with_line, alone in zip(costs, before[criterion])
+            ]
         except Exploded:
             report(f"exploded ({criterion})", "work", (MOST_WORK, MOST_WORK))
             return floods
@@ -242,47 +309,88 @@ def compare(seed: int, worlds: Sequence[RecurringWorld], criteria: Sequence[str]
         slack = _slack(before[criterion][1])
         for count in (field.name for field in fields(Costs)):
             small, large = (getattr(cost, count) for cost in costs)
-            # A line that nothing refutes may be followed along a choice, however far: at a cost that is linear.
+            # A line that nothing refutes may be followed along a choice, however far: at a cost
+            # that is linear.
             growth = near if reaches[0].refutes else 2.0
             if large > _TOLERANCE * growth * max(small, 0) + slack[count]:
                 report(f"grows faster than its neighbourhood ({criterion})", count, (small, large))
-        if reaches[1].refutes and costs[1].looked_at > _NEAR * reaches[1].touching + slack["looked_at"]:
-            report(f"leaves its neighbourhood ({criterion})", "looked_at", [cost.looked_at for cost in costs])
+        if (
+            reaches[1].refutes
+            and costs[1].looked_at > _NEAR * reaches[1].touching + slack["looked_at"]
+        ):
+            report(
+                f"leaves its neighbourhood ({criterion})",
+                "looked_at",
+                [cost.looked_at for cost in costs],
+            )
     for count in ("looked_at", "laid_out", "work") if len(criteria) == 2 else ():
         model, clausal = (getattr(whole[criterion], count) for criterion in ("model", "clausal"))
         if model > _MODEL * clausal + _slack(before["model"][1])[count]:
-            report(f"is more than of clausal ({clausal:,})", count, [getattr(cost, count) for cost in extra["model"]])
+            report(
+                f"is more than of clausal ({clausal:,})",
+                count,
+                [getattr(cost, count) for cost in extra["model"]],
+            )
     return floods
 
 
-#: How much more than in proportion a count may grow; how far beyond its neighbourhood a contradiction may look; how much more
+# : How much more than in proportion a count may grow; how far beyond its neighbourhood a
+# contradiction may look; how much more
 #: than `clausal` the criterion `model` may count.
 _TOLERANCE, _NEAR, _MODEL = 1.35, 2.0, 3.0
 #: What each count may come to in any case.
-_SLACK = {"looked_at": 12, "rounds": 8, "questions": 8, "laid_out": 40, "handed_on": 2, "work": 6_000}
+_SLACK = {
+    "looked_at": 12,
+    "rounds": 8,
+    "questions": 8,
+    "laid_out": 40,
+    "handed_on": 2,
+    "work": 6_000,
+}
 
 
 def _slack(without: Costs) -> dict[str, int]:
-    """What each count may come to in any case, where the check ``without`` the line costs so much."""
+    """What each count may come to in any case, where the check ``without`` the line costs so
+    much.
+    """
     return {**_SLACK, "work": _SLACK["work"] + without.work // 10}
 
 
-# --- many seeds ---------------------------------------------------------------------------------------------
+# --- many seeds
+# ---------------------------------------------------------------------------------------------
 
 
 def _keep(flood: Flood, directory: Path) -> None:
     """Writes the larger world, its batch and its line."""
     place = directory / str(flood.seed)
     place.mkdir(parents=True, exist_ok=True)
-    (place / "base.ofn").write_text(ontology_text(flood.world.tbox.axioms, flood.world.base), encoding="utf-8")
+    (place / "base.ofn").write_text(
+        ontology_text(flood.world.tbox.axioms, flood.world.base), encoding="utf-8"
+    )
     (place / "batch.ofn").write_text(ontology_text((), flood.world.batch), encoding="utf-8")
     (place / "line.ofn").write_text(ontology_text((), (flood.world.line,)), encoding="utf-8")
 
 
 @click.command(help=__doc__)
-@click.option("--seeds", callback=read_seeds, default="0:200", show_default=True, help="FROM:TO, TO not included.")
-@click.option("--size", type=click.IntRange(4), default=SIZE, show_default=True, help="Pieces of the smaller base.")
-@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Folder for the inputs of floods.")
+@click.option(
+    "--seeds",
+    callback=read_seeds,
+    default="0:200",
+    show_default=True,
+    help="FROM:TO, TO not included.",
+)
+@click.option(
+    "--size",
+    type=click.IntRange(4),
+    default=SIZE,
+    show_default=True,
+    help="Pieces of the smaller base.",
+)
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the inputs of floods.",
+)
 def main(seeds: range, size: int, keep: Path | None) -> None:
     cases = flooded = 0
     for seed in seeds:
@@ -293,7 +401,9 @@ def main(seeds: range, size: int, keep: Path | None) -> None:
             click.echo(str(flood))
             if keep is not None:
                 _keep(flood, keep)
-    click.echo(f"{len(seeds)} seeds, {cases} with a consistent base and batch, {flooded} with a flood")
+    click.echo(
+        f"{len(seeds)} seeds, {cases} with a consistent base and batch, {flooded} with a flood"
+    )
     sys.exit(1 if flooded else 0)
 
 

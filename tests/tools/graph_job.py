@@ -1,8 +1,10 @@
-"""The published method on the engines memory, local and graphframes over random batches: equal A_add, modules and verdicts.
+"""The published method on the engines memory, local and graphframes over random batches: equal
+A_add, modules and verdicts.
 
     python -m tests.tools.graph_job --seeds 0:2000 --at-once 250
 
-A Spark job has a high fixed cost, so many bases are one knowledge base, with names kept apart. What a name ends with says of
+A Spark job has a high fixed cost, so many bases are one knowledge base, with names kept apart. What
+a name ends with says of
 which seed it is, and each seed's verdict is compared with that of a check of its own.
 """
 
@@ -34,13 +36,18 @@ _SEED = re.compile(r"\.(\d+)\Z")
 
 def seeds_in(individuals: Iterable[tuple[str, ...]]) -> set[int]:
     """The places of the knowledge bases that ``individuals`` are of."""
-    return {int(found[1]) for names in individuals for name in names if (found := _SEED.search(name))}
+    return {
+        int(found[1]) for names in individuals for name in names if (found := _SEED.search(name))
+    }
 
 
 def has_model(kb: RandomKB) -> bool:
     """Whether there can be an individual, by the TBox of ``kb``."""
     something = abox_of([ClassAssertion(THING, f"{PREFIX}a")])
-    return check_insertions(kb.tbox, None, something, reasoner="own", max_conflicts=0).verdict is not Verdict.INCONSISTENT
+    return (
+        check_insertions(kb.tbox, None, something, reasoner="own", max_conflicts=0).verdict
+        is not Verdict.INCONSISTENT
+    )
 
 
 def compare(seeds: list[int]) -> list[str]:
@@ -49,31 +56,49 @@ def compare(seeds: list[int]) -> list[str]:
 
     # A TBox that nothing can be in contradicts whatever stands beside it.
     seeds = [seed for seed in seeds if has_model(random_kb(seed))]
-    tbox, base, insertions, deletions = side_by_side((parts_of(random_kb(seed)) for seed in seeds), PREFIX)
+    tbox, base, insertions, deletions = side_by_side(
+        (parts_of(random_kb(seed)) for seed in seeds), PREFIX
+    )
     given = abox_of(insertions), abox_of(deletions)
     wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(*given, "definition7")
-    same_add_set(LocalKnowledgeBase.build(tbox, abox_of(base)).add_set(*given, "definition7"), wanted)
+    same_add_set(
+        LocalKnowledgeBase.build(tbox, abox_of(base)).add_set(*given, "definition7"), wanted
+    )
     found = GraphFramesKnowledgeBase.build(tbox, abox_of(base)).graph_add_set(*given)
     same_add_set(found, wanted)
     here = create("own").decide(wanted.tbox, [named.module for named in wanted.modules])
 
     def those(verdict: Verdict) -> list[tuple[str, ...]]:
         answered = zip(wanted.modules, here)
-        return [names for named, answer in answered if answer.verdict is verdict for names in named.elements]
+        return [
+            names
+            for named, answer in answered
+            if answer.verdict is verdict
+            for names in named.elements
+        ]
 
     shapes = [*answers_of(found, Options(reasoner="own"), None).inconsistent]
     there = found.elements_of(found.laid_out.those(found.shapes_frame(shapes))).values()
     bad = seeds_in([*wanted.contradictory, *those(Verdict.INCONSISTENT)])
     open_ = seeds_in(those(Verdict.UNDETERMINED)) - bad
     wrong = []
-    if seeds_in([*found.contradictory, *(names for elements in there for names in elements)]) != bad:
+    if (
+        seeds_in([*found.contradictory, *(names for elements in there for names in elements)])
+        != bad
+    ):
         wrong.append(f"seeds {seeds[0]}…{seeds[-1]}: executors answer otherwise")
     for place, seed in enumerate(seeds):
         own = checked(random_kb(seed), "local")
         expected = Verdict.INCONSISTENT if place in bad else Verdict.CONSISTENT
-        is_known = own.reason != BASE_INCONSISTENT and own.verdict is not Verdict.UNDETERMINED and place not in open_
+        is_known = (
+            own.reason != BASE_INCONSISTENT
+            and own.verdict is not Verdict.UNDETERMINED
+            and place not in open_
+        )
         if is_known and own.verdict is not expected:
-            wrong.append(f"seed {seed}: {own.verdict.value} by itself, {expected.value} among others")
+            wrong.append(
+                f"seed {seed}: {own.verdict.value} by itself, {expected.value} among others"
+            )
     counts = f"{len(seeds)} bases, {len(wanted.modules):,} modules, {len(bad)} bases inconsistent, {len(open_)} open"
     click.echo(f"seeds {seeds[0]}…{seeds[-1]}: A_add {found.size:,}, {counts}")
     return wrong

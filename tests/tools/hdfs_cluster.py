@@ -1,4 +1,5 @@
-"""Hadoop's file system of one node for tests: ``python -m tests.tools.hdfs_cluster`` fetches its jar (40 MB, from a Maven
+"""Hadoop's file system of one node for tests: ``python -m tests.tools.hdfs_cluster`` fetches its
+jar (40 MB, from a Maven
 repository); all else that it needs comes with pyspark.
 
 The jar lies in the folder that $SHIQ_HDFS_CLUSTER names, else beside the installed peers.
@@ -34,7 +35,9 @@ def jars() -> Path:
 
 def _spark_jars() -> Path:
     spec = find_spec("pyspark")
-    return Path(spec.origin).parent / "jars" if spec is not None and spec.origin else Path("pyspark")
+    return (
+        Path(spec.origin).parent / "jars" if spec is not None and spec.origin else Path("pyspark")
+    )
 
 
 def absent() -> str:
@@ -45,22 +48,41 @@ def absent() -> str:
     if missing:
         return f"{jars()} lacks {missing[0]}: python -m tests.tools.hdfs_cluster fetches it"
     runtime = f"hadoop-client-runtime-{_JARS[0].version}.jar"
-    return "" if (_spark_jars() / runtime).is_file() else f"pyspark's jars lack {runtime}, which the cluster is made of"
+    return (
+        ""
+        if (_spark_jars() / runtime).is_file()
+        else f"pyspark's jars lack {runtime}, which the cluster is made of"
+    )
 
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[str]:
-    """Runs HDFS that keeps its data in ``folder``; gives its address. Raises: OperationalError where it does not start."""
-    of_spark = [str(jar) for name in _OF_SPARK for jar in sorted(_spark_jars().glob(f"{name}*.jar"))]
+    """Runs HDFS that keeps its data in ``folder``; gives its address. Raises: OperationalError
+    where it does not start.
+    """
+    of_spark = [
+        str(jar) for name in _OF_SPARK for jar in sorted(_spark_jars().glob(f"{name}*.jar"))
+    ]
     path = os.pathsep.join([f"{jars()}/*", *of_spark])
-    command = ["java", "-Xmx512m", "-cp", path, str(_HERE.with_name("MiniHdfs.java")), str(folder / "data")]
+    command = [
+        "java",
+        "-Xmx512m",
+        "-cp",
+        path,
+        str(_HERE.with_name("MiniHdfs.java")),
+        str(folder / "data"),
+    ]
     with (
         open(folder / "log", "wb") as log,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+        ) as process,
     ):
         try:
             assert process.stdout
-            port = next((line.split()[1] for line in process.stdout if line.startswith("port ")), None)
+            port = next(
+                (line.split()[1] for line in process.stdout if line.startswith("port ")), None
+            )
             if port is None:
                 told = (folder / "log").read_text(errors="replace")[-500:]
                 raise OperationalError(f"HDFS does not start: {told}", "Look at its log.")

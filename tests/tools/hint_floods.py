@@ -1,12 +1,17 @@
-"""A cost adversary for a gate's hints: all other spellings that are tried must cost little more than the batch as it was meant.
+"""A cost adversary for a gate's hints: all other spellings that are tried must cost little more
+than the batch as it was meant.
 
     python -m tests.tools.hint_floods --seeds 0:200
 
-Each seed takes a base of `tests.tools.random_ontologies.recurring`, and the same again under other names as a batch. Into that
-come role assertions whose object is spelt as a literal: the gate sets these lines aside, and looks for what they were meant to
-say. Some of that is consistent, some is not. Counts are compared, never times, once the batch is decided:
+Each seed takes a base of `tests.tools.random_ontologies.recurring`, and the same again under other
+names as a batch. Into that
+come role assertions whose object is spelt as a literal: the gate sets these lines aside, and looks
+for what they were meant to
+say. Some of that is consistent, some is not. Counts are compared, never times, once the batch is
+decided:
 
-* all hints together come to twice what one check of the batch as it was meant comes to, and as much again for each check that
+* all hints together come to twice what one check of the batch as it was meant comes to, and as much
+  again for each check that
   found no hint: then lines are halved until those that contradict stand alone;
 * HermiT is asked nothing.
 
@@ -46,7 +51,8 @@ _SLACK = {"looked_at": 24, "rounds": 80, "questions": 16, "laid_out": 48}
 
 
 class GateMeter(Meter):
-    """Counts what a gate does while `running`. ``looked_at``: assertions in A_add, of all checks together; ``refused``: checks
+    """Counts what a gate does while `running`. ``looked_at``: assertions in A_add, of all checks
+    together; ``refused``: checks
     that did not end with CONSISTENT."""
 
     def __init__(self) -> None:
@@ -56,7 +62,11 @@ class GateMeter(Meter):
     @contextmanager
     def running(self) -> Iterator[GateMeter]:
         counted = self._counting_checks(session.check_batch)
-        with patch.object(session, "check_batch", counted), patch.object(above, "check_batch", counted), super().running():
+        with (
+            patch.object(session, "check_batch", counted),
+            patch.object(above, "check_batch", counted),
+            super().running(),
+        ):
             yield self
 
     @property
@@ -75,15 +85,23 @@ class GateMeter(Meter):
 
 
 def search_hint_floods(seed: int, size: int = SIZE, lines: int = LINES) -> list[str] | None:
-    """The floods of one seed; None where base and batch are no consistent start, or no other spelling is looked for."""
+    """The floods of one seed; None where base and batch are no consistent start, or no other
+    spelling is looked for.
+    """
     world = random_world(seed, size)
     link = next(a.property for a in world.base if isinstance(a, ObjectPropertyAssertion))
     ends = ((f"urn:node{i}", f"urn:node{i}") for i in range(0, size, max(1, size // lines)))
-    return compare_hints(world, [ObjectPropertyAssertion(link, _again(first), second) for first, second in ends])
+    return compare_hints(
+        world, [ObjectPropertyAssertion(link, _again(first), second) for first, second in ends]
+    )
 
 
-def compare_hints(world: RecurringWorld, meant: Sequence[ObjectPropertyAssertion]) -> list[str] | None:
-    """The floods of a batch that repeats the base of ``world``, with lines that spell ``meant`` wrong; None as above."""
+def compare_hints(
+    world: RecurringWorld, meant: Sequence[ObjectPropertyAssertion]
+) -> list[str] | None:
+    """The floods of a batch that repeats the base of ``world``, with lines that spell ``meant``
+    wrong; None as above.
+    """
     names = {name: _again(name) for a in world.base for name in individuals_of(a)}
     good = _lines_of(renamed(a, names) for a in world.base)
     with tempfile.TemporaryDirectory() as name:
@@ -91,7 +109,9 @@ def compare_hints(world: RecurringWorld, meant: Sequence[ObjectPropertyAssertion
         (folder / "t.ofn").write_text(ontology_text(world.tbox.axioms, ()), encoding="utf-8")
         (folder / "a.nt").write_text("".join(_lines_of(world.base)), encoding="utf-8")
         (folder / "meant.nt").write_text("".join([*good, *_lines_of(meant)]), encoding="utf-8")
-        (folder / "batch.nt").write_text("".join([*good, *map(_misspelt, _lines_of(meant))]), encoding="utf-8")
+        (folder / "batch.nt").write_text(
+            "".join([*good, *map(_misspelt, _lines_of(meant))]), encoding="utf-8"
+        )
         base = index(folder / "t.ofn", folder / "a.nt", folder / "kg", reasoner="own")
         if base.verdict is not Verdict.CONSISTENT:
             return None
@@ -108,12 +128,16 @@ def compare_hints(world: RecurringWorld, meant: Sequence[ObjectPropertyAssertion
     for count, slack in _SLACK.items():
         asked, once = getattr(hints, count), getattr(meter.costs, count)
         if asked > (2 + refused) * once + slack:
-            found.append(f"{count}: {asked:,} by checks of hints, {refused:,} without, {once:,} of the batch as it was meant")
+            found.append(
+                f"{count}: {asked:,} by checks of hints, {refused:,} without, {once:,} of the batch as it was meant"
+            )
     return found
 
 
 def _costs_of_hints(opened: Session, batch: Path) -> tuple[Costs | None, int]:
-    """What a gate counts from when ``batch`` is decided, and how many checks had no hint; None where it looks for none."""
+    """What a gate counts from when ``batch`` is decided, and how many checks had no hint; None
+    where it looks for none.
+    """
     meter, before = GateMeter(), list[tuple[Costs, int]]()
     with meter.running():
         decided = lambda _: before.append((meter.costs, meter.refused))  # noqa: E731
@@ -136,14 +160,24 @@ def _misspelt(line: str) -> str:
 
 
 @click.command(help=__doc__)
-@click.option("--seeds", callback=read_seeds, default="0:200", show_default=True, help="FROM:TO, TO not included.")
-@click.option("--size", type=click.IntRange(4), default=SIZE, show_default=True, help="Pieces of the base.")
+@click.option(
+    "--seeds",
+    callback=read_seeds,
+    default="0:200",
+    show_default=True,
+    help="FROM:TO, TO not included.",
+)
+@click.option(
+    "--size", type=click.IntRange(4), default=SIZE, show_default=True, help="Pieces of the base."
+)
 def main(seeds: range, size: int) -> None:
     found = {seed: search_hint_floods(seed, size) for seed in seeds}
     for seed, floods in found.items():
         for flood in floods or ():
             click.echo(f"seed {seed}: {flood}")
-    flooded, cases = (sum(map(test, found.values())) for test in (bool, lambda floods: floods is not None))
+    flooded, cases = (
+        sum(map(test, found.values())) for test in (bool, lambda floods: floods is not None)
+    )
     click.echo(f"{len(seeds)} seeds, {cases} that look for hints, {flooded} with a flood")
     sys.exit(1 if flooded else 0)
 

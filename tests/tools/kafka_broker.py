@@ -1,4 +1,5 @@
-"""A Kafka broker of one node for tests: ``python -m tests.tools.kafka_broker`` fetches its jars (43 MB, from a Maven repository).
+"""A Kafka broker of one node for tests: ``python -m tests.tools.kafka_broker`` fetches its jars (43
+MB, from a Maven repository).
 
 The jars lie in the folder that $SHIQ_KAFKA_BROKER names, else beside the installed peers.
 """
@@ -56,27 +57,38 @@ def absent() -> str:
     if shutil.which("java") is None:
         return "there is no java"
     missing = [jar.name for jar in listed_jars(_JARS, "kafka") if not (jars() / jar.name).is_file()]
-    return f"{jars()} lacks {missing[0]}: python -m tests.tools.kafka_broker fetches it" if missing else ""
+    return (
+        f"{jars()} lacks {missing[0]}: python -m tests.tools.kafka_broker fetches it"
+        if missing
+        else ""
+    )
 
 
 @contextmanager
 def broker(folder: Path, password: str = "") -> Iterator[str]:
-    """Runs a broker that keeps its data in ``folder``; gives its address. With a ``password`` it lets in the user ``me`` alone.
+    """Runs a broker that keeps its data in ``folder``; gives its address. With a ``password`` it
+    lets in the user ``me`` alone.
 
     Raises: OperationalError where it does not start."""
     port, controller = _free(), _free()
     properties = folder / "server.properties"
     protocol = "SASL_PLAINTEXT" if password else "PLAINTEXT"
-    text = _PROPERTIES.format(protocol=protocol, port=port, controller=controller, logs=folder / "logs")
+    text = _PROPERTIES.format(
+        protocol=protocol, port=port, controller=controller, logs=folder / "logs"
+    )
     properties.write_text(text + (_PASSWORD.format(password=password) if password else ""))
     java = ["java", "-Xmx256m", "-cp", f"{jars()}/*"]
     cluster = uuid.uuid4().hex[:22]
     subprocess.run(
-        [*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)], check=True, capture_output=True
+        [*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)],
+        check=True,
+        capture_output=True,
     )
     with (
         open(folder / "log", "wb") as log,
-        subprocess.Popen([*java, "kafka.Kafka", str(properties)], stdout=log, stderr=log) as process,
+        subprocess.Popen(
+            [*java, "kafka.Kafka", str(properties)], stdout=log, stderr=log
+        ) as process,
     ):
         try:
             _wait(port, process, folder / "log")
@@ -98,7 +110,9 @@ def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
             if tried.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.1)
-    raise OperationalError(f"the broker does not start: {log.read_text(errors='replace')[-500:]}", "Look at its log.")
+    raise OperationalError(
+        f"the broker does not start: {log.read_text(errors='replace')[-500:]}", "Look at its log."
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""The jars of Delta and Iceberg for Spark 4.1: ``python -m tests.tools.lake_jars`` fetches them (58 MB, from a Maven repository).
+"""The jars of Delta and Iceberg for Spark 4.1: ``python -m tests.tools.lake_jars`` fetches them (58
+MB, from a Maven repository).
 
-They lie in the folder that $SHIQ_LAKE_JARS names; only where that is set, tests have a session with them (`make test-lake`).
+They lie in the folder that $SHIQ_LAKE_JARS names; only where that is set, tests have a session with
+them (`make test-lake`).
 """
 
 from __future__ import annotations
@@ -27,11 +29,17 @@ def absent() -> str:
     if not os.environ.get(SETTING):
         return f"{SETTING} is not set: `make test-lake` fetches the jars and sets it"
     missing = [jar.name for jar in _JARS if not (jars() / jar.name).is_file()]
-    return f"{jars()} lacks {missing[0]}: python -m tests.tools.lake_jars fetches it" if missing else ""
+    return (
+        f"{jars()} lacks {missing[0]}: python -m tests.tools.lake_jars fetches it"
+        if missing
+        else ""
+    )
 
 
 def settings(folder: Path) -> dict[str, str]:
-    """Settings of a session with Delta, and with Iceberg's catalog ``ice`` in ``folder``; none without the jars."""
+    """Settings of a session with Delta, and with Iceberg's catalog ``ice`` in ``folder``; none
+    without the jars.
+    """
     if absent():
         return {}
     return {

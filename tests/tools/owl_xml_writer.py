@@ -1,4 +1,5 @@
-"""Axioms and assertions as OWL/XML, written in the many ways that the syntax has for the same: ``python -m
+"""Axioms and assertions as OWL/XML, written in the many ways that the syntax has for the same:
+``python -m
 tests.tools.owl_xml_writer SEED`` prints a random ontology.
 
 Independent of the reader: it knows model values and the names of elements only.
@@ -33,10 +34,19 @@ class OwlXmlWriter:
         """A whole document, with a declaration of each entity; ``prefix``: of the elements."""
         tag = f"{prefix}:" if prefix else ""
         values = list(values)
-        entities = dict.fromkeys(part for part in parts(tuple(values)) if isinstance(part, _ENTITIES))
-        lines = [f"  <Declaration>{self.element(entity)}</Declaration>" for entity in entities if m.OWL not in entity.iri]
+        entities = dict.fromkeys(
+            part for part in parts(tuple(values)) if isinstance(part, _ENTITIES)
+        )
+        lines = [
+            f"  <Declaration>{self.element(entity)}</Declaration>"
+            for entity in entities
+            if m.OWL not in entity.iri
+        ]
         lines += [f"  {self.axiom(value)}" for value in values]
-        named = [f"  <Prefix name={quoteattr(name)} IRI={quoteattr(iri)}/>" for name, iri in self.prefixes.items()]
+        named = [
+            f"  <Prefix name={quoteattr(name)} IRI={quoteattr(iri)}/>"
+            for name, iri in self.prefixes.items()
+        ]
         body = "\n".join([*named, *lines])
         body = re.sub(r"<(/?)(?=[A-Z])", rf"<\1{tag}", body)
         xmlns = f"xmlns{':' + prefix if prefix else ''}={quoteattr(m.OWL)}"
@@ -56,7 +66,9 @@ class OwlXmlWriter:
                 return self._entity(type(value).__name__, iri)
             case m.Literal(lexical, datatype, language):
                 if language:
-                    return f"<Literal xml:lang={quoteattr(language)}>{self._text(lexical)}</Literal>"
+                    return (
+                        f"<Literal xml:lang={quoteattr(language)}>{self._text(lexical)}</Literal>"
+                    )
                 plain = datatype == m.XSD + "string" and self.dice.random() < 0.7
                 return f"<Literal{'' if plain else ' datatypeIRI=' + quoteattr(datatype)}>{self._text(lexical)}</Literal>"
             case str():
@@ -77,26 +89,45 @@ class OwlXmlWriter:
                     f"<ObjectPropertyChain>{self.element(chain)}</ObjectPropertyChain>{self.element(sup)}",
                 )
             case m.DatatypeRestriction(datatype, facets):
-                written = (f"<FacetRestriction facet={quoteattr(f)}>{self.element(v)}</FacetRestriction>" for f, v in facets)
+                written = (
+                    f"<FacetRestriction facet={quoteattr(f)}>{self.element(v)}</FacetRestriction>"
+                    for f, v in facets
+                )
                 return "DatatypeRestriction", self.element(datatype) + "".join(written)
-        fields = [getattr(value, name) for name in type(value).__match_args__ if name != "cardinality"]  # type: ignore[attr-defined]
+        fields = [
+            getattr(value, name) for name in type(value).__match_args__ if name != "cardinality"
+        ]  # type: ignore[attr-defined]
         if hasattr(value, "cardinality") and fields[-1] in _TOPS and self.dice.random() < 0.5:
             fields.pop()
         return type(value).__name__, "".join(map(self.element, fields))
 
     def _entity(self, name: str, iri: str) -> str:
         ways = [f"IRI={quoteattr(iri)}"]
-        ways += [f'abbreviatedIRI="{key}:{iri[len(ns) :]}"' for key, ns in self.prefixes.items() if self._is_below(iri, ns)]
+        ways += [
+            f'abbreviatedIRI="{key}:{iri[len(ns) :]}"'
+            for key, ns in self.prefixes.items()
+            if self._is_below(iri, ns)
+        ]
         if self._is_below(iri, self.base + "#"):
             ways += [f'IRI="{iri[len(self.base) :]}"', f'IRI="&base;{iri[len(self.base) :]}"']
         return f"<{name} {self.dice.choice(ways)}/>"
 
     def _is_below(self, iri: str, namespace: str) -> bool:
-        return len(iri) > len(namespace) and iri.startswith(namespace) and set(iri[len(namespace) :]) <= _PLAIN
+        return (
+            len(iri) > len(namespace)
+            and iri.startswith(namespace)
+            and set(iri[len(namespace) :]) <= _PLAIN
+        )
 
     def _note(self, depth: int) -> str:
         deeper = self._note(depth - 1) if depth and self.dice.random() < 0.4 else ""
-        value = self.dice.choice(("<Literal>a note</Literal>", "<IRI>urn:note</IRI>", '<AnonymousIndividual nodeID="n"/>'))
+        value = self.dice.choice(
+            (
+                "<Literal>a note</Literal>",
+                "<IRI>urn:note</IRI>",
+                '<AnonymousIndividual nodeID="n"/>',
+            )
+        )
         return f'<Annotation>{deeper}<AnnotationProperty IRI="urn:says"/>{value}</Annotation>'
 
     def _text(self, text: str) -> str:
@@ -106,7 +137,9 @@ class OwlXmlWriter:
 
 
 def random_values(seed: int) -> list[object]:
-    """The random knowledge base of ``seed``, without disjointness of something and itself: its meaning is not defined."""
+    """The random knowledge base of ``seed``, without disjointness of something and itself: its
+    meaning is not defined.
+    """
     kb = random_kb(seed)
     return [value for value in (*kb.tbox.axioms, *kb.union()) if not _has_repetitions(value)]
 

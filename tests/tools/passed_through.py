@@ -1,8 +1,11 @@
-"""The files that a consistent check of one triple passes through: ``python -m tests.tools.passed_through [--store S --insert
+"""The files that a consistent check of one triple passes through: ``python -m
+tests.tools.passed_through [--store S --insert
 B]``.
 
-A file counts if any code of it runs between the call of the command line and its end, other than the module's own: class bodies
-do, and what is only imported does not. Without a store, one is made: a department of LUBM's data, and a course more for a
+A file counts if any code of it runs between the call of the command line and its end, other than
+the module's own: class bodies
+do, and what is only imported does not. Without a store, one is made: a department of LUBM's data,
+and a course more for a
 student.
 """
 
@@ -24,7 +27,9 @@ PACKAGES = ("shiq", "simplify", "abox_ops", "jobs")
 
 
 def passed_through(call: Callable[[], object]) -> Counter[str]:
-    """The files of ours with code that ``call`` runs, and how many pieces of code (functions, class bodies) of each."""
+    """The files of ours with code that ``call`` runs, and how many pieces of code (functions, class
+    bodies) of each.
+    """
     met = set()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
@@ -68,8 +73,15 @@ def made(folder: Path) -> tuple[Path, Path]:
 
     lines = next(iter(departments(1, 1))).lines
     taken = [line.split() for line in lines if "takesCourse" in line]
-    triple = next(f"{s} {p} {o} .\n" for s, p, _, _ in taken for _, _, o, _ in taken if f"{s} {p} {o} .\n" not in lines)
-    tbox, abox, batch, store = (folder / name for name in ("tbox.owl", "abox.nt", "insert.nt", "store"))
+    triple = next(
+        f"{s} {p} {o} .\n"
+        for s, p, _, _ in taken
+        for _, _, o, _ in taken
+        if f"{s} {p} {o} .\n" not in lines
+    )
+    tbox, abox, batch, store = (
+        folder / name for name in ("tbox.owl", "abox.nt", "insert.nt", "store")
+    )
     tbox.write_text(tbox_as_rdfxml(lubm_tbox(True), ONTOLOGY), encoding="utf-8")
     abox.write_text("".join(lines), encoding="utf-8")
     batch.write_text(triple, encoding="utf-8")
@@ -78,19 +90,36 @@ def made(folder: Path) -> tuple[Path, Path]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command: the files by name with the pieces of code of each, and their number. 0 for a consistent check."""
-    parser = argparse.ArgumentParser(prog="python -m tests.tools.passed_through", description=__doc__)
-    parser.add_argument("--store", type=Path, metavar="DIR", help="a store; default: one that is made")
+    """The command: the files by name with the pieces of code of each, and their number. 0 for a
+    consistent check.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.tools.passed_through", description=__doc__
+    )
+    parser.add_argument(
+        "--store", type=Path, metavar="DIR", help="a store; default: one that is made"
+    )
     parser.add_argument("--insert", type=Path, metavar="FILE", help="the batch")
     given = parser.parse_args(arguments)
     if given.store and given.insert:
         found, code = checked(given.store, given.insert)
-        print("".join(f"{count:5} {file}\n" for file, count in sorted(found.items())) + f"{len(found):5} files")
+        print(
+            "".join(f"{count:5} {file}\n" for file, count in sorted(found.items()))
+            + f"{len(found):5} files"
+        )
         return code
     with tempfile.TemporaryDirectory() as folder:
         store, batch = made(Path(folder))
         # In a process of its own: what was run to make the store would count as imported before.
-        again = [sys.executable, "-m", "tests.tools.passed_through", "--store", str(store), "--insert", str(batch)]
+        again = [
+            sys.executable,
+            "-m",
+            "tests.tools.passed_through",
+            "--store",
+            str(store),
+            "--insert",
+            str(batch),
+        ]
         return subprocess.run(again, cwd=ROOT, check=False).returncode
 
 

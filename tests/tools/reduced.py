@@ -1,8 +1,10 @@
-"""The reduced ontologies of random batches, as files, asked of HermiT: they are consistent exactly where base and batch are.
+"""The reduced ontologies of random batches, as files, asked of HermiT: they are consistent exactly
+where base and batch are.
 
     python -m tests.tools.reduced --seeds 0:2000
 
-HermiT reads each file by itself, by the OWL API's own parsers, without what `shiq.reasoner.hermit` does to data; and it is asked
+HermiT reads each file by itself, by the OWL API's own parsers, without what `shiq.reasoner.hermit`
+does to data; and it is asked
 about the whole ontology from scratch.
 """
 
@@ -42,7 +44,9 @@ class FileReasoner:
         self.hermit = HermitReasoner(timeout=_SECONDS)
 
     def is_consistent(self, path: Path) -> bool | None:
-        """Whether the ontology in the file ``path`` (.ofn, .nt) is consistent; None where HermiT has no answer."""
+        """Whether the ontology in the file ``path`` (.ofn, .nt) is consistent; None where HermiT
+        has no answer.
+        """
         session = shared_session(self.hermit, "1g", _SECONDS)
         java: Any = session.jvm.view
 
@@ -53,8 +57,12 @@ class FileReasoner:
                 parser = java.org.coode.owlapi.functionalparser.OWLFunctionalSyntaxOWLParser()
             else:
                 parser = java.uk.ac.manchester.cs.owl.owlapi.turtle.parser.TurtleOntologyParser()
-            parser.parse(java.org.semanticweb.owlapi.io.StringDocumentSource(path.read_text()), ontology)
-            reasoner = java.org.semanticweb.HermiT.Reasoner(java.org.semanticweb.HermiT.Configuration(), ontology)
+            parser.parse(
+                java.org.semanticweb.owlapi.io.StringDocumentSource(path.read_text()), ontology
+            )
+            reasoner = java.org.semanticweb.HermiT.Reasoner(
+                java.org.semanticweb.HermiT.Configuration(), ontology
+            )
             answer = bool(reasoner.isConsistent())
             reasoner.dispose()
             return answer
@@ -77,7 +85,9 @@ class FileReasoner:
 def checked(kb: RandomKB, engine: str) -> Result:
     """The published method's result for ``kb``."""
     parts = (abox_of(kb.abox), abox_of(kb.insertions), abox_of(kb.deletions))
-    return check_insertions(kb.tbox, *parts, criterion="definition7", engine=engine, max_conflicts=0)
+    return check_insertions(
+        kb.tbox, *parts, criterion="definition7", engine=engine, max_conflicts=0
+    )
 
 
 @dataclass
@@ -88,12 +98,18 @@ class ReducedTally:
     wrong: list[str]
 
 
-def compare(seed: int, asked: FileReasoner, folder: Path, engine: str = "local") -> Iterator[tuple[str, bool]]:
+def compare(
+    seed: int, asked: FileReasoner, folder: Path, engine: str = "local"
+) -> Iterator[tuple[str, bool]]:
     """What was found of the files of one seed: (its name, whether that is right)."""
     kb = random_kb(seed)
     result = checked(kb, engine)
     verdict, whole = result.verdict, asked.whole(kb)
-    has_data = any(isinstance(part, Literal) for value in (*kb.tbox.axioms, *kb.union()) for part in parts(value))
+    has_data = any(
+        isinstance(part, Literal)
+        for value in (*kb.tbox.axioms, *kb.union())
+        for part in parts(value)
+    )
     name = f"{verdict.value}{' with data' * has_data}"
     if whole is not Verdict.UNDETERMINED and seed not in HERMIT_FAULTS and whole is not verdict:
         yield f"{name}: HermiT says {whole.value} of the whole", result.reason == BASE_INCONSISTENT
@@ -104,14 +120,19 @@ def compare(seed: int, asked: FileReasoner, folder: Path, engine: str = "local")
         if answer is None:
             yield f"{name} {ending}: no answer, {str(asked.failure).splitlines()[0][:160]}", True
         else:
-            yield f"{name} {ending}: {'consistent' if answer else 'inconsistent'}", answer == (verdict is Verdict.CONSISTENT)
+            yield (
+                f"{name} {ending}: {'consistent' if answer else 'inconsistent'}",
+                answer == (verdict is Verdict.CONSISTENT),
+            )
 
 
 @click.command()
 @click.option("--seeds", default="0:200", show_default=True, help="FIRST:END")
 @click.option("--engine", default="local", show_default=True)
 def main(seeds: str, engine: str) -> None:
-    """Count what HermiT says of the reduced ontologies of random batches; end with 1 where that is wrong."""
+    """Count what HermiT says of the reduced ontologies of random batches; end with 1 where that is
+    wrong.
+    """
     first, end = map(int, seeds.split(":"))
     counts: Counter[str] = Counter()
     wrong: list[str] = []

@@ -2,9 +2,12 @@
 
     python -m tests.tools.rules_differential --seeds 0:10000
 
-For each seed a program with input (`tests.tools.rules.random_programs`) is evaluated by the reference as it stands, then by each
-way of `WAYS`: with shuffled rows and rules, in small parts, saved and restored at a random point, by shards where it has a key;
-every fifth seed by clingo too. Whole models and derived parts are compared at every point. A disagreement is printed, and the
+For each seed a program with input (`tests.tools.rules.random_programs`) is evaluated by the
+reference as it stands, then by each
+way of `WAYS`: with shuffled rows and rules, in small parts, saved and restored at a random point,
+by shards where it has a key;
+every fifth seed by clingo too. Whole models and derived parts are compared at every point. A
+disagreement is printed, and the
 command ends with 1.
 """
 
@@ -46,7 +49,9 @@ def program_of(case: Case) -> Program:
     return Program.parse(case.text, FUNCTIONS, at_most_binds=case.at_most_binds)
 
 
-def _answer(session: RuleSession, events: list[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str], list[str]]]:
+def _answer(
+    session: RuleSession, events: list[tuple[int, list[str]]]
+) -> Iterator[tuple[int, list[str], list[str]]]:
     for t, atoms in events:
         for model in session.push(t, atoms):
             yield model.t, model.atoms, model.derived
@@ -58,21 +63,28 @@ def naive(case: Case) -> Answer:
     """What the reference says."""
     program = program_of(case)
     session = RuleSession(program, EvaluationOptions(**case.options))
-    session.evaluator = Reference(program.checked, program.functions, session.options.complete_windows)
+    session.evaluator = Reference(
+        program.checked, program.functions, session.options.complete_windows
+    )
     return list(_answer(session, case.events))
 
 
 def engine(case: Case) -> Answer:
     """What a session says, with the rows and rules in another order."""
     dice = random.Random(case.seed)
-    rules, events = list(case.rules), [(t, dice.sample(atoms, len(atoms))) for t, atoms in case.events]
+    rules, events = (
+        list(case.rules),
+        [(t, dice.sample(atoms, len(atoms))) for t, atoms in case.events],
+    )
     dice.shuffle(rules)
     program = Program.parse("\n".join(rules), FUNCTIONS, at_most_binds=case.at_most_binds)
     return list(_answer(RuleSession(program, EvaluationOptions(**case.options)), events))
 
 
 def in_parts(case: Case) -> Answer:
-    """What a session says whose joins are made in small parts, and whose recursions go row by row."""
+    """What a session says whose joins are made in small parts, and whose recursions go row by
+    row.
+    """
     with ExitStack() as stack:
         stack.enter_context(patch.object(operators, "_PART", 2))
         stack.enter_context(patch.object(Recursion, "_patience", case.seed % 3))
@@ -82,11 +94,15 @@ def in_parts(case: Case) -> Answer:
 
 
 def bounded(case: Case, most: int, by_reference: bool) -> tuple[Answer, bool]:
-    """The models before the first point that derives more than ``most`` atoms, and whether there is one."""
+    """The models before the first point that derives more than ``most`` atoms, and whether there is
+    one.
+    """
     program = program_of(case)
     session = RuleSession(program, replace(EvaluationOptions(**case.options), max_atoms=most))
     if by_reference:
-        session.evaluator = Reference(program.checked, program.functions, session.options.complete_windows, most)
+        session.evaluator = Reference(
+            program.checked, program.functions, session.options.complete_windows, most
+        )
     found: Answer = []
     try:
         found.extend(_answer(session, case.events))
@@ -103,7 +119,11 @@ def restarted(case: Case) -> Answer:
     cut = random.Random(case.seed).randint(0, len(case.events))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "state"
-        found = [(m.t, m.atoms, m.derived) for t, atoms in case.events[:cut] for m in first.push(t, atoms)]
+        found = [
+            (m.t, m.atoms, m.derived)
+            for t, atoms in case.events[:cut]
+            for m in first.push(t, atoms)
+        ]
         first.save(path)
         return [*found, *_answer(program.restore(path), case.events[cut:])]
 
@@ -128,8 +148,17 @@ def by_clingo(case: Case) -> Answer:
         point = points.setdefault(t, {})
         for predicate, row in map(read_atom, atoms):
             point.setdefault(predicate, []).append(row)
-    times = sorted(points) if case.options["timeline"] == "on-input" else range(min(points), max(points) + 1)
-    found = clingo_twin.run(program.checked, FUNCTIONS, [(t, points.get(t, {})) for t in times], case.options["complete_windows"])
+    times = (
+        sorted(points)
+        if case.options["timeline"] == "on-input"
+        else range(min(points), max(points) + 1)
+    )
+    found = clingo_twin.run(
+        program.checked,
+        FUNCTIONS,
+        [(t, points.get(t, {})) for t in times],
+        case.options["complete_windows"],
+    )
     return [(t, _texts(program, whole), _texts(program, heads)) for t, whole, heads in found]
 
 
@@ -153,10 +182,14 @@ WAYS: dict[str, Callable[[Case], Answer | None]] = {
 
 
 def disagreement(case: Case, with_clingo: bool, told: Counter[str]) -> str | None:
-    """How the ways of evaluating a case differ, if they do; what was compared is counted in ``told``."""
+    """How the ways of evaluating a case differ, if they do; what was compared is counted in
+    ``told``.
+    """
     wanted = naive(case)
     plain = [rule for rule in case.rules if " in " not in rule]
-    told["derived through windows"] += len(plain) < len(case.rules) and naive(replace(case, rules=plain)) != wanted
+    told["derived through windows"] += (
+        len(plain) < len(case.rules) and naive(replace(case, rules=plain)) != wanted
+    )
     for name, way in WAYS.items():
         if name == "clingo" and not with_clingo:
             continue
@@ -185,7 +218,9 @@ def _difference(wanted: Answer, found: Answer) -> str:
 
 
 @click.command()
-@click.option("--seeds", default="0:1000", show_default=True, help="From and to, the latter not included.")
+@click.option(
+    "--seeds", default="0:1000", show_default=True, help="From and to, the latter not included."
+)
 @click.option("--clingo/--no-clingo", "with_clingo", default=True, show_default=True)
 @click.option("--most", default=10, show_default=True, help="End after so many disagreements.")
 def main(seeds: str, with_clingo: bool, most: int) -> None:
@@ -198,13 +233,19 @@ def main(seeds: str, with_clingo: bool, most: int) -> None:
         found = disagreement(case, with_clingo and seed % SHARE == 0, told)
         if found is not None:
             wrong += 1
-            click.echo(f"--- seed {seed} {case.options} at_most_binds={case.at_most_binds}\n{case.text}{case.events}\n{found}")
+            click.echo(
+                f"--- seed {seed} {case.options} at_most_binds={case.at_most_binds}\n{case.text}{case.events}\n{found}"
+            )
             if wrong >= most:
                 break
         if (seed + 1 - first) % 500 == 0:
-            click.echo(f"{seed + 1 - first:,} programs: {wrong} disagreements; compared: {dict(told)}")
+            click.echo(
+                f"{seed + 1 - first:,} programs: {wrong} disagreements; compared: {dict(told)}"
+            )
     programs = last - first
-    click.echo(f"{programs:,} programs, {time.monotonic() - begun:.0f} s: {wrong} disagreements; compared: {dict(told)}")
+    click.echo(
+        f"{programs:,} programs, {time.monotonic() - begun:.0f} s: {wrong} disagreements; compared: {dict(told)}"
+    )
     rare = {name: count for name, count in used.items() if count < programs / 10}
     click.echo(f"least used: {used.most_common()[:-6:-1]}; in less than a tenth: {rare or 'none'}")
     sys.exit(1 if wrong else 0)

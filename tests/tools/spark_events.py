@@ -1,10 +1,13 @@
 """What a Spark job read, shuffled and wrote, from its event log.
 
 ``python -m tests.tools.spark_events LOG…`` sums up logs (files, or folders of them) side by side.
-``python -m tests.tools.spark_events --model CORES LOG…`` says how long each application would take on so many cores, by
-`tests.tools.event_model`; with ``--fit SIZE``, and arguments SIZE=LOG, also that of another size, by a line through those given.
+``python -m tests.tools.spark_events --model CORES LOG…`` says how long each application would take
+on so many cores, by
+`tests.tools.event_model`; with ``--fit SIZE``, and arguments SIZE=LOG, also that of another size,
+by a line through those given.
 
-Spark counts what it reads itself (lines, tables of its own) and what it shuffles. Packed files, Parquet and Delta go through
+Spark counts what it reads itself (lines, tables of its own) and what it shuffles. Packed files,
+Parquet and Delta go through
 Python, which Spark does not see.
 """
 
@@ -25,7 +28,9 @@ from tests.tools.event_model import LoggedRun, fitted, logged_run, modelled
 
 @dataclass(frozen=True)
 class TaskCost:
-    """Sums over the tasks that succeeded: bytes, rows (records), milliseconds; ``result_bytes`` is what went to the driver."""
+    """Sums over the tasks that succeeded: bytes, rows (records), milliseconds; ``result_bytes`` is
+    what went to the driver.
+    """
 
     jobs: int = 0
     tasks: int = 0
@@ -45,7 +50,8 @@ class TaskCost:
 
 
 def costs(log: Path) -> dict[int, TaskCost]:
-    """The cost of each job (by its number) of an event log: a file, or a folder of the files of one application.
+    """The cost of each job (by its number) of an event log: a file, or a folder of the files of one
+    application.
 
     Raises: InputError where there is no event log that is not compressed.
     """
@@ -74,7 +80,11 @@ def total(log: Path) -> TaskCost:
 
 def _events(log: Path) -> Iterator[dict[str, Any]]:
     files = (
-        sorted(p for p in log.rglob("*") if p.is_file() and not p.name.startswith((".", "appstatus"))) if log.is_dir() else [log]
+        sorted(
+            p for p in log.rglob("*") if p.is_file() and not p.name.startswith((".", "appstatus"))
+        )
+        if log.is_dir()
+        else [log]
     )
     seen = False
     for file in files:
@@ -88,7 +98,8 @@ def _events(log: Path) -> Iterator[dict[str, Any]]:
                         continue
     if not seen:
         raise InputError(
-            f"{log}: no event log", "Run the job with spark.eventLog.enabled=true and spark.eventLog.compress=false."
+            f"{log}: no event log",
+            "Run the job with spark.eventLog.enabled=true and spark.eventLog.compress=false.",
         )
 
 
@@ -102,7 +113,8 @@ def _task(event: Mapping[str, Any]) -> TaskCost:
         tasks=1,
         input_bytes=read.get("Bytes Read", 0),
         input_rows=read.get("Records Read", 0),
-        shuffle_read_bytes=shuffled.get("Remote Bytes Read", 0) + shuffled.get("Local Bytes Read", 0),
+        shuffle_read_bytes=shuffled.get("Remote Bytes Read", 0)
+        + shuffled.get("Local Bytes Read", 0),
         shuffle_read_rows=shuffled.get("Total Records Read", 0),
         shuffle_written_bytes=written.get("Shuffle Bytes Written", 0),
         shuffle_written_rows=written.get("Shuffle Records Written", 0),
@@ -118,16 +130,28 @@ def _task(event: Mapping[str, Any]) -> TaskCost:
 def table(columns: Mapping[str, Mapping[str, object]]) -> str:
     """Columns side by side, as text."""
     names = list(dict.fromkeys(name for column in columns.values() for name in column))
-    rows = [["", *columns], *([name, *(_text(column.get(name, "")) for column in columns.values())] for name in names)]
+    rows = [
+        ["", *columns],
+        *([name, *(_text(column.get(name, "")) for column in columns.values())] for name in names),
+    ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join(
-        "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths)))
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths))
+        )
         for row in rows
     )
 
 
 def _text(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}" if isinstance(value, float) else str(value)
+    return (
+        f"{value:,}"
+        if isinstance(value, int)
+        else f"{value:,.2f}"
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 # --- on more cores --------------------------------------------------------------------------------
@@ -158,11 +182,15 @@ def model(run: LoggedRun, cores: int) -> dict[str, object]:
 
 
 def fit(runs: Sequence[tuple[float, LoggedRun]], cores: int, size: float) -> str:
-    """What a line through the model's seconds by size says of another size. Raises: UsageError for a single size."""
+    """What a line through the model's seconds by size says of another size. Raises: UsageError for
+    a single size.
+    """
     try:
         found = fitted([(at, modelled(run, cores)) for at, run in runs], size)
     except ValueError as error:
-        raise UsageError(f"no fit: {error}", "Name two logs or more as SIZE=LOG, of different sizes.") from error
+        raise UsageError(
+            f"no fit: {error}", "Name two logs or more as SIZE=LOG, of different sizes."
+        ) from error
     if found.least <= 0:
         return f"size {size:g}, {cores} cores: the times do not grow with the size, so that a line says nothing"
     return (
@@ -176,16 +204,34 @@ def _sized(argument: str) -> tuple[float, Path]:
     try:
         return float(size), Path(log)
     except ValueError as error:
-        raise UsageError(f"{argument} has no size", "Write SIZE=LOG with --fit: 10=log10 100=log100.") from error
+        raise UsageError(
+            f"{argument} has no size", "Write SIZE=LOG with --fit: 10=log10 100=log100."
+        ) from error
 
 
 @click.command(help=__doc__)
 @click.argument("what", nargs=-1, required=True)
-@click.option("--model", "cores", type=click.IntRange(1), metavar="CORES", help="Say how long on so many cores.")
-@click.option("--fit", "size", type=float, metavar="SIZE", help="With --model: of another size; arguments are SIZE=LOG.")
+@click.option(
+    "--model",
+    "cores",
+    type=click.IntRange(1),
+    metavar="CORES",
+    help="Say how long on so many cores.",
+)
+@click.option(
+    "--fit",
+    "size",
+    type=float,
+    metavar="SIZE",
+    help="With --model: of another size; arguments are SIZE=LOG.",
+)
 def main(what: tuple[str, ...], cores: int | None, size: float | None) -> None:
     if cores is not None:
-        sized = [(0.0, Path(log)) for log in what] if size is None else [_sized(argument) for argument in what]
+        sized = (
+            [(0.0, Path(log)) for log in what]
+            if size is None
+            else [_sized(argument) for argument in what]
+        )
         runs = [(at, run_of(log)) for at, log in sized]
         click.echo(table({name: model(run, cores) for name, (_, run) in zip(what, runs)}))
         if size is not None:
@@ -193,7 +239,15 @@ def main(what: tuple[str, ...], cores: int | None, size: float | None) -> None:
     else:
         found = {log: total(Path(log)) for log in what}
         click.echo(
-            table({log: {f.name.replace("_", " "): getattr(found[log], f.name) for f in fields(TaskCost)} for log in what})
+            table(
+                {
+                    log: {
+                        f.name.replace("_", " "): getattr(found[log], f.name)
+                        for f in fields(TaskCost)
+                    }
+                    for log in what
+                }
+            )
         )
 
 

@@ -8,17 +8,41 @@ from typing import Any
 import click
 
 from jobs.commands.places import WRITES_ROWS, GuardedCommand
-from jobs.commands.stream.options import Feed, feeding, refuse_idle, static_option, store_option, watching
+from jobs.commands.stream.options import (
+    Feed,
+    feeding,
+    refuse_idle,
+    static_option,
+    store_option,
+    watching,
+)
 from shiq.errors import UsageError
 from streams.consistency.watch import BATCH
 
 
 @click.command(cls=GuardedCommand)
-@click.option("--window", "-w", type=click.IntRange(min=0), required=True, help="At c it holds what came from c-W to c.")
+@click.option(
+    "--window",
+    "-w",
+    type=click.IntRange(min=0),
+    required=True,
+    help="At c it holds what came from c-W to c.",
+)
 @static_option
 @store_option
-@click.option("--every", type=click.IntRange(min=1), metavar="K", help="With --store: check windows whole each K units.")
-@click.option("--from", "start", type=int, metavar="M", help="Where the stream begins; else with its first time.")
+@click.option(
+    "--every",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="With --store: check windows whole each K units.",
+)
+@click.option(
+    "--from",
+    "start",
+    type=int,
+    metavar="M",
+    help="Where the stream begins; else with its first time.",
+)
 @click.option("--to", "end", type=int, metavar="N", help="Where it ends; else with its last time.")
 @click.option(
     "--batch",
@@ -27,9 +51,21 @@ from streams.consistency.watch import BATCH
     show_default=True,
     help="How many events are taken at once; Spark takes what there is.",
 )
-@click.option("--verdicts", type=WRITES_ROWS, metavar="FILE", help="One row a run of points of one verdict.")
-@click.option("--accepted", type=WRITES_ROWS, metavar="FILE", help="Events that contradict none accepted before, as they stood.")
-@click.option("--quarantine", type=WRITES_ROWS, metavar="FILE", help="The others; of a conflict the newest event.")
+@click.option(
+    "--verdicts", type=WRITES_ROWS, metavar="FILE", help="One row a run of points of one verdict."
+)
+@click.option(
+    "--accepted",
+    type=WRITES_ROWS,
+    metavar="FILE",
+    help="Events that contradict none accepted before, as they stood.",
+)
+@click.option(
+    "--quarantine",
+    type=WRITES_ROWS,
+    metavar="FILE",
+    help="The others; of a conflict the newest event.",
+)
 @watching
 @feeding()
 def consistency(
@@ -47,10 +83,13 @@ def consistency(
 
     \b
     shiq stream consistency --tbox onto.owl --source events.jsonl --window 3
-    zcat log.gz | shiq stream consistency -t onto.owl -s - -w 60 --lateness 5 --out rows.jsonl --verdicts runs.jsonl
-    shiq stream consistency --store kg/ --every 10 --source kafka://localhost:9092/events --follow --window 60 --checkpoint state
+    zcat log.gz | shiq stream consistency -t onto.owl -s - -w 60 --lateness 5 --out rows.jsonl
+    --verdicts runs.jsonl
+    shiq stream consistency --store kg/ --every 10 --source kafka://localhost:9092/events --follow
+    --window 60 --checkpoint state
 
-    Exit codes: 0 consistent at every point of time; 1 not; 3 something was left out and nothing contradicts; 2; 4.
+    Exit codes: 0 consistent at every point of time; 1 not; 3 something was left out and nothing
+    contradicts; 2; 4.
     """
     from jobs.text.streams import stream_text
     from shiq.check import open_store
@@ -61,13 +100,18 @@ def consistency(
     if options["strategy"] != "ltm":
         refuse_idle(("rates", "grouping"), "--strategy ltm")
     if accepted and not quarantine:
-        raise UsageError("--accepted would lose the events that it leaves out", "Say by --quarantine where these go.")
+        raise UsageError(
+            "--accepted would lose the events that it leaves out",
+            "Say by --quarantine where these go.",
+        )
     if (every is None) != (store is None):
         raise UsageError("--store and --every go together", "Give both, or neither.")
     if not tbox and store is None:
         raise UsageError("no ontology is given", "Give --tbox, or --store with --every.")
     asked = StreamQuestion(
-        **{name: options.pop(name) for name in ("start", "end", "batch")}, allow=feed.allow, follow=feed.follow
+        **{name: options.pop(name) for name in ("start", "end", "batch")},
+        allow=feed.allow,
+        follow=feed.follow,
     )
     with ExitStack() as stack:
         session = stack.enter_context(open_store(store)) if store else None
@@ -80,7 +124,11 @@ def consistency(
             "store": f"{store} each {every}" if store else "none",
         }
         files = {"verdicts": verdicts, "accepted": accepted, "quarantine": quarantine}
-        made = {name: rate_source(name, found.view.signature) for name in feed.sources if name.startswith("rate://")}
+        made = {
+            name: rate_source(name, found.view.signature)
+            for name in feed.sources
+            if name.startswith("rate://")
+        }
         run = stack.enter_context(feed.started(settings, made, **files))
         checks = (session, every) if session and every else None
         drive = None
@@ -88,5 +136,7 @@ def consistency(
             from jobs.streaming.consistency import BucketFindings
 
             drive = lambda run, watch: feed.on_spark(run, BucketFindings(watch))  # noqa: E731
-        result = watch_run(run, found, feed.arrivals(run), asked, list(static) or None, checks, drive=drive)
+        result = watch_run(
+            run, found, feed.arrivals(run), asked, list(static) or None, checks, drive=drive
+        )
     return feed.end(stream_text(result, found, feed.allow, verbose=feed.verbose), result)

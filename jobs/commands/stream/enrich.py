@@ -13,7 +13,14 @@ import click
 
 from jobs.commands.options import Nearest, Seconds, catalog_option
 from jobs.commands.places import WRITES_ROWS, GuardedCommand, Reads
-from jobs.commands.stream.options import Feed, feeding, keep_known, static_option, store_option, tbox_option
+from jobs.commands.stream.options import (
+    Feed,
+    feeding,
+    keep_known,
+    static_option,
+    store_option,
+    tbox_option,
+)
 from shiq.errors import ShiqError, UsageError
 from streams.enrichment.policies import POLICIES
 
@@ -34,30 +41,89 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
 @tbox_option
 @static_option
 @store_option
-@click.option("--policy", type=Nearest(list(POLICIES)), default="lru", show_default=True, help="Which entry goes first.")
-@click.option("--capacity", default="100000", show_default=True, metavar="N|none", help="Entries kept at most; 0: none.")
-@click.option("--most-bytes", type=click.IntRange(min=0), metavar="N", help="How many bytes of them; no bound unless given.")
+@click.option(
+    "--policy",
+    type=Nearest(list(POLICIES)),
+    default="lru",
+    show_default=True,
+    help="Which entry goes first.",
+)
+@click.option(
+    "--capacity",
+    default="100000",
+    show_default=True,
+    metavar="N|none",
+    help="Entries kept at most; 0: none.",
+)
+@click.option(
+    "--most-bytes",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="How many bytes of them; no bound unless given.",
+)
 @click.option(
     "--mapping",
     type=Reads(leads_to=_sources),
     metavar="FILE",
     help="RML: each line of the source is a raw JSON record (CSV: a row).",
 )
-@click.option("--stream", metavar="NAME", help="Of a mapping with several logical sources, the stream's.")
+@click.option(
+    "--stream", metavar="NAME", help="Of a mapping with several logical sources, the stream's."
+)
 @click.option(
     "--entries",
     type=WRITES_ROWS,
     metavar="FILE",
     help="Entries on disk (.delta: a table), known to the next run over the same T and B.",
 )
-@click.option("--prefill", is_flag=True, help="Reason first about all that the mapping can make, as far as the capacity goes.")
-@click.option("--static-types", is_flag=True, help="Also what an event makes of static individuals that it does not mention.")
-@click.option("--window", "-w", type=click.IntRange(min=0), help="One row a window: t from c-W to c, at c = first t + W + j*D.")
-@click.option("--slide", type=click.IntRange(min=1), default=1, show_default=True, metavar="D", help="From window to window.")
-@click.option("--only", multiple=True, metavar="CLASS", help="Rows with such a type alone; repeatable.")
-@click.option("--reasoner", type=Nearest(["auto", "own", "hermit"]), default="auto", show_default=True, help="Who is asked.")
-@click.option("--timeout", type=Seconds(), default=60.0, show_default=True, help="Seconds for an event not met.")
-@click.option("--heap", default="1g", show_default=True, metavar="SIZE", help="Memory for a JVM, as 512m or 4g.")
+@click.option(
+    "--prefill",
+    is_flag=True,
+    help="Reason first about all that the mapping can make, as far as the capacity goes.",
+)
+@click.option(
+    "--static-types",
+    is_flag=True,
+    help="Also what an event makes of static individuals that it does not mention.",
+)
+@click.option(
+    "--window",
+    "-w",
+    type=click.IntRange(min=0),
+    help="One row a window: t from c-W to c, at c = first t + W + j*D.",
+)
+@click.option(
+    "--slide",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="D",
+    help="From window to window.",
+)
+@click.option(
+    "--only", multiple=True, metavar="CLASS", help="Rows with such a type alone; repeatable."
+)
+@click.option(
+    "--reasoner",
+    type=Nearest(["auto", "own", "hermit"]),
+    default="auto",
+    show_default=True,
+    help="Who is asked.",
+)
+@click.option(
+    "--timeout",
+    type=Seconds(),
+    default=60.0,
+    show_default=True,
+    help="Seconds for an event not met.",
+)
+@click.option(
+    "--heap",
+    default="1g",
+    show_default=True,
+    metavar="SIZE",
+    help="Memory for a JVM, as 512m or 4g.",
+)
 @catalog_option
 @feeding(formats=("auto", "jsonl", "table", "jsonld"))
 def enrich(
@@ -73,13 +139,16 @@ def enrich(
     only: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Which types follow of each event, by the whole of an OWL 2 ontology? One row a line of the source.
+    """Which types follow of each event, by the whole of an OWL 2 ontology? One row a line of the
+    source.
 
     \b
     shiq stream enrich --tbox onto.owl --static rooms.ttl --source events.jsonl --only urn:Alert
-    shiq stream enrich --store kg/ --source kafka://HOST:9092/events --out types.jsonl --checkpoint state/ --follow
+    shiq stream enrich --store kg/ --source kafka://HOST:9092/events --out types.jsonl --checkpoint
+    state/ --follow
 
-    Exit codes: 0 each event was decided and is consistent; 1 some contradicts; 3 some was not decided, none contradicts; 2; 4.
+    Exit codes: 0 each event was decided and is consistent; 1 some contradicts; 3 some was not
+    decided, none contradicts; 2; 4.
     """
     from jobs.text.streams import enrichment_text
     from shiq.check import open_store
@@ -94,24 +163,44 @@ def enrich(
         raise UsageError("windows are of one process", "Leave out --engine spark, or --window.")
     if (store is None) == (not tbox):
         raise UsageError("name the ontology by --tbox, or a store by --store", "One of the two.")
-    told = {name.replace("_", "-"): str(options[name]) for name in ("policy", "capacity", "most_bytes", "static_types")}
+    told = {
+        name.replace("_", "-"): str(options[name])
+        for name in ("policy", "capacity", "most_bytes", "static_types")
+    }
     settings = {**told, "only": ", ".join(only)}
     if prefill and mapping is None:
-        raise UsageError("--prefill needs a mapping, which says what events there can be", "Give it by --mapping.")
+        raise UsageError(
+            "--prefill needs a mapping, which says what events there can be",
+            "Give it by --mapping.",
+        )
     if mapping is not None and feed.format == "jsonld":
-        raise UsageError("JSON-LD needs no mapping, it says what its records mean", "Leave out --mapping, or --format.")
+        raise UsageError(
+            "JSON-LD needs no mapping, it says what its records mean",
+            "Leave out --mapping, or --format.",
+        )
     if stream is not None and mapping is None:
-        raise UsageError("--stream names a logical source of a mapping", "Give the mapping by --mapping.")
+        raise UsageError(
+            "--stream names a logical source of a mapping", "Give the mapping by --mapping."
+        )
     if slide != 1 and window is None:
         raise UsageError("--slide is from window to window", "Give their width by --window.")
-    settings |= {"prefill": str(prefill), "window": str(window), "slide": str(slide), "mapping": str(mapping)}
+    settings |= {
+        "prefill": str(prefill),
+        "window": str(window),
+        "slide": str(slide),
+        "mapping": str(mapping),
+    }
     with (
         open_store(store) if store is not None else nullcontext(list(static) or None) as given,
-        open_enricher(list(tbox) or None, given, mapping=mapping, stream=stream, allow=feed.allow, **options) as enricher,
+        open_enricher(
+            list(tbox) or None, given, mapping=mapping, stream=stream, allow=feed.allow, **options
+        ) as enricher,
     ):
         for name in only:  # no row would have it, mostly for a typo
             keep_known(
-                name, enricher.knowledge.classes, f"--only {name}: neither the ontology nor the static data knows this class"
+                name,
+                enricher.knowledge.classes,
+                f"--only {name}: neither the ontology nor the static data knows this class",
             )
         settings["tbox"] = enricher.knowledge.digest[:12]
         tell = (lambda line: None) if feed.quiet else partial(click.echo, err=True)
@@ -142,6 +231,8 @@ def enrich(
             else:
                 arrivals = replace(feed.arrivals(run), rejects=rejects)
                 run.status.tell_rejects(rejects)
-                result = run.drive(WindowedStream(system, arrivals, window, slide), follow=feed.follow)
+                result = run.drive(
+                    WindowedStream(system, arrivals, window, slide), follow=feed.follow
+                )
         notes = enricher.notes
     return feed.end(enrichment_text(result, feed.allow, notes, verbose=feed.verbose), result)

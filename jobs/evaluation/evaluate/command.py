@@ -1,6 +1,8 @@
-"""The command ``shiq evaluate``: runs an evaluation, writes it as JSON and as a page, and prints a short table.
+"""The command ``shiq evaluate``: runs an evaluation, writes it as JSON and as a page, and prints a
+short table.
 
-``python -m jobs.evaluation.evaluate.command PAGE.html EVALUATION.json…`` makes one page of evaluations that were written earlier.
+``python -m jobs.evaluation.evaluate.command PAGE.html EVALUATION.json…`` makes one page of
+evaluations that were written earlier.
 """
 
 from __future__ import annotations
@@ -20,9 +22,14 @@ from shiq.errors import InputError
 
 
 def run_command(
-    settings: Settings, json_file: str | None, html_file: str | None, earlier: Sequence[str], progress: Progress | None = None
+    settings: Settings,
+    json_file: str | None,
+    html_file: str | None,
+    earlier: Sequence[str],
+    progress: Progress | None = None,
 ) -> str:
-    """Evaluates, writes ``json_file`` and ``html_file`` (after every batch too; None: not), and returns the table to print.
+    """Evaluates, writes ``json_file`` and ``html_file`` (after every batch too; None: not), and
+    returns the table to print.
 
     The page shows the ``earlier`` evaluations as well. Raises UsageError, OperationalError.
     """
@@ -47,19 +54,41 @@ def read_document(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: {error}", "Name a file that `shiq evaluate` wrote.") from error
     wrong = problems(document) if isinstance(document, dict) else ["it is no object"]
     if wrong:
-        raise InputError(f"{path} is not an evaluation: {wrong[0]}", "Name a file that `shiq evaluate` wrote.")
+        raise InputError(
+            f"{path} is not an evaluation: {wrong[0]}", "Name a file that `shiq evaluate` wrote."
+        )
     return dict(document)
 
 
 def table(runs: Sequence[Run], comparisons: Sequence[dict[str, Any]]) -> str:
     """The runs as lines of text, and what there is to say about disagreements."""
-    head = ("data", "batch", "system", "looked at", "of base", "answer", "before CPU s", "step CPU s", "step wall s", "MB")
+    head = (
+        "data",
+        "batch",
+        "system",
+        "looked at",
+        "of base",
+        "answer",
+        "before CPU s",
+        "step CPU s",
+        "step wall s",
+        "MB",
+    )
     rows = [head, *(_row(run) for run in runs if run.outcome != "absent")]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    used = dict.fromkeys(f"{run.criterion} is {what_users_get(run)}" for run in runs if what_users_get(run))
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    used = dict.fromkeys(
+        f"{run.criterion} is {what_users_get(run)}" for run in runs if what_users_get(run)
+    )
     lines += used
-    absent = dict.fromkeys((run.label if run.is_own else run.system, run.note) for run in runs if run.outcome == "absent")
+    absent = dict.fromkeys(
+        (run.label if run.is_own else run.system, run.note)
+        for run in runs
+        if run.outcome == "absent"
+    )
     lines += [f"not installed: {name}: {note}" for name, note in absent]
     lines += [
         f"{run.dataset}, {run.batch}: {row[2]}: {row[5]}: {run.note}"
@@ -67,16 +96,30 @@ def table(runs: Sequence[Run], comparisons: Sequence[dict[str, Any]]) -> str:
         if run.note and run.verdict == "undetermined"
     ]
     disagreed = [c for c in comparisons if not c["agreed"] or c["wrong"]]
-    lines.append(f"{len(comparisons)} questions compared, {len(disagreed)} with different or wrong answers")
+    lines.append(
+        f"{len(comparisons)} questions compared, {len(disagreed)} with different or wrong answers"
+    )
     for c in disagreed:
-        said = "; ".join(f"{label}: {verdict}" for label, verdict in c["verdicts"].items() if verdict != "undetermined")
-        right = f"right: {c['truth']} ({c['why']})" if c["truth"] else f"not settled {c['why']}".rstrip()
+        said = "; ".join(
+            f"{label}: {verdict}"
+            for label, verdict in c["verdicts"].items()
+            if verdict != "undetermined"
+        )
+        right = (
+            f"right: {c['truth']} ({c['why']})"
+            if c["truth"]
+            else f"not settled {c['why']}".rstrip()
+        )
         lines.append(f"  {c['dataset']}, {c['batch']}: {said}; {right}")
     return "\n".join(lines)
 
 
 def _row(run: Run) -> tuple[str, ...]:
-    share = f"{100 * run.add_set / run.assertions:.2f} %" if run.add_set is not None and run.assertions else ""
+    share = (
+        f"{100 * run.add_set / run.assertions:.2f} %"
+        if run.add_set is not None and run.assertions
+        else ""
+    )
     return (
         run.dataset,
         run.batch,
@@ -84,7 +127,10 @@ def _row(run: Run) -> tuple[str, ...]:
         "" if run.add_set is None else f"{run.add_set:,}",
         share,
         run.verdict if run.outcome == "answered" else run.outcome,
-        *("" if value is None else f"{value:.2f}" for value in (run.prepare_cpu_seconds, run.step_cpu_seconds, run.step_seconds)),
+        *(
+            "" if value is None else f"{value:.2f}"
+            for value in (run.prepare_cpu_seconds, run.step_cpu_seconds, run.step_seconds)
+        ),
         "" if run.peak_mb is None else f"{run.peak_mb:.0f}",
     )
 

@@ -1,6 +1,7 @@
 """Answers side by side: where systems disagree, and which of them are known to be wrong.
 
-An answer is known to be wrong if it is not the one that follows from how the batch was made, or, for `consistent`, if a small
+An answer is known to be wrong if it is not the one that follows from how the batch was made, or,
+for `consistent`, if a small
 conflict inside the batch and the base was found and HermiT confirmed it (consistency is antitone).
 """
 
@@ -12,13 +13,16 @@ from typing import Any
 
 from jobs.evaluation.evaluate.record import BASE, Run
 
-#: Called with a data set and a batch: whether a conflict in it was confirmed, and what there is to say.
+# : Called with a data set and a batch: whether a conflict in it was confirmed, and what there is to
+# say.
 Arbiter = Callable[[str, str], tuple[bool, str]]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The answers to one question. ``truth``: the verdict that is known to be right, or None; ``why`` it is known."""
+    """The answers to one question. ``truth``: the verdict that is known to be right, or None;
+    ``why`` it is known.
+    """
 
     dataset: str
     batch: str
@@ -28,7 +32,9 @@ class Comparison:
 
     @property
     def decided(self) -> dict[str, str]:
-        return {label: verdict for label, verdict in self.verdicts.items() if verdict != "undetermined"}
+        return {
+            label: verdict for label, verdict in self.verdicts.items() if verdict != "undetermined"
+        }
 
     @property
     def is_agreed(self) -> bool:
@@ -37,7 +43,9 @@ class Comparison:
     @property
     def wrong(self) -> list[str]:
         """The systems whose answer is known to be wrong."""
-        return [label for label, verdict in self.decided.items() if self.truth and verdict != self.truth]
+        return [
+            label for label, verdict in self.decided.items() if self.truth and verdict != self.truth
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -73,14 +81,19 @@ def _compared(dataset: str, batch: str, runs: Sequence[Run], arbiter: Arbiter | 
     return Comparison(dataset, batch, verdicts, "inconsistent" if confirmed else None, why)
 
 
-def wrong_counts(comparisons: Iterable[Comparison], runs: Iterable[Run]) -> dict[str, dict[str, int]]:
-    """Counts of each system: questions asked, answered, known to be answered wrongly; runs that crashed or ran into the limit."""
+def wrong_counts(
+    comparisons: Iterable[Comparison], runs: Iterable[Run]
+) -> dict[str, dict[str, int]]:
+    """Counts of each system: questions asked, answered, known to be answered wrongly; runs that
+    crashed or ran into the limit.
+    """
     counts: dict[str, dict[str, int]] = {}
     for run in runs:
         if run.batch == BASE:
             continue
         row = counts.setdefault(
-            run.label, dict.fromkeys(("asked", "answered", "wrong", "crash", "limit", "absent", "skipped"), 0)
+            run.label,
+            dict.fromkeys(("asked", "answered", "wrong", "crash", "limit", "absent", "skipped"), 0),
         )
         row["asked"] += 1
         row["answered"] += run.verdict != "undetermined"

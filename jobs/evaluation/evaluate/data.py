@@ -1,7 +1,9 @@
 """The data sets of an evaluation, and the batches that are inserted into each.
 
-LUBM and UOBM come from the user's directory (the original ontologies, and data called L1.nt.gz, U1.nt.gz), or are generated; NPD
-comes from the user's directory. TBoxes are whole: nothing is trimmed, except in the variants that the published evaluation used.
+LUBM and UOBM come from the user's directory (the original ontologies, and data called L1.nt.gz,
+U1.nt.gz), or are generated; NPD
+comes from the user's directory. TBoxes are whole: nothing is trimmed, except in the variants that
+the published evaluation used.
 """
 
 from __future__ import annotations
@@ -10,7 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.evaluation.insertions import FRACTION, NumberedTriples, random_batch, read_triples, slice_bounds
+from jobs.evaluation.insertions import (
+    FRACTION,
+    NumberedTriples,
+    random_batch,
+    read_triples,
+    slice_bounds,
+)
 from shiq.errors import UsageError
 
 FAMILIES = ("lubm", "uobm", "npd")
@@ -35,7 +43,8 @@ class GivenBatch:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A TBox with data. ``about``: one sentence for readers; ``allow``: kinds of leftovers that do not stand in the way;
+    """A TBox with data. ``about``: one sentence for readers; ``allow``: kinds of leftovers that do
+    not stand in the way;
     ``expected``: the verdict on every batch, where the TBox alone decides it, and ``why``."""
 
     name: str
@@ -51,7 +60,9 @@ class Dataset:
 
 @dataclass(frozen=True)
 class BatchFile:
-    """Insertions as a file of N-Triples, and the base that they go into (a slice of the data goes into the rest of it)."""
+    """Insertions as a file of N-Triples, and the base that they go into (a slice of the data goes
+    into the rest of it).
+    """
 
     name: str
     base: Path
@@ -65,13 +76,19 @@ class BatchFile:
         return self.name.startswith("slice")
 
 
-def datasets(family: str, universities: Sequence[int], data: Path | None, seed: int, folder: Path) -> Iterator[Dataset]:
-    """The data sets of ``family``, generated below ``folder`` where ``data`` does not have them. Raises UsageError."""
+def datasets(
+    family: str, universities: Sequence[int], data: Path | None, seed: int, folder: Path
+) -> Iterator[Dataset]:
+    """The data sets of ``family``, generated below ``folder`` where ``data`` does not have them.
+    Raises UsageError.
+    """
     if data is not None and (data / family).is_dir():
         data = data / family
     if family == "npd":
         if data is None:
-            raise UsageError("NPD's data is not generated", "Name the directory with your copy by --data.")
+            raise UsageError(
+                "NPD's data is not generated", "Name the directory with your copy by --data."
+            )
         yield from _npd(data)
         return
     for number in universities:
@@ -89,7 +106,9 @@ def _lubm(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[D
         found, origin = (plain / "tbox.owl", plain / "abox.nt.gz"), f"generated, seed {seed}"
     about = f"LUBM with {_universities(number)} ({origin}), its whole TBox: {_NO_NEGATION}"
     name = f"LUBM-{number}"
-    yield Dataset(name, "lubm", about, found[0], found[1:], universities=number, expected="consistent")
+    yield Dataset(
+        name, "lubm", about, found[0], found[1:], universities=number, expected="consistent"
+    )
     clean, faulty = (folder / f"lubm-{number}-{name}" for name in ("clean", "faulty"))
     generate(number, seed, clean, faults=0)
     generate(number, seed, faulty, faults=FAULTS)
@@ -143,8 +162,16 @@ def _uobm(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[D
 
 def _npd(data: Path) -> Iterator[Dataset]:
     variants = (
-        ("NPD", "npd-v2-complete.fixed.owl", "the whole TBox, less two axioms that the data contradicts"),
-        ("NPD paper's TBox", "npd-v2.paper.owl", "the TBox without general axioms, as in the published evaluation"),
+        (
+            "NPD",
+            "npd-v2-complete.fixed.owl",
+            "the whole TBox, less two axioms that the data contradicts",
+        ),
+        (
+            "NPD paper's TBox",
+            "npd-v2.paper.owl",
+            "the TBox without general axioms, as in the published evaluation",
+        ),
     )
     found_any = False
     for name, tbox, about in variants:
@@ -170,13 +197,16 @@ def _files(data: Path | None, *names: str) -> tuple[Path, ...] | None:
 def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[BatchFile]:
     """Writes the batches of ``dataset``, and the bases that they go into, below ``folder``.
 
-    The random 5 % and the given ones first, then smaller ones, then ``slices`` of the `SLICES` slices of the data itself.
+    The random 5 % and the given ones first, then smaller ones, then ``slices`` of the `SLICES`
+    slices of the data itself.
     """
     folder.mkdir(parents=True, exist_ok=True)
     triples = read_triples(*dataset.abox)
     base = folder / "base.nt"
     base.write_text(triples.text(), encoding="utf-8")
-    yield _random(FIVE_PERCENT, triples, max(1, round(len(triples) * FRACTION)), seed, dataset, base)
+    yield _random(
+        FIVE_PERCENT, triples, max(1, round(len(triples) * FRACTION)), seed, dataset, base
+    )
     for given in dataset.given:
         count = len(read_triples(given.file))
         yield BatchFile(given.name, base, given.file, len(triples), count, given.expected)
@@ -190,11 +220,20 @@ def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[
         rest.write_text(triples.text(0, start) + triples.text(stop), encoding="utf-8")
         part.write_text(triples.text(start, stop), encoding="utf-8")
         yield BatchFile(
-            f"slice {number + 1} of {SLICES}", rest, part, len(triples) - (stop - start), stop - start, dataset.expected
+            f"slice {number + 1} of {SLICES}",
+            rest,
+            part,
+            len(triples) - (stop - start),
+            stop - start,
+            dataset.expected,
         )
 
 
-def _random(name: str, triples: NumberedTriples, count: int, seed: int, dataset: Dataset, base: Path) -> BatchFile:
+def _random(
+    name: str, triples: NumberedTriples, count: int, seed: int, dataset: Dataset, base: Path
+) -> BatchFile:
     file = base.parent / f"random{count}.nt"
-    file.write_text("".join(f"{line}\n" for line in random_batch(triples, count, seed)), encoding="utf-8")
+    file.write_text(
+        "".join(f"{line}\n" for line in random_batch(triples, count, seed)), encoding="utf-8"
+    )
     return BatchFile(name, base, file, len(triples), count, dataset.expected)

@@ -1,10 +1,13 @@
 """Runs a command with a time limit, and writes down what it and everything it started used.
 
-``python -I meter.py REPORT SECONDS STDOUT STDERR COMMAND…`` (standard library only, so that this process stays small:
+``python -I meter.py REPORT SECONDS STDOUT STDERR COMMAND…`` (standard library only, so that this
+process stays small:
 Linux counts the memory of whoever starts a program into the program's peak).
 
-The report is JSON: code (of the command; negative for a signal), expired, wall_seconds, cpu_seconds (user and system, of all
-descendants), peak_mb (the largest resident set of one of them). Nothing is left running: at the limit, at a signal, at the end
+The report is JSON: code (of the command; negative for a signal), expired, wall_seconds, cpu_seconds
+(user and system, of all
+descendants), peak_mb (the largest resident set of one of them). Nothing is left running: at the
+limit, at a signal, at the end
 of this process's standard input, and when the command ends, whatever it started is killed.
 """
 
@@ -63,13 +66,16 @@ class _Used:
 
 
 def _adopt_orphans() -> None:
-    """Makes descendants whose parents end children of this process, so that they are counted and can be ended."""
+    """Makes descendants whose parents end children of this process, so that they are counted and
+    can be ended.
+    """
     with contextlib.suppress(AttributeError, OSError):  # not Linux: orphans are not counted
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
 def _wait(child: int, deadline: float, used: _Used, told_to_end: list[int]) -> tuple[int, bool]:
-    """The exit code of ``child``, and whether it was killed: at the deadline, by a signal to us, or because nobody waits for us
+    """The exit code of ``child``, and whether it was killed: at the deadline, by a signal to us, or
+    because nobody waits for us
     any more."""
     expired = False
     pause = 0.001
@@ -82,7 +88,9 @@ def _wait(child: int, deadline: float, used: _Used, told_to_end: list[int]) -> t
                 return os.waitstatus_to_exitcode(status), expired
             continue
         left = deadline - time.monotonic()
-        gone = bool(select.select(listening, [], [], max(0.0, min(pause, left)))[0]) and not os.read(0, 1)
+        gone = bool(
+            select.select(listening, [], [], max(0.0, min(pause, left)))[0]
+        ) and not os.read(0, 1)
         pause = min(pause * 1.5, 0.05)
         if (left <= 0 or gone or told_to_end) and not expired:
             expired = True

@@ -1,4 +1,5 @@
-"""An evaluation as one HTML page: no script, nothing fetched, plots inline. For readers who know what facts and rules are.
+"""An evaluation as one HTML page: no script, nothing fetched, plots inline. For readers who know
+what facts and rules are.
 
 Whatever comes from data (names, notes, reasons) is escaped.
 """
@@ -36,13 +37,16 @@ from jobs.evaluation.evaluate.plots import Bar, BarGroup, Series, bars, lines
 from jobs.evaluation.evaluate.record import BASE, OUTCOMES, Run, runs_of, what_users_get
 from jobs.pages import escaped, framed
 
-#: |A_add| / |A⁺| that the percentages of the published evaluation come to (5 % batches), by family: lowest, highest, remark.
+# : |A_add| / |A⁺| that the percentages of the published evaluation come to (5 % batches), by
+# family: lowest, highest, remark.
 PUBLISHED: Mapping[str, tuple[float, float, str]] = {
     "lubm": (2.4, 4.2, "LUBM"),
     "uobm": (13.0, 13.0, "UOBM, about"),
     "npd": (0.8, 1.0, "NPD without general axioms, about"),
 }
-PUBLICATION = "Wu and Lécué, Towards Consistency Checking over Evolving Ontologies, CIKM 2014, section 5"
+PUBLICATION = (
+    "Wu and Lécué, Towards Consistency Checking over Evolving Ontologies, CIKM 2014, section 5"
+)
 
 _LARGE = "5 %"
 _STYLE = """
@@ -57,7 +61,9 @@ summary{font-weight:600;margin-top:1em} dt{font-weight:600} dd{margin:0 0 .5em 1
 
 
 def page(documents: Sequence[Mapping[str, Any]]) -> str:
-    """The page for one evaluation, or for several together (of two runs that asked the same, the later one counts)."""
+    """The page for one evaluation, or for several together (of two runs that asked the same, the
+    later one counts).
+    """
     runs = runs_of(documents)
     datasets = {d["name"]: d for document in documents for d in document["datasets"]}
     comparisons = merged(documents)
@@ -72,14 +78,21 @@ def page(documents: Sequence[Mapping[str, Any]]) -> str:
         _all_runs(runs),
         _method(documents),
     ]
-    return framed("Consistency checks compared", f"<main>{''.join(parts)}</main>", style=PLOTS + _STYLE)
+    return framed(
+        "Consistency checks compared", f"<main>{''.join(parts)}</main>", style=PLOTS + _STYLE
+    )
 
 
-# --- sections ---------------------------------------------------------------------------------------
+# --- sections
+# ---------------------------------------------------------------------------------------
 
 
 def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]]) -> str:
-    own = [r for r in runs if r.is_own and what_users_get(r) and r.engine == "local" and r.batch.startswith(_LARGE)]
+    own = [
+        r
+        for r in runs
+        if r.is_own and what_users_get(r) and r.engine == "local" and r.batch.startswith(_LARGE)
+    ]
     said = [
         f"on {r.dataset}, {percentage(r.add_set, r.assertions)} of the data"
         for r in own
@@ -98,8 +111,16 @@ def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]])
     for what in dict.fromkeys(map(what_users_get, own)):
         text += f"<p><em>auto</em> is {escaped(what)}. The other methods are there to compare.</p>"
     asked = len(comparisons)
-    verdict = "all systems that answered agreed" if not disagreed else f"in {len(disagreed)} the answers differed"
-    return text + (f"<p>{asked} questions were put to more than one method or system; {verdict}.</p>" if asked else "")
+    verdict = (
+        "all systems that answered agreed"
+        if not disagreed
+        else f"in {len(disagreed)} the answers differed"
+    )
+    return text + (
+        f"<p>{asked} questions were put to more than one method or system; {verdict}.</p>"
+        if asked
+        else ""
+    )
 
 
 def _data(datasets: Mapping[str, Mapping[str, Any]], runs: Sequence[Run]) -> str:
@@ -133,15 +154,33 @@ def _amplification(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]
         found = own_runs(runs, dataset, batch)
         title = f"{dataset}, batch: {batch}"
         share.append(BarGroup(title, tuple(_amplified(r, r.assertions, "%", 100.0) for r in found)))
-        published = PUBLISHED.get(str(datasets.get(dataset, {}).get("family"))) if _has_published(dataset) else None
+        published = (
+            PUBLISHED.get(str(datasets.get(dataset, {}).get("family")))
+            if _has_published(dataset)
+            else None
+        )
         low, high = published[:2] if published else (None, None)
         if published:
             title += f" (published: {_range(low, high)})"
         ratio.append(
-            BarGroup(title, tuple(_amplified(r, r.insertions, "×", 1.0) for r in found if r.criterion != "none"), low, high)
+            BarGroup(
+                title,
+                tuple(
+                    _amplified(r, r.insertions, "×", 1.0) for r in found if r.criterion != "none"
+                ),
+                low,
+                high,
+            )
         )
-    first = bars(share, unit="share of the base's facts, %", title="share of the data that is looked at")
-    second = bars(ratio, unit="facts looked at per inserted fact", title="facts looked at per inserted fact", logarithmic=True)
+    first = bars(
+        share, unit="share of the base's facts, %", title="share of the data that is looked at"
+    )
+    second = bars(
+        ratio,
+        unit="facts looked at per inserted fact",
+        title="facts looked at per inserted fact",
+        logarithmic=True,
+    )
     if not first:
         return ""
     numbers = "; ".join(f"{what} {_range(low, high)}" for low, high, what in PUBLISHED.values())
@@ -154,7 +193,8 @@ def _amplification(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]
         "<p>The same as a ratio: how many facts are looked at for each inserted one. 1 is the least that is possible for a batch "
         "of which every fact matters; facts that follow already need not be looked at. The yellow band is what the published "
         f"evaluation reports ({escaped(PUBLICATION)}), as a ratio to the batch, computed from its percentages: "
-        f"{escaped(numbers)}. Its batches and data are not the same as ours, and its method is <em>definition7</em>.</p>" + second
+        f"{escaped(numbers)}. Its batches and data are not the same as ours, and its method is <em>definition7</em>.</p>"
+        + second
     )
 
 
@@ -175,7 +215,11 @@ def _amplified(run: Run, per: int | None, unit: str, factor: float) -> Bar:
     value = factor * run.add_set / per
     shown = f"{value:.3g} %" if unit == "%" else f"{value:.3g}×"
     return Bar(
-        label, value, f"{shown}  ({run.add_set:,})", colour, f"{counted(run.pulled_in)} pulled in, {counted(run.modules)} modules"
+        label,
+        value,
+        f"{shown}  ({run.add_set:,})",
+        colour,
+        f"{counted(run.pulled_in)} pulled in, {counted(run.modules)} modules",
     )
 
 
@@ -191,7 +235,12 @@ def _by_batch(runs: Sequence[Run]) -> str:
             )
             if len(points) > 1:
                 series.append(Series(label, points, colour_of(found[0])))
-        drawn = lines(series, x="facts in the batch", y="CPU seconds", title=f"time by size of the batch, {dataset}")
+        drawn = lines(
+            series,
+            x="facts in the batch",
+            y="CPU seconds",
+            title=f"time by size of the batch, {dataset}",
+        )
         if drawn:
             plots.append(f"<h3>{escaped(dataset)}</h3>{drawn}")
     if not plots:
@@ -209,27 +258,45 @@ def _by_size(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> 
     series = []
     for family in dict.fromkeys(str(d["family"]) for d in datasets.values()):
         chosen = [
-            r for r in runs if datasets.get(r.dataset, {}).get("family") == family and r.batch == "5 % random" and r.universities
+            r
+            for r in runs
+            if datasets.get(r.dataset, {}).get("family") == family
+            and r.batch == "5 % random"
+            and r.universities
         ]
         plain = [r for r in chosen if r.dataset == f"{family.upper()}-{r.universities}"]
         for label, found in series_of(plain):
             points = tuple(
-                (float(r.assertions or 0), r.step_cpu_seconds, f"{r.dataset}: {tip_of(r)}") for r in found if r.step_cpu_seconds
+                (float(r.assertions or 0), r.step_cpu_seconds, f"{r.dataset}: {tip_of(r)}")
+                for r in found
+                if r.step_cpu_seconds
             )
             if len({x for x, _, _ in points}) > 1:
                 series.append(Series(f"{family.upper()}: {label}", points, colour_of(found[0])))
     drawn = lines(series, x="facts in the base", y="CPU seconds", title="time by size of the base")
-    return f"<h2>Time by size of the base</h2><p>Random batches of 5 %, from the batch to the answer.</p>{drawn}" if drawn else ""
+    return (
+        f"<h2>Time by size of the base</h2><p>Random batches of 5 %, from the batch to the answer.</p>{drawn}"
+        if drawn
+        else ""
+    )
 
 
-def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]]) -> str:
+def _peers(
+    runs: Sequence[Run],
+    comparisons: Sequence[Mapping[str, Any]],
+    documents: Sequence[Mapping[str, Any]],
+) -> str:
     absent = {r.label if r.is_own else r.system: r.note for r in runs if r.outcome == "absent"}
     groups = []
     for dataset, batch in questions(runs):
         if not batch.startswith(_LARGE):
             continue
-        found = [r for r in runs if r.dataset == dataset and r.batch == batch and r.outcome != "absent"]
-        found = [r for r in found if not r.is_own or (r.engine == "local" and r.criterion != "none")]
+        found = [
+            r for r in runs if r.dataset == dataset and r.batch == batch and r.outcome != "absent"
+        ]
+        found = [
+            r for r in found if not r.is_own or (r.engine == "local" and r.criterion != "none")
+        ]
         if any(not r.is_own for r in found):
             groups.append(BarGroup(f"{dataset}, batch: {batch}", tuple(map(_timed, found))))
     drawn = bars(
@@ -238,7 +305,9 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
         title="time of each system",
     )
     counts = wrong_counts([comparison_of(c) for c in comparisons], runs)
-    columns = texts("system") + numbers("asked", "answered", "known wrong", "crashed", "time limit", "not tried")
+    columns = texts("system") + numbers(
+        "asked", "answered", "known wrong", "crashed", "time limit", "not tried"
+    )
     rows = []
     for label, row in counts.items():
         if row["absent"]:
@@ -260,8 +329,9 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
             + drawn
         )
     text += "<p>Whether the answers are right is counted too. An answer is known to be wrong if the batch was made to have "
-    text += "another one, or if a few facts and rules of it that contradict each other were found and confirmed.</p>" + table_of(
-        columns, rows
+    text += (
+        "another one, or if a few facts and rules of it that contradict each other were found and confirmed.</p>"
+        + table_of(columns, rows)
     )
     disagreed = [c for c in comparisons if not c["agreed"] or c["wrong"]]
     if disagreed:
@@ -272,7 +342,11 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
                     escaped(c["dataset"]),
                     escaped(c["batch"]),
                     *(saying(c, verdict) for verdict in ("consistent", "inconsistent")),
-                    escaped(f"{c['truth']}: {c['why']}" if c["truth"] else f"not settled{': ' + c['why'] if c['why'] else ''}"),
+                    escaped(
+                        f"{c['truth']}: {c['why']}"
+                        if c["truth"]
+                        else f"not settled{': ' + c['why'] if c['why'] else ''}"
+                    ),
                 ]
                 for c in disagreed
             ],
@@ -281,7 +355,15 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
     if failed:
         text += "<h3>Runs without an answer</h3>" + table_of(
             texts("data", "batch", "system", "what happened"),
-            [[escaped(r.dataset), escaped(r.batch), escaped(r.label), escaped(f"{r.outcome}: {r.note}")] for r in failed],
+            [
+                [
+                    escaped(r.dataset),
+                    escaped(r.batch),
+                    escaped(r.label),
+                    escaped(f"{r.outcome}: {r.note}"),
+                ]
+                for r in failed
+            ],
         )
     if absent:
         text += (
@@ -297,7 +379,11 @@ def _peers(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]], docume
 
 def _not_asked(runs: Sequence[Run], documents: Sequence[Mapping[str, Any]]) -> list[str]:
     asked = {r.system for r in runs}
-    return list(dict.fromkeys(p["title"] for d in documents for p in d.get("peers", ()) if p["name"] not in asked))
+    return list(
+        dict.fromkeys(
+            p["title"] for d in documents for p in d.get("peers", ()) if p["name"] not in asked
+        )
+    )
 
 
 def _timed(run: Run) -> Bar:
@@ -306,13 +392,20 @@ def _timed(run: Run) -> Bar:
         return Bar(run.label, None, "", colour, outcome_text(run))
     before = run.prepare_cpu_seconds or 0.0
     return Bar(
-        run.label, run.step_cpu_seconds, f"{run.step_cpu_seconds:.3g} s, {run.verdict}", colour, f"before: {before:.3g} s", before
+        run.label,
+        run.step_cpu_seconds,
+        f"{run.step_cpu_seconds:.3g} s, {run.verdict}",
+        colour,
+        f"before: {before:.3g} s",
+        before,
     )
 
 
 def _all_runs(runs: Sequence[Run]) -> str:
     columns = texts("data", "batch", "system")
-    columns += numbers("facts", "inserted", "looked at", "of base", "pulled in", "modules", "shapes") + texts("answer")
+    columns += numbers(
+        "facts", "inserted", "looked at", "of base", "pulled in", "modules", "shapes"
+    ) + texts("answer")
     columns += numbers("before, CPU s", "step, CPU s", "step, wall s", "CPU s in all", "peak MB")
     rows = [
         [
@@ -333,7 +426,9 @@ def _all_runs(runs: Sequence[Run]) -> str:
         if r.outcome != "absent"
     ]
     outcomes = "".join(
-        f"<dt>{escaped(name)}</dt><dd>{escaped(what)}</dd>" for name, what in OUTCOMES.items() if name != "answered"
+        f"<dt>{escaped(name)}</dt><dd>{escaped(what)}</dd>"
+        for name, what in OUTCOMES.items()
+        if name != "answered"
     )
     return (
         f"<h2>Every run</h2><details><summary>{len(rows)} runs</summary><div class='scroll'>{table_of(columns, rows)}</div>"
@@ -349,7 +444,9 @@ def _method(documents: Sequence[Mapping[str, Any]]) -> str:
         rows.append(
             [
                 escaped(str(document.get("made", ""))),
-                escaped(f"{m.get('processor')}, {m.get('cores')} cores, {m.get('memory_mb')} MB, {m.get('system')}"),
+                escaped(
+                    f"{m.get('processor')}, {m.get('cores')} cores, {m.get('memory_mb')} MB, {m.get('system')}"
+                ),
                 escaped(str(m.get("load"))),
                 escaped(
                     f"seed {s.get('seed')}, limit {s.get('limit_seconds')} s, heap {s.get('heap')}, reasoner {s.get('reasoner')}"

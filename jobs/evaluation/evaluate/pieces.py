@@ -53,14 +53,20 @@ def questions(runs: Iterable[Run]) -> list[tuple[str, str]]:
 
 
 def own_runs(runs: Iterable[Run], dataset: str, batch: str) -> list[Run]:
-    """Our runs on one question; an engine other than local only where it differs (all engines keep the same)."""
+    """Our runs on one question; an engine other than local only where it differs (all engines keep
+    the same).
+    """
     found = [r for r in runs if r.is_own and r.dataset == dataset and r.batch == batch]
     local = {r.criterion: r.add_set for r in found if r.engine == "local"}
-    return [r for r in found if r.engine == "local" or r.add_set not in (None, local.get(r.criterion))]
+    return [
+        r for r in found if r.engine == "local" or r.add_set not in (None, local.get(r.criterion))
+    ]
 
 
 def is_random(run: Run) -> bool:
-    return not run.batch.startswith((BASE, "slice")) and (run.batch == "5 % random" or run.batch.replace(",", "").isdigit())
+    return not run.batch.startswith((BASE, "slice")) and (
+        run.batch == "5 % random" or run.batch.replace(",", "").isdigit()
+    )
 
 
 def series_of(runs: Iterable[Run]) -> list[tuple[str, list[Run]]]:
@@ -91,7 +97,9 @@ def key_of(shown: Collection[str | None]) -> str:
 
 
 def comparison_of(values: Mapping[str, Any]) -> _Comparison:
-    return _Comparison(values["dataset"], values["batch"], values["verdicts"], values["truth"], values["why"])
+    return _Comparison(
+        values["dataset"], values["batch"], values["verdicts"], values["truth"], values["why"]
+    )
 
 
 def merged(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -102,14 +110,22 @@ def merged(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             old = found.get((new.dataset, new.batch))
             if old is not None:
                 truth, why = (new.truth, new.why) if new.truth else (old.truth, old.why)
-                new = _Comparison(new.dataset, new.batch, {**old.verdicts, **new.verdicts}, truth, why)
+                new = _Comparison(
+                    new.dataset, new.batch, {**old.verdicts, **new.verdicts}, truth, why
+                )
             found[(new.dataset, new.batch)] = new
     return [comparison.to_dict() for comparison in found.values()]
 
 
 def saying(comparison: Mapping[str, Any], verdict: str) -> str:
     labels = [label for label, said in comparison["verdicts"].items() if said == verdict]
-    return ", ".join(f"<span class='bad'>{escaped(x)}</span>" if x in comparison["wrong"] else escaped(x) for x in labels) or "–"
+    return (
+        ", ".join(
+            f"<span class='bad'>{escaped(x)}</span>" if x in comparison["wrong"] else escaped(x)
+            for x in labels
+        )
+        or "–"
+    )
 
 
 def outcome_text(run: Run) -> str:
@@ -125,7 +141,15 @@ def verdict_cell(run: Run) -> str:
     if run.outcome != "answered":
         return f"<span class='bad' title='{escaped(run.note)}'>{escaped(outcome_text(run))}</span>"
     wrong = run.expected and run.verdict not in (run.expected, "undetermined")
-    css = "bad" if wrong else "dim" if run.verdict == "undetermined" else "good" if run.verdict == "consistent" else ""
+    css = (
+        "bad"
+        if wrong
+        else "dim"
+        if run.verdict == "undetermined"
+        else "good"
+        if run.verdict == "consistent"
+        else ""
+    )
     return f"<span class='{css}' title='{escaped(run.note)}'>{escaped(run.verdict)}{' (wrong)' if wrong else ''}</span>"
 
 
@@ -134,7 +158,10 @@ def table_of(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f"<th{' class=n' if c.number else ''}>{escaped(c.title)}</th>" for c in columns)
     body = "".join(
         "<tr>"
-        + "".join(f"<td{' class=n' if c.number else ''}>{cell}</td>" for c, cell in zip(columns, row, strict=True))
+        + "".join(
+            f"<td{' class=n' if c.number else ''}>{cell}</td>"
+            for c, cell in zip(columns, row, strict=True)
+        )
         + "</tr>"
         for row in rows
     )

@@ -28,7 +28,8 @@ svg polyline{{fill:none;stroke:var(--c);stroke-width:1.8}} .key{{background:var(
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: ``value`` (None: none, ``note`` says why), ``shown`` beside it, ``colour`` an index; ``rest`` is drawn before it,
+    """A bar: ``value`` (None: none, ``note`` says why), ``shown`` beside it, ``colour`` an index;
+    ``rest`` is drawn before it,
     fainter, so that the two add up."""
 
     label: str
@@ -58,15 +59,33 @@ class Series:
     colour: int = 0
 
 
-def bars(groups: Sequence[BarGroup], *, unit: str, title: str, logarithmic: bool = False, width: int = 860) -> str:
-    """Horizontal bars, group by group; ``unit``: of the values; ``title``: for readers who do not see the picture."""
+def bars(
+    groups: Sequence[BarGroup],
+    *,
+    unit: str,
+    title: str,
+    logarithmic: bool = False,
+    width: int = 860,
+) -> str:
+    """Horizontal bars, group by group; ``unit``: of the values; ``title``: for readers who do not
+    see the picture.
+    """
     shown = [group for group in groups if group.bars]
-    values = [bar.value + (0 if logarithmic else bar.rest) for group in shown for bar in group.bars if bar.value is not None]
+    values = [
+        bar.value + (0 if logarithmic else bar.rest)
+        for group in shown
+        for bar in group.bars
+        if bar.value is not None
+    ]
     values += [group.high for group in shown if group.high is not None]
     if not shown or not values:
         return ""
     left, right, row, head = 250, 150, 22, 26
-    scale = _log_scale(values, left, width - right) if logarithmic else _linear_scale(values, left, width - right)
+    scale = (
+        _log_scale(values, left, width - right)
+        if logarithmic
+        else _linear_scale(values, left, width - right)
+    )
     height = sum(head + row * len(group.bars) + 8 for group in shown) + 34
     parts: list[str] = []
     y = 6
@@ -80,7 +99,10 @@ def bars(groups: Sequence[BarGroup], *, unit: str, title: str, logarithmic: bool
         y += head
         if group.low is not None and group.high is not None:
             x1, x2 = scale.at(group.low), scale.at(group.high)
-            tip = escape(f"published: {group.low:g}" + (f" to {group.high:g}" if group.high != group.low else ""))
+            tip = escape(
+                f"published: {group.low:g}"
+                + (f" to {group.high:g}" if group.high != group.low else "")
+            )
             size = f'x="{x1 - 1.5:.1f}" y="{y - 2}" width="{x2 - x1 + 3:.1f}" height="{row * len(group.bars)}"'
             parts.append(f'<rect {size} class="band"><title>{tip}</title></rect>')
         for bar in group.bars:
@@ -104,7 +126,9 @@ def _bar(bar: Bar, y: float, left: float, scale: _Scale, logarithmic: bool) -> l
         start = middle
     end = scale.at(bar.value + (0 if logarithmic else bar.rest))
     parts.append(_box(start, max(end, start + 1.5), y, colour, tip))
-    parts.append(f'<text x="{max(end, start + 1.5) + 5:.1f}" y="{y + 14}" class="beside">{escape(bar.shown)}</text>')
+    parts.append(
+        f'<text x="{max(end, start + 1.5) + 5:.1f}" y="{y + 14}" class="beside">{escape(bar.shown)}</text>'
+    )
     return parts
 
 
@@ -118,7 +142,9 @@ def colour_class(index: int) -> str:
     return f"c{index % len(_LIGHT)}"
 
 
-def lines(series: Sequence[Series], *, x: str, y: str, title: str, width: int = 860, height: int = 330) -> str:
+def lines(
+    series: Sequence[Series], *, x: str, y: str, title: str, width: int = 860, height: int = 330
+) -> str:
     """Points over logarithmic axes called ``x`` and ``y``, with a legend."""
     drawn = [s for s in series if s.points]
     points = [(px, py) for s in drawn for px, py, _ in s.points if px > 0 and py > 0]
@@ -137,12 +163,18 @@ def lines(series: Sequence[Series], *, x: str, y: str, title: str, width: int = 
         parts.append(f'<line x1="{left}" x2="{width - right}" y1="{at:.1f}" y2="{at:.1f}"/>')
         parts.append(_label(left - 6, at + 4, _short(tick), "end", "axis"))
     parts.append(_label((left + width - right) / 2, height - 6, x, "middle", "axis"))
-    parts.append(f'<text transform="translate(13 {(top + height - bottom) / 2:.0f}) rotate(-90)" text-anchor="middle">')
+    parts.append(
+        f'<text transform="translate(13 {(top + height - bottom) / 2:.0f}) rotate(-90)" text-anchor="middle">'
+    )
     parts.append(f"{escape(y)}</text>")
     for number, one in enumerate(drawn):
         colour = colour_class(one.colour)
         dash = f' stroke-dasharray="{("", "6 3", "2 3")[one.colour // len(_LIGHT) % 3]}"'
-        placed = [(across.at(px), up.at(py), tip) for px, py, tip in sorted(one.points) if px > 0 and py > 0]
+        placed = [
+            (across.at(px), up.at(py), tip)
+            for px, py, tip in sorted(one.points)
+            if px > 0 and py > 0
+        ]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py, _ in placed)
         parts.append(f'<polyline points="{path}" class="{colour}"{dash}/>')
         parts += [
@@ -166,7 +198,9 @@ class _Scale:
 
     def at(self, value: float) -> float:
         if self.logarithmic:
-            share = (math.log10(max(value, self.low)) - math.log10(self.low)) / (math.log10(self.high) - math.log10(self.low))
+            share = (math.log10(max(value, self.low)) - math.log10(self.low)) / (
+                math.log10(self.high) - math.log10(self.low)
+            )
         else:
             share = (value - self.low) / (self.high - self.low)
         return self.start + share * (self.end - self.start)
@@ -184,7 +218,9 @@ def _log_scale(values: Sequence[float], start: float, end: float) -> _Scale:
     positive = [value for value in values if value > 0]
     first, last = math.floor(math.log10(min(positive))), math.ceil(math.log10(max(positive)))
     last = max(last, first + 1)
-    return _Scale(10.0**first, 10.0**last, start, end, tuple(10.0**i for i in range(first, last + 1)), True)
+    return _Scale(
+        10.0**first, 10.0**last, start, end, tuple(10.0**i for i in range(first, last + 1)), True
+    )
 
 
 def _short(value: float) -> str:

@@ -19,7 +19,9 @@ _TAIL = 4000
 
 @dataclass(frozen=True)
 class MeterReading:
-    """How a command ended: exit code (negative: signal), whether the limit stopped it, what it wrote, what it used."""
+    """How a command ended: exit code (negative: signal), whether the limit stopped it, what it
+    wrote, what it used.
+    """
 
     code: int
     expired: bool
@@ -32,25 +34,46 @@ class MeterReading:
     def complaint(self) -> str:
         """The last line that says something, for a note."""
         lines = [line.strip() for line in (self.err or self.out).splitlines() if line.strip()]
-        telling = [line for line in lines if "Exception" in line or "Error" in line or "error" in line]
+        telling = [
+            line for line in lines if "Exception" in line or "Error" in line or "error" in line
+        ]
         said = (telling or lines or [""])[0 if telling else -1][:300]
         return f"exit code {self.code}" + (f": {said}" if said else "")
 
 
 def own_path() -> str:
     """PYTHONPATH for a process of ours: this copy of the program comes first."""
-    return os.pathsep.join([str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    return os.pathsep.join(
+        [str(Path(__file__).resolve().parents[3]), os.environ.get("PYTHONPATH", "")]
+    ).rstrip(os.pathsep)
 
 
-def metered(command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str] | None = None) -> MeterReading:
-    """Runs ``command`` for at most ``limit`` seconds, its output in files of ``folder``. Nothing of it outlives the call."""
+def metered(
+    command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str] | None = None
+) -> MeterReading:
+    """Runs ``command`` for at most ``limit`` seconds, its output in files of ``folder``. Nothing of
+    it outlives the call.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     report, out, err = (folder / name for name in ("meter.json", "stdout", "stderr"))
     report.unlink(missing_ok=True)
-    meter = [sys.executable, "-I", str(evaluate_meter.__file__), str(report), str(limit), str(out), str(err), *command]
+    meter = [
+        sys.executable,
+        "-I",
+        str(evaluate_meter.__file__),
+        str(report),
+        str(limit),
+        str(out),
+        str(err),
+        *command,
+    ]
     # The pipe is how the meter notices that this process is gone.
     with subprocess.Popen(
-        meter, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
+        meter,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment,
     ) as run:
         try:
             assert run.stderr is not None
@@ -63,22 +86,31 @@ def metered(command: Sequence[str], limit: float, folder: Path, environment: Map
             raise
     if not report.exists():
         raise OperationalError(
-            f"{command[0]} could not be run: {trouble.decode('utf-8', 'replace').strip()[-300:]}", "Is it there?"
+            f"{command[0]} could not be run: {trouble.decode('utf-8', 'replace').strip()[-300:]}",
+            "Is it there?",
         )
     found = json.loads(report.read_text(encoding="utf-8"))
     return MeterReading(out=_read(out), err=_read(err)[-_TAIL:], **found)
 
 
 def worked(
-    module: str, task: Mapping[str, Any], limit: float, folder: Path, environment: Mapping[str, str] | None = None
+    module: str,
+    task: Mapping[str, Any],
+    limit: float,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
 ) -> tuple[MeterReading, Any]:
-    """Runs a worker of ours, ``python -m module TASK.json ANSWER.json``: what it used, and its answer, None if it gave none."""
+    """Runs a worker of ours, ``python -m module TASK.json ANSWER.json``: what it used, and its
+    answer, None if it gave none.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     given, answer = folder / "task.json", folder / "answer.json"
     answer.unlink(missing_ok=True)
     given.write_text(json.dumps(task), encoding="utf-8")
     program = [sys.executable, "-m", module, str(given), str(answer)]
-    used = metered(program, limit, folder, {**(environment or os.environ), "PYTHONPATH": own_path()})
+    used = metered(
+        program, limit, folder, {**(environment or os.environ), "PYTHONPATH": own_path()}
+    )
     is_answered = not used.expired and not used.code and answer.exists()
     return used, json.loads(answer.read_text(encoding="utf-8")) if is_answered else None
 

@@ -1,4 +1,5 @@
-"""What an evaluation writes down: one record per run, checked against its schema before it is written.
+"""What an evaluation writes down: one record per run, checked against its schema before it is
+written.
 
 >>> run = Run("LUBM-1", "shiq", "clausal", "local", "1", outcome="answered", verdict="consistent")
 >>> problems({"schema_version": 1, "machine": {}, "runs": [run.to_dict()], "comparisons": [], "batches": [], "datasets": []})
@@ -38,15 +39,21 @@ BASE = "base"
 class Run:
     """One question to one system, in a process of its own.
 
-    ``criterion``: of ours, None for peers, and where it was `AUTO`, ``used``: the one that this was; ``engine``: of ours, or that
+    ``criterion``: of ours, None for peers, and where it was `AUTO`, ``used``: the one that this
+    was; ``engine``: of ours, or that
     of a peer; ``batch``: its name, or `BASE`.
-    ``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``, ``modules``, ``shapes``: see
+    ``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``,
+    ``modules``, ``shapes``: see
     `shiq.result.Statistics`; None where it does not apply or is not known.
-    ``seconds``: wall time by stage; ``prepare_seconds``: what is done before a batch is known (index; load and first check),
-    ``step_seconds``: from the batch to the answer (for a run from scratch: all of it); ``prepare_cpu_seconds``,
-    ``step_cpu_seconds``: the same in CPU time; ``cpu_seconds``: user and system, all processes of the run; ``peak_mb``:
+    ``seconds``: wall time by stage; ``prepare_seconds``: what is done before a batch is known
+    (index; load and first check),
+    ``step_seconds``: from the batch to the answer (for a run from scratch: all of it);
+    ``prepare_cpu_seconds``,
+    ``step_cpu_seconds``: the same in CPU time; ``cpu_seconds``: user and system, all processes of
+    the run; ``peak_mb``:
     MiB, the largest resident set among them.
-    ``expected``: the verdict that is known from how the data was made, or None; ``note``: reason, error or remark.
+    ``expected``: the verdict that is known from how the data was made, or None; ``note``: reason,
+    error or remark.
     """
 
     dataset: str
@@ -83,7 +90,11 @@ class Run:
     @property
     def label(self) -> str:
         """The system as a reader tells it from others."""
-        return f"{self.system} {self.rule}, {self.engine}" if self.is_own else f"{self.system}, {self.engine}"
+        return (
+            f"{self.system} {self.rule}, {self.engine}"
+            if self.is_own
+            else f"{self.system}, {self.engine}"
+        )
 
     @property
     def rule(self) -> str:
@@ -93,7 +104,14 @@ class Run:
     def to_dict(self) -> dict[str, Any]:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values["seconds"] = {stage: round(value, 4) for stage, value in self.seconds.items()}
-        for name in ("prepare_seconds", "step_seconds", "prepare_cpu_seconds", "step_cpu_seconds", "cpu_seconds", "peak_mb"):
+        for name in (
+            "prepare_seconds",
+            "step_seconds",
+            "prepare_cpu_seconds",
+            "step_cpu_seconds",
+            "cpu_seconds",
+            "peak_mb",
+        ):
             if values[name] is not None:
                 values[name] = round(values[name], 4)
         return values
@@ -105,8 +123,14 @@ class Run:
 
 
 def what_users_get(run: Run) -> str:
-    """What a run measured, in words, if its criterion is the one that a check has unless another is named; else ""."""
-    return f"what a check does unless it is told otherwise: the criterion {run.used} here" if run.used else ""
+    """What a run measured, in words, if its criterion is the one that a check has unless another is
+    named; else "".
+    """
+    return (
+        f"what a check does unless it is told otherwise: the criterion {run.used} here"
+        if run.used
+        else ""
+    )
 
 
 #: What the JSON of a field is, by the type of the field.
@@ -119,8 +143,16 @@ _JSON: dict[str, tuple[type, ...]] = {
 }
 #: Fields that came later: records from before do without.
 _LATER = ("contradictory", "base_verdict", "universities", "used")
-_REQUIRED = {field.name: _JSON[str(field.type)] for field in fields(Run) if field.name not in _LATER}
-_PARTS: dict[str, type] = {"machine": dict, "datasets": list, "batches": list, "runs": list, "comparisons": list}
+_REQUIRED = {
+    field.name: _JSON[str(field.type)] for field in fields(Run) if field.name not in _LATER
+}
+_PARTS: dict[str, type] = {
+    "machine": dict,
+    "datasets": list,
+    "batches": list,
+    "runs": list,
+    "comparisons": list,
+}
 
 
 def problems(document: Mapping[str, Any]) -> list[str]:
@@ -157,7 +189,9 @@ def _run_problems(run: Mapping[str, Any]) -> list[str]:
 def machine() -> dict[str, Any]:
     """What the figures were measured on."""
     return {
-        "processor": _first("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),
+        "processor": _first("/proc/cpuinfo", "model name")
+        or platform.processor()
+        or platform.machine(),
         "cores": os.cpu_count(),
         "memory_mb": _memory_mb(),
         "system": f"{platform.system()} {platform.release()}",
@@ -169,7 +203,9 @@ def machine() -> dict[str, Any]:
 def _first(path: str, key: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return next((line.split(":", 1)[1].strip() for line in file if line.startswith(key)), "")
+            return next(
+                (line.split(":", 1)[1].strip() for line in file if line.startswith(key)), ""
+            )
     except OSError:
         return ""
 
@@ -180,7 +216,9 @@ def _memory_mb() -> int | None:
 
 
 def runs_of(documents: Sequence[Mapping[str, Any]]) -> list[Run]:
-    """The runs of several evaluations, in their order; of two that asked the same, the later one counts."""
+    """The runs of several evaluations, in their order; of two that asked the same, the later one
+    counts.
+    """
     found: dict[tuple[object, ...], Run] = {}
     for document in documents:
         for values in document["runs"]:

@@ -1,8 +1,12 @@
-"""``shiq evaluate``: how much of the data a check looks at, how long it takes, and how other reasoners do on the same questions.
+"""``shiq evaluate``: how much of the data a check looks at, how long it takes, and how other
+reasoners do on the same questions.
 
-Every run is a process of its own (`jobs.evaluation.evaluate.process`), one after the other. Ours: a store is built and certified
-for each base, then each batch is checked against it, with every criterion and engine. Peers: load, first check and batch in one
-process, or all of it from scratch. A run that reaches the limit or crashes is recorded as such, and the same system is not tried
+Every run is a process of its own (`jobs.evaluation.evaluate.process`), one after the other. Ours: a
+store is built and certified
+for each base, then each batch is checked against it, with every criterion and engine. Peers: load,
+first check and batch in one
+process, or all of it from scratch. A run that reaches the limit or crashes is recorded as such, and
+the same system is not tried
 again on the same base, unless it crashed at the batch only.
 """
 
@@ -30,7 +34,8 @@ from shiq.errors import OperationalError, UsageError
 from shiq.reading import Reading
 from shiq.reasoner.installed import INCREMENTAL, PEERS, Absent, find
 
-#: The share of a run's limit by which a run of ours ends by itself, reading included, so that what it knows by then is told.
+# : The share of a run's limit by which a run of ours ends by itself, reading included, so that what
+# it knows by then is told.
 SHARE_OF_LIMIT = 0.9
 
 #: Called with what is being done, runs done, and runs in all as far as they are known.
@@ -40,25 +45,33 @@ Save = Callable[[dict[str, Any]], None]
 
 @dataclass
 class _Tried:
-    """What ended badly before, so that it is not tried again. A peer that dies at a batch, after it checked the base, may live
+    """What ended badly before, so that it is not tried again. A peer that dies at a batch, after it
+    checked the base, may live
     with the next one."""
 
     failed: dict[tuple[object, ...], str] = field(default_factory=dict)
 
     def note(self, key: tuple[object, ...], run: Run) -> Run:
-        if run.outcome == "limit" or (run.outcome == "crash" and (run.is_own or not run.base_verdict)):
+        if run.outcome == "limit" or (
+            run.outcome == "crash" and (run.is_own or not run.base_verdict)
+        ):
             self.failed.setdefault(key, f"{run.outcome} on batch {run.batch}")
         return run
 
 
-def evaluate(settings: Settings, progress: Progress | None = None, save: Save | None = None) -> dict[str, Any]:
-    """Runs the evaluation; its JSON form. ``save`` is called with what there is after every batch, since it may take hours.
+def evaluate(
+    settings: Settings, progress: Progress | None = None, save: Save | None = None
+) -> dict[str, Any]:
+    """Runs the evaluation; its JSON form. ``save`` is called with what there is after every batch,
+    since it may take hours.
 
     Raises UsageError, OperationalError for what stands in the way of all of it.
     """
     folder = settings.work or Path(tempfile.mkdtemp(prefix="shiq-evaluate-"))
     try:
-        return _Evaluation(settings, folder, progress or (lambda *_: None), save or (lambda _: None)).run()
+        return _Evaluation(
+            settings, folder, progress or (lambda *_: None), save or (lambda _: None)
+        ).run()
     finally:
         if settings.work is None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -81,7 +94,11 @@ class _Evaluation:
 
     def run(self) -> dict[str, Any]:
         found = data.datasets(
-            self.settings.family, self.settings.universities, self.settings.data, self.settings.seed, self.folder / "generated"
+            self.settings.family,
+            self.settings.universities,
+            self.settings.data,
+            self.settings.seed,
+            self.folder / "generated",
         )
         for dataset in found:
             if _named(dataset.name, self.settings.variants):
@@ -89,7 +106,10 @@ class _Evaluation:
         if not self.datasets:
             raise UsageError("no data set is left", "Name others by --variant, or none.")
         if not self.batches:
-            raise UsageError("no batch is left", f"Name others by --batch, or none. Known: {', '.join(self.known_batches)}.")
+            raise UsageError(
+                "no batch is left",
+                f"Name others by --batch, or none. Known: {', '.join(self.known_batches)}.",
+            )
         if all(run.batch.startswith(BASE) for run in self.runs):
             raise UsageError(
                 "nothing is left to be measured: with small batches, other engines and the criterion none are left out",
@@ -98,7 +118,9 @@ class _Evaluation:
         return self._document(compare(self.runs, self._arbitrate))
 
     def _document(self, comparisons: Sequence[Comparison]) -> dict[str, Any]:
-        return document(self.datasets, self.batches, self.runs, comparisons, self.settings, self.began)
+        return document(
+            self.datasets, self.batches, self.runs, comparisons, self.settings, self.began
+        )
 
     def _dataset(self, dataset: Dataset) -> None:
         self.datasets[dataset.name] = dataset
@@ -118,7 +140,8 @@ class _Evaluation:
         self.runs.append(run)
         return run
 
-    # --- ours -----------------------------------------------------------------------------------------
+    # --- ours
+    # -----------------------------------------------------------------------------------------
 
     def _own_runs(self, dataset: Dataset, batch: BatchFile) -> None:
         for criterion, engine in self._combinations(batch):
@@ -127,43 +150,91 @@ class _Evaluation:
             self._add(self._check(dataset, batch, store, base, criterion, engine))
 
     def _combinations(self, batch: BatchFile) -> Iterator[tuple[str, str]]:
-        """Criteria and engines for a batch: what costs the same for every batch is not measured with all of them."""
+        """Criteria and engines for a batch: what costs the same for every batch is not measured
+        with all of them.
+        """
         large = batch.name.startswith("5 %")
         for criterion in self.settings.criteria:
             if criterion == "none" and not (large or batch.name == "1"):
                 continue
             for engine in self.settings.used_engines:
-                if engine == "local" or (large and (engine != "memory" or batch.assertions <= MEMORY_ASSERTIONS)):
+                if engine == "local" or (
+                    large and (engine != "memory" or batch.assertions <= MEMORY_ASSERTIONS)
+                ):
                     yield criterion, engine
 
     def _store(self, dataset: Dataset, batch: BatchFile) -> tuple[Path, Run]:
-        """The store of the batch's base, built once; the run that built it is recorded under `BASE`."""
+        """The store of the batch's base, built once; the run that built it is recorded under
+        `BASE`.
+        """
         if batch.base in self.stores:
             return self.stores[batch.base]
         self._say(dataset, batch, "building the base")
         store = batch.base.with_suffix(".kg")
-        task = {"action": "index", "tbox": [str(dataset.tbox)], "abox": [str(batch.base)], "store": str(store)}
+        task = {
+            "action": "index",
+            "tbox": [str(dataset.tbox)],
+            "abox": [str(batch.base)],
+            "store": str(store),
+        }
         name = BASE if not batch.is_slice else f"{BASE} without {batch.name}"
-        blank = Run(dataset.name, OWN, AUTO, "local", name, assertions=batch.assertions, universities=dataset.universities)
+        blank = Run(
+            dataset.name,
+            OWN,
+            AUTO,
+            "local",
+            name,
+            assertions=batch.assertions,
+            universities=dataset.universities,
+        )
         run = self._worker(blank, dataset, task)
-        run = replace(run, assertions=batch.assertions, insertions=0, prepare_seconds=run.step_seconds, step_seconds=None)
+        run = replace(
+            run,
+            assertions=batch.assertions,
+            insertions=0,
+            prepare_seconds=run.step_seconds,
+            step_seconds=None,
+        )
         run = replace(run, prepare_cpu_seconds=run.step_cpu_seconds, step_cpu_seconds=None, used="")
         if not batch.is_slice:
             self._add(run)
         self.stores[batch.base] = (store, run)
         return store, run
 
-    def _check(self, dataset: Dataset, batch: BatchFile, store: Path, base: Run, criterion: str, engine: str) -> Run:
+    def _check(
+        self,
+        dataset: Dataset,
+        batch: BatchFile,
+        store: Path,
+        base: Run,
+        criterion: str,
+        engine: str,
+    ) -> Run:
         blank = replace(_blank(dataset, batch, OWN, criterion, engine), base_verdict=base.verdict)
         if base.outcome != "answered":
-            return replace(blank, outcome="skipped", note=f"the base could not be built: {base.outcome} {base.note}")
+            return replace(
+                blank,
+                outcome="skipped",
+                note=f"the base could not be built: {base.outcome} {base.note}",
+            )
         key = (batch.base, OWN, criterion, engine)
         if key in self.tried.failed:
             return replace(blank, outcome="skipped", note=self.tried.failed[key])
-        task = {"action": "check", "store": str(store), "insertions": [str(batch.file)], "criterion": criterion, "engine": engine}
+        task = {
+            "action": "check",
+            "store": str(store),
+            "insertions": [str(batch.file)],
+            "criterion": criterion,
+            "engine": engine,
+        }
         run = self._worker(blank, dataset, task)
         return self.tried.note(
-            key, replace(run, prepare_seconds=base.prepare_seconds, prepare_cpu_seconds=base.prepare_cpu_seconds)
+            key,
+            replace(
+                run,
+                prepare_seconds=base.prepare_seconds,
+                prepare_cpu_seconds=base.prepare_cpu_seconds,
+            ),
         )
 
     def _worker(self, blank: Run, dataset: Dataset, task: Mapping[str, Any]) -> Run:
@@ -178,11 +249,24 @@ class _Evaluation:
         if trouble := answer.get("trouble"):
             return replace(used, outcome="absent" if answer["is_absent"] else "crash", note=trouble)
         statistics, criterion = answer["statistics"], answer["evidence"]["criterion"]
-        stages = {**statistics["seconds"], "start and end": max(0.0, ran.wall_seconds - sum(statistics["seconds"].values()))}
+        stages = {
+            **statistics["seconds"],
+            "start and end": max(0.0, ran.wall_seconds - sum(statistics["seconds"].values())),
+        }
         if statistics["assertions"]:  # else the time was over before anything was counted
             used = replace(
                 used,
-                **{name: statistics[name] for name in ("assertions", "insertions", "add_set", "pulled_in", "modules", "shapes")},
+                **{
+                    name: statistics[name]
+                    for name in (
+                        "assertions",
+                        "insertions",
+                        "add_set",
+                        "pulled_in",
+                        "modules",
+                        "shapes",
+                    )
+                },
                 contradictory=answer["evidence"]["decided"].get("contradictory", 0),
             )
         return replace(
@@ -193,16 +277,24 @@ class _Evaluation:
             seconds=stages,
         )
 
-    def _work(self, dataset: Dataset, task: Mapping[str, Any]) -> tuple[MeterReading, dict[str, Any] | None]:
+    def _work(
+        self, dataset: Dataset, task: Mapping[str, Any]
+    ) -> tuple[MeterReading, dict[str, Any] | None]:
         settings = {
             "allow": list(dataset.allow),
             "timeout": self.settings.limit * SHARE_OF_LIMIT,
             "heap": self.settings.heap,
             "reasoner": self.settings.reasoner,
         }
-        return worked("jobs.evaluation.evaluate.worker", {**settings, **task}, self.settings.limit, self.folder / "run")
+        return worked(
+            "jobs.evaluation.evaluate.worker",
+            {**settings, **task},
+            self.settings.limit,
+            self.folder / "run",
+        )
 
-    # --- peers ----------------------------------------------------------------------------------------
+    # --- peers
+    # ----------------------------------------------------------------------------------------
 
     def _peer_run(self, dataset: Dataset, batch: BatchFile, name: str) -> Run:
         peer = PEERS[name]
@@ -214,27 +306,39 @@ class _Evaluation:
         key = (batch.base, name)
         if key in self.tried.failed:
             return replace(blank, outcome="skipped", note=self.tried.failed[key])
-        question = PeerQuestion(dataset.tbox, batch.base, batch.file, self.folder / "run" / "document.ofn")
+        question = PeerQuestion(
+            dataset.tbox, batch.base, batch.file, self.folder / "run" / "document.ofn"
+        )
         left_out = 0
         if not peer.is_java:
             left_out = self._write_document(dataset, batch, question.document)
-        ran = metered(command(found, question, self.settings.heap), self.settings.limit, self.folder / "run")
+        ran = metered(
+            command(found, question, self.settings.heap), self.settings.limit, self.folder / "run"
+        )
         question.document.unlink(missing_ok=True)
         used = replace(blank, cpu_seconds=ran.cpu_seconds, peak_mb=ran.peak_mb)
         answer = told(found, ran)
-        seconds = {**answer.seconds, "start and end": max(0.0, ran.wall_seconds - sum(answer.seconds.values()))}
+        seconds = {
+            **answer.seconds,
+            "start and end": max(0.0, ran.wall_seconds - sum(answer.seconds.values())),
+        }
         used = replace(used, seconds=seconds, base_verdict=answer.base_verdict or None)
         if ran.expired:
-            return self.tried.note(key, replace(used, outcome="limit", note=f"stopped after {self.settings.limit:g} s"))
+            return self.tried.note(
+                key, replace(used, outcome="limit", note=f"stopped after {self.settings.limit:g} s")
+            )
         if answer.trouble:
             return self.tried.note(key, replace(used, outcome="crash", note=answer.trouble))
         step, step_cpu = ran.wall_seconds, ran.cpu_seconds
         if peer.engine == INCREMENTAL:
             step, step_cpu = (
-                sum(times[stage] for stage in ("reading the batch", "step")) for times in (seconds, answer.cpu_seconds)
+                sum(times[stage] for stage in ("reading the batch", "step"))
+                for times in (seconds, answer.cpu_seconds)
             )
         unread = answer.unread + left_out
-        if answer.read is not None:  # it may hold more than it read line by line: what the TBox's file asserts already
+        if (
+            answer.read is not None
+        ):  # it may hold more than it read line by line: what the TBox's file asserts already
             unread = max(unread, batch.assertions + batch.insertions - answer.read)
         verdict = believed(answer.verdict, unread, dataset.allow)
         said = "" if verdict == answer.verdict else f", and says {answer.verdict} of the rest"
@@ -256,21 +360,27 @@ class _Evaluation:
         target.parent.mkdir(parents=True, exist_ok=True)
         return write_document(target, self.readings[dataset.tbox], (batch.base, batch.file))
 
-    # --- disagreements --------------------------------------------------------------------------------
+    # --- disagreements
+    # --------------------------------------------------------------------------------
 
     def _arbitrate(self, name: str, batch_name: str) -> tuple[bool, str]:
-        """Whether HermiT confirms a conflict that we found in the batch, and what it consists of."""
+        """Whether HermiT confirms a conflict that we found in the batch, and what it consists
+        of.
+        """
         dataset, batch = self.datasets[name], self.batches[(name, batch_name)]
         self._say(dataset, batch, "asking who is right")
         store, _ = self._store(dataset, batch)
-        _, answer = self._work(dataset, {"action": "confirm", "store": str(store), "insertions": [str(batch.file)]})
+        _, answer = self._work(
+            dataset, {"action": "confirm", "store": str(store), "insertions": [str(batch.file)]}
+        )
         if answer is None:
             return False, "no conflict could be explained within the limit"
         if not answer["confirmed"]:
             return False, str(answer["why"])
         conflict = answer["conflict"]
         size = (
-            f"{len(conflict['insertions'])} inserted and {len(conflict['base'])} old assertions, {len(conflict['axioms'])} axioms"
+            f"{len(conflict['insertions'])} inserted and {len(conflict['base'])} old assertions, "
+            f"{len(conflict['axioms'])} axioms"
         )
         return True, f"a conflict of {size}, which HermiT confirms by itself"
 
@@ -279,13 +389,18 @@ class _Evaluation:
 
 
 def believed(verdict: str, unread: int, allowed: Sequence[str]) -> str:
-    """What a peer's verdict is worth if it could not read so many lines: inconsistency is exact all the same, consistency holds
+    """What a peer's verdict is worth if it could not read so many lines: inconsistency is exact all
+    the same, consistency holds
     only where such lines do not stand in our own way either.
 
     >>> believed("inconsistent", 3, ()), believed("consistent", 3, ()), believed("consistent", 3, ("malformed",))
     ('inconsistent', 'undetermined', 'consistent')
     """
-    return "undetermined" if verdict == "consistent" and unread and not {"malformed", "undeclared"} & set(allowed) else verdict
+    return (
+        "undetermined"
+        if verdict == "consistent" and unread and not {"malformed", "undeclared"} & set(allowed)
+        else verdict
+    )
 
 
 def document(
@@ -296,7 +411,9 @@ def document(
     settings: Settings,
     began: float,
 ) -> dict[str, Any]:
-    """The JSON form of an evaluation. Raises OperationalError where it does not fit its own schema."""
+    """The JSON form of an evaluation. Raises OperationalError where it does not fit its own
+    schema.
+    """
     made = {
         "schema_version": SCHEMA_VERSION,
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began)),
@@ -307,9 +424,18 @@ def document(
             "heap": settings.heap,
             "reasoner": settings.reasoner,
         },
-        "datasets": [{"name": d.name, "family": d.family, "about": d.about, "allowed": list(d.allow)} for d in datasets.values()],
+        "datasets": [
+            {"name": d.name, "family": d.family, "about": d.about, "allowed": list(d.allow)}
+            for d in datasets.values()
+        ],
         "batches": [
-            {"dataset": name, "name": b.name, "assertions": b.assertions, "insertions": b.insertions, "expected": b.expected}
+            {
+                "dataset": name,
+                "name": b.name,
+                "assertions": b.assertions,
+                "insertions": b.insertions,
+                "expected": b.expected,
+            }
             for (name, _), b in batches.items()
         ],
         "peers": [
@@ -327,14 +453,22 @@ def document(
     }
     wrong = problems(made)
     if wrong:
-        raise OperationalError(f"the evaluation does not fit its schema: {'; '.join(wrong[:3])}", "Please report this.")
+        raise OperationalError(
+            f"the evaluation does not fit its schema: {'; '.join(wrong[:3])}", "Please report this."
+        )
     return made
 
 
-def _blank(dataset: Dataset, batch: BatchFile, system: str, criterion: str | None, engine: str) -> Run:
+def _blank(
+    dataset: Dataset, batch: BatchFile, system: str, criterion: str | None, engine: str
+) -> Run:
     """A run over ``batch`` of which nothing is known yet."""
-    run = Run(dataset.name, system, criterion, engine, batch.name, universities=dataset.universities)
-    return replace(run, assertions=batch.assertions, insertions=batch.insertions, expected=batch.expected)
+    run = Run(
+        dataset.name, system, criterion, engine, batch.name, universities=dataset.universities
+    )
+    return replace(
+        run, assertions=batch.assertions, insertions=batch.insertions, expected=batch.expected
+    )
 
 
 def _file_name(name: str) -> str:

@@ -19,14 +19,18 @@ from shiq.reasoner.installed import PEERS
 
 #: Engines that are evaluated unless others are named, as far as they exist.
 DEFAULT_ENGINES = ("local", "memory", "spark")
-#: Bases up to this many assertions are put to the engine `memory`, whose dictionaries are rebuilt by every process.
+# : Bases up to this many assertions are put to the engine `memory`, whose dictionaries are rebuilt
+# by every process.
 MEMORY_ASSERTIONS = 200_000
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What to evaluate. ``limit``: seconds for a run; ``heap``: of a peer's JVM; ``slices``: how many of the data's own slices;
-    ``variants``, ``batches``: regular expressions, found in the names of data sets and batches that count; () for all."""
+    """What to evaluate. ``limit``: seconds for a run; ``heap``: of a peer's JVM; ``slices``: how
+    many of the data's own slices;
+    ``variants``, ``batches``: regular expressions, found in the names of data sets and batches that
+    count; () for all.
+    """
 
     family: str
     universities: tuple[int, ...] = (1,)
@@ -53,14 +57,19 @@ class Settings:
             for name in given:
                 if name not in known:
                     near = difflib.get_close_matches(name, list(known), 1, 0)
-                    raise UsageError(f"unknown {what} {name!r}", f"Did you mean {near[0]!r}? Known: {', '.join(known)}.")
+                    raise UsageError(
+                        f"unknown {what} {name!r}",
+                        f"Did you mean {near[0]!r}? Known: {', '.join(known)}.",
+                    )
         if not self.universities or min(self.universities) < 1:
             raise UsageError("universities are numbers from 1", "Write 1, or 1,5.")
         for pattern in (*self.variants, *self.batches):
             try:
                 re.compile(pattern)
             except re.error as error:
-                raise UsageError(f"not a regular expression: {pattern!r} ({error})", "Write a part of a name.") from None
+                raise UsageError(
+                    f"not a regular expression: {pattern!r} ({error})", "Write a part of a name."
+                ) from None
         check_heap(self.heap)
 
     @property
@@ -69,12 +78,16 @@ class Settings:
 
 
 def settings_of(options: Mapping[str, Any]) -> Settings:
-    """Settings from the command line's options, whose lists are words with commas between them. Raises UsageError."""
+    """Settings from the command line's options, whose lists are words with commas between them.
+    Raises UsageError.
+    """
     values = dict(options)
     for name in ("peers", "criteria", "engines"):
         values[name] = tuple(word.strip() for word in values[name].split(",") if word.strip())
     try:
         values["universities"] = tuple(int(word) for word in values["universities"].split(","))
     except ValueError:
-        raise UsageError(f"not numbers of universities: {values['universities']!r}", "Write 1, or 1,5.") from None
+        raise UsageError(
+            f"not numbers of universities: {values['universities']!r}", "Write 1, or 1,5."
+        ) from None
     return Settings(**values)

@@ -1,6 +1,8 @@
-"""One run of ours, in this process: ``python -m jobs.evaluation.evaluate.worker TASK.json ANSWER.json``.
+"""One run of ours, in this process: ``python -m jobs.evaluation.evaluate.worker TASK.json
+ANSWER.json``.
 
-The task names an action: ``index`` (build and certify a store), ``check`` (a batch against a store), ``confirm`` (put a conflict
+The task names an action: ``index`` (build and certify a store), ``check`` (a batch against a
+store), ``confirm`` (put a conflict
 of a batch, a handful of assertions and axioms, to HermiT).
 """
 
@@ -21,7 +23,14 @@ def index(task: Mapping[str, Any]) -> dict[str, Any]:
     """Builds the store ``store`` from ``tbox`` and ``abox``."""
     from shiq.check import index as run
 
-    return run(task["tbox"], task["abox"], task["store"], replace_store="always", max_conflicts=0, **_settings(task)).to_dict()
+    return run(
+        task["tbox"],
+        task["abox"],
+        task["store"],
+        replace_store="always",
+        max_conflicts=0,
+        **_settings(task),
+    ).to_dict()
 
 
 def check(task: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,25 +39,33 @@ def check(task: Mapping[str, Any]) -> dict[str, Any]:
 
     with open_store(task["store"]) as session:
         more = {"criterion": task["criterion"], "engine": task["engine"]}
-        return session.check(task["insertions"], max_conflicts=0, **_settings(task), **more).to_dict()
+        return session.check(
+            task["insertions"], max_conflicts=0, **_settings(task), **more
+        ).to_dict()
 
 
 def confirm(task: Mapping[str, Any]) -> dict[str, Any]:
-    """A conflict of the batch, and whether HermiT, given it alone, calls it inconsistent. Consistency is antitone: if it is, then
+    """A conflict of the batch, and whether HermiT, given it alone, calls it inconsistent.
+    Consistency is antitone: if it is, then
     so is everything that contains it."""
     from shiq.check import open_store
     from shiq.rdf import read_assertions, read_ontology
     from shiq.reasoner.hermit import HermitReasoner
 
     with open_store(task["store"]) as session:
-        result = session.check(task["insertions"], max_conflicts=task.get("conflicts", 1), **_settings(task))
+        result = session.check(
+            task["insertions"], max_conflicts=task.get("conflicts", 1), **_settings(task)
+        )
     if not result.conflicts:
         return {"confirmed": False, "why": f"no conflict is known ({result.verdict.value})"}
     conflict = min(result.conflicts, key=lambda c: len(c.insertions) + len(c.base) + len(c.axioms))
     with tempfile.TemporaryDirectory() as folder:
         axioms, facts = Path(folder) / "axioms.ofn", Path(folder) / "facts.nt"
         axioms.write_text("Ontology(\n" + "\n".join(conflict.axioms) + "\n)\n", encoding="utf-8")
-        facts.write_text("".join(f"{line}\n" for line in (*conflict.insertions, *conflict.base)), encoding="utf-8")
+        facts.write_text(
+            "".join(f"{line}\n" for line in (*conflict.insertions, *conflict.base)),
+            encoding="utf-8",
+        )
         ontology = read_ontology([str(axioms)])
         given = read_assertions([str(facts)], ontology.tbox.signature, axioms=ontology.tbox.axioms)
         reasoner = HermitReasoner()
@@ -64,14 +81,21 @@ def confirm(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _settings(task: Mapping[str, Any]) -> dict[str, Any]:
-    return {"allow": task["allow"], "timeout": task["timeout"], "heap": task["heap"], "reasoner": task["reasoner"]}
+    return {
+        "allow": task["allow"],
+        "timeout": task["timeout"],
+        "heap": task["heap"],
+        "reasoner": task["reasoner"],
+    }
 
 
 ACTIONS = {"index": index, "check": check, "confirm": confirm}
 
 
 def main(arguments: list[str]) -> int:
-    """Does the task, and writes the answer, or what stands in its way; other errors are left to Python."""
+    """Does the task, and writes the answer, or what stands in its way; other errors are left to
+    Python.
+    """
     task = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     began = time.perf_counter()
     try:

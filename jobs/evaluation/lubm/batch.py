@@ -1,8 +1,11 @@
 """A consistent random insertion batch: 5 % of the data, half of it about fresh individuals.
 
-An assertion of the data is drawn evenly; its subject stays, or is replaced by a fresh individual of the same kind, and its object
-is exchanged for that of another assertion of the same predicate about the same kinds of things. A class is exchanged for one
-that goes with the kind. The result follows the data's own mix of predicates, and contradicts nothing: data/lubm/README.md has
+An assertion of the data is drawn evenly; its subject stays, or is replaced by a fresh individual of
+the same kind, and its object
+is exchanged for that of another assertion of the same predicate about the same kinds of things. A
+class is exchanged for one
+that goes with the kind. The result follows the data's own mix of predicates, and contradicts
+nothing: data/lubm/README.md has
 the argument.
 """
 
@@ -28,9 +31,20 @@ _FACULTY = (
     "Lecturer",
     "PostDoc",
 )
-_PUBLICATION = ("Article", "Book", "ConferencePaper", "JournalArticle", "Manual", "Software", "Specification", "TechnicalReport")
-#: Classes that can be asserted of an individual of each kind, whatever else the data or a batch says of it. UndergraduateStudent,
-#: GraduateCourse, Institute and VisitingProfessor stay with whom they are: the variant restricts them.
+_PUBLICATION = (
+    "Article",
+    "Book",
+    "ConferencePaper",
+    "JournalArticle",
+    "Manual",
+    "Software",
+    "Specification",
+    "TechnicalReport",
+)
+# : Classes that can be asserted of an individual of each kind, whatever else the data or a batch
+# says of it. UndergraduateStudent,
+# : GraduateCourse, Institute and VisitingProfessor stay with whom they are: the variant restricts
+# them.
 _CLASSES = {
     "FullProfessor": _FACULTY,
     "AssociateProfessor": _FACULTY,
@@ -47,7 +61,8 @@ _CLASSES = {
 }
 #: Classes that a fresh individual of a kind may have besides.
 _OWN = {kind: (kind, *classes) for kind, classes in _CLASSES.items()}
-#: Roles that the variant counts: a fresh subject of one is used once, so that no bound is ever exceeded.
+# : Roles that the variant counts: a fresh subject of one is used once, so that no bound is ever
+# exceeded.
 _COUNTED = frozenset(map(predicate, ("advisor", "headOf", "teacherOf", "teachingAssistantOf")))
 _KEPT = 256
 _ATTEMPTS = 8
@@ -66,7 +81,9 @@ def kind_of(term: str) -> str:
 
 
 class BatchDealer:
-    """Deals the batch department by department; remembers some objects of each predicate, never the data."""
+    """Deals the batch department by department; remembers some objects of each predicate, never the
+    data.
+    """
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -74,8 +91,11 @@ class BatchDealer:
         self._owed = 0.0
         self._fresh = 0
 
-    def insertions(self, made: Department, reserved: frozenset[str], planted: list[str]) -> list[str]:
-        """The batch's lines for this department, the planted ones among them in places drawn evenly.
+    def insertions(
+        self, made: Department, reserved: frozenset[str], planted: list[str]
+    ) -> list[str]:
+        """The batch's lines for this department, the planted ones among them in places drawn
+        evenly.
 
         Nothing is said of ``reserved`` individuals; no line is in the data, and none comes twice.
         """
@@ -97,7 +117,14 @@ class BatchDealer:
                 lines.append(line)
         return shuffle(self._rng, lines + planted)
 
-    def _insertion(self, made: Department, i: int, reserved: frozenset[str], have: set[str], pools: dict[str, list[str]]) -> str:
+    def _insertion(
+        self,
+        made: Department,
+        i: int,
+        reserved: frozenset[str],
+        have: set[str],
+        pools: dict[str, list[str]],
+    ) -> str:
         subject, role, object = made.lines[i][:-3].split(" ", 2)
         if subject in reserved or object in reserved:
             return ""
@@ -125,7 +152,9 @@ class BatchDealer:
                 known[below(self._rng, _KEPT)] = object
         return other if other != object else ""
 
-    def _fresh_individual(self, made: Department, kind: str, role: str, pools: dict[str, list[str]]) -> str:
+    def _fresh_individual(
+        self, made: Department, kind: str, role: str, pools: dict[str, list[str]]
+    ) -> str:
         """A fresh individual: one that is in use already, as often as not."""
         pool = pools.setdefault(kind, [])
         counted = role in _COUNTED

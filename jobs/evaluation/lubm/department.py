@@ -1,4 +1,6 @@
-"""One department of LUBM's data: its triples as N-Triples lines, and the individuals that a planted fault may build on."""
+"""One department of LUBM's data: its triples as N-Triples lines, and the individuals that a planted
+fault may build on.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ _TYPE = {
         *("UndergraduateStudent", "GraduateStudent", "TeachingAssistant", "ResearchAssistant"),
     )
 }
-_NAME, _EMAIL, _INTEREST = (f" {predicate(p)} " for p in ("name", "emailAddress", "researchInterest"))
+_NAME, _EMAIL, _INTEREST = (
+    f" {predicate(p)} " for p in ("name", "emailAddress", "researchInterest")
+)
 _TELEPHONE = f' {predicate("telephone")} "xxx-xxx-xxxx" .\n'
 _TEACHER_OF, _TAKES, _ASSISTS, _ADVISOR, _AUTHOR, _WORKS_FOR, _MEMBER_OF, _HEAD_OF, _INSIDE = (
     f" {predicate(p)} "
@@ -43,7 +47,8 @@ _TEACHER_OF, _TAKES, _ASSISTS, _ADVISOR, _AUTHOR, _WORKS_FOR, _MEMBER_OF, _HEAD_
     )
 )
 _UNDERGRADUATE_DEGREE, _MASTERS_DEGREE, _DOCTORAL_DEGREE = (
-    f" {predicate(p)} " for p in ("undergraduateDegreeFrom", "mastersDegreeFrom", "doctoralDegreeFrom")
+    f" {predicate(p)} "
+    for p in ("undergraduateDegreeFrom", "mastersDegreeFrom", "doctoralDegreeFrom")
 )
 
 
@@ -58,7 +63,9 @@ class Draws:
     def __post_init__(self) -> None:
         rng = self.rng
         self.faculty = {rank: deck(rng, bounds) for rank, bounds in profile.FACULTY.items()}
-        self.publications = {rank: deck(rng, bounds) for rank, bounds in profile.PUBLICATIONS.items()}
+        self.publications = {
+            rank: deck(rng, bounds) for rank, bounds in profile.PUBLICATIONS.items()
+        }
         self.courses = deck(rng, profile.COURSES)
         self.graduate_courses = deck(rng, profile.COURSES)
         self.research_groups = deck(rng, profile.RESEARCH_GROUPS)
@@ -74,13 +81,17 @@ class Draws:
 
 @dataclass
 class Department:
-    """The triples of one department, and who is who in it; every term is written as in N-Triples."""
+    """The triples of one department, and who is who in it; every term is written as in
+    N-Triples.
+    """
 
     term: str
     university: str
     lines: list[str] = field(default_factory=list)
     head: str = ""
-    teachers: list[tuple[str, str]] = field(default_factory=list)  # with one course each of them teaches
+    teachers: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # with one course each of them teaches
     professors: list[str] = field(default_factory=list)
     courses: list[str] = field(default_factory=list)
     graduate_courses: list[str] = field(default_factory=list)
@@ -88,7 +99,9 @@ class Department:
     undergraduates: list[str] = field(default_factory=list)
     graduates: list[str] = field(default_factory=list)
     assistants: list[tuple[str, str]] = field(default_factory=list)  # with the course
-    advised: list[tuple[str, str]] = field(default_factory=list)  # undergraduates with their advisor
+    advised: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # undergraduates with their advisor
 
 
 class Universities:
@@ -108,8 +121,12 @@ class Universities:
         return self.mention(below(rng, len(self._seen)), lines)
 
 
-def department(number: int, university: int, draws: Draws, universities: Universities) -> Department:
-    """The department of that number, drawn after the profile; the first one of a university brings the university along."""
+def department(
+    number: int, university: int, draws: Draws, universities: Universities
+) -> Department:
+    """The department of that number, drawn after the profile; the first one of a university brings
+    the university along.
+    """
     host = f"Department{number}.University{university}.edu"
     made = Department(f"<http://www.{host}>", university_term(university))
     lines = made.lines
@@ -128,12 +145,16 @@ def department(number: int, university: int, draws: Draws, universities: Univers
         made.groups.append(group)
     members = len(made.teachers)
     _undergraduates(made, host, draws, round(next(draws.undergraduates) * members))
-    _graduates(made, host, draws, universities, round(next(draws.graduates) * members), publications)
+    _graduates(
+        made, host, draws, universities, round(next(draws.graduates) * members), publications
+    )
     return made
 
 
 def _faculty(made: Department, host: str, draws: Draws, universities: Universities) -> list[str]:
-    """The faculty with their courses, degrees and publications; gives the publications that a student may have a hand in."""
+    """The faculty with their courses, degrees and publications; gives the publications that a
+    student may have a hand in.
+    """
     rng, lines = draws.rng, made.lines
     shared: list[str] = []
     numbers = {rank: next(draws.faculty[rank]) for rank in profile.FACULTY}
@@ -150,16 +171,26 @@ def _faculty(made: Department, host: str, draws: Draws, universities: Universiti
                 for _ in range(many_courses):
                     title = f"{level}{len(courses)}"
                     course = f"<http://www.{host}/{title}>"
-                    lines += (f"{person}{_TEACHER_OF}{course} .\n", course + _TYPE[level], f'{course}{_NAME}"{title}" .\n')
+                    lines += (
+                        f"{person}{_TEACHER_OF}{course} .\n",
+                        course + _TYPE[level],
+                        f'{course}{_NAME}"{title}" .\n',
+                    )
                     courses.append(course)
             made.teachers.append((person, made.courses[-1]))
             for degree in (_UNDERGRADUATE_DEGREE, _MASTERS_DEGREE, _DOCTORAL_DEGREE):
                 source = universities.any(rng, lines)
                 lines.append(f"{person}{degree}{source} .\n")
-            lines += (f"{person}{_WORKS_FOR}{made.term} .\n", f'{person}{_EMAIL}"{name}@{host}" .\n', person + _TELEPHONE)
+            lines += (
+                f"{person}{_WORKS_FOR}{made.term} .\n",
+                f'{person}{_EMAIL}"{name}@{host}" .\n',
+                person + _TELEPHONE,
+            )
             if rank != "Lecturer":
                 made.professors.append(person)
-                lines.append(f'{person}{_INTEREST}"Research{below(rng, profile.RESEARCH_INTERESTS)}" .\n')
+                lines.append(
+                    f'{person}{_INTEREST}"Research{below(rng, profile.RESEARCH_INTERESTS)}" .\n'
+                )
                 if rank == "FullProfessor" and i == head:
                     made.head = person
                     lines.append(f"{person}{_HEAD_OF}{made.term} .\n")
@@ -179,14 +210,24 @@ def _undergraduates(made: Department, host: str, draws: Draws, many: int) -> Non
     for i in range(many):
         student = _student(made, host, f"UndergraduateStudent{i}", "UndergraduateStudent")
         made.undergraduates.append(student)
-        lines += (f"{student}{_TAKES}{course} .\n" for course in sample(rng, made.courses, next(draws.undergraduate_takes)))
+        lines += (
+            f"{student}{_TAKES}{course} .\n"
+            for course in sample(rng, made.courses, next(draws.undergraduate_takes))
+        )
         if next(draws.advised) == 1:
             advisor = made.professors[below(rng, len(made.professors))]
             lines.append(f"{student}{_ADVISOR}{advisor} .\n")
             made.advised.append((student, advisor))
 
 
-def _graduates(made: Department, host: str, draws: Draws, universities: Universities, many: int, publications: list[str]) -> None:
+def _graduates(
+    made: Department,
+    host: str,
+    draws: Draws,
+    universities: Universities,
+    many: int,
+    publications: list[str],
+) -> None:
     rng, lines = draws.rng, made.lines
     teaching = min(round(next(draws.teaching_assistants) * many), len(made.courses))
     research = round(next(draws.research_assistants) * many)
@@ -194,12 +235,21 @@ def _graduates(made: Department, host: str, draws: Draws, universities: Universi
     for i, place in enumerate(shuffle(rng, list(range(many)))):
         student = _student(made, host, f"GraduateStudent{i}", "GraduateStudent")
         made.graduates.append(student)
-        lines += (f"{student}{_TAKES}{course} .\n" for course in sample(rng, made.graduate_courses, next(draws.graduate_takes)))
+        lines += (
+            f"{student}{_TAKES}{course} .\n"
+            for course in sample(rng, made.graduate_courses, next(draws.graduate_takes))
+        )
         degree = universities.any(rng, lines)
         advisor = made.professors[below(rng, len(made.professors))]
-        lines += (f"{student}{_UNDERGRADUATE_DEGREE}{degree} .\n", f"{student}{_ADVISOR}{advisor} .\n")
+        lines += (
+            f"{student}{_UNDERGRADUATE_DEGREE}{degree} .\n",
+            f"{student}{_ADVISOR}{advisor} .\n",
+        )
         if place < teaching:
-            lines += (student + _TYPE["TeachingAssistant"], f"{student}{_ASSISTS}{assisted[place]} .\n")
+            lines += (
+                student + _TYPE["TeachingAssistant"],
+                f"{student}{_ASSISTS}{assisted[place]} .\n",
+            )
             made.assistants.append((student, assisted[place]))
         elif place < teaching + research:
             lines.append(student + _TYPE["ResearchAssistant"])

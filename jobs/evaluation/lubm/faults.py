@@ -1,8 +1,11 @@
 """Contradictions planted into an insertion batch, each known with all its minimal conflicts.
 
-A fault is a set X of insertions with (T, A ∪ X) inconsistent, where T is the disjointness variant and A the generated data, and
-(T, A ∪ Y) consistent for each proper subset Y. It speaks of individuals of its own (fresh ones, and old ones that nothing else in
-the batch mentions), so no insertion outside X can stand in for one inside: the minimal conflicts of the whole batch are the
+A fault is a set X of insertions with (T, A ∪ X) inconsistent, where T is the disjointness variant
+and A the generated data, and
+(T, A ∪ Y) consistent for each proper subset Y. It speaks of individuals of its own (fresh ones, and
+old ones that nothing else in
+the batch mentions), so no insertion outside X can stand in for one inside: the minimal conflicts of
+the whole batch are the
 faults, and the culprits their union.
 """
 
@@ -26,8 +29,10 @@ _VERBS = {"a": RDF_TYPE, "=": f"<{OWL}sameAs>", "≠": f"<{OWL}differentFrom>"}
 
 @dataclass(frozen=True)
 class Fault:
-    """``kind``: what it takes to see it: ``batch`` (the batch alone), ``base`` (one old assertion or individual), ``chain`` (old
-    role assertions in a chain), ``identity``, ``cardinality``, ``data``. ``form``: its name in `FORMS`. ``insertions``: lines of
+    """``kind``: what it takes to see it: ``batch`` (the batch alone), ``base`` (one old assertion
+    or individual), ``chain`` (old
+    role assertions in a chain), ``identity``, ``cardinality``, ``data``. ``form``: its name in
+    `FORMS`. ``insertions``: lines of
     N-Triples."""
 
     kind: str
@@ -49,7 +54,9 @@ class _Cast:
         self._fresh = 0
 
     def draw(self, sort: str) -> tuple[str, ...]:
-        """The next individual that is "new", or the next of a list of the department: one, or several that A links."""
+        """The next individual that is "new", or the next of a list of the department: one, or
+        several that A links.
+        """
         if sort == "new":
             self._fresh += 1
             return (f"{self.made.term[:-1]}/Planted{self._fresh}>",)
@@ -63,7 +70,8 @@ class _Cast:
         raise _Exhausted
 
 
-#: The forms by kind, each by name: which individuals are drawn, in this order (see `_Cast.draw`), and what is said of them;
+# : The forms by kind, each by name: which individuals are drawn, in this order (see `_Cast.draw`),
+# and what is said of them;
 #: "here" is the department. Faults go round the kinds, and within a kind round its forms.
 FORMS: dict[str, dict[str, str]] = {
     # Visible in the batch alone.
@@ -108,7 +116,8 @@ FORMS: dict[str, dict[str, str]] = {
         "ages_of_one_teacher": "it course: teachers; alias: new; alias teacherOf course; alias age 40; it age 41",
         "out_of_range": "it: undergraduates; it age 200",
         "number_for_string": "it: undergraduates; it telephone 5550100",
-        # A string, not an ill-typed integer: reasoners refuse to read those, and could not confirm the conflict.
+        # A string, not an ill-typed integer: reasoners refuse to read those, and could not confirm
+        # the conflict.
         "word_for_number": 'it: new; it age "twelve"',
     },
 }
@@ -123,12 +132,20 @@ def _insertions(form: str, cast: _Cast) -> Iterator[str]:
             individuals.update(zip(names.split(), cast.draw(sort)))
             continue
         subject, verb, said = part.split()
-        value = f'"{said}"^^<{XSD}integer>' if said.isdigit() else said if said.startswith('"') else individuals.get(said)
+        value = (
+            f'"{said}"^^<{XSD}integer>'
+            if said.isdigit()
+            else said
+            if said.startswith('"')
+            else individuals.get(said)
+        )
         yield f"{individuals[subject]} {_VERBS.get(verb) or predicate(verb)} {value or predicate(said)} .\n"
 
 
 class Planting:
-    """Deals so many faults over so many departments, evenly. Raises UsageError if they do not fit."""
+    """Deals so many faults over so many departments, evenly. Raises UsageError if they do not
+    fit.
+    """
 
     def __init__(self, faults: int, departments: int, rng: random.Random) -> None:
         if not 0 <= faults <= PER_DEPARTMENT * departments:
@@ -143,16 +160,22 @@ class Planting:
         self._done = 0
 
     def plant(self, made: Department) -> tuple[tuple[Fault, ...], frozenset[str]]:
-        """The faults of the next department, and the old individuals that the rest of the batch has to leave alone."""
+        """The faults of the next department, and the old individuals that the rest of the batch has
+        to leave alone.
+        """
         cast = _Cast(made, self._rng)
         first = self._numbers[self._done]
         self._done += 1
-        faults = tuple(_fault(number, cast) for number in range(first, self._faults, self._departments))
+        faults = tuple(
+            _fault(number, cast) for number in range(first, self._faults, self._departments)
+        )
         return faults, frozenset(cast.taken)
 
 
 def _fault(number: int, cast: _Cast) -> Fault:
-    """Fault number ``number``, of the form whose turn it is, or of the next one that the department has individuals for."""
+    """Fault number ``number``, of the form whose turn it is, or of the next one that the department
+    has individuals for.
+    """
     kinds = list(FORMS)
     kind = kinds[number % len(kinds)]
     forms = list(FORMS[kind].items())
@@ -162,4 +185,7 @@ def _fault(number: int, cast: _Cast) -> Fault:
             return Fault(kind, name, tuple(_insertions(form, cast)))
         except _Exhausted:
             continue
-    raise UsageError(f"{cast.made.term} has no room for another fault of the kind {kind}", "Ask for fewer faults.")
+    raise UsageError(
+        f"{cast.made.term} has no room for another fault of the kind {kind}",
+        "Ask for fewer faults.",
+    )

@@ -1,10 +1,12 @@
-"""LUBM data of any size, from a seed: the TBox, the data, and an insertion batch with planted contradictions.
+"""LUBM data of any size, from a seed: the TBox, the data, and an insertion batch with planted
+contradictions.
 
 `generate` writes into a directory
 
 * ``tbox.owl``: LUBM's TBox, or its disjointness variant, as RDF/XML;
 * ``abox.nt.gz``: the data, distinct N-Triples, the same bytes for the same arguments;
-* with ``faults`` given: ``insert.nt``, ``culprits.nt`` and ``faults.json``, see `jobs.evaluation.lubm.faults`.
+* with ``faults`` given: ``insert.nt``, ``culprits.nt`` and ``faults.json``, see
+  `jobs.evaluation.lubm.faults`.
 
 It keeps one department at a time. The recipe is told in data/lubm/README.md.
 """
@@ -35,11 +37,15 @@ ONTOLOGY = NAMESPACE.rstrip("#")
 
 def plan(universities: int, seed: int) -> list[int]:
     """How many departments each university has."""
-    return list(islice(profile.departments(random.Random(f"lubm departments {seed}")), universities))
+    return list(
+        islice(profile.departments(random.Random(f"lubm departments {seed}")), universities)
+    )
 
 
 def departments(universities: int, seed: int) -> Iterator[Department]:
-    """The data, department by department: every triple of it once, in the departments' ``lines``."""
+    """The data, department by department: every triple of it once, in the departments'
+    ``lines``.
+    """
     draws = Draws(random.Random(f"lubm data {seed}"))
     known = Universities(universities)
     for university, many in enumerate(plan(universities, seed)):
@@ -56,29 +62,47 @@ def generate(
     faults: int | None = None,
     progress: Progress | None = None,
 ) -> GenerationReport:
-    """Writes LUBM data of so many universities into the directory ``out``, which is made if need be.
+    """Writes LUBM data of so many universities into the directory ``out``, which is made if need
+    be.
 
-    ``faults``: also write a batch of 5 % of the data with so many planted contradictions (0: a clean batch); it implies the
+    ``faults``: also write a batch of 5 % of the data with so many planted contradictions (0: a
+    clean batch); it implies the
     variant of the TBox that ``disjointness`` asks for, since LUBM's own cannot be contradicted.
     Raises UsageError for numbers out of range.
     """
     if universities < 1:
-        raise UsageError(f"{universities} universities cannot be generated", "Ask for at least one.")
+        raise UsageError(
+            f"{universities} universities cannot be generated", "Ask for at least one."
+        )
     started = time.perf_counter()
     total = sum(plan(universities, seed))
-    planting = None if faults is None else Planting(faults, total, random.Random(f"lubm faults {seed}"))
+    planting = (
+        None if faults is None else Planting(faults, total, random.Random(f"lubm faults {seed}"))
+    )
     out.mkdir(parents=True, exist_ok=True)
-    (out / "tbox.owl").write_text(tbox_as_rdfxml(lubm_tbox(disjointness or planting is not None), ONTOLOGY), encoding="utf-8")
+    (out / "tbox.owl").write_text(
+        tbox_as_rdfxml(lubm_tbox(disjointness or planting is not None), ONTOLOGY), encoding="utf-8"
+    )
     files = ["tbox.owl", "abox.nt.gz"]
     with ExitStack() as stack:
         batch = None
         if planting is not None:
-            batch = _BatchFiles(out, stack, BatchDealer(random.Random(f"lubm batch {seed}")), planting)
+            batch = _BatchFiles(
+                out, stack, BatchDealer(random.Random(f"lubm batch {seed}")), planting
+            )
             files += batch.names
-        counts = write_triples(out / "abox.nt.gz", _lines(universities, seed, batch), total, progress)
+        counts = write_triples(
+            out / "abox.nt.gz", _lines(universities, seed, batch), total, progress
+        )
     seconds = time.perf_counter() - started
-    report = GenerationReport(**asdict(counts), out=out, departments=total, files=tuple(files), seconds=seconds)
-    return replace(report, insertions=batch.lines, faults=faults or 0, culprits=batch.culprits) if batch else report
+    report = GenerationReport(
+        **asdict(counts), out=out, departments=total, files=tuple(files), seconds=seconds
+    )
+    return (
+        replace(report, insertions=batch.lines, faults=faults or 0, culprits=batch.culprits)
+        if batch
+        else report
+    )
 
 
 def _lines(universities: int, seed: int, batch: _BatchFiles | None) -> Iterator[list[str]]:
@@ -96,7 +120,8 @@ class _BatchFiles:
 
     def __init__(self, out: Path, stack: ExitStack, batch: BatchDealer, planting: Planting) -> None:
         self._insert, self._culprits, self._faults = (
-            stack.enter_context((out / name).open("w", encoding="utf-8", newline="\n")) for name in self.names
+            stack.enter_context((out / name).open("w", encoding="utf-8", newline="\n"))
+            for name in self.names
         )
         self._batch = batch
         self._planting = planting

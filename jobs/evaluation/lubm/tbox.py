@@ -1,9 +1,11 @@
 """LUBM's TBox as our own values, its disjointness variant, and both written as RDF/XML.
 
-The vocabulary is that of univ-bench.owl, so that data generated here fits either TBox, and the axioms say the same; what the
+The vocabulary is that of univ-bench.owl, so that data generated here fits either TBox, and the
+axioms say the same; what the
 file writes in the style of OWL 1 (`intersectionOf` on a named class) is an OWL 2 equivalence here.
 
-The *variant* adds axioms that can be contradicted (univ-bench has none). The data as generated is consistent with them, and so is
+The *variant* adds axioms that can be contradicted (univ-bench has none). The data as generated is
+consistent with them, and so is
 the data with objects exchanged between assertions of one predicate: see data/lubm/README.md.
 """
 
@@ -63,7 +65,10 @@ _SUPERCLASSES = {
     "Work": (),
 }
 #: A necessary restriction ∃property.filler.
-_NECESSARY = {"GraduateStudent": ("takesCourse", "GraduateCourse"), "ResearchAssistant": ("worksFor", "ResearchGroup")}
+_NECESSARY = {
+    "GraduateStudent": ("takesCourse", "GraduateCourse"),
+    "ResearchAssistant": ("worksFor", "ResearchGroup"),
+}
 #: Defined classes: a named operand (or none) and ∃property.filler.
 _DEFINED = {
     "Chair": ("Person", "headOf", "Department"),
@@ -155,14 +160,20 @@ def _univ_bench() -> Iterator[str]:
             yield f"SubObjectPropertyOf(:{name} :{sup})"
     yield from (f"InverseObjectProperties(:{first} :{second})" for first, second in _INVERSES)
     yield "TransitiveObjectProperty(:subOrganizationOf)"
-    yield from (f"DataPropertyDomain(:{name} :{domain})" for name, domain in _DATA.items() if domain)
+    yield from (
+        f"DataPropertyDomain(:{name} :{domain})" for name, domain in _DATA.items() if domain
+    )
 
 
 def lubm_tbox(disjointness: bool = False) -> owl.TBox:
-    """LUBM's TBox: 43 classes, 25 object and 7 data properties; or its variant with disjointness, identity and cardinality."""
+    """LUBM's TBox: 43 classes, 25 object and 7 data properties; or its variant with disjointness,
+    identity and cardinality.
+    """
     signature = owl.Signature(
         classes=frozenset(NAMESPACE + name for name in _SUPERCLASSES),
         object_properties=frozenset(NAMESPACE + name for name in _OBJECT),
         data_properties=frozenset(NAMESPACE + name for name in _DATA),
     )
-    return owl.TBox(stated(NAMESPACE, (*_univ_bench(), *(_VARIANT if disjointness else ()))), signature)
+    return owl.TBox(
+        stated(NAMESPACE, (*_univ_bench(), *(_VARIANT if disjointness else ()))), signature
+    )

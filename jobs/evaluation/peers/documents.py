@@ -10,7 +10,9 @@ from shiq.functional import ontology_text
 from shiq.model import OWL, RDF
 from shiq.reading import Reading
 
-_LINE = re.compile(r'\s*(<[^<>"{}|^`\s]+>|_:\S+)\s+(<[^<>"{}|^`\s]+>)\s+(<[^<>"{}|^`\s]+>|_:\S+|".*)\s*\.\s*')
+_LINE = re.compile(
+    r'\s*(<[^<>"{}|^`\s]+>|_:\S+)\s+(<[^<>"{}|^`\s]+>)\s+(<[^<>"{}|^`\s]+>|_:\S+|".*)\s*\.\s*'
+)
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:\^\^(<[^<>\s]+>)|(@[A-Za-z0-9-]+))?')
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 _SHORT = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
@@ -20,7 +22,8 @@ _TYPE, _SAME, _DIFFERENT = f"<{RDF}type>", f"<{OWL}sameAs>", f"<{OWL}differentFr
 def write_document(target: Path, ontology: Reading, triples: Iterable[Path]) -> int:
     """Writes the TBox and assertions of ``ontology`` and the N-Triples files to ``target``.
 
-    Returns how many lines were left out: no triples, or with a predicate that the ontology does not know.
+    Returns how many lines were left out: no triples, or with a predicate that the ontology does not
+    know.
     """
     signature = ontology.tbox.signature
     object_properties = frozenset(f"<{iri}>" for iri in signature.object_properties)
@@ -31,7 +34,10 @@ def write_document(target: Path, ontology: Reading, triples: Iterable[Path]) -> 
     with target.open("w", encoding="utf-8") as file:
         file.write(head[:-1])
         # A property that no axiom of the TBox mentions still needs its declaration.
-        for kind, properties in (("ObjectProperty", object_properties), ("DataProperty", data_properties)):
+        for kind, properties in (
+            ("ObjectProperty", object_properties),
+            ("DataProperty", data_properties),
+        ):
             file.writelines(f"Declaration({kind}({iri}))\n" for iri in sorted(properties))
         for line in _lines(triples):
             written = assertion(line, object_properties, data_properties)

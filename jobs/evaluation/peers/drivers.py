@@ -1,6 +1,7 @@
 """What a peer is asked, as a command, and what its output says.
 
-An answer counts only if the peer is seen to have read and checked everything: Konclude, for one, calls a file that it cannot find
+An answer counts only if the peer is seen to have read and checked everything: Konclude, for one,
+calls a file that it cannot find
 consistent, with exit code 0.
 """
 
@@ -23,7 +24,9 @@ _KONCLUDE_ERROR = re.compile(r"^\{error\} \S+ >> (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class PeerQuestion:
-    """TBox, base and batch as files; ``document``: all of it in functional syntax, for a peer that reads nothing else."""
+    """TBox, base and batch as files; ``document``: all of it in functional syntax, for a peer that
+    reads nothing else.
+    """
 
     tbox: Path
     base: Path
@@ -33,8 +36,11 @@ class PeerQuestion:
 
 @dataclass(frozen=True)
 class PeerVerdicts:
-    """What a peer's output says: the verdicts on the base (if it was checked by itself) and on base and batch, "" where none was
-    reached; wall and CPU seconds by stage; how many assertions it read, and how many lines it could not."""
+    """What a peer's output says: the verdicts on the base (if it was checked by itself) and on base
+    and batch, "" where none was
+    reached; wall and CPU seconds by stage; how many assertions it read, and how many lines it could
+    not.
+    """
 
     verdict: str = ""
     base_verdict: str = ""
@@ -82,7 +88,11 @@ def _java(run: MeterReading) -> PeerVerdicts:
         said[stage] = dict(_PAIR.findall(rest))
     ended = said.pop("end", None) is not None
     seconds.pop("end", None)
-    verdicts = {stage: _verdict(pairs["consistent"]) for stage, pairs in said.items() if "consistent" in pairs}
+    verdicts = {
+        stage: _verdict(pairs["consistent"])
+        for stage, pairs in said.items()
+        if "consistent" in pairs
+    }
     final = verdicts.get("step") or verdicts.get("check") or ""
     counted = [int(pairs["assertions"]) for pairs in said.values() if "assertions" in pairs]
     unread = max((int(pairs["unread"]) for pairs in said.values() if "unread" in pairs), default=0)
@@ -111,4 +121,6 @@ def _konclude(run: MeterReading) -> PeerVerdicts:
         trouble = "; ".join(errors[:2]) or run.complaint()
         return PeerVerdicts(trouble=trouble)
     load = int(parsed[1]) / 1000
-    return PeerVerdicts(verdict[1], seconds={"load": load, "check": max(0.0, run.wall_seconds - load)})
+    return PeerVerdicts(
+        verdict[1], seconds={"load": load, "check": max(0.0, run.wall_seconds - load)}
+    )

@@ -1,8 +1,12 @@
-"""Installs the peers, on request: ``python -m jobs.evaluation.peers.install [--accept-agpl] [--home DIR] [PEER…]``.
+"""Installs the peers, on request: ``python -m jobs.evaluation.peers.install [--accept-agpl] [--home
+DIR] [PEER…]``.
 
-The jars in ``jars.txt`` (group:artifact:version and SHA-256) come from Maven Central, or from the repository that $SHIQ_MAVEN or
-a mirror in the user's Maven settings names; each is checked before it is used. Drivers are compiled against them, so a JDK is
-needed. Pellet and Openllet are under the AGPL: they are left out unless ``--accept-agpl`` says that this is all right. The peer
+The jars in ``jars.txt`` (group:artifact:version and SHA-256) come from Maven Central, or from the
+repository that $SHIQ_MAVEN or
+a mirror in the user's Maven settings names; each is checked before it is used. Drivers are compiled
+against them, so a JDK is
+needed. Pellet and Openllet are under the AGPL: they are left out unless ``--accept-agpl`` says that
+this is all right. The peer
 ``miners``, itemset miners in Python, gets an environment of its own.
 """
 
@@ -64,7 +68,9 @@ def jars_of(peer: Peer) -> list[Jar]:
 
 
 def listed_jars(file: Path, section: str) -> list[Jar]:
-    """The jars of a section of ``file``: after a line [section], on each line coordinates and SHA-256."""
+    """The jars of a section of ``file``: after a line [section], on each line coordinates and
+    SHA-256.
+    """
     return [jar for name, jar in _listed(file.read_text(encoding="utf-8")) if name == section]
 
 
@@ -80,7 +86,9 @@ def _listed(text: str) -> Iterator[tuple[str, Jar]]:
 
 
 def repository(settings: Path | None = None) -> str:
-    """The Maven repository to ask: $SHIQ_MAVEN, a mirror of Central in Maven's settings, or Central itself."""
+    """The Maven repository to ask: $SHIQ_MAVEN, a mirror of Central in Maven's settings, or Central
+    itself.
+    """
     named = os.environ.get(MAVEN_SETTING)
     if named:
         return named.rstrip("/")
@@ -91,7 +99,8 @@ def repository(settings: Path | None = None) -> str:
         root = ElementTree.parse(settings).getroot()
     except (OSError, ElementTree.ParseError) as error:
         raise OperationalError(
-            f"{settings} cannot be read: {error}", f"Mend it, or name a repository by {MAVEN_SETTING}."
+            f"{settings} cannot be read: {error}",
+            f"Mend it, or name a repository by {MAVEN_SETTING}.",
         ) from error
     for mirror in root.iterfind("{*}mirrors/{*}mirror"):
         of = (mirror.findtext("{*}mirrorOf") or "").split(",")
@@ -101,13 +110,17 @@ def repository(settings: Path | None = None) -> str:
 
 
 def install(peer: Peer, folder: Path, source: str) -> None:
-    """Fetches the jars of ``peer`` that are not there yet from the repository ``source``, and compiles the driver.
+    """Fetches the jars of ``peer`` that are not there yet from the repository ``source``, and
+    compiles the driver.
 
-    Raises OperationalError for a file that does not come or is not the one that it should be, and where there is no JDK.
+    Raises OperationalError for a file that does not come or is not the one that it should be, and
+    where there is no JDK.
     """
     compiler = shutil.which("javac")
     if compiler is None:
-        raise OperationalError("there is no javac", "Install a JDK 17 (Debian: default-jdk-headless).")
+        raise OperationalError(
+            "there is no javac", "Install a JDK 17 (Debian: default-jdk-headless)."
+        )
     own, wanted = folder / peer.name, jars_of(peer)
     jars = own / "jars"
     fetch_jars(wanted, jars, source)
@@ -119,11 +132,15 @@ def install(peer: Peer, folder: Path, source: str) -> None:
     command = [compiler, "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", str(classes), *drivers]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise OperationalError(f"the driver for {peer.title} does not compile: {done.stderr.strip()[:500]}", "Is it a JDK 17?")
+        raise OperationalError(
+            f"the driver for {peer.title} does not compile: {done.stderr.strip()[:500]}",
+            "Is it a JDK 17?",
+        )
 
 
 def fetch_jars(wanted: Sequence[Jar], folder: Path, source: str) -> None:
-    """Leaves just the ``wanted`` jars in ``folder``; those that are not there come from the repository ``source``.
+    """Leaves just the ``wanted`` jars in ``folder``; those that are not there come from the
+    repository ``source``.
 
     Raises OperationalError for a file that does not come or is not the one that it should be.
     """
@@ -142,10 +159,13 @@ def _fetched(jar: Jar, source: str) -> bytes:
         with urllib.request.urlopen(address, timeout=_SECONDS) as answer:
             content = bytes(answer.read())
     except (urllib.error.URLError, OSError, ValueError) as error:
-        raise OperationalError(f"{address}: {error}", f"Name a repository that has it by {MAVEN_SETTING}.") from error
+        raise OperationalError(
+            f"{address}: {error}", f"Name a repository that has it by {MAVEN_SETTING}."
+        ) from error
     if _sha256(content) != jar.sha256:
         raise OperationalError(
-            f"{address} is not the file it should be (SHA-256 {_sha256(content)})", "Do not use that repository."
+            f"{address} is not the file it should be (SHA-256 {_sha256(content)})",
+            "Do not use that repository.",
         )
     return content
 
@@ -158,7 +178,10 @@ def install_miners(folder: Path) -> None:
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode:
         shutil.rmtree(own, ignore_errors=True)
-        raise OperationalError(f"pip: {done.stderr.strip()[-500:]}", "Is there a compiler, and an index that pip knows?")
+        raise OperationalError(
+            f"pip: {done.stderr.strip()[-500:]}",
+            "Is there a compiler, and an index that pip knows?",
+        )
 
 
 def _sha256(content: bytes) -> str:
@@ -175,14 +198,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 0 if everything asked for is installed."""
     known = PEERS | INCOMPLETE
     java = [name for name, peer in known.items() if peer.is_java]
-    parser = argparse.ArgumentParser(prog="python -m jobs.evaluation.peers.install", description=__doc__)
-    parser.add_argument("peers", nargs="*", metavar="PEER", help=f"of {', '.join((*java, MINERS))}; default: all")
-    parser.add_argument("--accept-agpl", action="store_true", help="install those under the AGPL too")
-    parser.add_argument("--home", type=Path, default=home(), help="directory to install in (default: %(default)s)")
+    parser = argparse.ArgumentParser(
+        prog="python -m jobs.evaluation.peers.install", description=__doc__
+    )
+    parser.add_argument(
+        "peers", nargs="*", metavar="PEER", help=f"of {', '.join((*java, MINERS))}; default: all"
+    )
+    parser.add_argument(
+        "--accept-agpl", action="store_true", help="install those under the AGPL too"
+    )
+    parser.add_argument(
+        "--home", type=Path, default=home(), help="directory to install in (default: %(default)s)"
+    )
     given = parser.parse_args(arguments)
     unknown = set(given.peers) - {*java, MINERS}
     if unknown:
-        parser.error(f"not known: {', '.join(sorted(unknown))}; known are {', '.join((*java, MINERS))}")
+        parser.error(
+            f"not known: {', '.join(sorted(unknown))}; known are {', '.join((*java, MINERS))}"
+        )
     failed = False
     for name in given.peers or (*java, MINERS):
         peer = known.get(name)
@@ -202,7 +235,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             print(f"{title} ({licence}): installed in {given.home / name}")
     konclude = find("konclude")
-    print(f"Konclude: {konclude.reason if isinstance(konclude, Absent) else konclude.program} (setting: {KONCLUDE_SETTING})")
+    print(
+        f"Konclude: {konclude.reason if isinstance(konclude, Absent) else konclude.program} (setting: {KONCLUDE_SETTING})"
+    )
     return int(failed)
 
 

@@ -1,7 +1,10 @@
-"""A building whose gateway sends readings as raw JSON: ontology, rooms, sensors, mapping and readings, of any size.
+"""A building whose gateway sends readings as raw JSON: ontology, rooms, sensors, mapping and
+readings, of any size.
 
-The ontology is the worked example of enrichment (docs/ENRICHMENT.md) in the names of SOSA. Which sensor hangs where is in SQLite,
-what a room is used for in JSON, the readings in JSON lines; an RML mapping makes RDF of all three. A function of the numbers.
+The ontology is the worked example of enrichment (docs/ENRICHMENT.md) in the names of SOSA. Which
+sensor hangs where is in SQLite,
+what a room is used for in JSON, the readings in JSON lines; an RML mapping makes RDF of all three.
+A function of the numbers.
 """
 
 from __future__ import annotations
@@ -63,7 +66,9 @@ def ontology() -> str:
         room = f"ObjectSomeValuesFrom(sosa:madeBySensor ObjectSomeValuesFrom(:hasLocation {condition}))"
         above = f'DatatypeRestriction(xsd:decimal xsd:minExclusive "{bound}"^^xsd:decimal)'
         value = f"DataSomeValuesFrom(sosa:hasSimpleResult {above})"
-        lines.append(f"EquivalentClasses(:{alert} ObjectIntersectionOf(:CO2Observation {room} {value}))")
+        lines.append(
+            f"EquivalentClasses(:{alert} ObjectIntersectionOf(:CO2Observation {room} {value}))"
+        )
     head = f"Prefix(:=<{BUILDING}>)\nPrefix(sosa:=<{SOSA}>)\nPrefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)\n"
     return head + f"Ontology(<{BUILDING[:-1]}>\n" + "\n".join(lines) + "\n)\n"
 
@@ -103,10 +108,19 @@ def functions(rooms: int) -> dict[str, str]:
 
 
 def readings(rooms: int, events: int, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """Readings of sensors in turn, one a minute and sensor: mostly of fresh air, sometimes of used."""
+    """Readings of sensors in turn, one a minute and sensor: mostly of fresh air, sometimes of
+    used.
+    """
     rng = random.Random(f"building {seed}")
     for n in range(events):
-        value = rng.choice((rng.uniform(10, 49), rng.uniform(51, 99), rng.uniform(101, 900), rng.uniform(1001, 1500)))
+        value = rng.choice(
+            (
+                rng.uniform(10, 49),
+                rng.uniform(51, 99),
+                rng.uniform(101, 900),
+                rng.uniform(1001, 1500),
+            )
+        )
         yield {
             "t": n // rooms * MINUTE,
             "reading": f"reading{n + 1}",

@@ -1,6 +1,8 @@
-"""Content Caching: which strategy a cache should follow, by how popular contents were lately; with what is asked for, by content.
+"""Content Caching: which strategy a cache should follow, by how popular contents were lately; with
+what is asked for, by content.
 
-The published program looks at one parameter; here each point also brings requests for many contents.
+The published program looks at one parameter; here each point also brings requests for many
+contents.
 """
 
 from __future__ import annotations
@@ -51,4 +53,7 @@ class Caching:
         for _ in range(self.points):
             # Few contents are asked for often.
             asked = (self.contents * dice.random(self.events) ** 2).astype(np.int64)
-            yield {"request/2": (asked, dice.integers(0, self.sources, self.events)), "alpha/1": (dice.integers(0, 30, 1),)}
+            yield {
+                "request/2": (asked, dice.integers(0, self.sources, self.events)),
+                "alpha/1": (dice.integers(0, 30, 1),),
+            }

@@ -1,8 +1,12 @@
-"""A small Dublin: roads, and five streams of what happens on them, with causes of jams whose strength is known.
+"""A small Dublin: roads, and five streams of what happens on them, with causes of jams whose
+strength is known.
 
-Rates and sizes are those of the source (SPEC 5), at 300 roads; all streams share a clock of 40 seconds, and slow ones hold their
-state. Big events and serious collisions jam the roads next to theirs, rain the main streets of its district; rain stops to do so
-half-way. ``planted.json`` has the causes as `shiq stream discover --rules` takes them, each with its probability.
+Rates and sizes are those of the source (SPEC 5), at 300 roads; all streams share a clock of 40
+seconds, and slow ones hold their
+state. Big events and serious collisions jam the roads next to theirs, rain the main streets of its
+district; rain stops to do so
+half-way. ``planted.json`` has the causes as `shiq stream discover --rules` takes them, each with
+its probability.
 """
 
 from __future__ import annotations
@@ -15,7 +19,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from jobs.evaluation.streams.dublin_city import BASE, CLOCK, RATES, City, Line, class_line, ontology, role_line
+from jobs.evaluation.streams.dublin_city import (
+    BASE,
+    CLOCK,
+    RATES,
+    City,
+    Line,
+    class_line,
+    ontology,
+    role_line,
+)
 
 #: The probability that a cause jams a road, and that a road is jammed without one.
 CAUSES, _ELSE = {"event": 0.9, "collision": 0.95, "rain": 0.85}, 0.04
@@ -23,7 +36,9 @@ CAUSES, _ELSE = {"event": 0.9, "collision": 0.95, "rain": 0.85}, 0.04
 
 @dataclass
 class Traffic:
-    """What is so at each snapshot; ``faults``: the snapshots that contradict T. Slow streams change at their own rates."""
+    """What is so at each snapshot; ``faults``: the snapshots that contradict T. Slow streams change
+    at their own rates.
+    """
 
     city: City
     snapshots: int
@@ -40,7 +55,8 @@ class Traffic:
     def at(self, index: int) -> dict[str, list[Line]]:
         """The statements of each stream at a snapshot."""
         makers: dict[str, Callable[[int], list[Line]]] = {
-            name: getattr(self, name) for name in ("weather", "events_", "incidents", "travel", "buses")
+            name: getattr(self, name)
+            for name in ("weather", "events_", "incidents", "travel", "buses")
         }
         due = {name for name, (seconds, _) in RATES.items() if index * CLOCK % seconds < CLOCK}
         for name, make in makers.items():
@@ -57,13 +73,19 @@ class Traffic:
         return found
 
     def _fault(self) -> list[Line]:
-        return [role_line("travel", "road0", "broken"), class_line("StopFlow", "broken"), class_line("LightFlow", "broken")]
+        return [
+            role_line("travel", "road0", "broken"),
+            class_line("StopFlow", "broken"),
+            class_line("LightFlow", "broken"),
+        ]
 
     def _jam(self, index: int) -> None:
         """Which roads are jammed now: each by the strongest of its causes."""
         city, dice = self.city, self.dice
         chances = dict.fromkeys(range(city.roads), _ELSE)
-        causes = [("event", r) for r, big in self.events.items() if big] + [("collision", r) for r in self.collisions]
+        causes = [("event", r) for r, big in self.events.items() if big] + [
+            ("collision", r) for r in self.collisions
+        ]
         for cause, at in causes:
             for road in city.neighbours.get(at, ()):
                 chances[road] = max(chances[road], CAUSES[cause])
@@ -79,7 +101,10 @@ class Traffic:
         lines = []
         for d in range(city.districts):
             wet = d in self.rain
-            lines += [role_line("weather", f"district{d}", f"weather{d}"), class_line("Rain" if wet else "Dry", f"weather{d}")]
+            lines += [
+                role_line("weather", f"district{d}", f"weather{d}"),
+                class_line("Rain" if wet else "Dry", f"weather{d}"),
+            ]
             lines += [
                 role_line("wind", f"district{d}", f"wind{d}"),
                 class_line(dice.choice(("Storm", "Breeze", "Calm")), f"wind{d}"),
@@ -96,29 +121,49 @@ class Traffic:
         lines = []
         for road, big in self.events.items():
             kind = dice.choice(("SocialEvent", "Concert", "Exhibition", "FootballMatch"))
-            lines += [class_line(kind, f"event{road}"), role_line("occurs", f"road{road}", f"event{road}")]
-            lines += [role_line("disruption", f"event{road}", f"d{road}"), class_line("High" if big else "Low", f"d{road}")]
+            lines += [
+                class_line(kind, f"event{road}"),
+                role_line("occurs", f"road{road}", f"event{road}"),
+            ]
+            lines += [
+                role_line("disruption", f"event{road}", f"d{road}"),
+                class_line("High" if big else "Low", f"d{road}"),
+            ]
         return lines
 
     def incidents(self, index: int) -> list[Line]:
         city, dice = self.city, self.dice
-        chosen = dice.sample(range(city.roads), min(city.roads, max(1, city.share(RATES["incidents"][1]) // 3)))
+        chosen = dice.sample(
+            range(city.roads), min(city.roads, max(1, city.share(RATES["incidents"][1]) // 3))
+        )
         self.collisions = set()
         lines = []
         for road in chosen:
             kind, grave = dice.choice(("Collision", "Breakdown", "RoadWorks")), dice.random() < 0.5
             if kind == "Collision" and grave:
                 self.collisions.add(road)
-            lines += [role_line("incident", f"road{road}", f"incident{road}"), class_line(kind, f"incident{road}")]
-            lines.append(class_line("SeriousIncident" if grave else "MinorIncident", f"incident{road}"))
+            lines += [
+                role_line("incident", f"road{road}", f"incident{road}"),
+                class_line(kind, f"incident{road}"),
+            ]
+            lines.append(
+                class_line("SeriousIncident" if grave else "MinorIncident", f"incident{road}")
+            )
         return lines
 
     def travel(self, index: int) -> list[Line]:
         city, dice = self.city, self.dice
         lines = []
         for road in range(0, min(city.roads, city.share(RATES["travel"][1]) // 2)):
-            flow = "StopFlow" if road in self.jammed and dice.random() < 0.9 else dice.choice(("LightFlow", "HeavyFlow"))
-            lines += [role_line("travel", f"road{road}", f"flow{road}"), class_line(flow, f"flow{road}")]
+            flow = (
+                "StopFlow"
+                if road in self.jammed and dice.random() < 0.9
+                else dice.choice(("LightFlow", "HeavyFlow"))
+            )
+            lines += [
+                role_line("travel", f"road{road}", f"flow{road}"),
+                class_line(flow, f"flow{road}"),
+            ]
         return lines
 
     def buses(self, index: int) -> list[Line]:
@@ -144,18 +189,28 @@ def planted() -> list[dict[str, Any]]:
     def rule(body: list[list[str]], cause: str, until: str) -> dict[str, Any]:
         atoms = [[f"<{BASE}{atom[0]}>", *atom[1:]] for atom in body]
         head = [[f"<{BASE}JammedRoad>", "?x0"]]
-        return {"body": atoms, "head": head, "cause": cause, "probability": CAUSES[cause], "until": until}
+        return {
+            "body": atoms,
+            "head": head,
+            "cause": cause,
+            "probability": CAUSES[cause],
+            "until": until,
+        }
 
     next_to = [["adjacent", "?x0", "?x1"]]
     return [
         rule([*next_to, ["occurs", "?x1", "?x2"], ["BigEvent", "?x2"]], "event", "end"),
-        rule([*next_to, ["incident", "?x1", "?x2"], ["SeriousCollision", "?x2"]], "collision", "end"),
+        rule(
+            [*next_to, ["incident", "?x1", "?x2"], ["SeriousCollision", "?x2"]], "collision", "end"
+        ),
         rule([["MainStreet", "?x0"], ["WetRoad", "?x0"]], "rain", "half"),
     ]
 
 
 def generate(roads: int, snapshots: int, seed: int, out: Path, faults: int = 0) -> dict[str, int]:
-    """Writes tbox.ofn, static.nt.gz, a stream for each of `RATES` and planted.json; how many statements each has."""
+    """Writes tbox.ofn, static.nt.gz, a stream for each of `RATES` and planted.json; how many
+    statements each has.
+    """
     city = City(roads, seed)
     wrong = frozenset(Random(seed + 2).sample(range(snapshots), min(faults, snapshots)))
     traffic = Traffic(city, snapshots, wrong)

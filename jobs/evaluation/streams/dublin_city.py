@@ -12,7 +12,13 @@ BASE = "http://dublin.example/"
 #: Axioms of T and A at 300 roads; roads; seconds between snapshots.
 _STATIC, _ROADS, CLOCK = 25_456, 300, 40
 #: Seconds between updates, axioms of an update at 300 roads.
-RATES = {"weather": (300, 53), "travel": (60, 270), "incidents": (600, 81), "events": (6_000, 480), "buses": (40, 3_000)}
+RATES = {
+    "weather": (300, 53),
+    "travel": (60, 270),
+    "incidents": (600, 81),
+    "events": (6_000, 480),
+    "buses": (40, 3_000),
+}
 _BELOW = {
     "Road": "MainStreet SideStreet JammedRoad SlowRoad WetRoad",
     "MainStreet": "BusStreet ShoppingStreet",
@@ -84,11 +90,17 @@ def role_line(role: str, subject: str, object: str) -> Line:
 def ontology() -> str:
     """T: about 55 classes, 19 roles."""
     names = sorted({name for top, below in _BELOW.items() for name in (top, *below.split())})
-    lines = [f"Prefix(:=<{BASE}>)", "Prefix(rdfs:=<http://www.w3.org/2000/01/rdf-schema#>)", f"Ontology(<{BASE}ontology>"]
+    lines = [
+        f"Prefix(:=<{BASE}>)",
+        "Prefix(rdfs:=<http://www.w3.org/2000/01/rdf-schema#>)",
+        f"Ontology(<{BASE}ontology>",
+    ]
     lines += [f"Declaration(Class(:{name}))" for name in names]
     lines += [f"Declaration(ObjectProperty(:{role}))" for role in _ROLES.split()]
     lines += [f'AnnotationAssertion(rdfs:label :{role} "{text}")' for role, text in _READ.items()]
-    lines += [f"SubClassOf(:{name} :{top})" for top, below in _BELOW.items() for name in below.split()]
+    lines += [
+        f"SubClassOf(:{name} :{top})" for top, below in _BELOW.items() for name in below.split()
+    ]
     return "\n".join([*lines, *_AXIOMS, ")", ""])
 
 
@@ -147,8 +159,13 @@ class City:
             yield role_line("inDistrict", f"road{road}", f"district{self.district(road)}")
             yield role_line("hasSensor", f"road{road}", f"sensor{road}")
             yield class_line("Camera" if road % 2 else "Loop", f"sensor{road}")
-            yield from (role_line("adjacent", f"road{road}", f"road{other}") for other in self.neighbours.get(road, ()))
+            yield from (
+                role_line("adjacent", f"road{road}", f"road{other}")
+                for other in self.neighbours.get(road, ())
+            )
         yield from (class_line("District", f"district{d}") for d in range(self.districts))
         for number in range(self.lines):
             yield class_line("Line", f"line{number}")
-            yield from (role_line("servedBy", f"road{road}", f"line{number}") for road in self.line(number))
+            yield from (
+                role_line("servedBy", f"road{road}", f"line{number}") for road in self.line(number)
+            )

@@ -1,7 +1,9 @@
 """Heavy Join: pairs that meet within a window (SPEC 004, section 5).
 
-Published, it alternates two fixed sets of facts that join on one value only: half as many results as facts at the first point,
-then as many as facts. Dense, the facts are random pairs over few values, so that nearly all pairs meet, and other ones at each
+Published, it alternates two fixed sets of facts that join on one value only: half as many results
+as facts at the first point,
+then as many as facts. Dense, the facts are random pairs over few values, so that nearly all pairs
+meet, and other ones at each
 point.
 """
 
@@ -17,7 +19,9 @@ from jobs.evaluation.streams.rules import GeneratedRules, PointRows
 
 @dataclass(frozen=True)
 class GeneratedJoin:
-    """``facts`` a point, half of each predicate; ``values``: so many of each argument; 0 is the published kind."""
+    """``facts`` a point, half of each predicate; ``values``: so many of each argument; 0 is the
+    published kind.
+    """
 
     facts: int = 500
     window: int = 20

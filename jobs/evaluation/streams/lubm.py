@@ -3,8 +3,10 @@
 `generate` writes into a directory
 
 * ``tbox.owl``: LUBM's TBox with disjoint classes;
-* ``events.jsonl``: events of a few triples each, out of order by at most the lateness; the same for the same arguments;
-* ``faults.json``: who is of two disjoint classes: the individual, the classes, and when each is said.
+* ``events.jsonl``: events of a few triples each, out of order by at most the lateness; the same for
+  the same arguments;
+* ``faults.json``: who is of two disjoint classes: the individual, the classes, and when each is
+  said.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ _LEAST = 50_000
 
 @dataclass(frozen=True)
 class StreamRecipe:
-    """``triples`` in all, so many ``per_event``, and so many events ``per_point`` of time, out of order by up to ``lateness``
+    """``triples`` in all, so many ``per_event``, and so many events ``per_point`` of time, out of
+    order by up to ``lateness``
     points; ``faults`` planted contradictions; each from ``seed``."""
 
     triples: int = 100_000
@@ -53,22 +56,37 @@ class StreamFault:
 
 def generate(recipe: StreamRecipe, out: Path) -> list[str]:
     """Writes the stream; the names of the files. Raises: UsageError for numbers out of range."""
-    if min(recipe.triples, recipe.per_event, recipe.per_point) < 1 or min(recipe.lateness, recipe.faults) < 0:
-        raise UsageError("a stream of nothing cannot be generated", "Give numbers from 1 on (lateness and faults from 0).")
+    if (
+        min(recipe.triples, recipe.per_event, recipe.per_point) < 1
+        or min(recipe.lateness, recipe.faults) < 0
+    ):
+        raise UsageError(
+            "a stream of nothing cannot be generated",
+            "Give numbers from 1 on (lateness and faults from 0).",
+        )
     out.mkdir(parents=True, exist_ok=True)
     tbox = lubm_tbox(True)
     (out / "tbox.owl").write_text(tbox_as_rdfxml(tbox, ONTOLOGY), encoding="utf-8")
     draw = random.Random(f"lubm stream {recipe.seed}")
     events = list(_events(recipe))
-    disjoint = [names for axiom in tbox.axioms if isinstance(axiom, DisjointClasses) if (names := _names(axiom))]
+    disjoint = [
+        names
+        for axiom in tbox.axioms
+        if isinstance(axiom, DisjointClasses)
+        if (names := _names(axiom))
+    ]
     faults = [_fault(draw, number, disjoint, events[-1][0]) for number in range(recipe.faults)]
     for fault in faults:
         for t, name in zip(fault.times, fault.classes):
             events.append((t, [f"<{fault.individual}> {RDF_TYPE} <{name}> ."]))
     with open(out / "events.jsonl", "w", encoding="utf-8", newline="\n") as file:
-        for t, lines in sorted(events, key=lambda event: event[0] + draw.randint(0, recipe.lateness)):
+        for t, lines in sorted(
+            events, key=lambda event: event[0] + draw.randint(0, recipe.lateness)
+        ):
             file.write(json.dumps({"t": t, "triples": lines}) + "\n")
-    (out / "faults.json").write_text(json.dumps(list(map(asdict, faults)), indent=1) + "\n", encoding="utf-8")
+    (out / "faults.json").write_text(
+        json.dumps(list(map(asdict, faults)), indent=1) + "\n", encoding="utf-8"
+    )
     return ["tbox.owl", "events.jsonl", "faults.json"]
 
 
@@ -91,4 +109,6 @@ def _names(axiom: DisjointClasses) -> list[str]:
 def _fault(draw: random.Random, number: int, disjoint: list[list[str]], last: int) -> StreamFault:
     classes = tuple(draw.sample(draw.choice(disjoint), 2))
     first = draw.randint(0, max(0, last - MOST_APART))
-    return StreamFault(f"urn:shiq:fault#{number}", classes, (first, min(last, first + draw.randint(0, MOST_APART))))
+    return StreamFault(
+        f"urn:shiq:fault#{number}", classes, (first, min(last, first + draw.randint(0, MOST_APART)))
+    )

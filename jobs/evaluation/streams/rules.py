@@ -1,6 +1,7 @@
 """Programs of stream rules with a stream, as generators make them: the same for the same seed.
 
-``program.lp`` and ``stream.log`` (a line a point: time, then atoms), or rows in columns, for whom texts would cost most.
+``program.lp`` and ``stream.log`` (a line a point: time, then atoms), or rows in columns, for whom
+texts would cost most.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ PointRows: TypeAlias = Mapping[str, tuple[Column, ...]]
 
 @dataclass(frozen=True)
 class GeneratedRules:
-    """Rules with their facts, and the rows of each point from 0 on. ``letter``: stands before each number in texts."""
+    """Rules with their facts, and the rows of each point from 0 on. ``letter``: stands before each
+    number in texts.
+    """
 
     rules: str
     points: Iterable[PointRows]
@@ -33,7 +36,14 @@ class GeneratedRules:
     def lines(self) -> Iterator[tuple[int, list[str]]]:
         """Points with their time and atoms as texts."""
         for t, rows in self.events():
-            yield t, [atom for predicate, columns in rows.items() for atom in self._atoms(predicate, columns)]
+            yield (
+                t,
+                [
+                    atom
+                    for predicate, columns in rows.items()
+                    for atom in self._atoms(predicate, columns)
+                ],
+            )
 
     def write(self, folder: Path) -> tuple[str, str]:
         """Writes both files; gives their names."""
@@ -45,4 +55,7 @@ class GeneratedRules:
 
     def _atoms(self, predicate: str, columns: tuple[Column, ...]) -> list[str]:
         name, before = predicate.rpartition("/")[0], self.letter
-        return [f"{name}({before}{f',{before}'.join(map(str, row))})" for row in zip(*(column.tolist() for column in columns))]
+        return [
+            f"{name}({before}{f',{before}'.join(map(str, row))})"
+            for row in zip(*(column.tolist() for column in columns))
+        ]

@@ -1,4 +1,6 @@
-"""UOBM's data, part by part as N-Triples lines: one department, or one university with its colleges."""
+"""UOBM's data, part by part as N-Triples lines: one department, or one university with its
+colleges.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,25 @@ def _predicates(*names: str) -> tuple[str, ...]:
 
 
 _TYPE = _types(
-    *("University", "College", "WomanCollege", "Department", "ResearchGroup", "Course", "Man", "Woman", "Person"),
-    *("UndergraduateStudent", "GraduateStudent", "TeachingAssistant", "ResearchAssistant", "Chair", "VisitingProfessor"),
+    *(
+        "University",
+        "College",
+        "WomanCollege",
+        "Department",
+        "ResearchGroup",
+        "Course",
+        "Man",
+        "Woman",
+        "Person",
+    ),
+    *(
+        "UndergraduateStudent",
+        "GraduateStudent",
+        "TeachingAssistant",
+        "ResearchAssistant",
+        "Chair",
+        "VisitingProfessor",
+    ),
     *profile.FACULTY,
     *("SystemsStaff", "ClericalStaff"),
 )
@@ -46,19 +65,38 @@ _GENRE = _types(*profile.GENRES, MISSPELT)
 _FAN = _types(*profile.FANS)
 _TELEPHONE = f' <{NAMESPACE}telephone> "xxx-xxx-xxxx" .\n'
 _NAME, _EMAIL, _FIRST, _LAST = _predicates("name", "emailAddress", "firstName", "lastName")
-_FRIEND, _HOME_TOWN, _INSIDE, _HEAD_OF, _MEMBER_OF, _WORKS_FOR, _STUDENT_OF, _ENROLLED, _MAJOR = _predicates(
-    *("isFriendOf", "hasSameHomeTownWith", "subOrganizationOf", "isHeadOf", "isMemberOf", "worksFor", "isStudentOf", "enrollIn"),
-    "hasMajor",
+_FRIEND, _HOME_TOWN, _INSIDE, _HEAD_OF, _MEMBER_OF, _WORKS_FOR, _STUDENT_OF, _ENROLLED, _MAJOR = (
+    _predicates(
+        *(
+            "isFriendOf",
+            "hasSameHomeTownWith",
+            "subOrganizationOf",
+            "isHeadOf",
+            "isMemberOf",
+            "worksFor",
+            "isStudentOf",
+            "enrollIn",
+        ),
+        "hasMajor",
+    )
 )
 _TEACHER_OF, _TAUGHT_BY, _TAKES, _ASSISTS, _ADVISED, _AUTHOR, _RESEARCH = _predicates(
-    "teacherOf", "isTaughtBy", "takesCourse", "teachingAssistantOf", "isAdvisedBy", "publicationAuthor", "researchInterest"
+    "teacherOf",
+    "isTaughtBy",
+    "takesCourse",
+    "teachingAssistantOf",
+    "isAdvisedBy",
+    "publicationAuthor",
+    "researchInterest",
 )
 _UNDERGRADUATE_DEGREE, _MASTER_DEGREE, _DOCTORAL_DEGREE = _predicates(
     "hasUndergraduateDegreeFrom", "hasMasterDegreeFrom", "hasDoctoralDegreeFrom"
 )
 _LIKING = _predicates(*profile.LIKING)
 _INTERESTS = tuple(f"<{NAMESPACE}{name}> .\n" for name in profile.INTERESTING)
-_MAJORS = tuple(f"{_MAJOR}<{NAMESPACE}{subject}> .\n" for subjects in SUBJECTS.values() for subject in subjects)
+_MAJORS = tuple(
+    f"{_MAJOR}<{NAMESPACE}{subject}> .\n" for subjects in SUBJECTS.values() for subject in subjects
+)
 
 
 def university_term(number: int) -> str:
@@ -70,13 +108,20 @@ def college_term(university: int, number: int) -> str:
 
 
 class Writer:
-    """Writes parts; its stratified draws run on from part to part. ``misspelt``: with the original's `MISSPELT`."""
+    """Writes parts; its stratified draws run on from part to part. ``misspelt``: with the
+    original's `MISSPELT`.
+    """
 
-    def __init__(self, world: UobmWorld, universities: int, rng: random.Random, misspelt: bool) -> None:
+    def __init__(
+        self, world: UobmWorld, universities: int, rng: random.Random, misspelt: bool
+    ) -> None:
         self._world = world
         self._universities = universities
         self._rng = rng
-        self._genres = dealt(rng, [_GENRE[MISSPELT if misspelt and g == "JournalArticle" else g] for g in profile.GENRES])
+        self._genres = dealt(
+            rng,
+            [_GENRE[MISSPELT if misspelt and g == "JournalArticle" else g] for g in profile.GENRES],
+        )
         self._gender = dealt(rng, (_TYPE["Man"], _TYPE["Woman"]))
         self._friends = deck(rng, profile.FRIENDS)
         self._home_town = dealt(rng, profile.HOME_TOWN)
@@ -115,7 +160,9 @@ class Writer:
         """A department with all that is in it."""
         term = f"<http://www.{host(plan)}>"
         place = department_place(plan)
-        undergraduates, graduates, *faculty, systems_staff, clerical_staff, other_staff = map(place.kind, range(len(KINDS)))
+        undergraduates, graduates, *faculty, systems_staff, clerical_staff, other_staff = map(
+            place.kind, range(len(KINDS))
+        )
         lines = [
             term + _TYPE["Department"],
             f'{term}{_NAME}"Department{plan.number}" .\n',
@@ -125,7 +172,10 @@ class Writer:
         lines += (chair + _TYPE["Chair"], f"{chair}{_HEAD_OF}{term} .\n")
         self._links(chair, place, PROFESSORS, lines)
         self._faculty(plan, term, place, faculty, lines)
-        lines += (f"{term[:-1]}/VisitingProfessor{i}>{_TYPE['VisitingProfessor']}" for i in range(plan.visiting))
+        lines += (
+            f"{term[:-1]}/VisitingProfessor{i}>{_TYPE['VisitingProfessor']}"
+            for i in range(plan.visiting)
+        )
         self._students(plan, term, place, undergraduates, graduates, lines)
         self._publications(term, faculty, graduates, lines)
         for i in range(plan.research_groups):
@@ -151,35 +201,55 @@ class Writer:
             person + _TELEPHONE,
         )
 
-    def _person(self, person: str, kind: str, place: Workplace, circle: tuple[int, int], lines: list[str]) -> None:
+    def _person(
+        self, person: str, kind: str, place: Workplace, circle: tuple[int, int], lines: list[str]
+    ) -> None:
         lines += (person + _TYPE[kind], person + next(self._gender))
         self._names(person, lines)
         self._links(person, place, circle, lines)
 
-    def _links(self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]) -> None:
+    def _links(
+        self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]
+    ) -> None:
         """Home town, friends, hobbies; the fan or lover of what."""
         if many := next(self._home_town):
-            lines += (f"{person}{_HOME_TOWN}{other} .\n" for other in self._world.neighbours(person, many))
+            lines += (
+                f"{person}{_HOME_TOWN}{other} .\n" for other in self._world.neighbours(person, many)
+            )
         self._befriend(person, place, circle, lines)
         if many := next(self._interests):
-            lines += (person + next(self._liking) + interest for interest in sample(self._rng, _INTERESTS, many))
+            lines += (
+                person + next(self._liking) + interest
+                for interest in sample(self._rng, _INTERESTS, many)
+            )
         if many := next(self._fan_classes):
             found: dict[str, None] = {}
             while len(found) < many:
                 found[next(self._fans)] = None
             lines += (person + cls for cls in found)
 
-    def _befriend(self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]) -> None:
+    def _befriend(
+        self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]
+    ) -> None:
         friends = self._world.friends(place, person, circle, next(self._friends))
         lines += (f"{person}{_FRIEND}{other} .\n" for other in friends)
 
     def _any_university(self) -> str:
         return university_term(below(self._rng, profile.DEGREES * self._universities))
 
-    def _faculty(self, plan: DepartmentPlan, term: str, place: Workplace, faculty: Iterable[list[str]], lines: list[str]) -> None:
+    def _faculty(
+        self,
+        plan: DepartmentPlan,
+        term: str,
+        place: Workplace,
+        faculty: Iterable[list[str]],
+        lines: list[str],
+    ) -> None:
         many_courses, many_graduate_courses = iter(plan.courses), iter(plan.graduate_courses)
         courses = (f"{term[:-1]}/Course{i}>" for i in range(sum(plan.courses)))
-        graduate_courses = (f"{term[:-1]}/GraduateCourse{i}>" for i in range(sum(plan.graduate_courses)))
+        graduate_courses = (
+            f"{term[:-1]}/GraduateCourse{i}>" for i in range(sum(plan.graduate_courses))
+        )
         head = below(self._rng, plan.faculty[0])
         aliases = 0
         for rank, members in zip(profile.FACULTY, faculty):
@@ -196,9 +266,16 @@ class Writer:
                 )
                 if rank != "Lecturer":
                     lines.append(f"{person}{_RESEARCH}{term[:-1]}/Research29> .\n")
-                for course in (*islice(courses, next(many_courses)), *islice(graduate_courses, next(many_graduate_courses))):
+                for course in (
+                    *islice(courses, next(many_courses)),
+                    *islice(graduate_courses, next(many_graduate_courses)),
+                ):
                     title = course[course.rfind("/") + 1 : -1]
-                    lines += (f"{person}{_TEACHER_OF}{course} .\n", course + _TYPE["Course"], f'{course}{_NAME}"{title}" .\n')
+                    lines += (
+                        f"{person}{_TEACHER_OF}{course} .\n",
+                        course + _TYPE["Course"],
+                        f'{course}{_NAME}"{title}" .\n',
+                    )
                     if next(self._renamed) == 1:
                         alias = f"{term[:-1]}/SameIndividual{aliases}>"
                         aliases += 1
@@ -212,7 +289,13 @@ class Writer:
         return f"<http://www.{host(plan)}/{'GraduateCourse' if graduate else 'Course'}{below(self._rng, many)}>"
 
     def _students(
-        self, plan: DepartmentPlan, term: str, place: Workplace, undergraduates: list[str], graduates: list[str], lines: list[str]
+        self,
+        plan: DepartmentPlan,
+        term: str,
+        place: Workplace,
+        undergraduates: list[str],
+        graduates: list[str],
+        lines: list[str],
     ) -> None:
         rng = self._rng
         enrolled = f"{_ENROLLED}{term} .\n"
@@ -228,24 +311,39 @@ class Writer:
                 many = next(takes)
                 courses: dict[str, None] = {}
                 while len(courses) < many:
-                    courses[self._course(plan, graduate or rng.random() < profile.GRADUATE_LEVEL)] = None
+                    courses[
+                        self._course(plan, graduate or rng.random() < profile.GRADUATE_LEVEL)
+                    ] = None
                 lines += (f"{student}{_TAKES}{course} .\n" for course in courses)
                 if graduate or next(self._advised) == 1:
-                    lines.append(f"{student}{_ADVISED}{place.person(first_advisor + below(rng, advisors))} .\n")
+                    lines.append(
+                        f"{student}{_ADVISED}{place.person(first_advisor + below(rng, advisors))} .\n"
+                    )
                 if graduate:
                     lines.append(f"{student}{_UNDERGRADUATE_DEGREE}{self._any_university()} .\n")
                     if student in assistants:
                         course = f"{term[:-1]}/Course{next(assisted)}>"
-                        lines += (student + _TYPE["TeachingAssistant"], f"{student}{_ASSISTS}{course} .\n")
+                        lines += (
+                            student + _TYPE["TeachingAssistant"],
+                            f"{student}{_ASSISTS}{course} .\n",
+                        )
                     if student in researchers:
                         lines.append(student + _TYPE["ResearchAssistant"])
 
-    def _publications(self, term: str, faculty: list[list[str]], graduates: list[str], lines: list[str]) -> None:
+    def _publications(
+        self, term: str, faculty: list[list[str]], graduates: list[str], lines: list[str]
+    ) -> None:
         authors = [*(person for members in faculty for person in members), *graduates]
-        ranks = [base for base, members in zip(profile.PUBLICATIONS.values(), faculty) for _ in members]
+        ranks = [
+            base for base, members in zip(profile.PUBLICATIONS.values(), faculty) for _ in members
+        ]
         number = 0
         for i, author in enumerate(authors):
-            many = ranks[i] + next(self._more_publications) if i < len(ranks) else next(self._graduate_publications)
+            many = (
+                ranks[i] + next(self._more_publications)
+                if i < len(ranks)
+                else next(self._graduate_publications)
+            )
             for _ in range(many):
                 publication = f"{term[:-1]}/Publication{number}>"
                 number += 1

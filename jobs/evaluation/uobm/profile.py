@@ -1,7 +1,10 @@
-"""UOBM's profile: how many of everything, and the sizes of all universities, drawn before any data is.
+"""UOBM's profile: how many of everything, and the sizes of all universities, drawn before any data
+is.
 
-The numbers are those measured in the usual reference data of one university, 19 departments: data/uobm/README.md has the table. A
-pair is a range, drawn from evenly; a longer tuple is a deck of cards that stand for the measured shares.
+The numbers are those measured in the usual reference data of one university, 19 departments:
+data/uobm/README.md has the table. A
+pair is a range, drawn from evenly; a longer tuple is a deck of cards that stand for the measured
+shares.
 """
 
 from __future__ import annotations
@@ -23,7 +26,12 @@ WOMEN = (250, 278)
 WITH_WOMEN = 5
 
 #: Faculty of a department, by rank.
-FACULTY = {"FullProfessor": (7, 10), "AssociateProfessor": (10, 14), "AssistantProfessor": (7, 10), "Lecturer": (5, 7)}
+FACULTY = {
+    "FullProfessor": (7, 10),
+    "AssociateProfessor": (10, 14),
+    "AssistantProfessor": (7, 10),
+    "Lecturer": (5, 7),
+}
 VISITING = (0, 5)
 SYSTEMS_STAFF = (15, 19)
 CLERICAL_STAFF = (1, 2, 2, 2)
@@ -41,8 +49,14 @@ GRADUATE_COURSES = (1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3)
 #: One course in so many is also said to be taught by somebody under another name.
 RENAMED = 87
 
-#: Publications of a member of the faculty: a base by rank, and as many more as a card says; those of a graduate.
-PUBLICATIONS = {"FullProfessor": 12, "AssociateProfessor": 8, "AssistantProfessor": 4, "Lecturer": 0}
+# : Publications of a member of the faculty: a base by rank, and as many more as a card says; those
+# of a graduate.
+PUBLICATIONS = {
+    "FullProfessor": 12,
+    "AssociateProfessor": 8,
+    "AssistantProfessor": 4,
+    "Lecturer": 0,
+}
 MORE_PUBLICATIONS = (0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3)
 GRADUATE_PUBLICATIONS = (0, 0, 0, 1, 1, 1, 1, 1, 2, 2)
 AUTHORS = (2, 5)
@@ -54,17 +68,20 @@ GENRES = (*_GENRES * 7, "Book")
 
 UNDERGRADUATE_TAKES = (2, 4)
 GRADUATE_TAKES = (2, 3)
-#: Shares of the courses taken: graduate courses among those of undergraduates; courses of some department anywhere.
+# : Shares of the courses taken: graduate courses among those of undergraduates; courses of some
+# department anywhere.
 GRADUATE_LEVEL = 1 / 10
 ELSEWHERE = 1 / 6
 #: One undergraduate in so many has an advisor; every graduate has.
 ADVISED = 6
-#: One member of the faculty in so many works for the department, the others are members of it; clerical staff the other way.
+# : One member of the faculty in so many works for the department, the others are members of it;
+# clerical staff the other way.
 WORKING = 3
 #: Degrees come from so many times the universities that there is data of.
 DEGREES = 5
 
-#: Friends that one person names. Half of them are anywhere, in a department or women's college of any university; by
+# : Friends that one person names. Half of them are anywhere, in a department or women's college of
+# any university; by
 #: four fifths, faculty, students and staff keep to their own circle.
 FRIENDS = (0, 5)
 FRIENDS_ANYWHERE = 0.5
@@ -73,7 +90,12 @@ IN_CIRCLE = 0.8
 HOME_TOWN = (0,) * 90 + (1,) * 9 + (2,)
 INTERESTS_OF_ONE = (0,) * 16 + (1,) * 8 + (2,) * 4 + (3,) * 2 + (4, 5)
 #: Of the interests only sports and music are anybody's.
-INTERESTING = tuple(interest for name, interests in INTERESTS.items() if name != "Insterest" for interest in interests)
+INTERESTING = tuple(
+    interest
+    for name, interests in INTERESTS.items()
+    if name != "Insterest"
+    for interest in interests
+)
 LIKING = ("like", "like", "love", "isCrazyAbout") * 8
 #: Classes of fans and lovers that one person is said to be in, and how often which.
 FAN_CLASSES = (0,) * 12 + (1,) * 3 + (2,)
@@ -88,7 +110,8 @@ FANS = (
 
 @dataclass(frozen=True, slots=True)
 class DepartmentPlan:
-    """The sizes of a department. ``faculty`` is by rank, in the order of `FACULTY`; ``courses`` and ``graduate_courses`` say how
+    """The sizes of a department. ``faculty`` is by rank, in the order of `FACULTY`; ``courses`` and
+    ``graduate_courses`` say how
     many each member of the faculty teaches."""
 
     number: int
@@ -110,7 +133,9 @@ class DepartmentPlan:
 
 @dataclass(frozen=True, slots=True)
 class UniversityPlan:
-    """The sizes of a university. ``women``: students of its women's college, which is College0; 0 if it has none."""
+    """The sizes of a university. ``women``: students of its women's college, which is College0; 0
+    if it has none.
+    """
 
     number: int
     colleges: int
@@ -131,7 +156,12 @@ class _Sizes:
         self._graduate_courses = dealt(rng, GRADUATE_COURSES)
         self._undergraduates, self._graduates, self._teaching, self._research = (
             stratified(rng, bounds, FIRST_DEPARTMENTS)
-            for bounds in (UNDERGRADUATES_PER_FACULTY, GRADUATES_PER_FACULTY, TEACHING_ASSISTANTS, RESEARCH_ASSISTANTS)
+            for bounds in (
+                UNDERGRADUATES_PER_FACULTY,
+                GRADUATES_PER_FACULTY,
+                TEACHING_ASSISTANTS,
+                RESEARCH_ASSISTANTS,
+            )
         )
 
     def department(self, number: int, university: int, college: int) -> DepartmentPlan:
@@ -181,6 +211,8 @@ def universities(rng: random.Random) -> Iterator[UniversityPlan]:
             number,
             colleges=many + int(has_women),
             women=next(women) if has_women else 0,
-            departments=tuple(sizes.department(i, number, next(college)) for i in range(next(departments))),
+            departments=tuple(
+                sizes.department(i, number, next(college)) for i in range(next(departments))
+            ),
         )
         number += 1

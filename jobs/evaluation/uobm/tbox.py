@@ -1,8 +1,12 @@
-"""UOBM's TBox as our own values: SHIN(D), without nominals, as the paper used it; and the individuals that its file names.
+"""UOBM's TBox as our own values: SHIN(D), without nominals, as the paper used it; and the
+individuals that its file names.
 
-The vocabulary is that of univ-bench-dl.owl, misspelt names included (``Insterest``, ``Petroleuml_EngineeringClass``), so that
-data generated here fits either TBox, and the axioms say the same. Of 112 classes only two are disjoint, Man and Woman: a
-contradiction is a man who is a woman, most often because an (inverse) functional role makes two people one.
+The vocabulary is that of univ-bench-dl.owl, misspelt names included (``Insterest``,
+``Petroleuml_EngineeringClass``), so that
+data generated here fits either TBox, and the axioms say the same. Of 112 classes only two are
+disjoint, Man and Woman: a
+contradiction is a man who is a woman, most often because an (inverse) functional role makes two
+people one.
 
 >>> len(uobm_tbox().axioms), len(uobm_tbox().signature.classes)
 (191, 112)
@@ -17,11 +21,22 @@ from shiq import model as owl
 
 NAMESPACE = "http://semantics.crl.ibm.com/univ-bench-dl.owl#"
 
-#: What students major in, by the class of such subjects: each has a class of its own, the individual X is an XClass.
+# : What students major in, by the class of such subjects: each has a class of its own, the
+# individual X is an XClass.
 SUBJECTS = {
     "Engineering": (
-        *("Computer_Engineering", "Petroleuml_Engineering", "Civil_Engineering", "Mechanical_Engineering"),
-        *("Industry_Engineering", "Aeronautical_Engineering", "Chemical_Engineering", "Biomedical_Engineering"),
+        *(
+            "Computer_Engineering",
+            "Petroleuml_Engineering",
+            "Civil_Engineering",
+            "Mechanical_Engineering",
+        ),
+        *(
+            "Industry_Engineering",
+            "Aeronautical_Engineering",
+            "Chemical_Engineering",
+            "Biomedical_Engineering",
+        ),
         *("Materical_Science_Engineering", "Electrical_Engineering"),
     ),
     "FineArts": (
@@ -45,24 +60,57 @@ INTERESTS = {
     "TennisClass": ("Tennis",),
     "Sports": ("AmericanFootball", "Kickboxing", "Soccer"),
     "Music": ("Classic_Music", "Pop_Music", "Rock_and_Roll"),
-    "Insterest": ("Movie", "PC_Game", "Painting", "Reading", "Shopping", "StampCollecting", "Travelling", "Video_Game"),
+    "Insterest": (
+        "Movie",
+        "PC_Game",
+        "Painting",
+        "Reading",
+        "Shopping",
+        "StampCollecting",
+        "Travelling",
+        "Video_Game",
+    ),
 }
 _SUBCLASSES = {
-    "Organization": ("College", "Department", "Institute", "Program", "ResearchGroup", "University"),
+    "Organization": (
+        "College",
+        "Department",
+        "Institute",
+        "Program",
+        "ResearchGroup",
+        "University",
+    ),
     "Employee": ("Faculty", "SupportingStaff"),
     "Faculty": ("Lecturer", "PostDoc", "Professor"),
-    "Professor": ("AssistantProfessor", "AssociateProfessor", "Chair", "Dean", "FullProfessor", "VisitingProfessor"),
+    "Professor": (
+        "AssistantProfessor",
+        "AssociateProfessor",
+        "Chair",
+        "Dean",
+        "FullProfessor",
+        "VisitingProfessor",
+    ),
     "SupportingStaff": ("ClericalStaff", "SystemsStaff"),
     "Person": ("ResearchAssistant",),
     "Student": ("UndergraduateStudent",),
-    "Publication": ("Article", "Book", "Manual", "Software", "Specification", "UnofficialPublication"),
+    "Publication": (
+        "Article",
+        "Book",
+        "Manual",
+        "Software",
+        "Specification",
+        "UnofficialPublication",
+    ),
     "Article": ("ConferencePaper", "JournalArticle", "TechnicalReport"),
     "Work": ("Course", "Research"),
     "Course": ("GraduateCourse",),
     "Insterest": ("Music", "Sports"),
     "Sports": ("BaseballClass", "BasketBallClass", "SwimmingClass", "TennisClass"),
     "AcademicSubject": tuple(SUBJECTS),
-    **{area: tuple(subject + "Class" for subject in subjects) for area, subjects in SUBJECTS.items()},
+    **{
+        area: tuple(subject + "Class" for subject in subjects)
+        for area, subjects in SUBJECTS.items()
+    },
 }
 #: Classes equivalent to a Person with some neighbour by a property in a class.
 _PEOPLE_WITH = {
@@ -189,7 +237,9 @@ def _axioms() -> Iterator[str]:
         yield from (f"SubClassOf(:{name} :{above})" for name in below)
     for name, (role, filler) in _PEOPLE_WITH.items():
         yield f"EquivalentClasses(:{name} ObjectIntersectionOf(:Person ObjectSomeValuesFrom(:{role} :{filler})))"
-    yield from (f"EquivalentClasses(:{name} {definition})" for name, definition in _DEFINITIONS.items())
+    yield from (
+        f"EquivalentClasses(:{name} {definition})" for name, definition in _DEFINITIONS.items()
+    )
     yield from _CLASS_AXIOMS
     for name, (domain, range) in _OBJECT.items():
         if domain:
@@ -209,7 +259,12 @@ def _axioms() -> Iterator[str]:
 
 def uobm_tbox() -> owl.TBox:
     """UOBM's TBox: 112 classes, 36 object and 8 data properties."""
-    classes = {*_SUBCLASSES, *(name for below in _SUBCLASSES.values() for name in below), *_PEOPLE_WITH, *_OTHER_CLASSES}
+    classes = {
+        *_SUBCLASSES,
+        *(name for below in _SUBCLASSES.values() for name in below),
+        *_PEOPLE_WITH,
+        *_OTHER_CLASSES,
+    }
     signature = owl.Signature(
         classes=frozenset(NAMESPACE + name for name in classes),
         object_properties=frozenset(NAMESPACE + name for name in _OBJECT),
@@ -219,9 +274,16 @@ def uobm_tbox() -> owl.TBox:
 
 
 def uobm_individuals() -> tuple[owl.ClassAssertion, ...]:
-    """The classes of the subjects and interests that the file of UOBM's TBox names: without them nobody likes sports."""
-    subjects = ((subject, subject + "Class") for subjects in SUBJECTS.values() for subject in subjects)
-    interests = ((interest, name) for name, interests in INTERESTS.items() for interest in interests)
+    """The classes of the subjects and interests that the file of UOBM's TBox names: without them
+    nobody likes sports.
+    """
+    subjects = (
+        (subject, subject + "Class") for subjects in SUBJECTS.values() for subject in subjects
+    )
+    interests = (
+        (interest, name) for name, interests in INTERESTS.items() for interest in interests
+    )
     return tuple(
-        owl.ClassAssertion(owl.Class(NAMESPACE + name), NAMESPACE + individual) for individual, name in (*subjects, *interests)
+        owl.ClassAssertion(owl.Class(NAMESPACE + name), NAMESPACE + individual)
+        for individual, name in (*subjects, *interests)
     )

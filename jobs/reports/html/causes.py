@@ -45,7 +45,11 @@ def causes(report: Report) -> str:
     )
     cards = "".join(_cause(report, i, group) for i, group in enumerate(causes[:CAUSES]))
     rest = len(causes) - CAUSES
-    more = f'<p class="more">{count(rest, "more cause")}: {ELSEWHERE} has them all.</p>' if rest > 0 else ""
+    more = (
+        f'<p class="more">{count(rest, "more cause")}: {ELSEWHERE} has them all.</p>'
+        if rest > 0
+        else ""
+    )
     return section("causes", "What contradicts what", intro + table + tools + cards + more)
 
 
@@ -55,14 +59,26 @@ def disputes(report: Report) -> str:
     if not found:
         return ""
     cards = "".join(_contradiction(one, report.labels, "d") for one in found[:FEW])
-    more = f'<p class="more">{len(found) - FEW:,} more: {ELSEWHERE} has them all.</p>' if len(found) > FEW else ""
+    more = (
+        f'<p class="more">{len(found) - FEW:,} more: {ELSEWHERE} has them all.</p>'
+        if len(found) > FEW
+        else ""
+    )
     intro = "<p>These facts were accepted. They contradict facts that the store keeps beside, and not what it holds.</p>"
-    return section("disputes", "What contradicts facts set aside before", f'{intro}<div class="card">{cards}{more}</div>')
+    return section(
+        "disputes",
+        "What contradicts facts set aside before",
+        f'{intro}<div class="card">{cards}{more}</div>',
+    )
 
 
 def shown(report: Report) -> frozenset[int]:
     """The numbers of the contradictions that the page shows."""
-    return frozenset(i + 1 for group in report.causes[:CAUSES] for i in group.conflicts[: _samples(report, group)])
+    return frozenset(
+        i + 1
+        for group in report.causes[:CAUSES]
+        for i in group.conflicts[: _samples(report, group)]
+    )
 
 
 def _samples(report: Report, group: ConflictGroup) -> int:
@@ -78,8 +94,16 @@ def _cause_table(report: Report) -> str:
         n = len(group.conflicts)
         title = escaped(short(group.pattern.title or group.pattern.sentence, 200))
         name = f'<a href="#cause-{i + 1}">{title}</a>' if i < CAUSES else title
-        name += f'<br><span class="note">{escaped(short(group.pattern.sentence, 260))}</span>' if group.pattern.title else ""
-        bar = f'<span class="bar" style="width:{max(1.0, 100 * n / largest):.1f}%"></span>' if largest > 1 else ""
+        name += (
+            f'<br><span class="note">{escaped(short(group.pattern.sentence, 260))}</span>'
+            if group.pattern.title
+            else ""
+        )
+        bar = (
+            f'<span class="bar" style="width:{max(1.0, 100 * n / largest):.1f}%"></span>'
+            if largest > 1
+            else ""
+        )
         rule = _rule_chip(group.pattern.rule)
         rows.append(
             f'<tr><td>{name}</td><td class="n" data-title="contradictions">{n:,}</td>'
@@ -98,15 +122,29 @@ def _cause_table(report: Report) -> str:
 
 def _rule_chip(rule: str) -> str:
     said = RULES.get(rule, "")
-    return f'<span class="chip" title="OWL 2 RL rule {escaped(rule)}: {escaped(said)}">{escaped(rule)}</span>' if rule else ""
+    return (
+        f'<span class="chip" title="OWL 2 RL rule {escaped(rule)}: {escaped(said)}">{escaped(rule)}</span>'
+        if rule
+        else ""
+    )
 
 
 def _cause(report: Report, number: int, group: ConflictGroup) -> str:
     pattern, n = group.pattern, len(group.conflicts)
     few = _samples(report, group)
-    samples = "".join(_contradiction(report.contradiction(i), report.labels) for i in group.conflicts[:few])
-    more = f'<p class="more">{n - few:,} more of this kind are not shown here: {ELSEWHERE} has them all.</p>' if n > few else ""
-    meaning = f'<p class="meaning">{escaped(short(pattern.sentence))}</p>' if n > 1 and pattern.sentence else ""
+    samples = "".join(
+        _contradiction(report.contradiction(i), report.labels) for i in group.conflicts[:few]
+    )
+    more = (
+        f'<p class="more">{n - few:,} more of this kind are not shown here: {ELSEWHERE} has them all.</p>'
+        if n > few
+        else ""
+    )
+    meaning = (
+        f'<p class="meaning">{escaped(short(pattern.sentence))}</p>'
+        if n > 1 and pattern.sentence
+        else ""
+    )
     is_open = " open" if number < UNFOLDED or len(report.conflicts) <= UNFOLDED else ""
     return (
         f'<details class="cause" id="cause-{number + 1}"{is_open}><summary>'
@@ -118,7 +156,13 @@ def _cause(report: Report, number: int, group: ConflictGroup) -> str:
 
 
 def _contradiction(found: ReportedConflict, labels: Labels, name: str = "c") -> str:
-    terms = {term_of(t) for f in (*found.insertions, *found.base) if (line := line_of(f.text)) for t in line if t[0] in "<_"}
+    terms = {
+        term_of(t)
+        for f in (*found.insertions, *found.base)
+        if (line := line_of(f.text))
+        for t in line
+        if t[0] in "<_"
+    }
     labels = labels.among(terms)
     old = "The data says" if not found.insertions else "Already known"
     sides = "".join(
@@ -130,9 +174,15 @@ def _contradiction(found: ReportedConflict, labels: Labels, name: str = "c") -> 
         )
         if items
     )
-    keys = f'<p class="note">Rows: {escaped(", ".join(found.keys[:FACTS]))}</p>' if found.keys else ""
+    keys = (
+        f'<p class="note">Rows: {escaped(", ".join(found.keys[:FACTS]))}</p>' if found.keys else ""
+    )
     remarks = "".join(f'<p class="remark">{escaped(remark)}</p>' for remark in found.remarks)
-    texts = [*(f.text for f in found.insertions[:FACTS]), *(f.text for f in found.base[:FACTS]), *found.axioms[:FACTS]]
+    texts = [
+        *(f.text for f in found.insertions[:FACTS]),
+        *(f.text for f in found.base[:FACTS]),
+        *found.axioms[:FACTS],
+    ]
     written = escaped("\x00".join(map(short, texts))).replace("\\u0000", "\n")
     return (
         f'<article class="conflict" id="{name}{found.number}"><h4>Contradiction {found.number:,}</h4>'

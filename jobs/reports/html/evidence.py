@@ -1,4 +1,6 @@
-"""Why an answer can be believed: what was read, looked at and decided, by whom, and how long it took."""
+"""Why an answer can be believed: what was read, looked at and decided, by whom, and how long it
+took.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,21 @@ def evidence(report: Report) -> str:
     e, s = report.evidence, report.statistics
     cards = [
         ("What was asked", _pairs(inputs(report))),
-        ("What was read", _bars([(bucket(name), n) for name, n in e.get("ledger", {}).items()], "")),
+        (
+            "What was read",
+            _bars([(bucket(name), n) for name, n in e.get("ledger", {}).items()], ""),
+        ),
         ("What was looked at", _pairs(_looked_at(report))),
         ("How it was decided", _pairs(_decided(report))),
         ("Certificate of what was known before", _pairs(_certificate(report))),
-        ("Where the time went", _bars([(name, v) for name, v in s.get("seconds", {}).items() if v >= 0.005], "s")),
+        (
+            "Where the time went",
+            _bars([(name, v) for name, v in s.get("seconds", {}).items() if v >= 0.005], "s"),
+        ),
     ]
-    html = "".join(f'<div class="card"><h3>{title}</h3>{inside}</div>' for title, inside in cards if inside)
+    html = "".join(
+        f'<div class="card"><h3>{title}</h3>{inside}</div>' for title, inside in cards if inside
+    )
     intro = (
         "<p>A yes is given only on evidence: every line read, every rule understood, every part decided. "
         "A contradiction is exact whatever else was not understood.</p>"
@@ -47,12 +57,19 @@ def _decided(report: Report) -> list[tuple[str, str]]:
     e = report.evidence
     found = [("engine", str(e.get("engine", ""))), ("reasoner", str(e.get("reasoner", "")))]
     found += [(f"parts {name}", f"{n:,}") for name, n in sorted(e.get("decided", {}).items()) if n]
-    found += [(f"HermiT: {name.replace('_', ' ')}", f"{n:,}") for name, n in e.get("sent", {}).items()]
+    found += [
+        (f"HermiT: {name.replace('_', ' ')}", f"{n:,}") for name, n in e.get("sent", {}).items()
+    ]
     found += [("not decided", why) for why in e.get("undecided", ())[:5]]
     if e.get("allowed"):
         found.append(("left out of account, as asked", ", ".join(e["allowed"])))
     if e.get("known"):
-        found.append(("known, and answered for", ", ".join(f"{n:,} {kind}" for kind, n in e["known"].items())))
+        found.append(
+            (
+                "known, and answered for",
+                ", ".join(f"{n:,} {kind}" for kind, n in e["known"].items()),
+            )
+        )
     found += [("also", note) for note in e.get("notes", ())]
     if e.get("run"):
         found.append(("run", str(e["run"])))
@@ -71,12 +88,18 @@ def _certificate(report: Report) -> list[tuple[str, str]]:
     certificate = report.evidence.get("certificate", {})
     if report.command in (CERTIFY, INDEX):
         return []
-    found = [(title, str(certificate[key])) for key, title in names.items() if certificate.get(key) not in (None, "", [])]
+    found = [
+        (title, str(certificate[key]))
+        for key, title in names.items()
+        if certificate.get(key) not in (None, "", [])
+    ]
     return found or [("verdict", "none: nothing was certified")]
 
 
 def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
-    items = "".join(f"<dt>{escaped(title)}</dt><dd>{escaped(short(value))}</dd>" for title, value in pairs)
+    items = "".join(
+        f"<dt>{escaped(title)}</dt><dd>{escaped(short(value))}</dd>" for title, value in pairs
+    )
     return f'<dl class="pairs">{items}</dl>' if items else ""
 
 

@@ -1,4 +1,6 @@
-"""What a gate set aside or kept beside, what becomes one and the same, and what was not understood."""
+"""What a gate set aside or kept beside, what becomes one and the same, and what was not
+understood.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,18 @@ from collections.abc import Collection, Sequence
 
 from jobs.pages import escaped
 from jobs.reports.html.causes import shown
-from jobs.reports.html.pieces import ELSEWHERE, FACTS, ROWS, iris_in, narrow, said, section, short, term, with_names
+from jobs.reports.html.pieces import (
+    ELSEWHERE,
+    FACTS,
+    ROWS,
+    iris_in,
+    narrow,
+    said,
+    section,
+    short,
+    term,
+    with_names,
+)
 from jobs.reports.report import Leftovers, Report, ReportedLine
 from jobs.reports.words import in_plain_words
 from shiq.amounts import count
@@ -28,7 +41,11 @@ def _lines(report: Report, lines: Sequence[ReportedLine]) -> str:
         for x in lines[:ROWS]
     )
     hidden = len(lines) - ROWS
-    more = f'<p class="more">{hidden:,} more lines: {ELSEWHERE} has them all.</p>' if hidden > 0 else ""
+    more = (
+        f'<p class="more">{hidden:,} more lines: {ELSEWHERE} has them all.</p>'
+        if hidden > 0
+        else ""
+    )
     return (
         f"<p>{count(len(lines), 'line')} of the batch.</p>"
         '<div class="card scroll"><table class="stack"><thead><tr><th scope="col">file and line</th>'
@@ -40,9 +57,9 @@ def _lines(report: Report, lines: Sequence[ReportedLine]) -> str:
 def _links(at_hand: Collection[int], numbers: Sequence[int]) -> str:
     if not numbers:
         return ""
-    named = ", ".join(f'<a href="#c{n}">{n:,}</a>' if n in at_hand else f"{n:,}" for n in numbers[:10]) + (
-        " …" if len(numbers) > 10 else ""
-    )
+    named = ", ".join(
+        f'<a href="#c{n}">{n:,}</a>' if n in at_hand else f"{n:,}" for n in numbers[:10]
+    ) + (" …" if len(numbers) > 10 else "")
     return f" ({named})"
 
 
@@ -70,10 +87,15 @@ def identities(report: Report) -> str:
 
 
 def _leftover(left: Leftovers) -> str:
-    """A row. Names are the ends of their IRIs, as they are spelt: a label would hide a slip in the spelling. What is
+    """A row. Names are the ends of their IRIs, as they are spelt: a label would hide a slip in the
+    spelling. What is
     malformed stands as it is."""
     names = Labels(terms=iris_in(f"{left.message} {left.hint} {left.text}"))
-    line = f"<code>{escaped(short(left.text))}</code>" if left.kind == "malformed" else said(left.text, names)
+    line = (
+        f"<code>{escaped(short(left.text))}</code>"
+        if left.kind == "malformed"
+        else said(left.text, names)
+    )
     times = f" <span class=chip>× {left.number:,}</span>" if left.number > 1 else ""
     return (
         f'<tr><td{narrow(left.place)} data-title="where">{escaped(left.place)}</td>'
@@ -90,7 +112,9 @@ def leftovers(report: Report) -> str:
     ordered = sorted(report.leftovers, key=lambda x: not x.blocks)
     rows = "".join(map(_leftover, ordered[:ROWS]))
     hidden = len(ordered) - ROWS
-    more = f'<p class="more">{hidden:,} more rows: {ELSEWHERE} has them all.</p>' if hidden > 0 else ""
+    more = (
+        f'<p class="more">{hidden:,} more rows: {ELSEWHERE} has them all.</p>' if hidden > 0 else ""
+    )
     blocking = sum(x.number for x in ordered if x.blocks)
     many = count(blocking, "statement or line", "statements or lines")
     intro = f"{many} {'stands' if blocking == 1 else 'stand'} in the way of a yes: what was not understood could contradict."

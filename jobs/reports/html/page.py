@@ -1,6 +1,8 @@
-"""A report as one HTML page: nothing fetched, readable without the script, the answer in words first.
+"""A report as one HTML page: nothing fetched, readable without the script, the answer in words
+first.
 
-Many contradictions with one cause are one row and a few samples, so that the page stays small however many there are.
+Many contradictions with one cause are one row and a few samples, so that the page stays small
+however many there are.
 """
 
 from __future__ import annotations
@@ -47,7 +49,12 @@ def page(report: Report) -> str:
 
 
 def _subject(report: Report) -> str:
-    given = report.about.get("insertions") or report.about.get("abox") or report.about.get("ontology") or ()
+    given = (
+        report.about.get("insertions")
+        or report.about.get("abox")
+        or report.about.get("ontology")
+        or ()
+    )
     names = [PurePath(name).name for name in given]
     return ", ".join(names[:3]) + ("…" if len(names) > 3 else "") if names else "shiq"
 
@@ -59,7 +66,10 @@ def _header(report: Report) -> str:
         '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" '
         f'stroke-linejoin="round" aria-hidden="true"><circle cx="12" cy="12" r="10.3"/>{sign}</svg>'
     )
-    figures = "".join(f"<div><dt>{escaped(title)}</dt><dd>{escaped(value)}</dd></div>" for title, value in _figures(report))
+    figures = "".join(
+        f"<div><dt>{escaped(title)}</dt><dd>{escaped(value)}</dd></div>"
+        for title, value in _figures(report)
+    )
     return (
         f'<header class="{mood}-tone"><div class="wide"><p class="verdict">{mark}{escaped(word(report).capitalize())}</p>'
         f'<h1>{escaped(headline(report))}</h1><p class="lead">{escaped(lead(report))}</p>'
@@ -74,12 +84,26 @@ def _figures(report: Report) -> list[tuple[str, str]]:
         accepted, aside = report.document.get("accepted", 0), len(report.set_aside)
         found += [("lines accepted", f"{accepted:,}"), ("lines set aside", f"{aside:,}")]
     elif report.command not in (CERTIFY, INDEX):
-        found.append(("new facts" if s.get("insertions") != 1 else "new fact", f"{s.get('insertions', 0):,}"))
-    found.append(("facts known" if report.command not in (CERTIFY, INDEX) else "facts", f"{s.get('assertions', 0):,}"))
+        found.append(
+            ("new facts" if s.get("insertions") != 1 else "new fact", f"{s.get('insertions', 0):,}")
+        )
+    found.append(
+        (
+            "facts known" if report.command not in (CERTIFY, INDEX) else "facts",
+            f"{s.get('assertions', 0):,}",
+        )
+    )
     if report.conflicts or report.more:
         plus = "+" if report.more else ""
-        found.append(("contradiction" + ("s" if len(report.conflicts) != 1 else ""), f"{len(report.conflicts):,}{plus}"))
-        found.append(("cause" + ("s" if len(report.causes) != 1 else ""), f"{len(report.causes):,}{plus}"))
+        found.append(
+            (
+                "contradiction" + ("s" if len(report.conflicts) != 1 else ""),
+                f"{len(report.conflicts):,}{plus}",
+            )
+        )
+        found.append(
+            ("cause" + ("s" if len(report.causes) != 1 else ""), f"{len(report.causes):,}{plus}")
+        )
     left = sum(x.number for x in report.leftovers if x.blocks)
     if left:
         found.append(("not understood", f"{left:,}"))
@@ -88,23 +112,40 @@ def _figures(report: Report) -> list[tuple[str, str]]:
 
 
 def _steps(report: Report) -> str:
-    told = [escaped(step.text) + (f"<pre><code>{_command(step)}</code></pre>" if step.command else "") for step in steps(report)]
+    told = [
+        escaped(step.text) + (f"<pre><code>{_command(step)}</code></pre>" if step.command else "")
+        for step in steps(report)
+    ]
     items = "".join(f"<li>{text}</li>" for text in told)
-    items = f'<ol class="steps">{items}</ol>' if len(told) > 1 else "".join(f"<div>{text}</div>" for text in told)
+    items = (
+        f'<ol class="steps">{items}</ol>'
+        if len(told) > 1
+        else "".join(f"<div>{text}</div>" for text in told)
+    )
     why = "".join(f"<li>{escaped(short(part))}</li>" for part in reasons(report))
     if why:
         why = f"<h3>{'Why there is no verdict' if tone(report) == 'open' else 'Also to be known'}</h3><ul>{why}</ul>"
-    return section("next", "What to do next", f'<div class="card">{why}{items}</div>') if items else ""
+    return (
+        section("next", "What to do next", f'<div class="card">{why}{items}</div>') if items else ""
+    )
 
 
 def _command(step: NextStep) -> str:
     """A command that is broken before its options only."""
-    return " ".join(f'<span class="option">{escaped(part)}</span>' for part in re.split(r" (?=--)", step.command))
+    return " ".join(
+        f'<span class="option">{escaped(part)}</span>'
+        for part in re.split(r" (?=--)", step.command)
+    )
 
 
 def _footer(report: Report) -> str:
     about = report.about
-    made = " ".join(filter(None, [f"shiq {about['shiq']}" if about.get("shiq") else "shiq", str(about.get("made", ""))]))
+    made = " ".join(
+        filter(
+            None,
+            [f"shiq {about['shiq']}" if about.get("shiq") else "shiq", str(about.get("made", ""))],
+        )
+    )
     terms = (
         "<details><summary>Words used here</summary><dl>"
         "<dt>fact</dt><dd>one statement of the data: a triple.</dd>"

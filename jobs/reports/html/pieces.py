@@ -42,7 +42,9 @@ def iris_in(text: str) -> list[str]:
 def with_names(text: str, labels: Labels) -> str:
     """``text`` with a name, and the IRI as its title, for each IRI in angle brackets."""
     pieces = _IRI.split(short(text))
-    return "".join(term(f"<{piece}>", labels) if i % 2 else escaped(piece) for i, piece in enumerate(pieces))
+    return "".join(
+        term(f"<{piece}>", labels) if i % 2 else escaped(piece) for i, piece in enumerate(pieces)
+    )
 
 
 def term(text: str, labels: Labels) -> str:
@@ -51,7 +53,11 @@ def term(text: str, labels: Labels) -> str:
         return f'<b class="term" title="{escaped(iri)}"><bdi>{breakable(labels.of(iri))}</bdi></b>'
     value = literal_of(text)
     datatype = "" if value.datatype in (XSD + "string", RDF + "langString") else value.datatype
-    kind = f' <span class="by" title="{escaped(datatype)}">({escaped(labels.of(datatype))})</span>' if datatype else ""
+    kind = (
+        f' <span class="by" title="{escaped(datatype)}">({escaped(labels.of(datatype))})</span>'
+        if datatype
+        else ""
+    )
     return f'<b class="term"><bdi>“{escaped(short(value.lexical))}”</bdi></b>{kind}'
 
 
@@ -63,7 +69,9 @@ def facts(facts: Sequence[StatedFact], labels: Labels) -> str:
 def places(fact: StatedFact) -> str:
     if not fact.places:
         return ""
-    names = ", ".join(escaped(place) for place in fact.places[:3]) + (" …" if len(fact.places) > 3 else "")
+    names = ", ".join(escaped(place) for place in fact.places[:3]) + (
+        " …" if len(fact.places) > 3 else ""
+    )
     return f' <span class="where">{names}</span>'
 
 
@@ -74,7 +82,9 @@ def axioms(axioms: Sequence[str], labels: Labels) -> str:
 def _axiom(axiom: str, labels: Labels) -> str:
     """A plain sentence, and for those who know it the same in Manchester syntax."""
     said, exact = plainly(axiom, labels), manchester(axiom, labels)
-    return escaped(short(said)) + (f'<br><small class="by">{escaped(short(exact))}</small>' if exact != said else "")
+    return escaped(short(said)) + (
+        f'<br><small class="by">{escaped(short(exact))}</small>' if exact != said else ""
+    )
 
 
 def narrow(place: FilePlace) -> str:

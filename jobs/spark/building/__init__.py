@@ -1,1 +1,3 @@
-"""The store of a knowledge base, built on Spark from raw triples: `build.build`, `indexing.index`."""
+"""The store of a knowledge base, built on Spark from raw triples: `build.build`,
+`indexing.index`.
+"""

@@ -1,13 +1,17 @@
 """Building a store on Spark: the driver of the steps.
 
-    lines -> chunks of assertions => dictionary => ranks in chunks => rows by range of ids -> table files -> told literals
+    lines -> chunks of assertions => dictionary => ranks in chunks => rows by range of ids -> table
+    files -> told literals
     -> model of A, or else merge classes -> certificate
 
 An arrow => is a shuffle of Spark's; between steps, chunks and ranges lie at the place of the store.
 
-Nothing that scales with A is collected: the driver holds counts, names, signatures, and what is rare: OWL vocabulary among the
-assertions (sameAs, differentFrom, complex and negative assertions), the members of elements that are equal for certain, and the
-merge classes that have several elements: of the model, or, where there is none, of told, which may be many.
+Nothing that scales with A is collected: the driver holds counts, names, signatures, and what is
+rare: OWL vocabulary among the
+assertions (sameAs, differentFrom, complex and negative assertions), the members of elements that
+are equal for certain, and the
+merge classes that have several elements: of the model, or, where there is none, of told, which may
+be many.
 """
 
 from __future__ import annotations
@@ -33,7 +37,13 @@ from jobs.spark.building.certificate import CertificateFigures, certify, consist
 from jobs.spark.building.chunks import CHUNK_BYTES
 from jobs.spark.building.clustering import FINISH, new_ranks, renumber
 from jobs.spark.building.completion import complete, write_completion
-from jobs.spark.building.dictionary import Dictionary, all_names, make_dictionary, numbers_of, rank_chunks
+from jobs.spark.building.dictionary import (
+    Dictionary,
+    all_names,
+    make_dictionary,
+    numbers_of,
+    rank_chunks,
+)
 from jobs.spark.building.files import Scratch, scratch_of
 from jobs.spark.building.merging import IndexedStore, grouping_tables, merge_classes
 from jobs.spark.building.reading import Chunks, read
@@ -73,10 +83,13 @@ from simplify import simplify
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """How to build. ``width``, ``near``: see `jobs.store.numbering`, whose values they have but in tests; ``finish``: see
+    """How to build. ``width``, ``near``: see `jobs.store.numbering`, whose values they have but in
+    tests; ``finish``: see
     `jobs.spark.building.clustering`; ``chunk_bytes``: of text in a task.
-    ``aside``: whether ill-typed data assertions are left out, and reported; ``catalog``: of what only the driver can read;
-    ``completes``: whether to certify by a model that the store keeps (`jobs.spark.building.completion`); ``names_open``: whether
+    ``aside``: whether ill-typed data assertions are left out, and reported; ``catalog``: of what
+    only the driver can read;
+    ``completes``: whether to certify by a model that the store keeps
+    (`jobs.spark.building.completion`); ``names_open``: whether
     the individuals of undecided modules are told. The rest as in
     `jobs.checking.options.Options`."""
 
@@ -98,7 +111,8 @@ class BuildSettings:
 
 @dataclass
 class BuiltStore:
-    """What was built: how it was read, by what tasks open it, what is known of it, how many assertions, whether the store keeps
+    """What was built: how it was read, by what tasks open it, what is known of it, how many
+    assertions, whether the store keeps
     the model that certified it, and wall seconds by stage."""
 
     read: Chunks
@@ -129,18 +143,24 @@ def build(
     taken: Mapping[str, int] = MappingProxyType({}),
     place: Replacement | None = None,
 ) -> BuiltStore:
-    """Builds the store of the TBox of ``ontology`` with the assertions of it and of ``sources`` at ``store``, and certifies it.
-    What is ``gone`` of them is left out, and kept beside as ``asides``. ``taken``: see `jobs.store.manifest.TAKEN`;
+    """Builds the store of the TBox of ``ontology`` with the assertions of it and of ``sources`` at
+    ``store``, and certifies it.
+    What is ``gone`` of them is left out, and kept beside as ``asides``. ``taken``: see
+    `jobs.store.manifest.TAKEN`;
     ``place``: what was found at ``store`` before, which has to be there still.
 
-    The store is the one that `jobs.store.upkeep.build.write_store` writes for the same assertions, but for how rows are cut into
-    files. All executors have to see ``store`` and ``sources`` under these names, and no other folder.
+    The store is the one that `jobs.store.upkeep.build.write_store` writes for the same assertions,
+    but for how rows are cut into
+    files. All executors have to see ``store`` and ``sources`` under these names, and no other
+    folder.
 
     Raises: InputError, UsageError, StoreError, OperationalError.
     """
     store = store.absolute()
     stages = _Stages(progress)
-    with rebuilding(store, ontology.tbox, ontology.ontologies, labels=ontology.labels, place=place) as rebuild:
+    with rebuilding(
+        store, ontology.tbox, ontology.ontologies, labels=ontology.labels, place=place
+    ) as rebuild:
         rebuild = replace(rebuild, width=settings.width, taken=taken)
         with scratch_of(session, store, keep=settings.keep_scratch) as scratch:
             made = _Build(session, rebuild, ontology, scratch, settings, stages, gone, asides)
@@ -176,7 +196,10 @@ class _Build:
     asides: Sequence[Aside]
 
     def run(
-        self, sources: Sequence[object], certifying: Certifying, leftovers: Callable[[Chunks], tuple[Leftover, ...]]
+        self,
+        sources: Sequence[object],
+        certifying: Certifying,
+        leftovers: Callable[[Chunks], tuple[Leftover, ...]],
     ) -> BuiltStore:
         session, stages = self.session, self.stages
         stages.begin("reading")
@@ -184,12 +207,16 @@ class _Build:
         size, aside, catalog = settings.chunk_bytes, settings.aside, settings.catalog
         found = read(session, sources, self.ontology, self.scratch, size, aside, catalog, self.gone)
         stages.begin("numbering")
-        dictionary = make_dictionary(session, self.scratch, found.root, found.chunks, found.summaries)
+        dictionary = make_dictionary(
+            session, self.scratch, found.root, found.chunks, found.summaries
+        )
         names = all_names(found.summaries)
         build, nodes = uuid.uuid4().hex[:12], len(dictionary)
         ranges = Ranges(self.scratch, found.root, build, nodes, settings.width, settings.near)
         rank_chunks(session, dictionary, found.chunks, ranges.order)
-        chunks = [(chunk, numbers_of(told, names)) for chunk, told in zip(found.chunks, found.summaries)]
+        chunks = [
+            (chunk, numbers_of(told, names)) for chunk, told in zip(found.chunks, found.summaries)
+        ]
         ranges = self._numbered(ranges, dictionary, chunks)
         stages.begin("writing tables")
         written = write_ranges(session, ranges, dictionary, chunks, len(names[KIND_CLASS]))
@@ -203,7 +230,9 @@ class _Build:
         tables = {name: [w.files[name] for w in written if name in w.files] for name in ALWAYS}
         tables["elements"] = write_elements(session, ranges, told, labels)
         small = {"names": name_rows(names), "labels": label_rows(labels), **rare.tables()}
-        small |= grouping_tables("same", _by_id(rare.told())) | grouping_tables("equal", _by_id(told))
+        small |= grouping_tables("same", _by_id(rare.told())) | grouping_tables(
+            "equal", _by_id(told)
+        )
         small |= grouping_tables("merged", grouping(NONE, NONE))
         tables |= self._small(small, ranges)
         stages.begin("certifying")
@@ -218,9 +247,18 @@ class _Build:
             tables |= self._small(grouping_tables("merged", merged), ranges)
             indexed = replace(indexed, store=self._key(tables, counts), stage="merged")
             stages.begin("certifying")
-            certified = certify(session, ranges, indexed, asking, limit=settings.limit, names_open=settings.names_open)
+            certified = certify(
+                session,
+                ranges,
+                indexed,
+                asking,
+                limit=settings.limit,
+                names_open=settings.names_open,
+            )
         else:
-            certified = consistent(completed.modules, completed.shapes, completed.kept, completed.drawn)
+            certified = consistent(
+                completed.modules, completed.shapes, completed.kept, completed.drawn
+            )
         kept = counts.class_assertions + certified.kept + rare.pairs + rare.complex_count
         stages.begin("writing tables")
         if completed is not None:
@@ -229,7 +267,9 @@ class _Build:
                 tables["elements"] = write_elements(session, ranges, told, labels)
                 tables |= self._small({"labels": label_rows(labels)}, ranges)
             tables |= write_completion(session, ranges, completed, labels)
-        built = BuiltStore(found, indexed, certified, counts, kept, completed is not None, stages.seconds)
+        built = BuiltStore(
+            found, indexed, certified, counts, kept, completed is not None, stages.seconds
+        )
         certificate = certifying(built)
         if certificate is None:
             self._discard(tables)
@@ -253,8 +293,12 @@ class _Build:
             for path in (file.path, *([lookup_path(file.path)] if file.lookup else [])):
                 remove(self.rebuild.path, path)
 
-    def _numbered(self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[Numbered]) -> Ranges:
-        """The numbering that `jobs.store.numbering.local_rank` chooses: by term, or clustered where that is nearer."""
+    def _numbered(
+        self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[Numbered]
+    ) -> Ranges:
+        """The numbering that `jobs.store.numbering.local_rank` chooses: by term, or clustered where
+        that is nearer.
+        """
         hubs = merge_edges(self.session, ranges, chunks)
         near = nearness_of(self.session, ranges, hubs)
         if is_local(near):
@@ -282,13 +326,21 @@ class _Rare:
     def __init__(self, abox: ABox, dictionary: Dictionary, ranges: Ranges, roles: RoleBox) -> None:
         self.roles = roles
         self.complex: list[Assertion] = sorted(set(abox.complex), key=complex_text)
-        used = sorted({*abox.different.first, *abox.different.second, *(i for pair in abox.same for i in pair)})
+        used = sorted(
+            {
+                *abox.different.first,
+                *abox.different.second,
+                *(i for pair in abox.same for i in pair),
+            }
+        )
         terms = dict.fromkeys([abox.individuals[i] for i in used])
         terms.update(dict.fromkeys(i for a in self.complex for i in individuals_of(a)))
         ranks = ranks_in(ranges, dictionary, list(terms))
         self.rank = dict(zip(terms, ranks))
         self.same, self.different = (
-            np.array([[self.rank[abox.individuals[i]] for i in pair] for pair in pairs], np.int64).reshape(-1, 2)
+            np.array(
+                [[self.rank[abox.individuals[i]] for i in pair] for pair in pairs], np.int64
+            ).reshape(-1, 2)
             for pairs in (dict.fromkeys(abox.same), dict.fromkeys(abox.different))
         )
 
@@ -321,12 +373,19 @@ class _Rare:
 
     def tables(self) -> dict[str, Columns]:
         named = np.concatenate([self.same, self.different])
-        kind = np.repeat(np.array([SAME, DIFFERENT], np.int64), [len(self.same), len(self.different)])
-        pairs = array_table("node", both_ends(spread(named[:, 0]), "kind", kind, spread(named[:, 1])))
+        kind = np.repeat(
+            np.array([SAME, DIFFERENT], np.int64), [len(self.same), len(self.different)]
+        )
+        pairs = array_table(
+            "node", both_ends(spread(named[:, 0]), "kind", kind, spread(named[:, 1]))
+        )
         ids = {term: int(spread(np.array([rank]))[0]) for term, rank in self.rank.items()}
         rows = array_table("node", complex_rows(self.complex, ids)).columns
         values = [complex_text(self.complex[i]) for i in rows["ordinal"].tolist()]
-        return {"pairs": dict(pairs.columns), "complex": {**rows, "value": pa.array(values, pa.string())}}
+        return {
+            "pairs": dict(pairs.columns),
+            "complex": {**rows, "value": pa.array(values, pa.string())},
+        }
 
 
 def ranks_in(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[int]:
@@ -356,14 +415,24 @@ def _by_id(told: ToldState) -> StoredPartition:
 
 def _counts(written: Sequence[WrittenTables], rare: _Rare) -> AssertionCounts:
     classes = [sum(column) for column in zip(*(w.class_counts for w in written))]
-    class_assertions, roles, data = sum(classes), sum(w.role_assertions for w in written), sum(w.data_assertions for w in written)
+    class_assertions, roles, data = (
+        sum(classes),
+        sum(w.role_assertions for w in written),
+        sum(w.data_assertions for w in written),
+    )
     return AssertionCounts(
-        class_assertions, roles, data, class_assertions + roles + data + rare.pairs + rare.complex_count, classes
+        class_assertions,
+        roles,
+        data,
+        class_assertions + roles + data + rare.pairs + rare.complex_count,
+        classes,
     )
 
 
 def _extra(names: Mapping[int, Sequence[str]], counts: AssertionCounts, rare: _Rare) -> Extra:
-    """What A's vocabulary adds to the TBox, in the order of `abox_ops.index.columns.build_index`."""
+    """What A's vocabulary adds to the TBox, in the order of
+    `abox_ops.index.columns.build_index`.
+    """
     by_node = rare.tables()["complex"]["ordinal"].tolist()
     complex_ = [rare.complex[i] for i in dict.fromkeys(by_node)]
     known = Names(Interner(names[KIND_CLASS]))

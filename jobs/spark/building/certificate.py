@@ -1,10 +1,15 @@
-"""Certifying A by itself: the modules of A under T, with all of A inserted into nothing (THEORY, "Modules" and "Beyond SHIQ(D),
+"""Certifying A by itself: the modules of A under T, with all of A inserted into nothing (THEORY,
+"Modules" and "Beyond SHIQ(D),
 at no loss"), by shape.
 
-Most elements keep no role assertion and no data: their module is their label, and ranges only count labels. The others are
-joined into components, range by range: a component is named by its least element, and the name travels in rounds to the ranges
-next to it. The range of a component's name gathers the component, makes its module with the code of the engine `local`, and
-tells the shapes; each distinct shape is decided once, the shapes spread over the executors, each task with a reasoner of its
+Most elements keep no role assertion and no data: their module is their label, and ranges only count
+labels. The others are
+joined into components, range by range: a component is named by its least element, and the name
+travels in rounds to the ranges
+next to it. The range of a component's name gathers the component, makes its module with the code of
+the engine `local`, and
+tells the shapes; each distinct shape is decided once, the shapes spread over the executors, each
+task with a reasoner of its
 own.
 """
 
@@ -47,9 +52,13 @@ from shiq.verdict import Verdict
 
 @dataclass
 class CertificateFigures:
-    """What is known of (T, A): how many elements told literals alone refute, and modules a reasoner does; why some are open;
-    ``contradictory``: individuals of such elements and modules, ``limit`` of them at most. ``kept``: role and data assertions in
-    modules; ``drawn``: shapes for an audit, if one is asked for; ``open``: individuals of undecided modules, if asked for."""
+    """What is known of (T, A): how many elements told literals alone refute, and modules a reasoner
+    does; why some are open;
+    ``contradictory``: individuals of such elements and modules, ``limit`` of them at most.
+    ``kept``: role and data assertions in
+    modules; ``drawn``: shapes for an audit, if one is asked for; ``open``: individuals of undecided
+    modules, if asked for.
+    """
 
     contradictory: list[tuple[str, ...]] = field(default_factory=list)
     clashes: int = 0
@@ -62,18 +71,35 @@ class CertificateFigures:
     open: list[tuple[str, ...]] = field(default_factory=list)
 
 
-def consistent(modules: int, shapes: int, kept: int, drawn: DrawnShapes | None) -> CertificateFigures:
+def consistent(
+    modules: int, shapes: int, kept: int, drawn: DrawnShapes | None
+) -> CertificateFigures:
     """What is known where all ``modules`` were found consistent."""
     verdicts = Counter({Verdict.CONSISTENT.value: modules})
-    return CertificateFigures(verdicts=verdicts, modules=modules, shapes=shapes, kept=kept, drawn=drawn)
+    return CertificateFigures(
+        verdicts=verdicts, modules=modules, shapes=shapes, kept=kept, drawn=drawn
+    )
 
 
 def certify(
-    session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking, *, limit: int, names_open: bool = False
+    session: SparkSession,
+    ranges: Ranges,
+    indexed: IndexedStore,
+    asking: Asking,
+    *,
+    limit: int,
+    names_open: bool = False,
 ) -> CertificateFigures:
-    """Decides (T, A) for the store that ``indexed`` names. ``names_open``: tells the individuals of undecided modules too."""
+    """Decides (T, A) for the store that ``indexed`` names. ``names_open``: tells the individuals of
+    undecided modules too.
+    """
     count = range(len(ranges))
-    surveys = run(session, partial(_survey, ranges=ranges, indexed=indexed, limit=limit), count, "relevant role assertions")
+    surveys = run(
+        session,
+        partial(_survey, ranges=ranges, indexed=indexed, limit=limit),
+        count,
+        "relevant role assertions",
+    )
     labels: Counter[Label] = Counter()
     for survey in surveys:
         labels.update(survey.labels)
@@ -92,15 +118,27 @@ def certify(
     decided = decide_shapes(session, questions, indexed, asking)
     for shape, (verdict, _) in zip(questions, decided):
         found.verdicts[verdict] += shape.count
-    found.undecided = tuple(dict.fromkeys(reason for verdict, reason in decided if verdict == Verdict.UNDETERMINED.value))
+    found.undecided = tuple(
+        dict.fromkeys(
+            reason for verdict, reason in decided if verdict == Verdict.UNDETERMINED.value
+        )
+    )
     found.modules, found.shapes = sum(shape.count for shape in questions), len(questions)
     if asking.audit:
         told = ((shape.module(), verdict) for shape, (verdict, _) in zip(questions, decided))
         found.drawn = drawn(indexed.rules.calculus().tbox, told, asking.audit)
-    bad = [shape for shape, (verdict, _) in zip(questions, decided) if verdict == Verdict.INCONSISTENT.value]
+    bad = [
+        shape
+        for shape, (verdict, _) in zip(questions, decided)
+        if verdict == Verdict.INCONSISTENT.value
+    ]
     if bad and len(found.contradictory) < limit:
         found.contradictory += _named(session, ranges, indexed, bad, has_components, limit)
-    unsure = [shape for shape, (verdict, _) in zip(questions, decided) if verdict == Verdict.UNDETERMINED.value]
+    unsure = [
+        shape
+        for shape, (verdict, _) in zip(questions, decided)
+        if verdict == Verdict.UNDETERMINED.value
+    ]
     if unsure and names_open:
         found.open = _named(session, ranges, indexed, unsure, has_components, limit)[:limit]
     del found.contradictory[limit:]
@@ -108,7 +146,12 @@ def certify(
 
 
 def _named(
-    session: SparkSession, ranges: Ranges, indexed: IndexedStore, bad: Sequence[ModuleShape], has_components: bool, limit: int
+    session: SparkSession,
+    ranges: Ranges,
+    indexed: IndexedStore,
+    bad: Sequence[ModuleShape],
+    has_components: bool,
+    limit: int,
 ) -> list[tuple[str, ...]]:
     """The individuals of modules of these shapes."""
     wanted = frozenset(shape.name for shape in bad)
@@ -117,11 +160,24 @@ def _named(
     if has_components:
         kept_told = partial(_kept_of, indexed=indexed)
         build = indexed.rules.build
-        task = partial(members_of_modules, ranges=ranges, build=build, found=kept_told, wanted=wanted, limit=limit)
-        found += (names for part in run(session, task, range(len(ranges)), "conflicts") for names in part)
+        task = partial(
+            members_of_modules,
+            ranges=ranges,
+            build=build,
+            found=kept_told,
+            wanted=wanted,
+            limit=limit,
+        )
+        found += (
+            names for part in run(session, task, range(len(ranges)), "conflicts") for names in part
+        )
     if labels and len(found) < limit:
         alone_ = partial(_survey, ranges=ranges, indexed=indexed, limit=limit, labels=labels)
-        found += (n for part in run(session, alone_, range(len(ranges)), "conflicts") for n in part.contradictory)
+        found += (
+            n
+            for part in run(session, alone_, range(len(ranges)), "conflicts")
+            for n in part.contradictory
+        )
     return found
 
 
@@ -145,9 +201,15 @@ def _told(base: StoreBase, index: Index, roles: RoleBox) -> OpenAssertions:
 
 
 def _survey(
-    i: int, *, ranges: Ranges, indexed: IndexedStore, limit: int, labels: frozenset[Label | None] = frozenset()
+    i: int,
+    *,
+    ranges: Ranges,
+    indexed: IndexedStore,
+    limit: int,
+    labels: frozenset[Label | None] = frozenset(),
 ) -> _Survey:
-    """What the elements of range ``i`` keep: leaves the ``open`` ones (those with a module of more than a label) and their kept
+    """What the elements of range ``i`` keep: leaves the ``open`` ones (those with a module of more
+    than a label) and their kept
     role assertions. ``labels``: asks for individuals alone with one of these instead."""
     base, index, roles = indexed.opened()
     told = _told(base, index, roles)
@@ -175,7 +237,13 @@ def _survey(
     if labels:
         wanted = table.where(visible, lambda label: label in labels)
         return _Survey(Counter(), _terms(graph, base, alone_[wanted][:limit]), 0, 0, 0)
-    leave_open(ranges, i, graph.key[rest[is_open[rest]]], graph.key[source[keeps]], graph.key[target[keeps]])
+    leave_open(
+        ranges,
+        i,
+        graph.key[rest[is_open[rest]]],
+        graph.key[source[keeps]],
+        graph.key[target[keeps]],
+    )
     used, which, _ = distinct(visible)
     counts = np.bincount(which, minlength=len(used)).tolist()
     return _Survey(
@@ -219,4 +287,6 @@ def _kept(told: OpenAssertions, seen: Ints) -> AddSetColumns:
     data = told.kept_data(seen[~clash])
     visible = graph.label.copy()
     visible[seen] = table.visible(graph.label[seen])
-    return AddSetColumns(graph, seen, flags(len(graph), seen), graph.label, visible, seen, seen[clash], edges, data)
+    return AddSetColumns(
+        graph, seen, flags(len(graph), seen), graph.label, visible, seen, seen[clash], edges, data
+    )

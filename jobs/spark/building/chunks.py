@@ -1,8 +1,11 @@
-"""From files and tables to chunks of assertions: each a range of a source (`shiq.rdf.ranges`), judged by the TBox's vocabulary in
+"""From files and tables to chunks of assertions: each a range of a source (`shiq.rdf.ranges`),
+judged by the TBox's vocabulary in
 one task.
 
-A chunk is a few ten megabytes of whole lines. What speaks of other triples (OWL vocabulary among assertions) goes to the driver,
-and the assertions on named classes and properties stay with the chunk, in numbers of its own. Packed files are unpacked first,
+A chunk is a few ten megabytes of whole lines. What speaks of other triples (OWL vocabulary among
+assertions) goes to the driver,
+and the assertions on named classes and properties stay with the chunk, in numbers of its own.
+Packed files are unpacked first,
 each by one task.
 """
 
@@ -51,7 +54,8 @@ SAMPLES = 200
 
 @dataclass
 class ChunkSummary:
-    """What the driver is told of the assertions of a chunk: names by kind, how many terms, some of the terms;
+    """What the driver is told of the assertions of a chunk: names by kind, how many terms, some of
+    the terms;
     ``left_out``: the parts that there are of what became none."""
 
     names: dict[int, list[str]] = field(default_factory=dict)
@@ -79,16 +83,33 @@ class RangeFile:
 
 
 def cut(
-    session: SparkSession, sources: Sequence[tuple[FileSource | TableSource, str]], scratch: Scratch, size: int = CHUNK_BYTES
+    session: SparkSession,
+    sources: Sequence[tuple[FileSource | TableSource, str]],
+    scratch: Scratch,
+    size: int = CHUNK_BYTES,
 ) -> tuple[list[Range | RangeFile], dict[str, tuple[Leftover, ...]]]:
-    """The ranges of ``sources`` (each with the scope of its blank nodes), about ``size`` bytes each; by scope, the leftovers for
+    """The ranges of ``sources`` (each with the scope of its blank nodes), about ``size`` bytes
+    each; by scope, the leftovers for
     files of tables that are not read.
 
     Raises: InputError for an archive that is broken, and for a table without s, p and o.
     """
-    packed = [(source, scope) for source, scope in sources if isinstance(source, FileSource) and source.compressed]
-    tasks = [(range_, scratch / "unpacked") for source, scope in packed for range_ in byte_ranges(source, scope, size)]
-    unpacked = {scope: found for (_, scope), found in zip(packed, run(session, partial(_unpack, size=size), tasks, "unpacking"))}
+    packed = [
+        (source, scope)
+        for source, scope in sources
+        if isinstance(source, FileSource) and source.compressed
+    ]
+    tasks = [
+        (range_, scratch / "unpacked")
+        for source, scope in packed
+        for range_ in byte_ranges(source, scope, size)
+    ]
+    unpacked = {
+        scope: found
+        for (_, scope), found in zip(
+            packed, run(session, partial(_unpack, size=size), tasks, "unpacking")
+        )
+    }
     ranges: list[Range | RangeFile] = []
     passed_over: dict[str, tuple[Leftover, ...]] = {}
     for source, scope in sources:
@@ -107,7 +128,9 @@ def cut(
     return ranges, passed_over
 
 
-def _unpack(task: tuple[ByteRange, Scratch], *, size: int) -> tuple[list[RangeFile], tuple[str, str] | None]:
+def _unpack(
+    task: tuple[ByteRange, Scratch], *, size: int
+) -> tuple[list[RangeFile], tuple[str, str] | None]:
     """Writes an archive as plain pieces of whole lines; or what is wrong with it."""
     packed, scratch = task
     found: list[RangeFile] = []
@@ -117,14 +140,21 @@ def _unpack(task: tuple[ByteRange, Scratch], *, size: int) -> tuple[list[RangeFi
                 at = scratch / f"{packed.scope}-{len(found)}.nt"
                 with at.placed() as temporary:
                     temporary.write_bytes(data)
-                found.append(RangeFile(replace(packed, end=len(data), size=len(data), packing=None, marked=False), at))
+                found.append(
+                    RangeFile(
+                        replace(packed, end=len(data), size=len(data), packing=None, marked=False),
+                        at,
+                    )
+                )
     except InputError as error:
         return [], (error.message, error.remedy)
     return found, None
 
 
 def as_pieces(source: TableSource, scope: str, scratch: Scratch) -> list[RangeFile]:
-    """A table of Spark's, cut: the driver does not hold it, and each row is read once from the table."""
+    """A table of Spark's, cut: the driver does not hold it, and each row is read once from the
+    table.
+    """
     frame = triples_of(source).mapInArrow(partial(_write_rows, scratch=scratch), "name string")
     whole = TableRange(source.name, scope, ())
     return [RangeFile(whole, scratch / row["name"]) for row in frame.collect()]
@@ -138,7 +168,13 @@ def _write_rows(batches: Iterator[pa.RecordBatch], *, scratch: Scratch) -> Itera
             name = f"{uuid.uuid4().hex}.parquet"
             table = pa.Table.from_batches(rows)
             with (scratch / name).placed() as temporary:
-                pq.write_table(table, temporary, row_group_size=len(table), compression="zstd", compression_level=1)
+                pq.write_table(
+                    table,
+                    temporary,
+                    row_group_size=len(table),
+                    compression="zstd",
+                    compression_level=1,
+                )
             yield pa.record_batch([pa.array([name])], names=["name"])
             rows = []
         if batch is not None and len(batch):
@@ -150,7 +186,10 @@ def _lines(stream: BinaryIO, size: int, name: str) -> bytes:
     if len(data) == size and not data.endswith(b"\n"):
         rest = stream.readline(LONGEST_LINE + 1)
         if len(rest) > LONGEST_LINE:
-            raise InputError(f"{name} has a line of over {LONGEST_LINE >> 20} MB", "Is it N-Triples? One line is one triple.")
+            raise InputError(
+                f"{name} has a line of over {LONGEST_LINE >> 20} MB",
+                "Is it N-Triples? One line is one triple.",
+            )
         data += rest
     return data
 
@@ -159,9 +198,13 @@ def _lines(stream: BinaryIO, size: int, name: str) -> bytes:
 
 
 def read_chunk(
-    chunk: tuple[int, Range | RangeFile], judging: Judging, root: Scratch, gone: Collection[Assertion] = ()
+    chunk: tuple[int, Range | RangeFile],
+    judging: Judging,
+    root: Scratch,
+    gone: Collection[Assertion] = (),
 ) -> tuple[RangeReport, ChunkSummary]:
-    """Reads a range, leaves its assertions below ``root`` but for those that are ``gone``, and what is left out, and tells what
+    """Reads a range, leaves its assertions below ``root`` but for those that are ``gone``, and what
+    is left out, and tells what
     the driver has to know of it."""
     number, cut_ = chunk
     part = cut_.here() if isinstance(cut_, RangeFile) else cut_
@@ -175,11 +218,15 @@ def read_chunk(
     bulk = judge(parsed, judging, report, most_aside=MOST_SHOWN)
     abox = build_abox(parsed.triples, bulk.classes, bulk.roles, bulk.data, ())
     folder = folder_of(root, number)
-    return report, replace(leave(less(abox, gone), folder), left_out=keep(left_out(parsed, bulk), folder))
+    return report, replace(
+        leave(less(abox, gone), folder), left_out=keep(left_out(parsed, bulk), folder)
+    )
 
 
 def less(abox: ABox, gone: Collection[Assertion]) -> ABox:
-    """``abox`` without those of its assertions that are ``gone``, and without what they alone mention."""
+    """``abox`` without those of its assertions that are ``gone``, and without what they alone
+    mention.
+    """
     found = without(abox, gone) if gone else abox
     return found if len(found) == len(abox) else abox_of(found)
 
@@ -192,21 +239,39 @@ def folder_of(root: Scratch, chunk: int) -> Scratch:
 
 
 def leave(abox: ABox, folder: Scratch) -> ChunkSummary:
-    """Writes the plain assertions of ``abox`` in numbers of its own: its terms sorted, its literals, its rows."""
+    """Writes the plain assertions of ``abox`` in numbers of its own: its terms sorted, its
+    literals, its rows.
+    """
     terms = pa.array(abox.individuals, pa.large_string())
     order = pc.sort_indices(terms)
     ordered = terms.take(order)
     save(folder / "terms", {"term": ordered, "local": order.cast(pa.int32())})
-    texts = {name: [getattr(x, name) for x in abox.literals] for name in ("lexical", "datatype", "language")}
-    save(folder / "literals", {name: pa.array(values, pa.large_string()) for name, values in texts.items()})
-    save(folder / "classes", {"subject": _ints(abox.class_subject), "class": _ints(abox.class_name)})
+    texts = {
+        name: [getattr(x, name) for x in abox.literals]
+        for name in ("lexical", "datatype", "language")
+    }
+    save(
+        folder / "literals",
+        {name: pa.array(values, pa.large_string()) for name, values in texts.items()},
+    )
+    save(
+        folder / "classes", {"subject": _ints(abox.class_subject), "class": _ints(abox.class_name)}
+    )
     save(
         folder / "roles",
-        {"subject": _ints(abox.role_subject), "role": _ints(abox.role_name), "object": _ints(abox.role_object)},
+        {
+            "subject": _ints(abox.role_subject),
+            "role": _ints(abox.role_name),
+            "object": _ints(abox.role_object),
+        },
     )
     save(
         folder / "data",
-        {"subject": _ints(abox.data_subject), "property": _ints(abox.data_name), "literal": _ints(abox.data_literal)},
+        {
+            "subject": _ints(abox.data_subject),
+            "property": _ints(abox.data_name),
+            "literal": _ints(abox.data_literal),
+        },
     )
     names = {
         KIND_CLASS: abox.classes,

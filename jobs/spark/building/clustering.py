@@ -1,9 +1,14 @@
-"""The clustered numbering of `jobs.store.numbering`, level by level, for an ABox whose terms do not tell what belongs together.
+"""The clustered numbering of `jobs.store.numbering`, level by level, for an ABox whose terms do not
+tell what belongs together.
 
-A level is a set of clusters, numbered from 0, with their ties, in parts. A round joins each cluster with its closest neighbour:
-choose, follow the choices to their ends (twice as far each time), rename, and gather by the new numbers. A part opens its own
-files alone, and asks others for what it needs of them (`exchange.look_up`). As soon as the ties that are left fit one task, it
-does the remaining rounds with the numpy code. Then positions are handed down, from the clusters of the last level to the
+A level is a set of clusters, numbered from 0, with their ties, in parts. A round joins each cluster
+with its closest neighbour:
+choose, follow the choices to their ends (twice as far each time), rename, and gather by the new
+numbers. A part opens its own
+files alone, and asks others for what it needs of them (`exchange.look_up`). As soon as the ties
+that are left fit one task, it
+does the remaining rounds with the numpy code. Then positions are handed down, from the clusters of
+the last level to the
 individuals. All numbers, and all ties in closeness, are those of `clustered_rank`.
 """
 
@@ -22,7 +27,14 @@ from pyspark.sql import SparkSession
 from jobs.spark.building.dictionary import Dictionary, rank_chunks
 from jobs.spark.building.exchange import Received, Sent, cut, exchange, look_up, sent
 from jobs.spark.building.files import Scratch, joined, load, run, save
-from jobs.spark.building.tables import Numbered, Ranges, by_hash, merge_edges, nearness_of, send_hashes
+from jobs.spark.building.tables import (
+    Numbered,
+    Ranges,
+    by_hash,
+    merge_edges,
+    nearness_of,
+    send_hashes,
+)
 from jobs.store.numbering import ROUNDS, clustered
 from shiq.columns.arrays import NONE, Columns, Ints, unique
 from shiq.columns.rows import term_key
@@ -41,27 +53,36 @@ def renumber(
     nearness: float,
     finish: int = FINISH,
 ) -> Ranges:
-    """``ranges`` with the clustered numbering, if it is nearer than the present one (by term), and its half-edges merged."""
+    """``ranges`` with the clustered numbering, if it is nearer than the present one (by term), and
+    its half-edges merged.
+    """
     clustered = replace(ranges, renumbered=True)
     _cluster(session, ranges, dictionary, finish)
-    rank_chunks(session, dictionary, range(len(chunks)), clustered.order, partial(new_ranks, clustered))
+    rank_chunks(
+        session, dictionary, range(len(chunks)), clustered.order, partial(new_ranks, clustered)
+    )
     hubs = merge_edges(session, clustered, chunks)
     return clustered if nearness_of(session, clustered, hubs) > nearness else ranges
 
 
 def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
-    """The clustered rank of each individual by its rank among the terms. Opens a file for each range that ``ranks`` are of."""
+    """The clustered rank of each individual by its rank among the terms. Opens a file for each
+    range that ``ranks`` are of.
+    """
     found = np.zeros(len(ranks), np.int64)
     owner = ranks // ranges.width
     for i in unique(owner).tolist():
         mine = owner == i
-        found[mine] = load(ranges.scratch / "clusters" / "new" / i / "rank")["rank"][ranks[mine] - i * ranges.width]
+        found[mine] = load(ranges.scratch / "clusters" / "new" / i / "rank")["rank"][
+            ranks[mine] - i * ranges.width
+        ]
     return found
 
 
 @dataclass(frozen=True)
 class _Level:
-    """Clusters 0 … count-1 in parts of ``width``; below ``folder``, ``I/ties`` has here, there, weight of part I and
+    """Clusters 0 … count-1 in parts of ``width``; below ``folder``, ``I/ties`` has here, there,
+    weight of part I and
     ``I/sizes`` the sizes."""
 
     folder: Scratch
@@ -105,7 +126,8 @@ class _Level:
 
 
 def _cluster(session: SparkSession, ranges: Ranges, dictionary: Dictionary, finish: int) -> None:
-    """Writes the clustered rank of every individual (``clusters/new``), by which neighbours lie close together, and the
+    """Writes the clustered rank of every individual (``clusters/new``), by which neighbours lie
+    close together, and the
     individual of every clustered rank."""
     folder = ranges.scratch / "clusters"
     level = _start(session, ranges, dictionary, folder)
@@ -116,25 +138,40 @@ def _cluster(session: SparkSession, ranges: Ranges, dictionary: Dictionary, fini
         levels.append(level)
     run(session, partial(_finish, rounds=ROUNDS + 1 - len(levels)), [level], "clustering: the rest")
     for lower, upper in reversed(list(pairwise(levels))):
-        send, receive = partial(_send_begins, lower=lower, upper=upper), partial(_take_begins, lower=lower)
+        send, receive = (
+            partial(_send_begins, lower=lower, upper=upper),
+            partial(_take_begins, lower=lower),
+        )
         exchange(session, send, range(len(upper)), receive, len(lower), "clustering: handing down")
     begins, settle = partial(levels[0].column, name="begins"), partial(_settle, ranges=ranges)
     levels[0].looked_up(session, partial(_places, ranges=ranges), begins, settle, "new ranks")
     send_ranks, old_ranks = partial(_send_ranks, ranges=ranges), partial(_old_ranks, ranges=ranges)
-    exchange(session, send_ranks, range(len(ranges)), old_ranks, len(ranges), "clustering: individuals of new ranks")
+    exchange(
+        session,
+        send_ranks,
+        range(len(ranges)),
+        old_ranks,
+        len(ranges),
+        "clustering: individuals of new ranks",
+    )
 
 
 # --- the individuals as clusters of one -----------------------------------------------------------
 
 
-def _start(session: SparkSession, ranges: Ranges, dictionary: Dictionary, folder: Scratch) -> _Level:
+def _start(
+    session: SparkSession, ranges: Ranges, dictionary: Dictionary, folder: Scratch
+) -> _Level:
     """Level 0: the individuals in the order of their hashes."""
     count = range(len(ranges))
     run(session, partial(_hash, ranges=ranges, dictionary=dictionary), count, "clustering: hashes")
     send, receive = partial(send_hashes, ranges=ranges), partial(_sort_hashes, ranges=ranges)
     sizes = exchange(session, send, count, receive, len(ranges), "clustering: sorting hashes")
     first = list(zip(count, accumulate(sizes, initial=0)))
-    send_places, take_places = partial(_send_places, ranges=ranges), partial(_take_places, ranges=ranges)
+    send_places, take_places = (
+        partial(_send_places, ranges=ranges),
+        partial(_take_places, ranges=ranges),
+    )
     exchange(session, send_places, first, take_places, len(ranges), "clustering: places")
     level = _Level(folder, 0, ranges.nodes, ranges.width)
     neighbours, places = partial(_neighbours, ranges=ranges), partial(_places, ranges=ranges)
@@ -166,7 +203,10 @@ def _send_places(task: tuple[int, int], *, ranges: Ranges) -> Iterator[Sent]:
 
 def _take_places(i: int, received: Received, *, ranges: Ranges) -> None:
     rows = joined(sent(received, "places"), ("node", "place"))
-    save(ranges.scratch / "clusters" / "start" / i / "place", {"place": rows["place"][np.argsort(rows["node"])]})
+    save(
+        ranges.scratch / "clusters" / "start" / i / "place",
+        {"place": rows["place"][np.argsort(rows["node"])]},
+    )
 
 
 def _places(i: int, *, ranges: Ranges) -> Ints:
@@ -200,7 +240,11 @@ def _bundled_ties(here: Ints, there: Ints, weight: Ints) -> Columns:
     first = np.ones(len(here), np.bool_)
     first[1:] = (here[1:] != here[:-1]) | (there[1:] != there[:-1])
     at = np.flatnonzero(first)
-    return {"here": here[at], "there": there[at], "weight": np.add.reduceat(weight, at) if len(at) else weight}
+    return {
+        "here": here[at],
+        "there": there[at],
+        "weight": np.add.reduceat(weight, at) if len(at) else weight,
+    }
 
 
 # --- a round --------------------------------------------------------------------------------------
@@ -209,19 +253,37 @@ def _bundled_ties(here: Ints, there: Ints, weight: Ints) -> Columns:
 def _joined(session: SparkSession, level: _Level) -> tuple[_Level, int]:
     """The next level, and how many ties it has (from both ends)."""
     count, others = range(len(level)), partial(_others, level=level)
-    level.looked_up(session, others, partial(level.column, name="sizes"), partial(_choose, level=level), "closest")
+    level.looked_up(
+        session,
+        others,
+        partial(level.column, name="sizes"),
+        partial(_choose, level=level),
+        "closest",
+    )
     targets = partial(level.column, name="targets")
     roots = level.looked_up(session, targets, targets, partial(_step, level=level), "following")
     for n in count_up():
         ends = partial(level.column, name=f"ends-{n}")
-        if not any(level.looked_up(session, ends, ends, partial(_follow, level=level, n=n), "following")):
+        if not any(
+            level.looked_up(session, ends, ends, partial(_follow, level=level, n=n), "following")
+        ):
             break
     first = list(zip(count, accumulate(roots, initial=0)))
     run(session, partial(_number_roots, level=level), first, "clustering: numbering")
     level.looked_up(
-        session, ends, partial(level.column, name="numbers"), partial(_leave_parents, level=level, ends=ends), "numbering"
+        session,
+        ends,
+        partial(level.column, name="numbers"),
+        partial(_leave_parents, level=level, ends=ends),
+        "numbering",
     )
-    level.looked_up(session, others, partial(level.column, name="parents"), partial(_rename, level=level), "renaming")
+    level.looked_up(
+        session,
+        others,
+        partial(level.column, name="parents"),
+        partial(_rename, level=level),
+        "renaming",
+    )
     upper = replace(level, number=level.number + 1, count=sum(roots))
     return upper, sum(_collected(session, upper, level.path.__truediv__, len(level)))
 
@@ -237,7 +299,9 @@ def _choose(i: int, size_of: Callable[[Ints], Ints], *, level: _Level) -> None:
     low, high = level.bounds(i)
     ties = load(level.path / i / "ties")
     here, there = ties["here"], ties["there"]
-    size = level.column(i, "sizes")[here - low].astype(np.float64) * size_of(there).astype(np.float64)
+    size = level.column(i, "sizes")[here - low].astype(np.float64) * size_of(there).astype(
+        np.float64
+    )
     closeness = ties["weight"].astype(np.float64) / size
     order = np.lexsort((np.maximum(here, there), np.minimum(here, there), -closeness, here))
     chosen, first = np.unique(here[order], return_index=True)
@@ -247,7 +311,8 @@ def _choose(i: int, size_of: Callable[[Ints], Ints], *, level: _Level) -> None:
 
 
 def _step(i: int, target_of: Callable[[Ints], Ints], *, level: _Level) -> int:
-    """Where the choice of each cluster of part ``i`` leads; how many are ends. Choices form no cycle but of two, of which the
+    """Where the choice of each cluster of part ``i`` leads; how many are ends. Choices form no
+    cycle but of two, of which the
     lesser is the end."""
     own, target = np.arange(*level.bounds(i), dtype=np.int64), level.column(i, "targets")
     end = np.where((target_of(target) == own) & (target > own), own, target)
@@ -270,7 +335,9 @@ def _number_roots(task: tuple[int, int], *, level: _Level) -> None:
     save(level.path / i / "numbers", {"number": first + np.cumsum(is_root) - 1})
 
 
-def _leave_parents(i: int, number_of: Callable[[Ints], Ints], *, level: _Level, ends: Callable[[int], Ints]) -> None:
+def _leave_parents(
+    i: int, number_of: Callable[[Ints], Ints], *, level: _Level, ends: Callable[[int], Ints]
+) -> None:
     save(level.path / i / "parents", {"parent": number_of(ends(i))})
 
 
@@ -287,7 +354,9 @@ def _rename(i: int, parent_of: Callable[[Ints], Ints], *, level: _Level) -> None
     save(folder / "children", {"parent": parent[order], "child": own[order], "size": size[order]})
 
 
-def _collected(session: SparkSession, level: _Level, folder: Callable[[int], Scratch], count: int) -> list[int]:
+def _collected(
+    session: SparkSession, level: _Level, folder: Callable[[int], Scratch], count: int
+) -> list[int]:
     """Gathers the parts of ``level`` from what ``count`` parts left in ``folder(i)``."""
     folders = [folder(i) for i in range(count)]
     send, receive = partial(_send_loose, level=level), partial(_collect, level=level)
@@ -309,13 +378,18 @@ def _collect(i: int, received: Received, *, level: _Level) -> int:
     order = np.lexsort((rows["child"], rows["parent"]))
     parent, child, size = (rows[name][order] for name in ("parent", "child", "size"))
     total = (
-        np.bincount(parent - low, size, minlength=high - low).astype(np.int64) if level.number else np.ones(high - low, np.int64)
+        np.bincount(parent - low, size, minlength=high - low).astype(np.int64)
+        if level.number
+        else np.ones(high - low, np.int64)
     )
     before = np.cumsum(size) - size
     offset = before - (np.cumsum(total) - total)[parent - low]
     by_child = np.argsort(child)
     save(level.path / i / "sizes", {"size": total})
-    save(level.path / i / "offsets", {"child": child[by_child], "parent": parent[by_child], "offset": offset[by_child]})
+    save(
+        level.path / i / "offsets",
+        {"child": child[by_child], "parent": parent[by_child], "offset": offset[by_child]},
+    )
     return len(ties["here"])
 
 
@@ -323,11 +397,17 @@ def _collect(i: int, received: Received, *, level: _Level) -> int:
 
 
 def _finish(level: _Level, *, rounds: int) -> None:
-    """All further rounds in one task, as `clustered_rank` does them; leaves where each cluster of ``level`` begins."""
+    """All further rounds in one task, as `clustered_rank` does them; leaves where each cluster of
+    ``level`` begins.
+    """
     rows = joined([load(path) for path in level.parts("ties")], ("here", "there", "weight"))
     size = joined([load(path) for path in level.parts("sizes")], ("size",))["size"]
     forward = rows["here"] < rows["there"]
-    low, high, weight = rows["here"][forward], rows["there"][forward], rows["weight"][forward].astype(np.float64)
+    low, high, weight = (
+        rows["here"][forward],
+        rows["there"][forward],
+        rows["weight"][forward].astype(np.float64),
+    )
     cluster = np.arange(level.count, dtype=np.int64)
     order = np.lexsort(clustered(cluster, low, high, weight, size.astype(np.float64), rounds))
     begins = np.empty(level.count, np.int64)
@@ -344,13 +424,18 @@ def _send_begins(i: int, *, lower: _Level, upper: _Level) -> Iterator[Sent]:
 
 
 def _take_begins(i: int, received: Received, *, lower: _Level) -> None:
-    """Receives what `_send_begins` sent, and writes the first rank of each cluster of part ``i`` of the lower level."""
+    """Receives what `_send_begins` sent, and writes the first rank of each cluster of part ``i`` of
+    the lower level.
+    """
     rows = joined(sent(received, "begins"), ("child", "begin"))
     save(lower.path / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]})
 
 
 def _settle(i: int, begin_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
-    save(ranges.scratch / "clusters" / "new" / i / "rank", {"rank": begin_of(_places(i, ranges=ranges))})
+    save(
+        ranges.scratch / "clusters" / "new" / i / "rank",
+        {"rank": begin_of(_places(i, ranges=ranges))},
+    )
 
 
 def _send_ranks(i: int, *, ranges: Ranges) -> Iterator[Sent]:
@@ -363,4 +448,7 @@ def _send_ranks(i: int, *, ranges: Ranges) -> Iterator[Sent]:
 
 def _old_ranks(i: int, received: Received, *, ranges: Ranges) -> None:
     rows = joined(sent(received, "old"), ("new", "old"))
-    save(ranges.scratch / "clusters" / "old" / i / "old", {"old": rows["old"][np.argsort(rows["new"])]})
+    save(
+        ranges.scratch / "clusters" / "old" / i / "old",
+        {"old": rows["old"][np.argsort(rows["new"])]},
+    )

@@ -1,9 +1,14 @@
-"""N of what is built (THEORY, "Outside completion" and "By ranges of ids"), certified range by range and left as tables.
+"""N of what is built (THEORY, "Outside completion" and "By ranges of ids"), certified range by
+range and left as tables.
 
-What an element is assumed to be depends on what others are told, which is stored; so ranges begin by guessing of each other that
-nothing but the completed told labels holds, and leave what deviates (`abox_ops.patch.range_columns`). Those that have read what
-turned out otherwise are certified again. Merge classes grow in rounds. Then components are joined and their modules decided by
-shape as in `jobs.spark.building.certificate`; where one fails, its elements lose their guess, and the next round begins.
+What an element is assumed to be depends on what others are told, which is stored; so ranges begin
+by guessing of each other that
+nothing but the completed told labels holds, and leave what deviates
+(`abox_ops.patch.range_columns`). Those that have read what
+turned out otherwise are certified again. Merge classes grow in rounds. Then components are joined
+and their modules decided by
+shape as in `jobs.spark.building.certificate`; where one fails, its elements lose their guess, and
+the next round begins.
 """
 
 from __future__ import annotations
@@ -31,7 +36,13 @@ from jobs.spark.building.completion_tasks import (
     kept_elements,
     write_range,
 )
-from jobs.spark.building.components import ModuleShape, decide_shapes, found_shapes, join_components, label_shapes
+from jobs.spark.building.components import (
+    ModuleShape,
+    decide_shapes,
+    found_shapes,
+    join_components,
+    label_shapes,
+)
 from jobs.spark.building.files import Scratch, load, run, save
 from jobs.spark.building.merging import IndexedStore, grouping_tables
 from jobs.spark.building.tables import Ranges, rank_of
@@ -44,8 +55,10 @@ from shiq.verdict import Verdict
 
 @dataclass(frozen=True)
 class CompletionFigures:
-    """What is known of N: the labels that differ from the told ones completed; what was kept for its certificate (`Sized.size`,
-    role and data assertions alone), and its modules, all of which are consistent; those ``drawn`` for an audit, if one is asked
+    """What is known of N: the labels that differ from the told ones completed; what was kept for
+    its certificate (`Sized.size`,
+    role and data assertions alone), and its modules, all of which are consistent; those ``drawn``
+    for an audit, if one is asked
     for. ``found``: where ranges left it."""
 
     labels: tuple[Label, ...]
@@ -56,15 +69,23 @@ class CompletionFigures:
     drawn: DrawnShapes | None = None
 
 
-def complete(session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking) -> CompletionFigures | None:
-    """Certifies the store that ``indexed`` names, whose told labels do not clash, by ranges; None where it is not to be had."""
+def complete(
+    session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking
+) -> CompletionFigures | None:
+    """Certifies the store that ``indexed`` names, whose told labels do not clash, by ranges; None
+    where it is not to be had.
+    """
     return _Completing(session, ranges, indexed, asking).run()
 
 
 class _Completing:
-    """The rounds of one certificate. ``_certified``: what is known of each range; ``_found``: what tasks are given."""
+    """The rounds of one certificate. ``_certified``: what is known of each range; ``_found``: what
+    tasks are given.
+    """
 
-    def __init__(self, session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking) -> None:
+    def __init__(
+        self, session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking
+    ) -> None:
         self.session, self.ranges, self.indexed, self.asking = session, ranges, indexed, asking
         self._everyone = range(len(ranges))
         self._certified: dict[int, LeftByRange] = {}
@@ -81,37 +102,57 @@ class _Completing:
             for told in self._certified.values():
                 labels.update(told.alone)
             shapes: Sequence[ModuleShape] = ()
-            self._found = replace(self._found, is_joined=any(told.has_open for told in self._certified.values()))
+            self._found = replace(
+                self._found, is_joined=any(told.has_open for told in self._certified.values())
+            )
             if self._found.is_joined:
                 join_components(self.session, self.ranges)
                 kept = partial(kept_elements, indexed=self.indexed, found=self._found)
-                shapes = found_shapes(self.session, self.ranges, self.indexed.rules.build, kept, labels)
+                shapes = found_shapes(
+                    self.session, self.ranges, self.indexed.rules.build, kept, labels
+                )
             questions = [*label_shapes(labels), *shapes]
             left = None if seconds is None else seconds - (time.monotonic() - begun)
             if left is not None and left <= 0:
                 return None
-            answers = decide_shapes(self.session, questions, self.indexed, replace(self.asking, seconds=left))
-            failed = [shape for shape, (verdict, _) in zip(questions, answers) if verdict != Verdict.CONSISTENT.value]
+            answers = decide_shapes(
+                self.session, questions, self.indexed, replace(self.asking, seconds=left)
+            )
+            failed = [
+                shape
+                for shape, (verdict, _) in zip(questions, answers)
+                if verdict != Verdict.CONSISTENT.value
+            ]
             if not failed:
                 return self._figures(questions)
             news = self._give_up(failed)
             if not news:
                 return None
 
-    # --- labels, merge classes and what is kept ------------------------------------------------------
+    # --- labels, merge classes and what is kept
+    # ------------------------------------------------------
 
     def _label(self, news: Mapping[int, Sequence[Scratch]]) -> None:
-        """Certifies ranges until each has read what stands; ``news``: by range, where elements are that were made plain."""
+        """Certifies ranges until each has read what stands; ``news``: by range, where elements are
+        that were made plain.
+        """
         self._found = replace(self._found, classes=None)
         changed = self._certify(self._readers(news))
         while changed:
             changed = self._certify(self._readers({i: [path] for i, path in changed.items()}))
         self._unite()
-        other = {before: self._other_classes(before) for before in {told.classes for told in self._certified.values()}}
-        self._certify({i: paths for i, told in self._certified.items() if (paths := other[told.classes])})
+        other = {
+            before: self._other_classes(before)
+            for before in {told.classes for told in self._certified.values()}
+        }
+        self._certify(
+            {i: paths for i, told in self._certified.items() if (paths := other[told.classes])}
+        )
 
     def _readers(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, list[Scratch]]:
-        """By range, the files among ``news`` (by range of the elements in them) that it may have read some of."""
+        """By range, the files among ``news`` (by range of the elements in them) that it may have
+        read some of.
+        """
         found = {}
         for i in self._everyone:
             near = self._certified[i].near if i in self._certified else frozenset()
@@ -121,7 +162,8 @@ class _Completing:
         return found
 
     def _certify(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, Scratch]:
-        """Certifies those ranges that have read any of ``news``, files by reading range, or were not certified before. Gives, by
+        """Certifies those ranges that have read any of ``news``, files by reading range, or were
+        not certified before. Gives, by
         range, where the elements are whose labels changed."""
         self._turn += 1
         parts = []
@@ -129,7 +171,13 @@ class _Completing:
             before = self._certified.get(i)
             known = (before.read, before.deviating) if before is not None else ()
             parts.append(RangePart(i, tuple(paths), *known))
-        task = partial(certify_range, ranges=self.ranges, indexed=self.indexed, found=self._found, turn=self._turn)
+        task = partial(
+            certify_range,
+            ranges=self.ranges,
+            indexed=self.indexed,
+            found=self._found,
+            turn=self._turn,
+        )
         changed = {}
         for part, told in zip(parts, run(self.session, task, parts, "the model")):
             if told is None:
@@ -148,7 +196,9 @@ class _Completing:
         if before == self._found.classes:
             return []
         old, new = replace(self._found, classes=before).partition(), self._found.partition()
-        other = unique(np.concatenate([new.members(_grown(old, new))[1], old.members(_grown(new, old))[1]]))
+        other = unique(
+            np.concatenate([new.members(_grown(old, new))[1], old.members(_grown(new, old))[1]])
+        )
         if not len(other):
             return []
         self._turn += 1
@@ -157,7 +207,9 @@ class _Completing:
         return [path]
 
     def _unite(self) -> None:
-        """Merge classes, from what single elements make one on. Stops because classes only grow together."""
+        """Merge classes, from what single elements make one on. Stops because classes only grow
+        together.
+        """
         pairs = [told.ties for told in self._certified.values()]
         first, second = (np.concatenate([NONE, *(pair[k] for pair in pairs)]) for k in (0, 1))
         before = grouping(NONE, NONE)
@@ -175,27 +227,43 @@ class _Completing:
             first, second = (np.concatenate([NONE, *(pair[k] for pair in more)]) for k in (0, 1))
             before = classes
 
-    # --- after a failure ---------------------------------------------------------------------------
+    # --- after a failure
+    # ---------------------------------------------------------------------------
 
     def _give_up(self, failed: Sequence[ModuleShape]) -> dict[int, list[Scratch]]:
-        """Makes the elements of the modules of these shapes plain, and those around them that modules which fail again and again
+        """Makes the elements of the modules of these shapes plain, and those around them that
+        modules which fail again and again
         reach; gives, by range, where these are."""
         wanted = frozenset(shape.name for shape in failed)
         self._turn += 1
-        task = partial(give_up, ranges=self.ranges, indexed=self.indexed, found=self._found, wanted=wanted, turn=self._turn)
+        task = partial(
+            give_up,
+            ranges=self.ranges,
+            indexed=self.indexed,
+            found=self._found,
+            wanted=wanted,
+            turn=self._turn,
+        )
         new: dict[int, list[Scratch]] = {}
         for left in run(self.session, task, self._everyone, "elements without a guess"):
             if left is not None:
                 found = self._found
-                self._found = replace(found, plain=(*found.plain, left.plain), efforts=(*found.efforts, left.efforts))
+                self._found = replace(
+                    found, plain=(*found.plain, left.plain), efforts=(*found.efforts, left.efforts)
+                )
                 for i in left.owners:
                     new.setdefault(i, []).append(left.plain)
         return new
 
-    # --- what comes of it --------------------------------------------------------------------------
+    # --- what comes of it
+    # --------------------------------------------------------------------------
 
     def _figures(self, shapes: Sequence[ModuleShape]) -> CompletionFigures:
-        labels = {label for path in self._found.deviating.values() for label in read_labels(load(path / "labels"))}
+        labels = {
+            label
+            for path in self._found.deviating.values()
+            for label in read_labels(load(path / "labels"))
+        }
         tbox, audit = self.indexed.rules.calculus().tbox, self.asking.audit
         told = ((shape.module(), Verdict.CONSISTENT.value) for shape in shapes)
         return CompletionFigures(
@@ -212,7 +280,10 @@ def _united(classes: StoredPartition, first: Ints, second: Ints) -> StoredPartit
     """``classes``, and first[i] with second[i]."""
     known = next(iter(classes.by_member.scan()))
     member = unique(np.concatenate([known["member"], first, second]))
-    ends = [member.searchsorted(np.concatenate([known[name], more])) for name, more in (("member", first), ("group", second))]
+    ends = [
+        member.searchsorted(np.concatenate([known[name], more]))
+        for name, more in (("member", first), ("group", second))
+    ]
     return grouping(member, member[components(len(member), *ends)])
 
 
@@ -233,7 +304,9 @@ def write_completion(
     """Writes the tables of N; ``labels``: by number, those of ``completed`` among them."""
     found = completed.found
     place = {label: i for i, label in enumerate(labels)}
-    task = partial(write_range, found=found, place={label: place[label] for label in completed.labels})
+    task = partial(
+        write_range, found=found, place={label: place[label] for label in completed.labels}
+    )
     written = run(session, task, range(len(ranges)), "writing the model")
     tables: dict[str, list[DataFile]] = {}
     for name in ("completed", "certified", "certified_members"):

@@ -1,4 +1,6 @@
-"""What the tasks of a certificate by ranges are given, do and leave (`jobs.spark.building.completion`)."""
+"""What the tasks of a certificate by ranges are given, do and leave
+(`jobs.spark.building.completion`).
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,29 @@ from jobs.spark.building.tables import Ranges, rank_of
 from jobs.store.files import DataFile
 from jobs.store.numbering import spread
 from jobs.store.schema import write_part
-from shiq.columns.arrays import NONE, Columns, Ints, array_table, come_and_go, distinct, is_in, positions, unique
+from shiq.columns.arrays import (
+    NONE,
+    Columns,
+    Ints,
+    array_table,
+    come_and_go,
+    distinct,
+    is_in,
+    positions,
+    unique,
+)
 
 
 @dataclass(frozen=True)
 class FoundCompletion:
-    """What ranges have found so far, as files. ``deviating``: by range, the elements with other labels than the completed told
-    ones (those ranges that have some); ``plain``: elements of which nothing is assumed; ``efforts``: what modules that
+    """What ranges have found so far, as files. ``deviating``: by range, the elements with other
+    labels than the completed told
+    ones (those ranges that have some); ``plain``: elements of which nothing is assumed;
+    ``efforts``: what modules that
     failed have cost (`abox_ops.patch.effort`); ``classes``: merge classes that have
-    several elements, if there are any; ``is_joined``: whether there are components of more than an element's label."""
+    several elements, if there are any; ``is_joined``: whether there are components of more than an
+    element's label.
+    """
 
     ranges: Ranges
     deviating: Mapping[int, Scratch] = field(default_factory=dict)
@@ -79,9 +95,12 @@ class FoundCompletion:
 
 @dataclass(frozen=True)
 class LeftByRange:
-    """What the driver is told of a range: the ranges that it has read something of; what it left: the elements ``read``, those
-    that deviate, if there are any, those whose label is another than before, pairs for merge classes (by key); how many elements
-    are but a label; how many role and data assertions are kept, and under which merge ``classes``."""
+    """What the driver is told of a range: the ranges that it has read something of; what it left:
+    the elements ``read``, those
+    that deviate, if there are any, those whose label is another than before, pairs for merge
+    classes (by key); how many elements
+    are but a label; how many role and data assertions are kept, and under which merge ``classes``.
+    """
 
     near: frozenset[int]
     read: Scratch
@@ -96,7 +115,8 @@ class LeftByRange:
 
 @dataclass(frozen=True)
 class FailureRecord:
-    """Files that a range left of modules that failed: the elements that become ``plain``, which are of the ranges ``owners``; the
+    """Files that a range left of modules that failed: the elements that become ``plain``, which are
+    of the ranges ``owners``; the
     ``efforts`` of these and others."""
 
     plain: Scratch
@@ -114,7 +134,8 @@ def _certifier(indexed: IndexedStore, found: FoundCompletion) -> RangeCertifier:
 
 @dataclass(frozen=True)
 class RangePart:
-    """Range ``i``, to be certified for the first time, or if it has ``read`` something that is among the ``news``; files, as is
+    """Range ``i``, to be certified for the first time, or if it has ``read`` something that is
+    among the ``news``; files, as is
     ``deviating``, its own as it was before."""
 
     i: int
@@ -136,7 +157,8 @@ def certify_range(
     folder = ranges.folder(i) / f"model-{turn}"
     read = told.read
     if found.classes and part.read is not None:
-        # What single elements make one class stays as it was found without classes, and rests on what was read then.
+        # What single elements make one class stays as it was found without classes, and rests on
+        # what was read then.
         read = unique(np.concatenate([read, load(part.read)["element"]]))
     save(folder / "read", {"element": read})
     changed, deviating = _leave_labels(folder, told, index.calculus, part.deviating)
@@ -164,7 +186,9 @@ def has_read(read: Scratch, news: Sequence[Scratch]) -> bool:
 def _leave_labels(
     folder: Scratch, told: CertifiedRange, calculus: Calculus, before: Scratch | None
 ) -> tuple[Scratch | None, Scratch | None]:
-    """Leaves the labels that deviate, and the elements that have another one than ``before``; the files, where there are any."""
+    """Leaves the labels that deviate, and the elements that have another one than ``before``; the
+    files, where there are any.
+    """
     now: Columns = {"element": told.other, "label": told.label}
     old = _labelled(before, calculus) if before else {"element": NONE, "label": NONE}
     come, gone = come_and_go(old, now)
@@ -173,9 +197,14 @@ def _leave_labels(
         save(folder / "changed", {"element": changed})
     if len(told.other):
         labels, number = labels_in_order(calculus.table.labels, told.label)
-        save(folder / "deviating" / "rows", array_table("element", {"element": told.other, "label": number[told.label]}).columns)
+        save(
+            folder / "deviating" / "rows",
+            array_table("element", {"element": told.other, "label": number[told.label]}).columns,
+        )
         save(folder / "deviating" / "labels", label_rows(labels))
-    return folder / "changed" if len(changed) else None, folder / "deviating" if len(told.other) else None
+    return folder / "changed" if len(changed) else None, folder / "deviating" if len(
+        told.other
+    ) else None
 
 
 def _labelled(path: Scratch, calculus: Calculus) -> Columns:
@@ -198,19 +227,31 @@ def kept_elements(members: Ints, *, indexed: IndexedStore, found: FoundCompletio
 
 
 def give_up(
-    i: int, *, ranges: Ranges, indexed: IndexedStore, found: FoundCompletion, wanted: frozenset[str | Label], turn: int
+    i: int,
+    *,
+    ranges: Ranges,
+    indexed: IndexedStore,
+    found: FoundCompletion,
+    wanted: frozenset[str | Label],
+    turn: int,
 ) -> FailureRecord | None:
-    """Leaves what the ``wanted`` modules of range ``i`` change; None where nothing is assumed of their elements."""
+    """Leaves what the ``wanted`` modules of range ``i`` change; None where nothing is assumed of
+    their elements.
+    """
     base, index, _ = indexed.opened()
     certifier, modules = _certifier(indexed, found), list[Ints]()
     if any(not isinstance(name, str) for name in wanted):
         told = certifier.certified(elements_of(base, ranges, i))
         labels = index.calculus.table.labels
-        alone = told.alone[np.array([labels[x] in wanted for x in told.alone_label.tolist()], np.bool_)]
+        alone = told.alone[
+            np.array([labels[x] in wanted for x in told.alone_label.tolist()], np.bool_)
+        ]
         modules += np.split(alone, len(alone)) if len(alone) else []
     if found.is_joined:
         kept = partial(kept_elements, indexed=indexed, found=found)
-        members = members_of_modules(i, ranges=ranges, build=indexed.rules.build, found=kept, wanted=wanted)
+        members = members_of_modules(
+            i, ranges=ranges, build=indexed.rules.build, found=kept, wanted=wanted
+        )
         modules += [unique(index.equal.of(base.nodes_of(names))) for names in members]
     failed = certifier.widen(modules)
     if not len(failed.plain):
@@ -221,20 +262,30 @@ def give_up(
     return FailureRecord(plain, efforts, unique(rank_of(failed.plain) // ranges.width).tolist())
 
 
-def write_range(i: int, *, found: FoundCompletion, place: Mapping[Label, int]) -> dict[str, DataFile]:
+def write_range(
+    i: int, *, found: FoundCompletion, place: Mapping[Label, int]
+) -> dict[str, DataFile]:
     """The part of range ``i`` of the tables that have one for each."""
     ranges = found.ranges
     tables: dict[str, Columns] = {}
     if i in found.deviating:
-        rows, labels = load(found.deviating[i] / "rows"), read_labels(load(found.deviating[i] / "labels"))
+        rows, labels = (
+            load(found.deviating[i] / "rows"),
+            read_labels(load(found.deviating[i] / "labels")),
+        )
         number = np.array([place.get(label, -1) for label in labels], np.int64)
         tables["completed"] = {"element": rows["element"], "label": number[rows["label"]]}
     tables |= linked_modules(i, ranges) if found.is_joined else {}
-    return {name: write_part(ranges.place, name, ranges.file(i), columns) for name, columns in tables.items()}
+    return {
+        name: write_part(ranges.place, name, ranges.file(i), columns)
+        for name, columns in tables.items()
+    }
 
 
 def linked_modules(i: int, ranges: Ranges) -> dict[str, Columns]:
-    """Modules of several elements: those of the elements of range ``i``, and the elements of those that range ``i`` names."""
+    """Modules of several elements: those of the elements of range ``i``, and the elements of those
+    that range ``i`` names.
+    """
     kept = load(ranges.folder(i) / "kept")
     linked = unique(kept["source"][kept["source"] != kept["target"]])
     own = load(ranges.folder(i) / "by_component")
@@ -243,9 +294,12 @@ def linked_modules(i: int, ranges: Ranges) -> dict[str, Columns]:
     _, which, _ = distinct(rows["name"])
     several = np.bincount(which)[which] > 1
     tables = {
-        "certified": array_table("member", {"member": spread(own["node"][mine]), "group": spread(own["name"][mine])}),
+        "certified": array_table(
+            "member", {"member": spread(own["node"][mine]), "group": spread(own["name"][mine])}
+        ),
         "certified_members": array_table(
-            "group", {"group": spread(rows["name"][several]), "member": spread(rows["node"][several])}
+            "group",
+            {"group": spread(rows["name"][several]), "member": spread(rows["node"][several])},
         ),
     }
     return {name: dict(table.columns) for name, table in tables.items() if len(table)}

@@ -1,9 +1,14 @@
-"""Components of what ranges keep of A, their modules by shape, and what a reasoner says of each shape (THEORY, "Modules").
+"""Components of what ranges keep of A, their modules by shape, and what a reasoner says of each
+shape (THEORY, "Modules").
 
-Most elements keep no role assertion and no data: their module is their label, and ranges only count labels. The others, which
-are *open*, are joined into components, range by range: a component is named by its least element, and the name travels in
-rounds to the ranges next to it. The range of a component's name gathers the component, makes its modules with the code of the
-engine `local`, and tells the shapes; each distinct shape is decided once, the shapes spread over the executors, each task with a
+Most elements keep no role assertion and no data: their module is their label, and ranges only count
+labels. The others, which
+are *open*, are joined into components, range by range: a component is named by its least element,
+and the name travels in
+rounds to the ranges next to it. The range of a component's name gathers the component, makes its
+modules with the code of the
+engine `local`, and tells the shapes; each distinct shape is decided once, the shapes spread over
+the executors, each task with a
 reasoner of its own.
 """
 
@@ -39,7 +44,9 @@ from shiq.reasoner.protocol import Module
 
 
 def leave_open(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Ints) -> None:
-    """Leaves the open ``elements`` (by id) of range ``i``, and the role assertions that they keep, from their ends."""
+    """Leaves the open ``elements`` (by id) of range ``i``, and the role assertions that they keep,
+    from their ends.
+    """
     save(ranges.folder(i) / "open", {"node": np.sort(rank_of(elements))})
     save(ranges.folder(i) / "kept", {"source": rank_of(source), "target": rank_of(target)})
 
@@ -48,14 +55,21 @@ def leave_open(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Int
 
 
 def join_components(session: SparkSession, ranges: Ranges) -> None:
-    """Leaves the component of each open element, by its least. Stops because names only get less."""
+    """Leaves the component of each open element, by its least. Stops because names only get
+    less.
+    """
     count = range(len(ranges))
     names: list[Scratch] = run(session, partial(_own_names, ranges=ranges), count, "components")
     due, turn = set(count), 0
     near: dict[int, set[int]] = {}
     while due:
         turn += 1
-        found = run(session, partial(_join, ranges=ranges, names=names, turn=turn), sorted(due), f"components, round {turn}")
+        found = run(
+            session,
+            partial(_join, ranges=ranges, names=names, turn=turn),
+            sorted(due),
+            f"components, round {turn}",
+        )
         changed = set()
         for i, file, beside in found:
             near[i] = beside
@@ -77,7 +91,9 @@ def _save_names(ranges: Ranges, i: int, turn: int, names: Ints) -> Scratch:
     return path
 
 
-def _join(i: int, *, ranges: Ranges, names: Sequence[Scratch], turn: int) -> tuple[int, Scratch | None, set[int]]:
+def _join(
+    i: int, *, ranges: Ranges, names: Sequence[Scratch], turn: int
+) -> tuple[int, Scratch | None, set[int]]:
     low, high = ranges.bounds(i)
     node, before = load(ranges.folder(i) / "open")["node"], load(names[i])["name"]
     rows = load(ranges.folder(i) / "kept")
@@ -88,18 +104,28 @@ def _join(i: int, *, ranges: Ranges, names: Sequence[Scratch], turn: int) -> tup
     owner = foreign // ranges.width
     for k in unique(owner).tolist():
         mine = owner == k
-        theirs[mine] = load(names[k])["name"][np.searchsorted(load(ranges.folder(k) / "open")["node"], foreign[mine])]
-    place = np.where(inside, np.searchsorted(node, target), len(node) + np.searchsorted(foreign, target))
+        theirs[mine] = load(names[k])["name"][
+            np.searchsorted(load(ranges.folder(k) / "open")["node"], foreign[mine])
+        ]
+    place = np.where(
+        inside, np.searchsorted(node, target), len(node) + np.searchsorted(foreign, target)
+    )
     component = components(len(node) + len(foreign), source, place)
     least = np.concatenate([before, theirs])
     np.minimum.at(least, component, np.concatenate([before, theirs]))
     now = least[component][: len(node)]
     beside = set(unique(owner).tolist())
-    return (i, None, beside) if np.array_equal(now, before) else (i, _save_names(ranges, i, turn, now), beside)
+    return (
+        (i, None, beside)
+        if np.array_equal(now, before)
+        else (i, _save_names(ranges, i, turn, now), beside)
+    )
 
 
 def _send_away(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[Sent]:
-    """Leaves the open elements of a range sorted by their component, and sends each to the range of its component's name."""
+    """Leaves the open elements of a range sorted by their component, and sends each to the range of
+    its component's name.
+    """
     i, names = named
     name, node = load(names)["name"], load(ranges.folder(i) / "open")["node"]
     order = np.lexsort((node, name))
@@ -119,7 +145,8 @@ def _gather(i: int, received: Received, *, ranges: Ranges) -> None:
 
 @dataclass(frozen=True)
 class ModuleShape:
-    """A shape by a digest of its key, of ``count`` modules of ``size`` elements. A module that is but a ``label`` is here; one of
+    """A shape by a digest of its key, of ``count`` modules of ``size`` elements. A module that is
+    but a ``label`` is here; one of
     another kind in the file ``path``."""
 
     digest: str
@@ -147,7 +174,9 @@ class ModuleShape:
 
 @dataclass(frozen=True)
 class ComponentModules:
-    """The modules of some components: those that are but a label, by label; the shapes of the others."""
+    """The modules of some components: those that are but a label, by label; the shapes of the
+    others.
+    """
 
     labels: Counter[Label]
     shapes: list[ModuleShape]
@@ -158,7 +187,9 @@ Kept = Callable[[Ints], FoundModules]
 
 
 def module_shapes(i: int, *, ranges: Ranges, build: str, found: Kept) -> ComponentModules:
-    """The modules of the components that are named by an element of range ``i``, by shape. ``build``: names the clauses."""
+    """The modules of the components that are named by an element of range ``i``, by shape.
+    ``build``: names the clauses.
+    """
     known: dict[str, ModuleShape] = {}
     labels: Counter[Label] = Counter()
     for module, name in _modules(i, ranges, build, found):
@@ -179,8 +210,12 @@ def label_shapes(labels: Counter[Label]) -> list[ModuleShape]:
     return [ModuleShape("", n, 1, label=label) for label, n in labels.items()]
 
 
-def found_shapes(session: SparkSession, ranges: Ranges, build: str, found: Kept, labels: Counter[Label]) -> list[ModuleShape]:
-    """The shapes of the modules of all components; those that are but a label are added to ``labels``."""
+def found_shapes(
+    session: SparkSession, ranges: Ranges, build: str, found: Kept, labels: Counter[Label]
+) -> list[ModuleShape]:
+    """The shapes of the modules of all components; those that are but a label are added to
+    ``labels``.
+    """
     shapes: dict[str, ModuleShape] = {}
     task = partial(module_shapes, ranges=ranges, build=build, found=found)
     for part in run(session, task, range(len(ranges)), "modules"):
@@ -192,14 +227,26 @@ def found_shapes(session: SparkSession, ranges: Ranges, build: str, found: Kept,
 
 
 def members_of_modules(
-    i: int, *, ranges: Ranges, build: str, found: Kept, wanted: frozenset[str | Label], limit: int | None = None
+    i: int,
+    *,
+    ranges: Ranges,
+    build: str,
+    found: Kept,
+    wanted: frozenset[str | Label],
+    limit: int | None = None,
 ) -> list[tuple[str, ...]]:
-    """The individuals of those among them (``limit`` at most) whose shape, or label, is ``wanted``."""
+    """The individuals of those among them (``limit`` at most) whose shape, or label, is
+    ``wanted``.
+    """
     chosen = (m for m, name in _modules(i, ranges, build, found) if name in wanted)
-    return [tuple(x for element in module.elements for x in element) for module in islice(chosen, limit)]
+    return [
+        tuple(x for element in module.elements for x in element) for module in islice(chosen, limit)
+    ]
 
 
-def _modules(i: int, ranges: Ranges, build: str, found: Kept) -> Iterator[tuple[NamedModule, str | Label]]:
+def _modules(
+    i: int, ranges: Ranges, build: str, found: Kept
+) -> Iterator[tuple[NamedModule, str | Label]]:
     """The modules, each with the digest of its shape, or its label if it is no more than that."""
     members = load(ranges.folder(i) / "members")["node"]
     if not len(members):
@@ -212,7 +259,12 @@ def _modules(i: int, ranges: Ranges, build: str, found: Kept) -> Iterator[tuple[
         if module.module == Module((label[0],), (label[1],)):
             yield module, label
         else:
-            yield module, hashlib.sha256(repr(shapes.shape(module.module)).encode("utf-8", "surrogatepass")).hexdigest()
+            yield (
+                module,
+                hashlib.sha256(
+                    repr(shapes.shape(module.module)).encode("utf-8", "surrogatepass")
+                ).hexdigest(),
+            )
 
 
 # --- deciding -------------------------------------------------------------------------------------
@@ -234,7 +286,9 @@ def decide_shapes(
     return found
 
 
-def _ask(shapes: Sequence[ModuleShape], *, indexed: IndexedStore, asking: Asking) -> list[tuple[str, str]]:
+def _ask(
+    shapes: Sequence[ModuleShape], *, indexed: IndexedStore, asking: Asking
+) -> list[tuple[str, str]]:
     tbox = indexed.rules.calculus().tbox
     asked = create(asking.reasoner, heap=asking.heap)
     try:

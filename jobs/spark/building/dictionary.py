@@ -1,6 +1,8 @@
-"""The dictionary of individuals: each term's place among all terms, and the assertions of the chunks in those numbers.
+"""The dictionary of individuals: each term's place among all terms, and the assertions of the
+chunks in those numbers.
 
-The order of the terms is cut into parts by samples. Chunks send each part what they have of it, and it sorts that; then the parts
+The order of the terms is cut into parts by samples. Chunks send each part what they have of it, and
+it sorts that; then the parts
 send each chunk the ranks of its terms.
 """
 
@@ -29,7 +31,8 @@ PART = 1 << 18
 
 @dataclass(frozen=True)
 class Dictionary:
-    """All terms in order, in parts: part i has the ranks from ``starts[i]`` on, and its terms are not less than
+    """All terms in order, in parts: part i has the ranks from ``starts[i]`` on, and its terms are
+    not less than
     ``bounds[i-1]``."""
 
     scratch: Scratch
@@ -63,12 +66,19 @@ class Dictionary:
 
 
 def make_dictionary(
-    session: SparkSession, scratch: Scratch, root: Scratch, chunks: Sequence[int], summaries: Sequence[ChunkSummary]
+    session: SparkSession,
+    scratch: Scratch,
+    root: Scratch,
+    chunks: Sequence[int],
+    summaries: Sequence[ChunkSummary],
 ) -> Dictionary:
     """The dictionary of the terms of ``chunks``, which are below ``root``."""
     samples = sorted((term for s in summaries for term in s.samples), key=str.encode)
     count = max(1, -(-sum(s.terms for s in summaries) // PART))
-    bounds = sorted({samples[len(samples) * i // count] for i in range(1, count)} if samples else set(), key=str.encode)
+    bounds = sorted(
+        {samples[len(samples) * i // count] for i in range(1, count)} if samples else set(),
+        key=str.encode,
+    )
     send = partial(_send_terms, root=root, bounds=bounds)
     receive = partial(_sort_part, scratch=scratch)
     sizes = exchange(session, send, chunks, receive, len(bounds) + 1, "sorting terms")
@@ -88,27 +98,38 @@ def _send_terms(chunk: int, *, root: Scratch, bounds: Sequence[str]) -> Iterator
 
 
 def _sort_part(number: int, received: Received, *, scratch: Scratch) -> int:
-    """Sorts the terms between two bounds; leaves them, each once, and the place of every chunk's terms; how many there are."""
+    """Sorts the terms between two bounds; leaves them, each once, and the place of every chunk's
+    terms; how many there are.
+    """
     mine = [columns["term"] for columns in sent(received, "terms")]
     everything = pa.concat_arrays([pa.array([], pa.large_string()), *mine])
     order = pc.sort_indices(everything)
     ordered = everything.take(order)
     differs = np.ones(len(ordered), np.bool_)
     if len(ordered) > 1:
-        differs[1:] = pc.not_equal(ordered.slice(1), ordered.slice(0, len(ordered) - 1)).to_numpy(zero_copy_only=False)
+        differs[1:] = pc.not_equal(ordered.slice(1), ordered.slice(0, len(ordered) - 1)).to_numpy(
+            zero_copy_only=False
+        )
     rank = np.empty(len(ordered), np.int64)
     rank[order.to_numpy()] = np.cumsum(differs) - 1
     folder = _part(scratch, number)
     distinct = ordered.filter(pa.array(differs))
     save(folder / "terms", {"term": distinct})
     save(folder / "ranks", {"rank": rank})
-    chunks, sizes = [chunk for chunk, _ in received.get("terms", ())], [len(terms) for terms in mine]
-    save(folder / "chunks", {"chunk": np.array(chunks, np.int64), "size": np.array(sizes, np.int64)})
+    chunks, sizes = (
+        [chunk for chunk, _ in received.get("terms", ())],
+        [len(terms) for terms in mine],
+    )
+    save(
+        folder / "chunks", {"chunk": np.array(chunks, np.int64), "size": np.array(sizes, np.int64)}
+    )
     return len(distinct)
 
 
 def _first_not_below(terms: pa.Array, term: str) -> int:
-    """The position of the first of the sorted ``terms`` that is not less than ``term`` (by bytes)."""
+    """The position of the first of the sorted ``terms`` that is not less than ``term`` (by
+    bytes).
+    """
     key, low, high = term.encode(), 0, len(terms)
     while low < high:
         middle = (low + high) // 2
@@ -125,7 +146,9 @@ def _first_not_below(terms: pa.Array, term: str) -> int:
 def all_names(summaries: Sequence[ChunkSummary]) -> dict[int, list[str]]:
     """The names of classes, object and data properties that some assertion has, sorted."""
     kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
-    return {kind: sorted({name for s in summaries for name in s.names.get(kind, ())}) for kind in kinds}
+    return {
+        kind: sorted({name for s in summaries for name in s.names.get(kind, ())}) for kind in kinds
+    }
 
 
 def numbers_of(summary: ChunkSummary, names: Mapping[int, Sequence[str]]) -> dict[int, Ints]:
@@ -141,20 +164,29 @@ def numbers_of(summary: ChunkSummary, names: Mapping[int, Sequence[str]]) -> dic
 
 
 def rank_chunks(
-    session: SparkSession, dictionary: Dictionary, chunks: Sequence[int], order: str, new: Callable[[Ints], Ints] | None = None
+    session: SparkSession,
+    dictionary: Dictionary,
+    chunks: Sequence[int],
+    order: str,
+    new: Callable[[Ints], Ints] | None = None,
 ) -> None:
-    """Leaves the rank of each term of each chunk, by the chunk's own numbers, in its folder ``order``. ``new`` gives other ranks
+    """Leaves the rank of each term of each chunk, by the chunk's own numbers, in its folder
+    ``order``. ``new`` gives other ranks
     for those of the dictionary."""
     send = partial(_send_ranks, dictionary=dictionary, new=new)
     receive = partial(_leave_ranks, root=dictionary.root, order=order)
     exchange(session, send, range(len(dictionary.starts) - 1), receive, len(chunks), "numbering")
 
 
-def _send_ranks(part: int, *, dictionary: Dictionary, new: Callable[[Ints], Ints] | None) -> Iterator[Sent]:
+def _send_ranks(
+    part: int, *, dictionary: Dictionary, new: Callable[[Ints], Ints] | None
+) -> Iterator[Sent]:
     folder, own = _part(dictionary.scratch, part), np.arange(*dictionary.starts[part : part + 2])
     rank = (own if new is None else new(own))[load(folder / "ranks")["rank"]]
     chunks = load(folder / "chunks")
-    for chunk, ranks in zip(chunks["chunk"].tolist(), np.split(rank, np.cumsum(chunks["size"])[:-1])):
+    for chunk, ranks in zip(
+        chunks["chunk"].tolist(), np.split(rank, np.cumsum(chunks["size"])[:-1])
+    ):
         yield chunk, "ranks", {"rank": ranks}
 
 

@@ -1,6 +1,8 @@
-"""Steps of a build that meet in one of Spark's shuffles: what each part of one step has for each part of the next.
+"""Steps of a build that meet in one of Spark's shuffles: what each part of one step has for each
+part of the next.
 
-A row of the shuffle is what one sender has for one part, as columns in one body. So Spark moves, spills and, where an executor is
+A row of the shuffle is what one sender has for one part, as columns in one body. So Spark moves,
+spills and, where an executor is
 lost, makes again few rows of some size, and nothing is opened by who sends it and who receives it.
 """
 
@@ -30,7 +32,9 @@ Sent: TypeAlias = tuple[int, str, Mapping[str, Any]]
 #: What came to a part under each name: sender and columns, by sender.
 Received: TypeAlias = Mapping[str, Sequence[tuple[int, dict[str, Any]]]]
 
-_SENT = pa.schema([("part", pa.int32()), ("sender", pa.int32()), ("name", pa.string()), ("body", pa.binary())])
+_SENT = pa.schema(
+    [("part", pa.int32()), ("sender", pa.int32()), ("name", pa.string()), ("body", pa.binary())]
+)
 _TOLD = pa.schema([("part", pa.int32()), ("body", pa.binary())])
 _SENT_DDL, _TOLD_DDL = "part int, sender int, name string, body binary", "part int, body binary"
 #: No name: a part is there, though nobody has anything for it.
@@ -46,9 +50,11 @@ def exchange(
     what: str,
     answer: Callable[[int, Received], Iterable[Sent]] | None = None,
 ) -> list[R]:
-    """What ``receive`` makes of each of ``count`` parts, from what ``send`` has of each of ``senders``, a Spark task each.
+    """What ``receive`` makes of each of ``count`` parts, from what ``send`` has of each of
+    ``senders``, a Spark task each.
 
-    ``answer``: the parts send on what they make of what came, and that is received. All may run twice, and have to come to the
+    ``answer``: the parts send on what they make of what came, and that is received. All may run
+    twice, and have to come to the
     same each time.
     """
     rows, along = tasks_of(session, senders)
@@ -70,11 +76,17 @@ def look_up(
     count: int,
     what: str,
 ) -> list[R]:
-    """What ``receive`` makes of each of ``count`` parts and of the values at the ids that ``ask`` names for it.
+    """What ``receive`` makes of each of ``count`` parts and of the values at the ids that ``ask``
+    names for it.
 
-    ``column`` has the values of the ids i·width … (i+1)·width-1 of part i. ``receive`` gets a function that gives them by id.
+    ``column`` has the values of the ids i·width … (i+1)·width-1 of part i. ``receive`` gets a
+    function that gives them by id.
     """
-    asking, answering, taking = partial(_asked, ask, width), partial(_values, column, width), partial(_taken, receive)
+    asking, answering, taking = (
+        partial(_asked, ask, width),
+        partial(_values, column, width),
+        partial(_taken, receive),
+    )
     return exchange(session, asking, range(count), taking, count, what, answering)
 
 
@@ -83,7 +95,9 @@ def _asked(ask: Callable[[int], Ints], width: int, i: int) -> Iterator[Sent]:
     return ((k, "ids", part) for k, part in cut({"id": ids}, ids, width))
 
 
-def _values(column: Callable[[int], Ints], width: int, i: int, received: Received) -> Iterator[Sent]:
+def _values(
+    column: Callable[[int], Ints], width: int, i: int, received: Received
+) -> Iterator[Sent]:
     own = column(i)
     for asker, rows in received.get("ids", ()):
         yield asker, "values", {"id": rows["id"], "value": own[rows["id"] - i * width]}
@@ -95,7 +109,10 @@ def _taken(receive: Callable[[int, Callable[[Ints], Ints]], R], i: int, received
 
 
 def _sent(
-    send: Callable[[T], Iterable[Sent]], along: Sequence[bytes], count: int, batches: Iterator[pa.RecordBatch]
+    send: Callable[[T], Iterable[Sent]],
+    along: Sequence[bytes],
+    count: int,
+    batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     for number, sender in parts_of(along, batches):
         yield from _rows_of(number, send(sender), count)
@@ -115,7 +132,9 @@ def _rows_of(sender: int, what: Iterable[Sent], count: int) -> Iterator[pa.Recor
         yield _rows(_SENT, [part, sender, name, _packed(columns)])
 
 
-def _received(receive: Callable[[int, Received], R], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _received(
+    receive: Callable[[int, Received], R], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     for part, received in _parts(batches):
         yield _rows(_TOLD, [part, pickle.dumps(receive(part, received))])
 
@@ -134,7 +153,9 @@ def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, Received]]:
 
 
 def _rows(schema: pa.Schema, *rows: Sequence[object]) -> pa.RecordBatch:
-    return pa.record_batch([pa.array(values, field.type) for values, field in zip(zip(*rows), schema)], schema=schema)
+    return pa.record_batch(
+        [pa.array(values, field.type) for values, field in zip(zip(*rows), schema)], schema=schema
+    )
 
 
 def _packed(columns: Mapping[str, Any]) -> bytes:
@@ -150,7 +171,9 @@ def _unpacked(body: pa.Buffer) -> dict[str, Any]:
 
 
 def cut(columns: Mapping[str, Any], key: Ints, width: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows by range: those of an ascending ``key`` with i·width ≤ key < (i+1)·width, for each i that has some."""
+    """The rows by range: those of an ascending ``key`` with i·width ≤ key < (i+1)·width, for each i
+    that has some.
+    """
     owner, first = np.unique(key // width, return_index=True)
     for i, low, high in zip(owner.tolist(), first.tolist(), [*first[1:].tolist(), len(key)]):
         yield i, {name: column[low:high] for name, column in columns.items()}

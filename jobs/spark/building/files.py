@@ -1,9 +1,14 @@
-"""What the steps of a build leave for one another: column files at the place of the store, and tasks that read and write them.
+"""What the steps of a build leave for one another: column files at the place of the store, and
+tasks that read and write them.
 
-Each step is one Spark job with a task per part (a chunk of the input, a range of terms, a range of ids). What all parts of one
-step have for all parts of the next goes by Spark's shuffles (`jobs.spark.building.exchange`); what a task needs of few others
-lies in files, which are put in place whole, under names that follow from the step and the part, with contents that follow from
-the input; so a task may run twice, or be lost and run again. What goes to the driver are counts and whatever is rare.
+Each step is one Spark job with a task per part (a chunk of the input, a range of terms, a range of
+ids). What all parts of one
+step have for all parts of the next goes by Spark's shuffles (`jobs.spark.building.exchange`); what
+a task needs of few others
+lies in files, which are put in place whole, under names that follow from the step and the part,
+with contents that follow from
+the input; so a task may run twice, or be lost and run again. What goes to the driver are counts and
+whatever is rare.
 """
 
 from __future__ import annotations
@@ -50,30 +55,49 @@ def run(session: SparkSession, task: Callable[[T], R], parts: Sequence[T], what:
     return [pickle.loads(bodies[i]) for i in range(len(parts))]
 
 
-def _told(task: Callable[[T], R], parts: Sequence[bytes], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _told(
+    task: Callable[[T], R], parts: Sequence[bytes], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     for number, part in parts_of(parts, batches):
         body = pickle.dumps(task(part))
-        yield pa.record_batch([pa.array([number], pa.int64()), pa.array([body], pa.binary())], names=["number", "body"])
+        yield pa.record_batch(
+            [pa.array([number], pa.int64()), pa.array([body], pa.binary())],
+            names=["number", "body"],
+        )
 
 
 def tasks_of(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame, Sequence[bytes]]:
-    """Rows by the numbers of ``parts``, a Spark task each, and the pickled parts that go along with every task; where these are
+    """Rows by the numbers of ``parts``, a Spark task each, and the pickled parts that go along with
+    every task; where these are
     many, none does, and each row has its own (`parts_of`)."""
     count, pickled = len(parts), [pickle.dumps(part) for part in parts]
     if sum(map(len, pickled)) <= MOST_ALONG:
         return session.range(0, count, 1, count), pickled
-    return by_part(session.createDataFrame(pa.table({"part": pa.array(range(count), pa.int32()), "body": pickled})), count), ()
+    return by_part(
+        session.createDataFrame(
+            pa.table({"part": pa.array(range(count), pa.int32()), "body": pickled})
+        ),
+        count,
+    ), ()
 
 
 def by_part(rows: DataFrame, count: int) -> DataFrame:
     """``rows`` in a task for each of ``count`` parts, by their column `part`."""
     # Spark 4.0 has but the second, by which several parts may meet in one task.
-    split = rows.repartitionById(count, "part") if hasattr(rows, "repartitionById") else rows.repartition(count, "part")
+    split = (
+        rows.repartitionById(count, "part")
+        if hasattr(rows, "repartitionById")
+        else rows.repartition(count, "part")
+    )
     return split.sortWithinPartitions("part")
 
 
-def parts_of(along: Sequence[bytes], batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, Any]]:
-    """The numbers in ``batches``, which a task was given, with the part of each, unpickled; ``along``: see `tasks_of`."""
+def parts_of(
+    along: Sequence[bytes], batches: Iterator[pa.RecordBatch]
+) -> Iterator[tuple[int, Any]]:
+    """The numbers in ``batches``, which a task was given, with the part of each, unpickled;
+    ``along``: see `tasks_of`.
+    """
     spare_imports()
     for batch in batches:
         numbers = batch.column(0).to_pylist()
@@ -83,7 +107,9 @@ def parts_of(along: Sequence[bytes], batches: Iterator[pa.RecordBatch]) -> Itera
 
 @dataclass(frozen=True, order=True)
 class Scratch:
-    """A ``name`` below the ``place`` of a store, of what the steps of its build leave for one another."""
+    """A ``name`` below the ``place`` of a store, of what the steps of its build leave for one
+    another.
+    """
 
     place: Place
     name: str
@@ -102,7 +128,8 @@ class Scratch:
 
 @contextmanager
 def scratch_of(session: SparkSession, store: Place, *, keep: bool = False) -> Iterator[Scratch]:
-    """A name of its own below the ``store`` for what a build leaves between its steps. All of that goes at the end, unless it is
+    """A name of its own below the ``store`` for what a build leaves between its steps. All of that
+    goes at the end, unless it is
     kept.
 
     Raises: OperationalError where an executor does not see what the driver writes there.
@@ -138,9 +165,15 @@ def _sees(mark: Scratch) -> tuple[str, bool]:
 
 
 def save(scratch: Scratch, columns: Mapping[str, Any]) -> None:
-    """Writes parallel columns (numbers, or Arrow arrays) to an uncompressed file that can be memory-mapped."""
+    """Writes parallel columns (numbers, or Arrow arrays) to an uncompressed file that can be
+    memory-mapped.
+    """
     table = table_of(columns)
-    with scratch.placed() as temporary, pa.OSFile(str(temporary), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
+    with (
+        scratch.placed() as temporary,
+        pa.OSFile(str(temporary), "wb") as out,
+        pa.ipc.new_file(out, table.schema) as writer,
+    ):
         writer.write_table(table, max_chunksize=max(len(table), 1))
 
 
@@ -151,7 +184,10 @@ def load(scratch: Scratch) -> dict[str, Any]:
 
 def table_of(columns: Mapping[str, Any]) -> pa.Table:
     """Parallel columns (numbers, or Arrow arrays) as a table."""
-    arrays = {name: column if isinstance(column, pa.Array) else pa.array(column) for name, column in columns.items()}
+    arrays = {
+        name: column if isinstance(column, pa.Array) else pa.array(column)
+        for name, column in columns.items()
+    }
     return pa.table(arrays).combine_chunks()
 
 
@@ -167,7 +203,10 @@ def _column(column: pa.ChunkedArray) -> Any:
 
 def joined(parts: Sequence[Mapping[str, Ints]], names: Sequence[str]) -> Columns:
     """The rows of all ``parts``, integers as 64 bits."""
-    return {name: np.concatenate([NONE, *(np.asarray(part[name], np.int64) for part in parts)]) for name in names}
+    return {
+        name: np.concatenate([NONE, *(np.asarray(part[name], np.int64) for part in parts)])
+        for name in names
+    }
 
 
 def distinct_rows(columns: Columns) -> Columns:

@@ -1,4 +1,6 @@
-"""`shiq index --engine spark`: builds a store on Spark and gives the result that `shiq.check.index` gives."""
+"""`shiq index --engine spark`: builds a store on Spark and gives the result that `shiq.check.index`
+gives.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,11 @@ from shiq.remote.place import Place
 from shiq.result import Result
 from shiq.verdict import Leftover, Verdict
 
-#: How far around a contradictory module its cause is looked for, and among how many assertions at most.
+# : How far around a contradictory module its cause is looked for, and among how many assertions at
+# most.
 _HOPS, _ASSERTIONS = 4, 50_000
-#: How many inconsistent elements and modules are looked at together to set some of A aside; others in the next round.
+# : How many inconsistent elements and modules are looked at together to set some of A aside; others
+# in the next round.
 _MOST_NAMED = 100_000
 
 
@@ -54,7 +58,8 @@ class _Kept:
 
 @dataclass
 class _Aside:
-    """What is set aside of A by ``repair``, judged by ``around``: what is said near what contradicted itself so far, or was left
+    """What is set aside of A by ``repair``, judged by ``around``: what is said near what
+    contradicted itself so far, or was left
     open."""
 
     ontology: Reading
@@ -65,13 +70,16 @@ class _Aside:
     asides: tuple[Aside, ...] | None = None
 
     def grows(self, built: BuiltStore) -> bool:
-        """Whether ``built``, which lacks what is gone, shows that something else has to go. Not for ever, since ``around`` grows
+        """Whether ``built``, which lacks what is gone, shows that something else has to go. Not for
+        ever, since ``around`` grows
         within A."""
         known = len(self.around)
         found = built.certified
         if found.contradictory or found.open:
             there = knowledge_base_of(built, self.ontology).add_set(ABox(), ABox(), "clausal")
-            near = nearby(self.ontology, self.decider, cast(AddSet, there), found.contradictory, found.open)
+            near = nearby(
+                self.ontology, self.decider, cast(AddSet, there), found.contradictory, found.open
+            )
             self.around |= dict.fromkeys(near)
         if len(self.around) == known and self.asides is not None:
             return False
@@ -91,14 +99,19 @@ def index(
     taken: Mapping[str, int] | None = None,
     place: Replacement | None = None,
 ) -> Result:
-    """Builds and certifies the store of ``ontology``'s TBox with its assertions and those of ``sources`` at ``store``, in the
-    Spark session that is active, or one that is started for it. ``answer`` makes the result of what was found; ``taken``: see
+    """Builds and certifies the store of ``ontology``'s TBox with its assertions and those of
+    ``sources`` at ``store``, in the
+    Spark session that is active, or one that is started for it. ``answer`` makes the result of what
+    was found; ``taken``: see
     `jobs.store.manifest.TAKEN`; ``place``: what is at ``store`` now.
 
-    ``repair`` is shown what is near contradictions, and what it sets aside is left out: the store is built again until no more
-    is found, and put in place then. So the driver holds what is near contradictions, and no more of A.
+    ``repair`` is shown what is near contradictions, and what it sets aside is left out: the store
+    is built again until no more
+    is found, and put in place then. So the driver holds what is near contradictions, and no more of
+    A.
 
-    Conflicts are explained within what surrounds the contradictory modules: each is minimal, but there may be others.
+    Conflicts are explained within what surrounds the contradictory modules: each is minimal, but
+    there may be others.
 
     Raises: OperationalError, UsageError.
     """
@@ -118,7 +131,13 @@ def index(
         refusal = place.refusal(result.verdict) if place else ""
         if refusal:
             # What is built is gone afterwards.
-            result = explained(result, knowledge_base_of(built, ontology), ontology, built.certified.contradictory, options)
+            result = explained(
+                result,
+                knowledge_base_of(built, ontology),
+                ontology,
+                built.certified.contradictory,
+                options,
+            )
             told.append(with_note(result, refusal))
             return None
         told.append(result)
@@ -164,7 +183,13 @@ def index(
     result = replace(told[0], statistics=replace(told[0].statistics, seconds=dict(built.seconds)))
     if result.verdict is Verdict.INCONSISTENT and not refusal:
         with open_store(store) as opened:
-            return explained(result, LocalKnowledgeBase.from_store(opened), ontology, built.certified.contradictory, options)
+            return explained(
+                result,
+                LocalKnowledgeBase.from_store(opened),
+                ontology,
+                built.certified.contradictory,
+                options,
+            )
     return result
 
 
@@ -175,7 +200,9 @@ def knowledge_base_of(built: BuiltStore, ontology: Reading) -> LocalKnowledgeBas
 
 
 def audit_of(built: BuiltStore, options: Options) -> Audit | None:
-    """What a second reasoner says of the shapes of ``built`` that were drawn; None if there is none to say it of."""
+    """What a second reasoner says of the shapes of ``built`` that were drawn; None if there is none
+    to say it of.
+    """
     if built.certified.drawn is None:
         return None
     with OpenedDecider(options) as decider:
@@ -208,9 +235,15 @@ def _ledger(read: Chunks) -> Counter[str]:
 
 
 def explained(
-    result: Result, base: LocalKnowledgeBase, ontology: Reading, groups: Sequence[tuple[str, ...]], options: Options
+    result: Result,
+    base: LocalKnowledgeBase,
+    ontology: Reading,
+    groups: Sequence[tuple[str, ...]],
+    options: Options,
 ) -> Result:
-    """``result`` with the conflicts among the assertions of ``base`` around ``groups``: what is inconsistent there is so in A."""
+    """``result`` with the conflicts among the assertions of ``base`` around ``groups``: what is
+    inconsistent there is so in A.
+    """
     if result.verdict is not Verdict.INCONSISTENT or not options.max_conflicts:
         return result
     about = base.add_set(ABox(), ABox(), "none")

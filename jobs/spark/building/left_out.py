@@ -1,4 +1,6 @@
-"""What the chunks of a build leave out, each line and triple as it stands, in files that the tasks write: however many."""
+"""What the chunks of a build leave out, each line and triple as it stands, in files that the tasks
+write: however many.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from shiq.verdict import Leftover
 
 
 def keep(parts: Sequence[Iterator[Leftover]], folder: Scratch) -> tuple[str, ...]:
-    """Writes what a chunk leaves out (``parts`` as `LEFT_OUT` names them) below ``folder``; the names of parts that are there."""
+    """Writes what a chunk leaves out (``parts`` as `LEFT_OUT` names them) below ``folder``; the
+    names of parts that are there.
+    """
     kept = []
     for name, leftovers in zip(LEFT_OUT, parts):
         if (first := next(leftovers, None)) is not None:
@@ -25,7 +29,8 @@ def keep(parts: Sequence[Iterator[Leftover]], folder: Scratch) -> tuple[str, ...
 
 @dataclass(frozen=True)
 class LeftOutFiles:
-    """One part of what chunks left out, as often as it is asked for: by the folder of each that has some, in order, with the
+    """One part of what chunks left out, as often as it is asked for: by the folder of each that has
+    some, in order, with the
     number of lines of its source before it."""
 
     part: str

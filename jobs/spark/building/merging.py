@@ -1,9 +1,13 @@
-"""Merge classes of A (THEORY, "Irrelevant role assertions"): ranges report what overfull elements make one class, the driver goes
+"""Merge classes of A (THEORY, "Irrelevant role assertions"): ranges report what overfull elements
+make one class, the driver goes
 on from there.
 
-As long as every class has one element, each range is asked by itself. Where some are united, the driver asks the classes that
-grew, over the rows of their members alone, with the same code as the engine `local`. That is little where a TBox bounds little;
-where most of A falls into one class (UOBM under the clausal criterion) it is most of A's role assertions, and the driver's
+As long as every class has one element, each range is asked by itself. Where some are united, the
+driver asks the classes that
+grew, over the rows of their members alone, with the same code as the engine `local`. That is little
+where a TBox bounds little;
+where most of A falls into one class (UOBM under the clausal criterion) it is most of A's role
+assertions, and the driver's
 memory has to hold them.
 """
 
@@ -36,7 +40,9 @@ from simplify import simplify
 
 @dataclass(frozen=True)
 class IndexedStore:
-    """A store whose index is on disk, but not its manifest: what a task opens to ask for more than labels."""
+    """A store whose index is on disk, but not its manifest: what a task opens to ask for more than
+    labels.
+    """
 
     store: StoreKey
     rules: TaskRules
@@ -82,7 +88,9 @@ def elements_of(base: StoreBase, ranges: Ranges, i: int) -> Ints:
     name = ranges.file(i)
     for file in table.version.files:
         if file.path.endswith(name):
-            found: Ints = pq.read_table(file_at(store.path, file.path), columns=["element"])["element"].to_numpy()
+            found: Ints = pq.read_table(file_at(store.path, file.path), columns=["element"])[
+                "element"
+            ].to_numpy()
             return found
     return NONE
 
@@ -114,7 +122,12 @@ def merge_classes(session: SparkSession, ranges: Ranges, indexed: IndexedStore) 
     calculus = indexed.rules.calculus()
     if not calculus.space.m_type:
         return grouping(NONE, NONE)
-    found = run(session, partial(_overfull, ranges=ranges, indexed=indexed), range(len(ranges)), "merge classes")
+    found = run(
+        session,
+        partial(_overfull, ranges=ranges, indexed=indexed),
+        range(len(ranges)),
+        "merge classes",
+    )
     first, second = (np.concatenate([pair[k] for pair in found]) for k in (0, 1))
     if not len(first):
         return grouping(NONE, NONE)

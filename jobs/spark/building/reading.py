@@ -1,7 +1,10 @@
-"""The assertions of many sources as chunks, with one account of everything that became none: as `shiq.rdf.read_assertions`.
+"""The assertions of many sources as chunks, with one account of everything that became none: as
+`shiq.rdf.read_assertions`.
 
-The chunks are judged by the TBox's vocabulary. The rare triples that speak of other triples are read together on the driver; if
-what they say changes how the chunks are to be judged (an ontology header, an annotation property, a reified axiom), the chunks
+The chunks are judged by the TBox's vocabulary. The rare triples that speak of other triples are
+read together on the driver; if
+what they say changes how the chunks are to be judged (an ontology header, an annotation property, a
+reified axiom), the chunks
 are judged again.
 """
 
@@ -50,9 +53,13 @@ _JUDGINGS = 4
 
 @dataclass(frozen=True)
 class Chunks:
-    """The chunks that were left below ``root``, by number, with what each told; ``rare``: the assertions that the driver holds
-    (sameAs and differentFrom, complex and negative ones; plain ones are in the last chunk); leftovers and ledger of all;
-    ``left_out``: as `Reading.left_out`, of what is in no check, for as long as the chunks are there."""
+    """The chunks that were left below ``root``, by number, with what each told; ``rare``: the
+    assertions that the driver holds
+    (sameAs and differentFrom, complex and negative ones; plain ones are in the last chunk);
+    leftovers and ledger of all;
+    ``left_out``: as `Reading.left_out`, of what is in no check, for as long as the chunks are
+    there.
+    """
 
     root: Scratch
     chunks: Sequence[int]
@@ -73,16 +80,23 @@ def read(
     catalog: Catalog | None = None,
     gone: Collection[Assertion] = (),
 ) -> Chunks:
-    """Reads ``sources`` (and the assertions of ``ontology``) into chunks below ``scratch``. ``aside``: without data assertions
+    """Reads ``sources`` (and the assertions of ``ontology``) into chunks below ``scratch``.
+    ``aside``: without data assertions
     whose literal is ill-typed; each is a leftover. What is ``gone`` is accounted for, but left out.
 
-    N-Triples and tables of files are read in parallel, anything else by the driver. Blank nodes of the i-th source are named
-    ``_:a{i}.label``, as `shiq.rdf` names them; those of sources that the driver reads ``_:b{i}.label``.
+    N-Triples and tables of files are read in parallel, anything else by the driver. Blank nodes of
+    the i-th source are named
+    ``_:a{i}.label``, as `shiq.rdf` names them; those of sources that the driver reads
+    ``_:b{i}.label``.
 
     Raises: InputError, UsageError.
     """
     known = [source_of(source) for source in sources]
-    parts = [(s, f"a{i}") for i, s in enumerate(known) if isinstance(s, FileSource | TableSource) and _is_cut(s)]
+    parts = [
+        (s, f"a{i}")
+        for i, s in enumerate(known)
+        if isinstance(s, FileSource | TableSource) and _is_cut(s)
+    ]
     others = [value for value, s in zip(sources, known) if not _is_cut(s)]
     ranges, passed_over = cut(session, parts, scratch, chunk_bytes)
     chunks = list(enumerate(ranges))
@@ -91,7 +105,9 @@ def read(
     for turn in range(_JUDGINGS):
         # A task of an earlier turn that is still about cannot write where this one reads.
         root = scratch / f"read-{turn}"
-        found = run(session, partial(read_chunk, judging=judging, root=root, gone=gone), chunks, "reading")
+        found = run(
+            session, partial(read_chunk, judging=judging, root=root, gone=gone), chunks, "reading"
+        )
         unplaced, summaries = [report for report, _ in found], [summary for _, summary in found]
         reports = located(unplaced)
         for report in reports:
@@ -104,7 +120,10 @@ def read(
             break
         judging = needed
     else:
-        raise InputError("the assertions cannot be judged: what is known of their vocabulary does not settle", "Report it.")
+        raise InputError(
+            "the assertions cannot be judged: what is known of their vocabulary does not settle",
+            "Report it.",
+        )
     rare = reader.reading()
     ledger, leftovers = Counter(rare.ledger), [*rare.leftovers, *merged(reports)]
     for report in reports:
@@ -114,7 +133,9 @@ def read(
     assertions = [*ontology.abox, *rare.abox]
     if others:
         axioms, known_iris = ontology.tbox.axioms, ontology.ontologies
-        told = read_assertions(others, signature, ontologies=known_iris, axioms=axioms, scope="b", catalog=catalog)
+        told = read_assertions(
+            others, signature, ontologies=known_iris, axioms=axioms, scope="b", catalog=catalog
+        )
         ledger.update(told.ledger)
         leftovers += told.leftovers
         left_out.append(Spool(of_data(told.left_out)))
@@ -126,28 +147,54 @@ def read(
         left_out.append(more)
     abox = less(abox, gone)
     last = leave(abox, folder_of(root, len(chunks)))
-    return Chunks(root, range(len(chunks) + 1), [*summaries, last], abox, tuple(capped(leftovers)), ledger, left_out)
+    return Chunks(
+        root,
+        range(len(chunks) + 1),
+        [*summaries, last],
+        abox,
+        tuple(capped(leftovers)),
+        ledger,
+        left_out,
+    )
 
 
 def _is_cut(source: object) -> bool:
-    return is_cut(source) or (isinstance(source, TableSource) and source.kind is TableKind.SPARK and source.is_plain)
+    return is_cut(source) or (
+        isinstance(source, TableSource) and source.kind is TableKind.SPARK and source.is_plain
+    )
 
 
-def _left_out(root: Scratch, summaries: Sequence[ChunkSummary], before: Sequence[int]) -> list[LeftOutFiles]:
+def _left_out(
+    root: Scratch, summaries: Sequence[ChunkSummary], before: Sequence[int]
+) -> list[LeftOutFiles]:
     """What the chunks left out, part by part; ``before``: the lines of its source before each."""
-    chunks = [(folder_of(root, i), lines, told.left_out) for i, (told, lines) in enumerate(zip(summaries, before))]
-    return [LeftOutFiles(part, [(folder, lines) for folder, lines, parts in chunks if part in parts]) for part in LEFT_OUT]
+    chunks = [
+        (folder_of(root, i), lines, told.left_out)
+        for i, (told, lines) in enumerate(zip(summaries, before))
+    ]
+    return [
+        LeftOutFiles(part, [(folder, lines) for folder, lines, parts in chunks if part in parts])
+        for part in LEFT_OUT
+    ]
 
 
 def _matters(before: Judging, now: Judging, reports: Sequence[RangeReport]) -> bool:
-    """Whether chunks that were judged by ``before`` may have been judged otherwise by ``now``: ontologies, declarations and the
-    names of individuals count where a property is not known, axioms that are nodes everywhere, and what the properties are."""
+    """Whether chunks that were judged by ``before`` may have been judged otherwise by ``now``:
+    ontologies, declarations and the
+    names of individuals count where a property is not known, axioms that are nodes everywhere, and
+    what the properties are.
+    """
     if not now.asked <= before.asked or now.nodes != before.nodes:
         return True
-    if (now.known.object_properties, now.known.data_properties) != (before.known.object_properties, before.known.data_properties):
+    if (now.known.object_properties, now.known.data_properties) != (
+        before.known.object_properties,
+        before.known.data_properties,
+    ):
         return True
     differs = (before.headers, before.known, before.typed) != (now.headers, now.known, now.typed)
-    return differs and any(is_of_unknown_property(x) for report in reports for x in report.leftovers)
+    return differs and any(
+        is_of_unknown_property(x) for report in reports for x in report.leftovers
+    )
 
 
 def _loaded(
@@ -192,7 +239,8 @@ class _Recorded(set[str]):
 
 
 class _DriverReader(_Reader):
-    """What `read_assertions` does with its sources, for the rare triples of chunks; ``typed`` are the names that are known to be
+    """What `read_assertions` does with its sources, for the rare triples of chunks; ``typed`` are
+    the names that are known to be
     individuals, of those that were asked for."""
 
     def __init__(self, loaded: LoadedSources, ontology: Reading, typed: frozenset[str]) -> None:
@@ -207,7 +255,9 @@ class _DriverReader(_Reader):
         asked = before.asked | entities_of(self.known()) | self.known_typed.asked
         headers, nodes = frozenset(self.around.headers), frozenset(self.around.nodes)
         typed = frozenset(self.known_typed)
-        return replace(before, known=self.known(), headers=headers, nodes=nodes, asked=asked, typed=typed)
+        return replace(
+            before, known=self.known(), headers=headers, nodes=nodes, asked=asked, typed=typed
+        )
 
     def known(self) -> Signature:
         return self.kinds.of_data(self.ontology.tbox.signature)
@@ -217,7 +267,13 @@ class _DriverReader(_Reader):
         axioms = self.ontology.tbox.axioms
         own = _own(axioms, self.ontology.leftovers)
         findings: dict[object, list[Finding]] = {
-            axiom: [("tbox-axiom", f"{type(axiom).__name__}: an axiom among assertions", "give its file with the TBox")]
+            axiom: [
+                (
+                    "tbox-axiom",
+                    f"{type(axiom).__name__}: an axiom among assertions",
+                    "give its file with the TBox",
+                )
+            ]
             for axiom in self.axioms()
             if not own(axiom)
         }

@@ -1,4 +1,6 @@
-"""From the numbered rows of chunks to the sorted table files of a store: one task for each range of ids."""
+"""From the numbered rows of chunks to the sorted table files of a store: one task for each range of
+ids.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,11 @@ HASHES = 1 << TERM_BITS
 
 @dataclass(frozen=True)
 class Ranges:
-    """The ids of a build, in ranges of ``width`` ranks. ``build`` is part of the names of its files; ``near``: see
-    `jobs.store.numbering`; ``renumbered``: whether ranks are not those of the dictionary (`jobs.spark.building.clustering`)."""
+    """The ids of a build, in ranges of ``width`` ranks. ``build`` is part of the names of its
+    files; ``near``: see
+    `jobs.store.numbering`; ``renumbered``: whether ranks are not those of the dictionary
+    (`jobs.spark.building.clustering`).
+    """
 
     scratch: Scratch
     root: Scratch
@@ -77,7 +82,9 @@ def rank_of(ids: Ints) -> Ints:
 
 
 def merge_edges(session: SparkSession, ranges: Ranges, chunks: Sequence[Numbered]) -> Ints:
-    """Leaves the half-edges of each range, each once and sorted; gives the hubs, which have over ``near`` of them."""
+    """Leaves the half-edges of each range, each once and sorted; gives the hubs, which have over
+    ``near`` of them.
+    """
     send, receive = partial(_send_edges, ranges=ranges), partial(_merge_edges, ranges=ranges)
     found = exchange(session, send, chunks, receive, len(ranges), "sorting role assertions")
     return np.array(sorted(hub for hubs in found for hub in hubs), np.int64)
@@ -115,7 +122,9 @@ def _merge_edges(i: int, received: Received, *, ranges: Ranges) -> list[int]:
 
 def nearness_of(session: SparkSession, ranges: Ranges, hubs: Ints) -> float:
     """What `jobs.store.numbering.nearness` gives for the present ranks."""
-    found = run(session, partial(_near, ranges=ranges, hubs=hubs), range(len(ranges)), "measuring nearness")
+    found = run(
+        session, partial(_near, ranges=ranges, hubs=hubs), range(len(ranges)), "measuring nearness"
+    )
     near, counted = (sum(x[k] for x in found) for k in (0, 1))
     return near / counted if counted else 1.0
 
@@ -138,7 +147,9 @@ def is_local(nearness: float) -> bool:
 
 @dataclass(frozen=True)
 class WrittenTables:
-    """What a range wrote: a file for each table that it has rows of, how many assertions, and how many of each class."""
+    """What a range wrote: a file for each table that it has rows of, how many assertions, and how
+    many of each class.
+    """
 
     files: dict[str, DataFile]
     class_counts: list[int]
@@ -148,15 +159,27 @@ class WrittenTables:
 
 
 def write_ranges(
-    session: SparkSession, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[Numbered], classes: int
+    session: SparkSession,
+    ranges: Ranges,
+    dictionary: Dictionary,
+    chunks: Sequence[Numbered],
+    classes: int,
 ) -> list[WrittenTables]:
-    """Writes individuals, half-edges, class assertions, data assertions, literals and the terms' hashes. ``classes``: how many
+    """Writes individuals, half-edges, class assertions, data assertions, literals and the terms'
+    hashes. ``classes``: how many
     names of classes there are."""
     count = range(len(ranges))
     receive = partial(_write_range, ranges=ranges, dictionary=dictionary, classes=classes)
-    written = exchange(session, partial(_send_rows, ranges=ranges), chunks, receive, len(ranges), "writing tables")
+    written = exchange(
+        session, partial(_send_rows, ranges=ranges), chunks, receive, len(ranges), "writing tables"
+    )
     first = list(accumulate((w.literals for w in written), initial=0))
-    data = run(session, partial(_write_data, ranges=ranges), list(zip(count, first)), "writing data assertions")
+    data = run(
+        session,
+        partial(_write_data, ranges=ranges),
+        list(zip(count, first)),
+        "writing data assertions",
+    )
     send, receive_terms = partial(send_hashes, ranges=ranges), partial(_write_terms, ranges=ranges)
     terms = exchange(session, send, count, receive_terms, len(ranges), "writing hashes")
     for range_, more, hashed in zip(written, data, terms):
@@ -167,7 +190,9 @@ def write_ranges(
 
 def _send_rows(numbered: Numbered, *, ranges: Ranges) -> Iterator[Sent]:
     chunk, names = numbered
-    classes, data, texts = (load(folder_of(ranges.root, chunk) / name) for name in ("classes", "data", "literals"))
+    classes, data, texts = (
+        load(folder_of(ranges.root, chunk) / name) for name in ("classes", "data", "literals")
+    )
     rank = _ranks(ranges, chunk)
     rows = {"node": rank[classes["subject"]], "class": names[KIND_CLASS][classes["class"]]}
     for i, part in _by_range(rows, ranges):
@@ -180,7 +205,9 @@ def _send_rows(numbered: Numbered, *, ranges: Ranges) -> Iterator[Sent]:
         yield i, "literals", {name: column.take(pa.array(used)) for name, column in texts.items()}
 
 
-def _write_range(i: int, received: Received, *, ranges: Ranges, dictionary: Dictionary, classes: int) -> WrittenTables:
+def _write_range(
+    i: int, received: Received, *, ranges: Ranges, dictionary: Dictionary, classes: int
+) -> WrittenTables:
     low, high = ranges.bounds(i)
     edges = load(ranges.folder(i) / "half_edges")
     class_rows = distinct_rows(joined(sent(received, "class_assertions"), ("node", "class")))
@@ -193,7 +220,11 @@ def _write_range(i: int, received: Received, *, ranges: Ranges, dictionary: Dict
     literals, data = _literals(ranges, i, received)
     tables = {
         "individuals": {"node": ids, "term": terms.cast(pa.string())},
-        "half_edges": {"node": spread(edges["node"]), "role": edges["role"], "neighbour": spread(edges["neighbour"])},
+        "half_edges": {
+            "node": spread(edges["node"]),
+            "role": edges["role"],
+            "neighbour": spread(edges["neighbour"]),
+        },
         "class_assertions": {"node": spread(class_rows["node"]), "class": class_rows["class"]},
     }
     return WrittenTables(
@@ -218,24 +249,33 @@ def _terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
             parts.append(dictionary.part(k).take(pa.array(old[order][first:last] - start)))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return pa.concat_arrays(parts).take(pa.array(place)) if parts else pa.array([], pa.large_string())
+    return (
+        pa.concat_arrays(parts).take(pa.array(place)) if parts else pa.array([], pa.large_string())
+    )
 
 
 def _files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[str, DataFile]:
     store, file = ranges.place, ranges.file(i)
-    return {name: write_part(store, name, file, columns) for name, columns in tables.items() if len(next(iter(columns.values())))}
+    return {
+        name: write_part(store, name, file, columns)
+        for name, columns in tables.items()
+        if len(next(iter(columns.values())))
+    }
 
 
 # --- data -----------------------------------------------------------------------------------------
 
 
 def _literals(ranges: Ranges, i: int, received: Received) -> tuple[int, int]:
-    """Numbers the literals of range ``i`` from 0 on and leaves them with its data rows; how many literals and rows it has."""
+    """Numbers the literals of range ``i`` from 0 on and leaves them with its data rows; how many
+    literals and rows it has.
+    """
     parts, texts = sent(received, "data_rows"), sent(received, "literals")
     first = accumulate((len(text["lexical"]) for text in texts), initial=0)
     values = [part["literal"] + before for part, before in zip(parts, first)]
     columns = {
-        name: pa.concat_arrays([_NO_TEXT, *(text[name] for text in texts)]) for name in ("lexical", "datatype", "language")
+        name: pa.concat_arrays([_NO_TEXT, *(text[name] for text in texts)])
+        for name in ("lexical", "datatype", "language")
     }
     count = len(columns["lexical"])
     codes = [_codes(column) for column in columns.values()]
@@ -252,7 +292,10 @@ def _literals(ranges: Ranges, i: int, received: Received) -> tuple[int, int]:
     rows = distinct_rows(rows)
     hashes = term_key(key.take(pa.array(order)).to_pylist(), LITERAL_BITS)
     save(ranges.folder(i) / "data_rows", rows)
-    save(ranges.folder(i) / "literals", {**{name: c.take(pa.array(order)) for name, c in found.items()}, "hash": hashes})
+    save(
+        ranges.folder(i) / "literals",
+        {**{name: c.take(pa.array(order)) for name, c in found.items()}, "hash": hashes},
+    )
     return len(order), len(rows["node"])
 
 
@@ -282,7 +325,10 @@ def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]
         },
         "literals": {
             "literal": np.arange(first, first + len(literals["hash"]), dtype=np.int64),
-            **{name: literals[name].cast(pa.string()) for name in ("lexical", "datatype", "language")},
+            **{
+                name: literals[name].cast(pa.string())
+                for name in ("lexical", "datatype", "language")
+            },
         },
     }
     return _files(ranges, i, tables)

@@ -1,14 +1,21 @@
-"""Told literals of all of A, range by range: the fixpoint of `abox_ops.told.reference` in rounds of Spark tasks.
+"""Told literals of all of A, range by range: the fixpoint of `abox_ops.told.reference` in rounds of
+Spark tasks.
 
-A task brings one range of ids to its own fixpoint, its neighbours elsewhere standing as the round before left them; a range is
-asked again where a range next to it has changed. Labels of a round are a file for each range; labels of neighbours are looked
-up in the files of their ranges. What is sent is worked out once per distinct (role, label, label), by the calculus of
+A task brings one range of ids to its own fixpoint, its neighbours elsewhere standing as the round
+before left them; a range is
+asked again where a range next to it has changed. Labels of a round are a file for each range;
+labels of neighbours are looked
+up in the files of their ranges. What is sent is worked out once per distinct (role, label, label),
+by the calculus of
 `abox_ops`.
 
-Equalities (asserted ones, and those that a ≤1 entails) are rare, and the driver holds them: members of one element send one
-another all they are told. The driver joins the neighbours of the centres that tasks report; then the rounds go on.
+Equalities (asserted ones, and those that a ≤1 entails) are rare, and the driver holds them: members
+of one element send one
+another all they are told. The driver joins the neighbours of the centres that tasks report; then
+the rounds go on.
 
-Labels only grow, whatever the order, so the fixpoint is the one that `abox_ops.index.columns.build_index` comes to.
+Labels only grow, whatever the order, so the fixpoint is the one that
+`abox_ops.index.columns.build_index` comes to.
 """
 
 from __future__ import annotations
@@ -44,7 +51,9 @@ from simplify import simplify
 
 @dataclass(frozen=True)
 class TaskRules:
-    """(T, A)'s calculus, as tasks make it: the TBox, what A's vocabulary adds to it, and the names by number."""
+    """(T, A)'s calculus, as tasks make it: the TBox, what A's vocabulary adds to it, and the names
+    by number.
+    """
 
     build: str
     tbox: TBox
@@ -56,15 +65,20 @@ class TaskRules:
         kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
 
         def make() -> Calculus:
-            return Calculus(simplify(self.tbox, self.extra).clauses, Names(*(Interner(self.names[kind]) for kind in kinds)))
+            return Calculus(
+                simplify(self.tbox, self.extra).clauses,
+                Names(*(Interner(self.names[kind]) for kind in kinds)),
+            )
 
         return kept("calculus", self.build, make)
 
 
 @dataclass(frozen=True)
 class ToldState:
-    """The state of the fixpoint. ``files``: the labels of each range; ``member`` and ``group``: nodes of elements with several
-    members and the least of them, sorted by member; ``literals``: what complex assertions say of nodes; ``different``: pairs of
+    """The state of the fixpoint. ``files``: the labels of each range; ``member`` and ``group``:
+    nodes of elements with several
+    members and the least of them, sorted by member; ``literals``: what complex assertions say of
+    nodes; ``different``: pairs of
     nodes that are asserted to be different. Nodes are ranks."""
 
     files: tuple[Scratch, ...]
@@ -91,14 +105,21 @@ class ToldState:
         nodes = unique(np.concatenate([first, second, self.member]))
         place = [np.searchsorted(nodes, x) for x in (first, self.member, second, self.group)]
         group = nodes[components(len(nodes), np.concatenate(place[:2]), np.concatenate(place[2:]))]
-        crowded = np.bincount(np.searchsorted(nodes, group), minlength=len(nodes))[np.searchsorted(nodes, group)] > 1
+        crowded = (
+            np.bincount(np.searchsorted(nodes, group), minlength=len(nodes))[
+                np.searchsorted(nodes, group)
+            ]
+            > 1
+        )
         return replace(self, member=nodes[crowded], group=group[crowded])
 
 
 def tell(session: SparkSession, ranges: Ranges, rules: TaskRules, start: ToldState) -> ToldState:
     """The told labels of every node: `start` with the labels (and the elements) of the fixpoint."""
     count = range(len(ranges))
-    files = run(session, partial(_begin, ranges=ranges, rules=rules, told=start), count, "asserted literals")
+    files = run(
+        session, partial(_begin, ranges=ranges, rules=rules, told=start), count, "asserted literals"
+    )
     told, turn = replace(start, files=tuple(files)), 0
     due = set(count)
     functional = bool(rules.calculus().functional)
@@ -118,7 +139,9 @@ def tell(session: SparkSession, ranges: Ranges, rules: TaskRules, start: ToldSta
         if united is None:
             return told
         moved = united.member[united.group != told.element_of(united.member)]
-        due = set((united.member[is_in(united.group, united.element_of(moved))] // ranges.width).tolist())
+        due = set(
+            (united.member[is_in(united.group, united.element_of(moved))] // ranges.width).tolist()
+        )
         told = united
 
 
@@ -134,7 +157,8 @@ def _replaced(files: Sequence[Scratch], found: Sequence[Round]) -> tuple[Scratch
 
 
 def _save_labels(path: Scratch, calculus: Calculus, label: Ints) -> Scratch:
-    """Writes the labels of a range: their numbers within the file, and what these stand for, in an order that is the same in
+    """Writes the labels of a range: their numbers within the file, and what these stand for, in an
+    order that is the same in
     every worker."""
     used, which, _ = distinct(label)
     values = sorted(calculus.table.labels[i] for i in used.tolist())
@@ -173,7 +197,9 @@ def labels_of(told: ToldState, ranges: Ranges, calculus: Calculus, nodes: Ints) 
 
 @dataclass(frozen=True)
 class Round:
-    """What a task of a round tells: the new file if labels have changed, and the ranges that this one reads."""
+    """What a task of a round tells: the new file if labels have changed, and the ranges that this
+    one reads.
+    """
 
     range: int
     file: Scratch | None
@@ -188,13 +214,19 @@ def _begin(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> Scra
     classes = load(folder / "class_assertions")
     target, received = [classes["node"] - low], [calculus.class_labels(classes["class"])]
     data = load(folder / "data_rows")
-    values, inverse = distinct_values({name: np.asarray(data[name]) for name in ("property", "literal")})
+    values, inverse = distinct_values(
+        {name: np.asarray(data[name]) for name in ("property", "literal")}
+    )
     texts = load(folder / "literals")
     labels = calculus.refuted(values, _literal_values(texts, values["literal"]))[inverse]
     said = labels != EMPTY_ID
     target.append(data["node"][said] - low)
     received.append(labels[said])
-    rare = [(node - low, calculus.literal(*literal)) for node, literal in told.literals if low <= node < high]
+    rare = [
+        (node - low, calculus.literal(*literal))
+        for node, literal in told.literals
+        if low <= node < high
+    ]
     target.append(np.array([node for node, _ in rare], np.int64))
     received.append(np.array([label for _, label in rare], np.int64))
     label = np.full(high - low, EMPTY_ID, np.int64)
@@ -211,7 +243,9 @@ def _literal_values(texts: dict[str, pa.Array], wanted: Ints) -> list[Literal]:
 
 @dataclass(frozen=True)
 class _Part:
-    """The half-edges of a range: own nodes are 0 … size-1, the ``foreign`` ones (ascending ranks) follow."""
+    """The half-edges of a range: own nodes are 0 … size-1, the ``foreign`` ones (ascending ranks)
+    follow.
+    """
 
     size: int
     source: Ints
@@ -237,12 +271,20 @@ def _part(i: int, ranges: Ranges, told: ToldState) -> _Part:
         return np.where(inside, nodes - low, np.searchsorted(foreign, nodes) + (high - low))
 
     return _Part(
-        high - low, rows["node"] - low, np.asarray(rows["role"]), local(rows["neighbour"]), foreign, local(second), first - low
+        high - low,
+        rows["node"] - low,
+        np.asarray(rows["role"]),
+        local(rows["neighbour"]),
+        foreign,
+        local(second),
+        first - low,
     )
 
 
 def _pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
-    """(member, other member) of one group, for the members that are ``mine``; by way of the least member where these are many."""
+    """(member, other member) of one group, for the members that are ``mine``; by way of the least
+    member where these are many.
+    """
     first: list[int] = []
     second: list[int] = []
     by_group: dict[int, list[int]] = defaultdict(list)
@@ -265,7 +307,9 @@ def _round(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState, turn: i
     apart = told.contradicted()
     low, high = ranges.bounds(i)
     apart = apart[(apart >= low) & (apart < high)] - low
-    label[apart] = calculus.table.join(label[apart], np.full(len(apart), calculus.table.clash_id, np.int64))
+    label[apart] = calculus.table.join(
+        label[apart], np.full(len(apart), calculus.table.clash_id, np.int64)
+    )
     label = _settled(calculus, part, label)[: part.size]
     near = set(unique(part.foreign // ranges.width).tolist())
     if np.array_equal(label, before):
@@ -274,7 +318,9 @@ def _round(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState, turn: i
 
 
 def _settled(calculus: Calculus, part: _Part, label: Ints) -> Ints:
-    """The fixpoint of the part's own labels. Stops because labels grow within finitely many literals."""
+    """The fixpoint of the part's own labels. Stops because labels grow within finitely many
+    literals.
+    """
     label = label.copy()
     changed = np.ones(len(label), np.bool_)
     while changed.any():
@@ -295,9 +341,18 @@ def _settled(calculus: Calculus, part: _Part, label: Ints) -> Ints:
 # --- equalities that a ≤1 entails -----------------------------------------------------------------
 
 
-def _merged(session: SparkSession, ranges: Ranges, rules: TaskRules, told: ToldState) -> ToldState | None:
-    """``told`` with the told neighbours of every centre of a ≤1 that is in force in one element; None if they are already."""
-    found = run(session, partial(_centres, ranges=ranges, rules=rules, told=told), range(len(ranges)), "entailed equalities")
+def _merged(
+    session: SparkSession, ranges: Ranges, rules: TaskRules, told: ToldState
+) -> ToldState | None:
+    """``told`` with the told neighbours of every centre of a ≤1 that is in force in one element;
+    None if they are already.
+    """
+    found = run(
+        session,
+        partial(_centres, ranges=ranges, rules=rules, told=told),
+        range(len(ranges)),
+        "entailed equalities",
+    )
     first: list[int] = []
     second: list[int] = []
     shared: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -315,21 +370,35 @@ def _merged(session: SparkSession, ranges: Ranges, rules: TaskRules, told: ToldS
 
 
 def _centres(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> tuple[Ints, Ints]:
-    """Pairs of elements of range ``i`` that one centre makes equal; and (clause, centre, neighbour) for centres with several
+    """Pairs of elements of range ``i`` that one centre makes equal; and (clause, centre, neighbour)
+    for centres with several
     members, which only the driver sees as one."""
     calculus = rules.calculus()
     part = _part(i, ranges, told)
     low, _ = ranges.bounds(i)
-    label = np.concatenate([_load_labels(told.files[i], calculus), labels_of(told, ranges, calculus, part.foreign)])
+    label = np.concatenate(
+        [_load_labels(told.files[i], calculus), labels_of(told, ranges, calculus, part.foreign)]
+    )
     node = np.concatenate([np.arange(low, low + part.size), part.foreign])
     element = told.element_of(node)
     crowded = is_in(element, told.group)
     pairs, of_groups = [np.zeros((0, 2), np.int64)], [np.zeros((0, 3), np.int64)]
     for number, clause in enumerate(calculus.functional):
-        rows = calculus.in_force(label, clause)[part.source] & calculus.among(part.role, calculus.below(clause))
-        rows[rows] = calculus.table.where(label[part.target[rows]], lambda x, c=clause: not c.branch_body & ~x[0])  # type: ignore[misc]
-        centre, target, many = element[part.source[rows]], element[part.target[rows]], crowded[part.source[rows]]
-        of_groups.append(np.stack([np.full(int(many.sum()), number), centre[many], target[many]], axis=1))
+        rows = calculus.in_force(label, clause)[part.source] & calculus.among(
+            part.role, calculus.below(clause)
+        )
+        rows[rows] = calculus.table.where(
+            label[part.target[rows]],
+            lambda x, c=clause: not c.branch_body & ~x[0],  # type: ignore[misc]
+        )
+        centre, target, many = (
+            element[part.source[rows]],
+            element[part.target[rows]],
+            crowded[part.source[rows]],
+        )
+        of_groups.append(
+            np.stack([np.full(int(many.sum()), number), centre[many], target[many]], axis=1)
+        )
         order = np.lexsort((target[~many], centre[~many]))
         centre, target = centre[~many][order], target[~many][order]
         together = (centre[1:] == centre[:-1]) & (target[1:] != target[:-1])
@@ -350,13 +419,21 @@ def _used(i: int, *, ranges: Ranges, told: ToldState) -> set[Label]:
     return set(labels_in(told.files[i]))
 
 
-def write_elements(session: SparkSession, ranges: Ranges, told: ToldState, labels: Sequence[Label]) -> list[DataFile]:
+def write_elements(
+    session: SparkSession, ranges: Ranges, told: ToldState, labels: Sequence[Label]
+) -> list[DataFile]:
     """Writes the table ``elements``: the label of each element, by its place among ``labels``."""
     task = partial(_write_elements, ranges=ranges, told=told, labels=list(labels))
-    return [file for file in run(session, task, range(len(ranges)), "writing signatures") if file is not None]
+    return [
+        file
+        for file in run(session, task, range(len(ranges)), "writing signatures")
+        if file is not None
+    ]
 
 
-def _write_elements(i: int, *, ranges: Ranges, told: ToldState, labels: Sequence[Label]) -> DataFile | None:
+def _write_elements(
+    i: int, *, ranges: Ranges, told: ToldState, labels: Sequence[Label]
+) -> DataFile | None:
     place = {label: k for k, label in enumerate(labels)}
     low, high = ranges.bounds(i)
     number = np.array([place[label] for label in labels_in(told.files[i])], np.int64)

@@ -34,7 +34,8 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class PreparedStore:
-    """(T, A) as a store will hold them: numbered and indexed, in memory. ``width``: individuals of a range of its tables;
+    """(T, A) as a store will hold them: numbered and indexed, in memory. ``width``: individuals of
+    a range of its tables;
     ``completion``: N, once it is certified."""
 
     knowledge_base: LocalKnowledgeBase
@@ -45,7 +46,8 @@ class PreparedStore:
     def certified(
         self, decide: Decide, is_over: Callable[[], bool]
     ) -> tuple[PreparedStore, LocalAddSet, Sequence[Answer]] | None:
-        """The same with N, what was kept for its certificate, and one answer for each module; None where A could not be
+        """The same with N, what was kept for its certificate, and one answer for each module; None
+        where A could not be
         certified that way, and has to be asked otherwise."""
         found = certified_by_model(self.knowledge_base, decide, is_over)
         if found is None:
@@ -57,7 +59,9 @@ class PreparedStore:
 def certified_by_model(
     knowledge_base: LocalKnowledgeBase, decide: Decide, is_over: Callable[[], bool]
 ) -> tuple[OutsideCompletion, LocalAddSet, Sequence[Answer]] | None:
-    """N of a base, what was kept for its certificate, and one answer for each module; None where it could not be certified."""
+    """N of a base, what was kept for its certificate, and one answer for each module; None where it
+    could not be certified.
+    """
     # Where A is inconsistent, nothing of this is used.
     found = knowledge_base.certified(Inquiry(decide, is_over, verdict_only=True))
     if not found.completion.is_guessed:
@@ -68,9 +72,13 @@ def certified_by_model(
 
 
 def prepare(tbox: TBox, abox: ABox, width: int | None = None) -> PreparedStore:
-    """(``tbox``, ``abox``), numbered and indexed, for tables in ranges of ``width`` individuals, `RANGE` if None."""
+    """(``tbox``, ``abox``), numbered and indexed, for tables in ranges of ``width`` individuals,
+    `RANGE` if None.
+    """
     base, roles = numbered(abox, width), role_box(tbox.axioms)
-    return PreparedStore(LocalKnowledgeBase(tbox, base, roles, build_index(tbox, roles, base)), base, width or RANGE)
+    return PreparedStore(
+        LocalKnowledgeBase(tbox, base, roles, build_index(tbox, roles, base)), base, width or RANGE
+    )
 
 
 def write_store(
@@ -92,40 +100,58 @@ def write_store(
     place: Replacement | None = None,
     read_properties: Iterable[str] | None = None,
 ) -> Store:
-    """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew; gives it back, opened.
+    """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew;
+    gives it back, opened.
 
-    A crash leaves the old snapshot or the new one. A new directory without a manifest is an unfinished store, and is said to be
-    one by `open_store`. ``replacing``: the `Store.identity` that the new snapshot goes on from, and keeps behind it; without it,
-    none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which batches may import the TBox;
-    ``asides``: what belongs to the data and is not in ``abox`` (None: as before, where snapshots are kept); ``left_out``: what of
-    it was left out, as it stands (None: as ``leftovers`` tell), beside what was before, where snapshots are kept; ``labels``: of
-    the terms of the TBox; ``taken``: see `jobs.store.manifest.TAKEN`; ``place``: what was found at ``path`` before, which has to
+    A crash leaves the old snapshot or the new one. A new directory without a manifest is an
+    unfinished store, and is said to be
+    one by `open_store`. ``replacing``: the `Store.identity` that the new snapshot goes on from, and
+    keeps behind it; without it,
+    none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which
+    batches may import the TBox;
+    ``asides``: what belongs to the data and is not in ``abox`` (None: as before, where snapshots
+    are kept); ``left_out``: what of
+    it was left out, as it stands (None: as ``leftovers`` tell), beside what was before, where
+    snapshots are kept; ``labels``: of
+    the terms of the TBox; ``taken``: see `jobs.store.manifest.TAKEN`; ``place``: what was found at
+    ``path`` before, which has to
     be there still; ``read_properties``: those that the data was read for (None: those of ``tbox``).
 
-    Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another writer is at work, or
+    Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another
+    writer is at work, or
     ``certificate`` is about another TBox.
     """
     told = progress or (lambda stage, done, total: None)
     about(certificate, path, tbox)
-    with rebuilding(path, tbox, ontologies, keeps=replacing is not None, labels=labels, place=place) as rebuild:
+    with rebuilding(
+        path, tbox, ontologies, keeps=replacing is not None, labels=labels, place=place
+    ) as rebuild:
         unchanged(path, rebuild.old, replacing)
         if prepared is None:
             told("indexing", 0, 0)
         made = prepared or prepare(tbox, abox, rebuild.range_size)
-        rebuild = replace(rebuild, width=made.width, taken=taken or {}, read_properties=read_properties)
+        rebuild = replace(
+            rebuild, width=made.width, taken=taken or {}, read_properties=read_properties
+        )
         base, index = made.base, made.knowledge_base.index
         columns = {**base_tables(base), **index_tables(index, made.completion)}
         versions, count = {}, len(columns)
         for done, name in enumerate(sorted(columns)):
             told("writing tables", done, count)
             rows = columns.pop(name)
-            versions[name] = write_table(path, name, rows, starts_of(name, rows[key_of(name)], len(base.terms), made.width))
+            versions[name] = write_table(
+                path, name, rows, starts_of(name, rows[key_of(name)], len(base.terms), made.width)
+            )
         told("writing tables", count, count)
         return rebuild.finish(
             versions,
             index_document(index),
             AssertionCounts(
-                len(abox.class_subject), len(abox.role_subject), len(abox.data_subject), len(abox), base.class_counts().tolist()
+                len(abox.class_subject),
+                len(abox.role_subject),
+                len(abox.data_subject),
+                len(abox),
+                base.class_counts().tolist(),
             ),
             leftovers=leftovers,
             tbox_leftovers=tbox_leftovers,

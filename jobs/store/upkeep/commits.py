@@ -1,8 +1,12 @@
-"""Taking an accepted batch into a store: the next snapshot, by a few sorted files beside those of the last one.
+"""Taking an accepted batch into a store: the next snapshot, by a few sorted files beside those of
+the last one.
 
-Rows that come are one more file of their table; rows that go are named in a small file beside it and skipped by readers. All is
-written before the manifest, which names the new files and is put in place in one step: a crash at any moment leaves the old
-snapshot or the new one. Where a batch changes the clauses themselves, the store is built anew instead.
+Rows that come are one more file of their table; rows that go are named in a small file beside it
+and skipped by readers. All is
+written before the manifest, which names the new files and is put in place in one step: a crash at
+any moment leaves the old
+snapshot or the new one. Where a batch changes the clauses themselves, the store is built anew
+instead.
 """
 
 from __future__ import annotations
@@ -19,7 +23,16 @@ from abox_ops.patch.columns import Patch
 from jobs.store.files import DataFile, verify
 from jobs.store.left_out import add_left_out, compacted
 from jobs.store.lock import writing
-from jobs.store.manifest import ASIDE, LEFT_OUT, TAKEN, Certificate, Manifest, TableVersion, read_manifest, write_manifest
+from jobs.store.manifest import (
+    ASIDE,
+    LEFT_OUT,
+    TAKEN,
+    Certificate,
+    Manifest,
+    TableVersion,
+    read_manifest,
+    write_manifest,
+)
 from jobs.store.read import Store, open_store
 from jobs.store.schema import (
     COMPLETION,
@@ -61,17 +74,24 @@ def commit(
     left_out: Iterable[Leftover] = (),
     taken: Mapping[str, int] | None = None,
 ) -> Store:
-    """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if that changes nothing,
+    """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if
+    that changes nothing,
     and ``taken`` is told.
 
-    ``asides``: what is set aside from now on. What was before stays so, less what is deleted, or inserted after all.
-    ``leftovers``: those of the data from now on, which hold what A has outside SHIQ(D); None: as before.
-    ``left_out``: what of the batch comes to what is left out. ``taken``: the number of the batch by its feed (`TAKEN`),
+    ``asides``: what is set aside from now on. What was before stays so, less what is deleted, or
+    inserted after all.
+    ``leftovers``: those of the data from now on, which hold what A has outside SHIQ(D); None: as
+    before.
+    ``left_out``: what of the batch comes to what is left out. ``taken``: the number of the batch by
+    its feed (`TAKEN`),
     which counts where it is greater than the one before.
 
-    ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store as the check has it open, with
-    what it has read already; nobody uses it afterwards. ``patch``: by which the batch was accepted under the criterion `model`:
-    the certified completion is renewed from it; without it, the next snapshot has none. Cost: as of a check, and now and then a
+    ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store as
+    the check has it open, with
+    what it has read already; nobody uses it afterwards. ``patch``: by which the batch was accepted
+    under the criterion `model`:
+    the certified completion is renewed from it; without it, the next snapshot has none. Cost: as of
+    a check, and now and then a
     table written as a whole.
 
     Raises: StoreError if the store holds another snapshot by now, or another writer is at work.
@@ -86,11 +106,21 @@ def commit(
         free = _free(store)
         grown = snapshot_delta(store, insertions, deletions, free, patch)
         if grown is not None:
-            is_void = not any(len(rows[key_of(name)]) for part in (grown.added, grown.removed) for name, rows in part.items())
+            is_void = not any(
+                len(rows[key_of(name)])
+                for part in (grown.added, grown.removed)
+                for name, rows in part.items()
+            )
             is_void = is_void and kept == store.asides and leftovers == store.data_leftovers
             # What a feed sends again changes nothing, but may once others have changed the store.
             is_void = is_void and present.taken == present.taken_with(taken or {})
-            return store if is_void else _written(store, grown, free, certificate, kept, leftovers, left_out, taken or {})
+            return (
+                store
+                if is_void
+                else _written(
+                    store, grown, free, certificate, kept, leftovers, left_out, taken or {}
+                )
+            )
         gone, new = frozenset(deletions), list(insertions)
         abox = abox_of([*(a for a in store.export() if a not in gone), *new])
     return write_store(
@@ -109,7 +139,9 @@ def commit(
     )
 
 
-def _asides(store: Store, insertions: ABox, deletions: ABox, asides: Iterable[Aside]) -> tuple[Aside, ...]:
+def _asides(
+    store: Store, insertions: ABox, deletions: ABox, asides: Iterable[Aside]
+) -> tuple[Aside, ...]:
     new = list(asides)
     if not store.asides:
         return tuple(new)
@@ -119,7 +151,8 @@ def _asides(store: Store, insertions: ABox, deletions: ABox, asides: Iterable[As
 
 
 def compact(path: Place) -> Store:
-    """The store at ``path`` with each table in its ranges alone again, and what is damaged of a table written anew by its copy;
+    """The store at ``path`` with each table in its ranges alone again, and what is damaged of a
+    table written anew by its copy;
     range by range. The snapshot says the same as before; those before it are no longer kept.
 
     Raises: StoreError if something is damaged of which there is no copy.
@@ -130,18 +163,26 @@ def compact(path: Place) -> Store:
         for file in store.manifest.documents.values():
             verify(path, file)
         shared = SharedFile(path)
-        tables = {n: compacted_table(store, n, _sound(store, n, version), shared) for n, version in store.manifest.tables.items()}
+        tables = {
+            n: compacted_table(store, n, _sound(store, n, version), shared)
+            for n, version in store.manifest.tables.items()
+        }
         tables = shared.finish(tables)
-        manifest = replace(store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables, before=None)
+        manifest = replace(
+            store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables, before=None
+        )
         manifest = replace(manifest, documents=compacted(path, manifest.documents))
         if manifest.certificate is not None:
-            manifest = replace(manifest, certificate=replace(manifest.certificate, snapshot=manifest.snapshot))
+            manifest = replace(
+                manifest, certificate=replace(manifest.certificate, snapshot=manifest.snapshot)
+            )
         succeed(path, manifest, store.manifest)
         store.close()
         return open_store(path)
 
 
-#: What numbers a commit gives, by their dictionary: the fact of a manifest that says which one is next, and the columns of other
+# : What numbers a commit gives, by their dictionary: the fact of a manifest that says which one is
+# next, and the columns of other
 #: tables that have them.
 _NUMBERED = {
     "individuals": ("next_node", NODES),
@@ -151,22 +192,35 @@ _NUMBERED = {
 
 
 def _free(store: Store) -> Numbers:
-    ordinals = (int(rows["ordinal"].max()) for rows in store.table("complex").scan() if len(rows["ordinal"]))
+    ordinals = (
+        int(rows["ordinal"].max()) for rows in store.table("complex").scan() if len(rows["ordinal"])
+    )
     ordinal = store.manifest.facts.get("next_ordinal") or max(ordinals, default=-1) + 1
     node, literal, label = (_next(store, *numbered) for numbered in _NUMBERED.items())
     return Numbers(node, literal, ordinal, label)
 
 
 def _next(store: Store, dictionary: str, fact_and_columns: tuple[str, Sequence[str]]) -> int:
-    """The first number that no row has had: the range of a dictionary that lost its last ones may have been written anew while
-    other tables still name theirs as removed. Where no commit has told it yet, it follows from what the tables have."""
+    """The first number that no row has had: the range of a dictionary that lost its last ones may
+    have been written anew while
+    other tables still name theirs as removed. Where no commit has told it yet, it follows from what
+    the tables have.
+    """
     fact, columns = fact_and_columns
     if fact in store.manifest.facts:
         return int(store.manifest.facts[fact])
     removed = [
-        rows[column] for rows in (store.table(n).removed for n in store.manifest.tables) for column in columns if column in rows
+        rows[column]
+        for rows in (store.table(n).removed for n in store.manifest.tables)
+        for column in columns
+        if column in rows
     ]
-    return max(store.table(dictionary).last_key, *(int(numbers.max(initial=-1)) for numbers in removed)) + 1
+    return (
+        max(
+            store.table(dictionary).last_key, *(int(numbers.max(initial=-1)) for numbers in removed)
+        )
+        + 1
+    )
 
 
 def _written(
@@ -197,13 +251,17 @@ def _written(
     data = added["data_assertions"]
     data["hash"] = literal_key(grown.literals)[data["literal"] - free.literal]
     texts = list(map(complex_text, grown.complex))
-    added["complex"]["value"] = arrow_texts([texts[i - free.ordinal] for i in added["complex"]["ordinal"].tolist()])
+    added["complex"]["value"] = arrow_texts(
+        [texts[i - free.ordinal] for i in added["complex"]["ordinal"].tolist()]
+    )
     added["labels"] = label_rows(grown.labels)
     added["labels"]["label"] = added["labels"]["label"] + free.label
     old = store.manifest
     kept = [name for name in store.manifest.tables if name in added or name not in COMPLETION]
     shared = SharedFile(store.path)
-    tables = {name: _grown_table(store, name, added.get(name), removed.get(name), shared) for name in kept}
+    tables = {
+        name: _grown_table(store, name, added.get(name), removed.get(name), shared) for name in kept
+    }
     tables = _renewed(store, shared.finish(tables))
     document = store.index_document | {
         "negated_roles": sorted([r.iri, r.inverted] for r in grown.negated_roles),
@@ -224,7 +282,11 @@ def _written(
         assertions=facts.pop("assertions"),
         tables=tables,
         documents={
-            **{name: file for name, file in old.documents.items() if name != ASIDE and not name.startswith(LEFT_OUT)},
+            **{
+                name: file
+                for name, file in old.documents.items()
+                if name != ASIDE and not name.startswith(LEFT_OUT)
+            },
             "index": write_document(store.path, "index", document),
             **told,
             **aside_document(store.path, asides),
@@ -245,7 +307,11 @@ def _new_names(store: Store, grown: SnapshotDelta) -> Columns:
         KIND_OBJECT_PROPERTY: (store.object_properties, grown.names.object_properties.values),
         KIND_DATA_PROPERTY: (store.data_properties, grown.names.data_properties.values),
     }
-    rows = [(kind, i, now[i]) for kind, (before, now) in kinds.items() for i in range(len(before), len(now))]
+    rows = [
+        (kind, i, now[i])
+        for kind, (before, now) in kinds.items()
+        for i in range(len(before), len(now))
+    ]
     return {
         "kind": np.array([kind for kind, _, _ in rows], np.int64),
         "id": np.array([i for _, i, _ in rows], np.int64),
@@ -258,14 +324,20 @@ def _facts(old: Manifest, grown: SnapshotDelta, free: Numbers) -> dict[str, Any]
 
     def more(table: str) -> int:
         key = key_of(table)
-        return len(grown.added[table][key]) - (len(grown.removed[table][key]) if table in grown.removed else 0)
+        return len(grown.added[table][key]) - (
+            len(grown.removed[table][key]) if table in grown.removed else 0
+        )
 
     counts = np.zeros(len(grown.names.classes), np.int64)
     counts[: len(old.facts["class_counts"])] = old.facts["class_counts"]
     counts += np.bincount(grown.added["class_assertions"]["class"], minlength=len(counts))
     if "class_assertions" in grown.removed:
         counts -= np.bincount(grown.removed["class_assertions"]["class"], minlength=len(counts))
-    roles, data, classes = more("half_edges") // 2, more("data_assertions"), more("class_assertions")
+    roles, data, classes = (
+        more("half_edges") // 2,
+        more("data_assertions"),
+        more("class_assertions"),
+    )
     complex_ = len(unique(grown.added["complex"]["ordinal"]))
     return {
         **old.facts,
@@ -283,18 +355,25 @@ def _facts(old: Manifest, grown: SnapshotDelta, free: Numbers) -> dict[str, Any]
 
 
 def _renewed(store: Store, tables: Mapping[str, TableVersion]) -> dict[str, TableVersion]:
-    """``tables`` with ranges written anew that have changed much, and small files joined where they are many."""
+    """``tables`` with ranges written anew that have changed much, and small files joined where they
+    are many.
+    """
     shared = SharedFile(store.path)
     return shared.finish(
         {
-            name: with_ranges_renewed(store, name, version, shared) if version != store.manifest.tables[name] else version
+            name: with_ranges_renewed(store, name, version, shared)
+            if version != store.manifest.tables[name]
+            else version
             for name, version in tables.items()
         }
     )
 
 
-def _grown_table(store: Store, name: str, added: Columns | None, removed: Columns | None, shared: SharedFile) -> TableVersion:
-    """The table ``name`` with rows ``added`` and ``removed``, written to ``shared``. A row that was removed and comes back is no
+def _grown_table(
+    store: Store, name: str, added: Columns | None, removed: Columns | None, shared: SharedFile
+) -> TableVersion:
+    """The table ``name`` with rows ``added`` and ``removed``, written to ``shared``. A row that was
+    removed and comes back is no
     longer removed."""
     table, version = store.table(name), store.manifest.tables[name]
     identity = IDENTITY[name]
@@ -310,18 +389,25 @@ def _grown_table(store: Store, name: str, added: Columns | None, removed: Column
     if added is not None and len(added[key_of(name)]):
         version = replace(version, files=(*version.files, *shared.add(name, added)))
     if len(gone[key_of(name)]) != before or (removed is not None and len(removed[key_of(name)])):
-        version = replace(version, removed=next(iter(shared.add(name, gone, is_removed=True)), None))
+        version = replace(
+            version, removed=next(iter(shared.add(name, gone, is_removed=True)), None)
+        )
     return version
 
 
 def _sound(store: Store, name: str, version: TableVersion) -> TableVersion:
-    """A table's ``version`` to be read by what is whole of each file: itself, or its look-up file. One that is to be written anew
+    """A table's ``version`` to be read by what is whole of each file: itself, or its look-up file.
+    One that is to be written anew
     has one digest.
 
     Raises: StoreError if neither is.
     """
     removed = version.removed and _sound_file(store, name, version.removed)
-    return replace(version, files=tuple(_sound_file(store, name, file) for file in version.files), removed=removed)
+    return replace(
+        version,
+        files=tuple(_sound_file(store, name, file) for file in version.files),
+        removed=removed,
+    )
 
 
 def _sound_file(store: Store, name: str, file: DataFile) -> DataFile:

@@ -1,4 +1,6 @@
-"""From an ABox and its index to the columns of the tables of a store, and from an index document back."""
+"""From an ABox and its index to the columns of the tables of a store, and from an index document
+back.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +24,23 @@ from shiq.model_json import encode
 
 
 def numbered(abox: ABox, width: int | None = None) -> ArrayBase:
-    """``abox`` with its individuals and literals numbered so that what belongs together is near (literals by ranges of ``width``
-    individuals, `RANGE` if None); its names and complex assertions in the order of their texts. So the numbers follow from what
+    """``abox`` with its individuals and literals numbered so that what belongs together is near
+    (literals by ranges of ``width``
+    individuals, `RANGE` if None); its names and complex assertions in the order of their texts. So
+    the numbers follow from what
     ``abox`` says, however it was read."""
     known = mentioned(abox)
     position = np.full(len(abox.individuals), -1, np.int64)
     position[known] = np.arange(len(known))
     terms = [abox.individuals[i] for i in known.tolist()]
-    rank = local_rank(terms, position[np.asarray(abox.role_subject)], position[np.asarray(abox.role_object)])
+    rank = local_rank(
+        terms, position[np.asarray(abox.role_subject)], position[np.asarray(abox.role_object)]
+    )
     literal, value = literal_ids(
-        rank[position[np.asarray(abox.data_subject)]], np.asarray(abox.data_literal), abox.literals, width
+        rank[position[np.asarray(abox.data_subject)]],
+        np.asarray(abox.data_literal),
+        abox.literals,
+        width,
     )
     classes, class_name = _in_order(abox.classes, abox.class_name)
     roles, role_name = _in_order(abox.object_properties, abox.role_name)
@@ -59,17 +68,22 @@ def _in_order(names: list[str], column: array[int]) -> tuple[list[str], array[in
     return [names[i] for i in order], int_array(rank[np.asarray(column)])
 
 
-# --- assertions ------------------------------------------------------------------------------------
+# --- assertions
+# ------------------------------------------------------------------------------------
 
 
 def base_tables(base: ArrayBase) -> dict[str, Columns]:
-    """The columns of the tables of assertions and of the dictionaries. Nodes are ranks in ``base`` and ids in the tables."""
+    """The columns of the tables of assertions and of the dictionaries. Nodes are ranks in ``base``
+    and ids in the tables.
+    """
     ids = spread(base.nodes())
     tables = {name: _with_ids(dict(table.columns), ids) for name, table in base.tables.items()}
     data = tables["data_assertions"]
     data["hash"] = literal_key(base.literals)[data["literal"]]
     values = list(map(complex_text, base.complex))
-    tables["complex"]["value"] = arrow_texts([values[i] for i in tables["complex"]["ordinal"].tolist()])
+    tables["complex"]["value"] = arrow_texts(
+        [values[i] for i in tables["complex"]["ordinal"].tolist()]
+    )
     hashes = term_key(base.terms)
     by_hash = np.argsort(hashes, kind="stable")
     return {
@@ -105,26 +119,41 @@ def _names(base: ArrayBase) -> Columns:
     }
 
 
-# --- the index -------------------------------------------------------------------------------------
+# --- the index
+# -------------------------------------------------------------------------------------
 
 #: The groupings of an index; each has a table by member and one by group.
 GROUPINGS = ("same", "equal", "merged")
 
 
 def index_tables(index: Index, completion: OutsideCompletion | None = None) -> dict[str, Columns]:
-    """The columns of the tables that hold ``index``, and the certified completion if there is one, over an `ArrayBase`."""
+    """The columns of the tables that hold ``index``, and the certified completion if there is one,
+    over an `ArrayBase`.
+    """
     elements, others = index.labels.table, completion.others if completion else None
-    rows = {"elements": _spread(elements), **({"completed": _spread(others)} if others is not None else {})}
+    rows = {
+        "elements": _spread(elements),
+        **({"completed": _spread(others)} if others is not None else {}),
+    }
     used = np.concatenate([table["label"] for table in rows.values()])
     labels, number = labels_in_order(index.calculus.table.labels, used)
-    tables: dict[str, Columns] = {name: {**table, "label": number[table["label"]]} for name, table in rows.items()}
+    tables: dict[str, Columns] = {
+        name: {**table, "label": number[table["label"]]} for name, table in rows.items()
+    }
     tables["labels"] = label_rows(labels)
     groupings: dict[str, StoredPartition] = {name: getattr(index, name) for name in GROUPINGS}
     if completion:
         # Those of N serve both while there is one.
-        groupings |= {"merged": grouping(NONE, NONE), "outside": completion.classes, "certified": completion.modules}
+        groupings |= {
+            "merged": grouping(NONE, NONE),
+            "outside": completion.classes,
+            "certified": completion.modules,
+        }
     for name, groups in groupings.items():
-        tables[name], tables[f"{name}_members"] = _spread(groups.by_member), _spread(groups.by_group)
+        tables[name], tables[f"{name}_members"] = (
+            _spread(groups.by_member),
+            _spread(groups.by_group),
+        )
     return tables
 
 

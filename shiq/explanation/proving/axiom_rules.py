@@ -9,7 +9,15 @@ from typing import Any
 from shiq import model as owl
 from shiq.datatypes import IllTyped
 from shiq.explanation.proving.class_rules import ClassRules
-from shiq.explanation.proving.steps import Clash, Step, inclusion_rule, inverse_of, is_positive, negated, role_assertion
+from shiq.explanation.proving.steps import (
+    Clash,
+    Step,
+    inclusion_rule,
+    inverse_of,
+    is_positive,
+    negated,
+    role_assertion,
+)
 
 
 class AxiomRules(ClassRules):
@@ -23,7 +31,12 @@ class AxiomRules(ClassRules):
                 for individual in list(self.individuals):
                     premises = self._satisfied(individual, sub)
                     if premises is not None:
-                        yield Step(owl.ClassAssertion(sup, individual), inclusion_rule(axiom), premises, axiom)
+                        yield Step(
+                            owl.ClassAssertion(sup, individual),
+                            inclusion_rule(axiom),
+                            premises,
+                            axiom,
+                        )
             elif self.depth:
                 for individual in list(self.individuals):
                     either = owl.ObjectUnionOf((negated(sub), sup))
@@ -44,7 +57,9 @@ class AxiomRules(ClassRules):
                     for data in self.values[property.iri, subject]:
                         if self.theory.same(data.literal, literal):
                             yield Step(Clash((data, fact)), "prp-npa2", (data, fact))
-                case owl.DataPropertyAssertion(_, _, literal) if isinstance(self.theory.value(literal), IllTyped):
+                case owl.DataPropertyAssertion(_, _, literal) if isinstance(
+                    self.theory.value(literal), IllTyped
+                ):
                     yield Step(Clash((fact,)), "dt-not-type", (fact,))
 
     def _of_axiom(self, axiom: owl.Axiom) -> Iterator[Step]:
@@ -65,7 +80,12 @@ class AxiomRules(ClassRules):
                 for fact, subject, other in list(self._links(property)):
                     for further, middle, last in self._links(property, other):
                         if middle == other:
-                            yield Step(role_assertion(property, subject, last), "prp-trp", (fact, further), axiom)
+                            yield Step(
+                                role_assertion(property, subject, last),
+                                "prp-trp",
+                                (fact, further),
+                                axiom,
+                            )
             case owl.ObjectPropertyDomain(property, domain):
                 for fact, subject, _ in self._links(property):
                     yield Step(owl.ClassAssertion(domain, subject), "prp-dom", (fact,), axiom)
@@ -89,9 +109,13 @@ class AxiomRules(ClassRules):
                             if same == other:
                                 yield Step(Clash((fact, again)), rule, (fact, again), axiom)
             case owl.FunctionalObjectProperty(property):
-                yield from self._at_most(1, property, owl.THING, list(self.individuals), (), axiom, "prp-fp")
+                yield from self._at_most(
+                    1, property, owl.THING, list(self.individuals), (), axiom, "prp-fp"
+                )
             case owl.InverseFunctionalObjectProperty(property):
-                yield from self._at_most(1, inverse_of(property), owl.THING, list(self.individuals), (), axiom, "prp-ifp")
+                yield from self._at_most(
+                    1, inverse_of(property), owl.THING, list(self.individuals), (), axiom, "prp-ifp"
+                )
             case owl.SubDataPropertyOf(lower, upper):
                 yield from self._data(lower.iri, upper, "prp-spo1", axiom)
             case owl.EquivalentDataProperties(properties):
@@ -108,7 +132,9 @@ class AxiomRules(ClassRules):
                         yield Step(Clash((data,)), "dt-not-type", (data,), axiom)
             case owl.FunctionalDataProperty(data_property):
                 for individual in list(self.individuals):
-                    yield from self._data_at_most(1, data_property.iri, owl.TOP_DATATYPE, individual, (), axiom, "prp-fp")
+                    yield from self._data_at_most(
+                        1, data_property.iri, owl.TOP_DATATYPE, individual, (), axiom, "prp-fp"
+                    )
             case owl.DisjointDataProperties(properties):
                 rule = "prp-pdw" if len(properties) == 2 else "prp-adp"
                 for lower, upper in combinations(properties, 2):
@@ -121,14 +147,19 @@ class AxiomRules(ClassRules):
             case owl.DisjointUnion(_, expressions):
                 yield from self._disjoint(expressions, axiom)
 
-    def _disjoint(self, expressions: Sequence[owl.ClassExpression], axiom: owl.Axiom) -> Iterator[Step]:
+    def _disjoint(
+        self, expressions: Sequence[owl.ClassExpression], axiom: owl.Axiom
+    ) -> Iterator[Step]:
         rule = "cax-dw" if len(expressions) == 2 else "cax-adc"
         for first, second in combinations(expressions, 2):
             for individual in list(self.individuals):
                 one = self._satisfied(individual, first)
                 two = self._satisfied(individual, second) if one is not None else None
                 if one is not None and two is not None:
-                    about = (owl.ClassAssertion(first, individual), owl.ClassAssertion(second, individual))
+                    about = (
+                        owl.ClassAssertion(first, individual),
+                        owl.ClassAssertion(second, individual),
+                    )
                     yield Step(Clash(about), rule, (*one, *two), axiom)
 
     def _roles(self, sub: Any, sup: Any, rule: str, axiom: owl.Axiom) -> Iterator[Step]:
@@ -137,4 +168,6 @@ class AxiomRules(ClassRules):
 
     def _data(self, sub: str, sup: Any, rule: str, axiom: owl.Axiom) -> Iterator[Step]:
         for data in self.data[sub]:
-            yield Step(owl.DataPropertyAssertion(sup, data.subject, data.literal), rule, (data,), axiom)
+            yield Step(
+                owl.DataPropertyAssertion(sup, data.subject, data.literal), rule, (data,), axiom
+            )

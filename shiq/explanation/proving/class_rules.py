@@ -8,11 +8,23 @@ from typing import Any
 
 from shiq import model as owl
 from shiq.explanation.proving.facts import Facts
-from shiq.explanation.proving.steps import WITNESS, Clash, Fact, Step, individuals_of, max_rule, negated, replaced, role_assertion
+from shiq.explanation.proving.steps import (
+    WITNESS,
+    Clash,
+    Fact,
+    Step,
+    individuals_of,
+    max_rule,
+    negated,
+    replaced,
+    role_assertion,
+)
 
 
 class ClassRules(Facts):
-    """What follows from a fact on classes or equality: its constructs, witnesses, and what at-most restrictions merge."""
+    """What follows from a fact on classes or equality: its constructs, witnesses, and what at-most
+    restrictions merge.
+    """
 
     def _of_same(self, fact: owl.SameIndividual) -> Iterator[Step]:
         for this, that in ((fact.first, fact.second), (fact.second, fact.first)):
@@ -28,7 +40,9 @@ class ClassRules(Facts):
                         third = second if first == this else first
                         if third not in (this, that):
                             yield Step(owl.SameIndividual(that, third), "eq-trans", (fact, other))
-                    case _ if not isinstance(other, owl.SameIndividual | Clash) and this in individuals_of(other):
+                    case _ if not isinstance(
+                        other, owl.SameIndividual | Clash
+                    ) and this in individuals_of(other):
                         yield Step(replaced(other, this, that), "eq-rep", (fact, other))
 
     def _of_class(self, fact: owl.ClassAssertion) -> Iterator[Step]:
@@ -42,7 +56,9 @@ class ClassRules(Facts):
             case owl.ObjectComplementOf(operand):
                 premises = self._satisfied(x, operand)
                 if premises is not None:
-                    yield Step(Clash((owl.ClassAssertion(operand, x), fact)), "cls-com", (*premises, fact))
+                    yield Step(
+                        Clash((owl.ClassAssertion(operand, x), fact)), "cls-com", (*premises, fact)
+                    )
                 pushed = negated(operand)
                 if pushed != fact.expression:
                     yield Step(owl.ClassAssertion(pushed, x), "", (fact,))
@@ -60,23 +76,43 @@ class ClassRules(Facts):
             case owl.ObjectMinCardinality(n, property, filler):
                 yield from self._witnesses(n, property, filler, fact)
             case owl.ObjectExactCardinality(n, property, filler):
-                yield Step(owl.ClassAssertion(owl.ObjectMinCardinality(n, property, filler), x), "", (fact,))
-                yield Step(owl.ClassAssertion(owl.ObjectMaxCardinality(n, property, filler), x), "", (fact,))
+                yield Step(
+                    owl.ClassAssertion(owl.ObjectMinCardinality(n, property, filler), x),
+                    "",
+                    (fact,),
+                )
+                yield Step(
+                    owl.ClassAssertion(owl.ObjectMaxCardinality(n, property, filler), x),
+                    "",
+                    (fact,),
+                )
             case owl.ObjectMaxCardinality(n, property, filler):
-                yield from self._at_most(n, property, filler, [x], (fact,), None, max_rule(n, filler == owl.THING))
+                yield from self._at_most(
+                    n, property, filler, [x], (fact,), None, max_rule(n, filler == owl.THING)
+                )
             case owl.DataExactCardinality(n, data_property, range):
-                yield Step(owl.ClassAssertion(owl.DataMaxCardinality(n, data_property, range), x), "", (fact,))
+                yield Step(
+                    owl.ClassAssertion(owl.DataMaxCardinality(n, data_property, range), x),
+                    "",
+                    (fact,),
+                )
             case owl.DataMaxCardinality(n, data_property, range):
                 rule = max_rule(n, range == owl.TOP_DATATYPE)
                 yield from self._data_at_most(n, data_property.iri, range, x, (fact,), None, rule)
 
-    def _witnesses(self, n: int, property: Any, filler: owl.ClassExpression, fact: owl.ClassAssertion) -> Iterator[Step]:
-        """``n`` different individuals that nobody named, unless there is one already and one is enough."""
+    def _witnesses(
+        self, n: int, property: Any, filler: owl.ClassExpression, fact: owl.ClassAssertion
+    ) -> Iterator[Step]:
+        """``n`` different individuals that nobody named, unless there is one already and one is
+        enough.
+        """
         x = fact.individual
         behind = self.witnesses.get(x, 0) + 1
         if behind > self.depth or n > 4:
             return
-        if n == 1 and any(self._satisfied(other, filler) is not None for _, _, other in self._links(property, x)):
+        if n == 1 and any(
+            self._satisfied(other, filler) is not None for _, _, other in self._links(property, x)
+        ):
             return
         number = self.numbers.setdefault(fact, len(self.numbers))
         names = [f"{WITNESS}{number}.{i}" for i in range(n)]
@@ -106,22 +142,42 @@ class ClassRules(Facts):
                     yield Step(Clash((*because, premises[0])), rule, (*because, *premises), axiom)
             elif n == 1:
                 for first, second in combinations(found, 2):
-                    yield Step(owl.SameIndividual(first, second), rule, (*because, *found[first], *found[second]), axiom)
+                    yield Step(
+                        owl.SameIndividual(first, second),
+                        rule,
+                        (*because, *found[first], *found[second]),
+                        axiom,
+                    )
             else:
                 for several in combinations(found, n + 1):
                     if (apart := self._apart(several)) is not None:
                         links = [fact for other in several for fact in found[other]]
                         facts = tuple(dict.fromkeys([*because, *links, *apart]))
-                        yield Step(Clash((*because, *(found[o][0] for o in several))), rule, facts, axiom)
+                        yield Step(
+                            Clash((*because, *(found[o][0] for o in several))), rule, facts, axiom
+                        )
                         return
 
     def _data_at_most(
-        self, n: int, property: str, range: Any, x: str, because: tuple[Fact, ...], axiom: owl.Axiom | None, rule: str
+        self,
+        n: int,
+        property: str,
+        range: Any,
+        x: str,
+        because: tuple[Fact, ...],
+        axiom: owl.Axiom | None,
+        rule: str,
     ) -> Iterator[Step]:
-        facts = [d for d in self.values[property, x] if range == owl.TOP_DATATYPE or self.theory.contains(range, d.literal)]
+        facts = [
+            d
+            for d in self.values[property, x]
+            if range == owl.TOP_DATATYPE or self.theory.contains(range, d.literal)
+        ]
         if len(facts) <= n or n > 4:
             return
         for several in combinations(facts, n + 1):
-            if all(self.theory.same(a.literal, b.literal) is False for a, b in combinations(several, 2)):
+            if all(
+                self.theory.same(a.literal, b.literal) is False for a, b in combinations(several, 2)
+            ):
                 yield Step(Clash((*because, *several)), rule, (*because, *several), axiom)
                 return

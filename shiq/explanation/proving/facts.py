@@ -13,7 +13,8 @@ from shiq.explanation.proving.steps import Fact, Step, inclusions_of
 
 
 class Facts:
-    """The facts derived so far, by class, property and end; ``depth``: how many witnesses behind each other, and cases inside
+    """The facts derived so far, by class, property and end; ``depth``: how many witnesses behind
+    each other, and cases inside
     each other, are looked at."""
 
     def __init__(self, axioms: Sequence[owl.Axiom], theory: DataTheory, depth: int) -> None:
@@ -51,12 +52,17 @@ class Facts:
                     self.individuals.update({first: None, second: None})
 
     def _different(self, first: str, second: str) -> Fact | None:
-        for fact in (owl.DifferentIndividuals(first, second), owl.DifferentIndividuals(second, first)):
+        for fact in (
+            owl.DifferentIndividuals(first, second),
+            owl.DifferentIndividuals(second, first),
+        ):
             if fact in self.steps:
                 return fact
         return None
 
-    def _links(self, property: Any, subject: str | None = None) -> list[tuple[owl.ObjectPropertyAssertion, str, str]]:
+    def _links(
+        self, property: Any, subject: str | None = None
+    ) -> list[tuple[owl.ObjectPropertyAssertion, str, str]]:
         """The facts on a property or inverse, with their ends as it sees them."""
         inverted = isinstance(property, owl.ObjectInverseOf)
         iri = property.property.iri if inverted else property.iri
@@ -83,7 +89,9 @@ class Facts:
                 return self._linked(1, x, property, filler)
             case owl.ObjectMinCardinality(n, property, filler):
                 return self._linked(n, x, property, filler)
-            case owl.DataSomeValuesFrom(property, range) | owl.DataMinCardinality(1, property, range):
+            case owl.DataSomeValuesFrom(property, range) | owl.DataMinCardinality(
+                1, property, range
+            ):
                 for data in self.values[property.iri, x]:
                     if self.theory.contains(range, data.literal):
                         return (data,)
@@ -93,7 +101,9 @@ class Facts:
                         return (data,)
         return None
 
-    def _linked(self, n: int, x: str, property: Any, filler: owl.ClassExpression) -> tuple[Fact, ...] | None:
+    def _linked(
+        self, n: int, x: str, property: Any, filler: owl.ClassExpression
+    ) -> tuple[Fact, ...] | None:
         found = self._fillers(x, property, filler)
         if n > 4:
             return None
@@ -102,7 +112,9 @@ class Facts:
                 return (*(f for other in several for f in found[other]), *apart)
         return None
 
-    def _fillers(self, x: str, property: Any, filler: owl.ClassExpression) -> dict[str, tuple[Fact, ...]]:
+    def _fillers(
+        self, x: str, property: Any, filler: owl.ClassExpression
+    ) -> dict[str, tuple[Fact, ...]]:
         """The ``property``-neighbours of x that are known to be in ``filler``, each with why."""
         found: dict[str, tuple[Fact, ...]] = {}
         for link, _, other in self._links(property, x):

@@ -23,7 +23,8 @@ Fact: TypeAlias = owl.Assertion | Clash
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``fact`` follows by ``rule`` ("" for one that OWL 2 RL does not have) from ``premises`` and, if there is one, ``axiom``.
+    """``fact`` follows by ``rule`` ("" for one that OWL 2 RL does not have) from ``premises`` and,
+    if there is one, ``axiom``.
     ``cases``: for a disjunction, the proof that each of its cases is impossible."""
 
     fact: Fact
@@ -35,7 +36,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """``steps``: premises before conclusions, the last one a `Clash`; ``given``: the assertions it begins with, in their order;
+    """``steps``: premises before conclusions, the last one a `Clash`; ``given``: the assertions it
+    begins with, in their order;
     ``assumed``: what holds in this case, of a proof by cases."""
 
     steps: tuple[Step, ...]
@@ -59,7 +61,11 @@ class Proof:
 
 
 def inverse_of(property: Any) -> Any:
-    return property.property if isinstance(property, owl.ObjectInverseOf) else owl.ObjectInverseOf(property)
+    return (
+        property.property
+        if isinstance(property, owl.ObjectInverseOf)
+        else owl.ObjectInverseOf(property)
+    )
 
 
 def role_assertion(property: Any, subject: str, other: str) -> owl.ObjectPropertyAssertion:
@@ -72,9 +78,13 @@ def individuals_of(fact: Fact) -> tuple[str, ...]:
     match fact:
         case owl.ClassAssertion(_, individual):
             return (individual,)
-        case owl.ObjectPropertyAssertion(_, first, second) | owl.NegativeObjectPropertyAssertion(_, first, second):
+        case owl.ObjectPropertyAssertion(_, first, second) | owl.NegativeObjectPropertyAssertion(
+            _, first, second
+        ):
             return first, second
-        case owl.DataPropertyAssertion(_, subject, _) | owl.NegativeDataPropertyAssertion(_, subject, _):
+        case owl.DataPropertyAssertion(_, subject, _) | owl.NegativeDataPropertyAssertion(
+            _, subject, _
+        ):
             return (subject,)
         case owl.SameIndividual(first, second) | owl.DifferentIndividuals(first, second):
             return first, second
@@ -103,7 +113,9 @@ def replaced(fact: Fact, this: str, that: str) -> Fact:
     return fact
 
 
-def inclusions_of(axiom: owl.Axiom) -> list[tuple[owl.ClassExpression, owl.ClassExpression, owl.Axiom]]:
+def inclusions_of(
+    axiom: owl.Axiom,
+) -> list[tuple[owl.ClassExpression, owl.ClassExpression, owl.Axiom]]:
     match axiom:
         case owl.SubClassOf(sub, sup):
             return [(sub, sup, axiom)]
@@ -135,7 +147,12 @@ def is_positive(expression: owl.ClassExpression) -> bool:
             return all(map(is_positive, operands))
         case owl.ObjectSomeValuesFrom(_, filler) | owl.ObjectMinCardinality(_, _, filler):
             return is_positive(filler)
-        case owl.ObjectComplementOf() | owl.ObjectAllValuesFrom() | owl.ObjectMaxCardinality() | owl.ObjectExactCardinality():
+        case (
+            owl.ObjectComplementOf()
+            | owl.ObjectAllValuesFrom()
+            | owl.ObjectMaxCardinality()
+            | owl.ObjectExactCardinality()
+        ):
             return False
         case owl.DataAllValuesFrom() | owl.DataMaxCardinality() | owl.DataExactCardinality():
             return False

@@ -1,5 +1,7 @@
 """A bounded, exact hypertableau over DL-clauses (THEORY, "Deciding a shape without a JVM").
 
-`tables` compiles a clausal TBox to integers; `state` holds a partial model, its dependencies and its trail; `rules` is the
-deterministic phase; `blocking` says which nodes need no successors; `search` chooses, expands and jumps back.
+`tables` compiles a clausal TBox to integers; `state` holds a partial model, its dependencies and
+its trail; `rules` is the
+deterministic phase; `blocking` says which nodes need no successors; `search` chooses, expands and
+jumps back.
 """

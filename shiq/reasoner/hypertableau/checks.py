@@ -14,7 +14,9 @@ MANY_NEIGHBOURS = 64
 
 
 class NodeChecks(State):
-    """What is asked of one node: how its neighbours differ, what counting them rests on, whether its data can hold together."""
+    """What is asked of one node: how its neighbours differ, what counting them rests on, whether
+    its data can hold together.
+    """
 
     def _unlikeness(self, pair: tuple[int, int]) -> int:
         """In how many atoms two nodes differ: like ones are merged first."""
@@ -39,9 +41,11 @@ class NodeChecks(State):
         return chosen
 
     def _countable_neighbours(self, rule: Rule, x: int, *, every: bool) -> list[int]:
-        """The neighbours of x that a ≤n ``rule`` counts; of many only a few more than n, unless ``every`` one is wanted.
+        """The neighbours of x that a ≤n ``rule`` counts; of many only a few more than n, unless
+        ``every`` one is wanted.
 
-        Any of them do then, unequal ones best: to look at all after each merge would cost their square.
+        Any of them do then, unequal ones best: to look at all after each merge would cost their
+        square.
         """
         near, bit, filler, pos = self.near[x], rule.role_bit, rule.branch_body, self.pos
         found = (y for y, roles in near.items() if roles & bit and not filler & ~pos[y])
@@ -49,11 +53,17 @@ class NodeChecks(State):
             return list(found)
         known = self.unequal
         fewer, other = (known, near) if len(known) < len(near) else (near, known)
-        unequal = (y for y in fewer if y in other and known[y] and near[y] & bit and not filler & ~pos[y])
-        return list(dict.fromkeys((*islice(unequal, MANY_NEIGHBOURS), *islice(found, rule.at_most + 1))))
+        unequal = (
+            y for y in fewer if y in other and known[y] and near[y] & bit and not filler & ~pos[y]
+        )
+        return list(
+            dict.fromkeys((*islice(unequal, MANY_NEIGHBOURS), *islice(found, rule.at_most + 1)))
+        )
 
     def _count_rest(self, rule: Rule, x: int, chosen: tuple[int, ...] | list[int]) -> int:
-        """What a match of a ≤n rule at x with these branches rests on, with the denials and inequalities used."""
+        """What a match of a ≤n rule at x with these branches rests on, with the denials and
+        inequalities used.
+        """
         if not (self.choices or self.inputs):
             return 0
         rest = self.match_rest(rule, x, -1)
@@ -69,7 +79,9 @@ class NodeChecks(State):
             raise TableauClash(self.data_rest(x, self.data_culprits(x)), x)
 
     def data_verdict(self, x: int) -> bool | None:
-        """Whether the data restrictions and values of x can hold together; None: the datatype layer cannot say."""
+        """Whether the data restrictions and values of x can hold together; None: the datatype layer
+        cannot say.
+        """
         return self.tables.data.verdict(*self._data_of(x))
 
     def data_culprits(self, x: int) -> frozenset[DataStatement]:
@@ -77,11 +89,17 @@ class NodeChecks(State):
         return self.tables.data.culprits(*self._data_of(x))
 
     def _data_of(self, x: int) -> tuple[int, frozenset[DataStatement]]:
-        return self.pos[x] & self.tables.data_mask, frozenset(fact for fact, _ in self.data.get(x, ()))
+        return self.pos[x] & self.tables.data_mask, frozenset(
+            fact for fact, _ in self.data.get(x, ())
+        )
 
     def data_rest(self, x: int, culprits: frozenset[DataStatement]) -> int:
         """What ``culprits`` at x rest on: of an atom that is also a fact, one is enough."""
-        facts = {fact: fact_rest for fact, fact_rest in reversed(self.data.get(x, ())) if fact in culprits}
+        facts = {
+            fact: fact_rest
+            for fact, fact_rest in reversed(self.data.get(x, ()))
+            if fact in culprits
+        }
         rest = 0
         for fact_rest in facts.values():
             rest |= fact_rest

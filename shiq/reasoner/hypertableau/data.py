@@ -27,7 +27,9 @@ _MEMO: Final = 200_000
 
 
 class NodeData:
-    """The datatype layer for one TBox, whose ``atoms`` are numbered by their place; it remembers its answers."""
+    """The datatype layer for one TBox, whose ``atoms`` are numbered by their place; it remembers
+    its answers.
+    """
 
     def __init__(self, tbox: ClausalTBox, atoms: Sequence[object]) -> None:
         self._theory = DataTheory(definitions=tbox.definitions, roles=tbox.roles)
@@ -37,18 +39,22 @@ class NodeData:
         self._culprits: dict[tuple[int, frozenset[DataStatement]], frozenset[DataStatement]] = {}
 
     def verdict(self, mask: int, facts: frozenset[DataStatement]) -> bool | None:
-        """Whether one element can meet the data restrictions among ``mask``, bits of atoms, and ``facts``; None: the datatype
+        """Whether one element can meet the data restrictions among ``mask``, bits of atoms, and
+        ``facts``; None: the datatype
         layer cannot say."""
         key = (mask, facts)
         if key not in self._verdicts:
             if len(self._verdicts) >= _MEMO:
                 self._verdicts.clear()
             with self._charged():
-                self._verdicts[key] = self._theory.satisfiable(*_sorted(self._statements(mask, facts)))
+                self._verdicts[key] = self._theory.satisfiable(
+                    *_sorted(self._statements(mask, facts))
+                )
         return self._verdicts[key]
 
     def culprits(self, mask: int, facts: frozenset[DataStatement]) -> frozenset[DataStatement]:
-        """What by itself has the answer of ``mask`` and ``facts``, which contradict each other or are not decided; of a
+        """What by itself has the answer of ``mask`` and ``facts``, which contradict each other or
+        are not decided; of a
         contradiction no statement can be left out."""
         key = (mask, facts)
         if key not in self._culprits:
@@ -92,7 +98,9 @@ class NodeData:
         return found
 
     def describe(self, statements: Iterable[DataStatement]) -> str:
-        """Why the datatype layer cannot decide ``statements``: the opaque datatypes, and the properties concerned."""
+        """Why the datatype layer cannot decide ``statements``: the opaque datatypes, and the
+        properties concerned.
+        """
         opaque: set[str] = set()
         properties: set[str] = set()
         for statement in statements:

@@ -1,8 +1,11 @@
 """Large numbers are counted, not built (THEORY, "Large numbers").
 
-Of a need ≥n R.C with a large n only a few successors are built, more than any small limit above R allows. What is refuted with so
-few is refuted. A pre-model with so few is a model if its nodes can stand for several elements each, in numbers that meet every
-need and limit: an integer program at each node, over its children alone. Where there are no such numbers, the pre-model is given
+Of a need ≥n R.C with a large n only a few successors are built, more than any small limit above R
+allows. What is refuted with so
+few is refuted. A pre-model with so few is a model if its nodes can stand for several elements each,
+in numbers that meet every
+need and limit: an integer program at each node, over its children alone. Where there are no such
+numbers, the pre-model is given
 up, which proves nothing: children that chose alike may have to choose differently.
 """
 
@@ -29,8 +32,10 @@ MOST_BUILT: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """Numbers above ``large`` are counted, with ``fewest`` nodes at least for each, to choose differently. ``apart``: large
-    needs of a node share their successors but for so many, if it is not None; ``named``: the individuals beside it meet them too.
+    """Numbers above ``large`` are counted, with ``fewest`` nodes at least for each, to choose
+    differently. ``apart``: large
+    needs of a node share their successors but for so many, if it is not None; ``named``: the
+    individuals beside it meet them too.
     What these two contradict is no proof."""
 
     large: int = 64
@@ -39,22 +44,32 @@ class Building:
     named: bool = False
 
     def successors(self, tables: Tables, need: Need) -> int:
-        """Get how many successors to build for ``need``: n, or for a large n one more than limits that are not large allow."""
+        """Get how many successors to build for ``need``: n, or for a large n one more than limits
+        that are not large allow.
+        """
         if need.n <= self.large:
             return need.n
-        limits = [rule.at_most for rule in tables.counted_rules(need.roles) if rule.at_most <= self.large]
+        limits = [
+            rule.at_most for rule in tables.counted_rules(need.roles) if rule.at_most <= self.large
+        ]
         return min(need.n, max(max(limits, default=0) + 1, self.fewest))
 
 
 FIRST, AS_MANY_AS_POSSIBLE = Building(), Building(large=MOST_BUILT)
 #: What is tried in turn where numbers leave a module open.
-MORE_TRIES = (Building(fewest=12), Building(apart=0), Building(apart=1), Building(apart=0, named=True))
+MORE_TRIES = (
+    Building(fewest=12),
+    Building(apart=0),
+    Building(apart=1),
+    Building(apart=0, named=True),
+)
 
 
 def accept_numbers(search: Search) -> None:
     """Find out how many elements each node of a pre-model stands for: `Search.weights`.
 
-    Raises TableauClash where a node has no such numbers; unless that is a proof, ``search.opaque`` says so.
+    Raises TableauClash where a node has no such numbers; unless that is a proof, ``search.opaque``
+    says so.
     """
     tables, large = search.tables, search.building.large
     search.weights.clear()
@@ -74,16 +89,28 @@ def accept_numbers(search: Search) -> None:
 
 
 def share(search: Search, x: int, atom: int, rest: int) -> bool:
-    """Let successors of other large needs of x, and individuals beside x, meet this one too; whether any successors do."""
+    """Let successors of other large needs of x, and individuals beside x, meet this one too;
+    whether any successors do.
+    """
     tables, building = search.tables, search.building
     need = tables.needs[atom]
     if building.apart is None or need.n <= building.large:
         return False
     near = search.near[x]
-    others = [y for y in near if search.parent[y] == x and tables.needs[search.grown_for[y]].n > building.large]
-    beside = [y for y, roles in near.items() if y < search.named and roles & need.roles] if building.named else []
+    others = [
+        y
+        for y in near
+        if search.parent[y] == x and tables.needs[search.grown_for[y]].n > building.large
+    ]
+    beside = (
+        [y for y, roles in near.items() if y < search.named and roles & need.roles]
+        if building.named
+        else []
+    )
     for y in (*others[building.apart :], *beside):
-        search.opaque = search.opaque or f"{LARGE_NUMBER}: {need.n:,} successors would have to be among others"
+        search.opaque = (
+            search.opaque or f"{LARGE_NUMBER}: {need.n:,} successors would have to be among others"
+        )
         search.link(x, y, need.roles, rest)
         if need.filler:
             search.add(y, need.filler_atom, rest)
@@ -100,7 +127,9 @@ def _refuse(search: Search, program: NodeProgram) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """A need of a node (``atom``) or a limit on it (``rule``): ``n``, and the neighbours that it counts."""
+    """A need of a node (``atom``) or a limit on it (``rule``): ``n``, and the neighbours that it
+    counts.
+    """
 
     n: int
     counted: tuple[int, ...]
@@ -131,10 +160,16 @@ class NodeProgram:
 
     def _neighbours(self, role_bit: int, filler: int) -> tuple[int, ...]:
         pos = self.search.pos
-        return tuple(y for y, roles in self.search.near[self.x].items() if roles & role_bit and not filler & ~pos[y])
+        return tuple(
+            y
+            for y, roles in self.search.near[self.x].items()
+            if roles & role_bit and not filler & ~pos[y]
+        )
 
     def weights(self) -> dict[int, int] | None:
-        """How many elements each child has to stand for; None if no numbers are known to meet all needs and limits."""
+        """How many elements each child has to stand for; None if no numbers are known to meet all
+        needs and limits.
+        """
         counted = [frozenset(bound.counted) for bound in (*self.needs, *self.limits)]
         kinds: dict[tuple[bool, ...], int] = {}
         for y in self.children:
@@ -144,26 +179,39 @@ class NodeProgram:
         def row(bound: _Bound, left: int) -> Row:
             return {y: 1 for y in alike if y in bound.counted}, left
 
-        lowers = [row(need, need.n - len(need.counted)) for need in self.needs if need.n > len(need.counted)]
+        lowers = [
+            row(need, need.n - len(need.counted))
+            for need in self.needs
+            if need.n > len(need.counted)
+        ]
         uppers = [row(limit, limit.n - len(limit.counted)) for limit in self.limits]
         point = integral_point(uppers, lowers)
         return None if not isinstance(point, dict) else {y: 1 + more for y, more in point.items()}
 
     def proof(self) -> int | None:
-        """What a contradiction of a need and a limit rests on, if all n successors are counted by the limit, whatever each of
+        """What a contradiction of a need and a limit rests on, if all n successors are counted by
+        the limit, whatever each of
         them chooses; None if no need and limit are such."""
         search, x = self.search, self.x
         for need in self.needs:
             fresh = [y for y in self.children if self._is_grown(y, need.atom)]
-            choices = self._choices_below({y for y in range(len(search.parent)) if self._is_grown(y, need.atom)})
+            choices = self._choices_below(
+                {y for y in range(len(search.parent)) if self._is_grown(y, need.atom)}
+            )
             for limit in self.limits:
                 if limit.rule is None or limit.n >= need.n or limit.rule.head & ~search.neg[x]:
                     continue
                 for y in fresh:
                     if y in limit.counted:
-                        rest = search.edge_rests(x, y, limit.rule.role_bit) | search.names_rest(y, limit.rule.branch_body)
+                        rest = search.edge_rests(x, y, limit.rule.role_bit) | search.names_rest(
+                            y, limit.rule.branch_body
+                        )
                         if not rest & choices:
-                            return rest | search.match_rest(limit.rule, x, -1) | search.names_rest(x, 1 << need.atom)
+                            return (
+                                rest
+                                | search.match_rest(limit.rule, x, -1)
+                                | search.names_rest(x, 1 << need.atom)
+                            )
         return None
 
     def _is_grown(self, y: int, atom: int) -> bool:
@@ -185,18 +233,25 @@ class NodeProgram:
             rest |= search.names_rest(x, 1 << need.atom)
             filler = search.tables.needs[need.atom]
             for y in need.counted:
-                rest |= search.edge_rests(x, y, filler.role_bit) | search.names_rest(y, filler.filler)
+                rest |= search.edge_rests(x, y, filler.role_bit) | search.names_rest(
+                    y, filler.filler
+                )
         for limit in self.limits:
             if limit.rule is not None:
                 rest |= search.match_rest(limit.rule, x, -1)
                 for y in limit.counted:
-                    rest |= search.edge_rests(x, y, limit.rule.role_bit) | search.names_rest(y, limit.rule.branch_body)
+                    rest |= search.edge_rests(x, y, limit.rule.role_bit) | search.names_rest(
+                        y, limit.rule.branch_body
+                    )
         return rest
 
     def describe(self) -> str:
         """Why the numbers of this node are not decided."""
         atoms = self.search.tables.atoms
-        asked = max((atom for need in self.needs if isinstance(atom := atoms[need.atom], AtLeast)), key=lambda atom: atom.n)
+        asked = max(
+            (atom for need in self.needs if isinstance(atom := atoms[need.atom], AtLeast)),
+            key=lambda atom: atom.n,
+        )
         limits = ", ".join(f"at most {n:,}" for n in sorted({limit.n for limit in self.limits}))
         return (
             f"{LARGE_NUMBER}: whether at least {asked.n:,} by <{asked.role.iri}> have room beside {limits or 'the rest'} was not "

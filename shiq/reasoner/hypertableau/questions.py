@@ -1,7 +1,10 @@
-"""One module, loaded once and asked many times: which literals follow at its individuals (THEORY, "Entailment").
+"""One module, loaded once and asked many times: which literals follow at its individuals (THEORY,
+"Entailment").
 
-What follows without a choice is found once. Each question assumes something beside it, as a first choice point for which nothing
-else is tried, and is taken back afterwards. A model that is found for one question answers all others that it denies.
+What follows without a choice is found once. Each question assumes something beside it, as a first
+choice point for which nothing
+else is tried, and is taken back afterwards. A model that is found for one question answers all
+others that it denies.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ class UndecidedDataError(Exception):
 
 
 class Questions(Search):
-    """``steps`` are for each question. Where these or the time are used up a call raises `OutOfBudget`, and no further one makes
+    """``steps`` are for each question. Where these or the time are used up a call raises
+    `OutOfBudget`, and no further one makes
     sense; `UndecidedDataError` where data is opaque."""
 
     def __init__(self, tables: Tables, module: Module, steps: int, deadline: float | None) -> None:
@@ -43,7 +47,9 @@ class Questions(Search):
         self.write(self._into, source, (target, rest))
 
     def begin(self) -> bool:
-        """Loads the module, with all that follows without a choice; False where that contradicts."""
+        """Loads the module, with all that follows without a choice; False where that
+        contradicts.
+        """
         try:
             self.load()
             while True:
@@ -62,7 +68,9 @@ class Questions(Search):
         return x, rest
 
     def asked(self, literals: Iterable[Literal], see: Callable[[], None] = lambda: None) -> bool:
-        """Whether the module is consistent with ``literals``. ``see`` is called while a model of them stands."""
+        """Whether the module is consistent with ``literals``. ``see`` is called while a model of
+        them stands.
+        """
         self.saturate()
         nodes, self.opaque = len(self.pos), ""
         self.limit, self.checkpoint = self.steps + self._steps, 0
@@ -84,7 +92,9 @@ class Questions(Search):
         return found
 
     def holding(self, x: int, atoms: int) -> tuple[int, int]:
-        """The ``atoms`` that hold at x in the present state, and those of them that rest on no choice."""
+        """The ``atoms`` that hold at x in the present state, and those of them that rest on no
+        choice.
+        """
         node, rest = self.place(x)
         holds, certain = self.pos[node] & atoms, 0
         for at, merged in ((x, 0), (node, rest)):
@@ -98,7 +108,9 @@ class Questions(Search):
         """Called while the first model stands, that of no question."""
 
     def entailed(self, wanted: Mapping[int, int]) -> Atoms | None:
-        """The ``wanted`` atoms (names) that follow at each node; None where the module is inconsistent."""
+        """The ``wanted`` atoms (names) that follow at each node; None where the module is
+        inconsistent.
+        """
         if not self.begin():
             return None
         found: Atoms = {}
@@ -118,7 +130,9 @@ class Questions(Search):
             return None
         if any(doubtful.values()):
             # Often nothing of it follows, and one model shows that.
-            self.asked([(x, a, False) for x, atoms in doubtful.items() for a in bits(atoms)], further)
+            self.asked(
+                [(x, a, False) for x, atoms in doubtful.items() for a in bits(atoms)], further
+            )
         for x in wanted:
             while doubtful[x]:
                 atom = (doubtful[x] & -doubtful[x]).bit_length() - 1

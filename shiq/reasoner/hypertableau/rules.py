@@ -19,7 +19,8 @@ from shiq.reasoner.protocol import Module
 Alternative: TypeAlias = tuple[int, int, int]
 ADD, MERGE = 0, 1
 
-#: Kinds of alternatives in the order of choice: a limit on data brings nothing new, a name may bring needs.
+# : Kinds of alternatives in the order of choice: a limit on data brings nothing new, a name may
+# bring needs.
 LIMIT_KIND, NAME_KIND, DATA_KIND, MERGE_KIND, NEED_KIND = range(5)
 
 #: Steps between two looks at the clock.
@@ -33,8 +34,10 @@ class OutOfBudget(Exception):
 class Saturation(NodeChecks):
     """A state with its queues emptied by rule applications.
 
-    Every new fact wakes the rules that mention it, from both ends. A match with no disjunct left is a clash, one with one
-    left is applied, one with more is *pending* for a choice. ≤n rules wait until the rest is quiet, so that a node with many
+    Every new fact wakes the rules that mention it, from both ends. A match with no disjunct left is
+    a clash, one with one
+    left is applied, one with more is *pending* for a choice. ≤n rules wait until the rest is quiet,
+    so that a node with many
     neighbours is counted seldom.
     """
 
@@ -61,13 +64,17 @@ class Saturation(NodeChecks):
     def tick(self) -> None:
         """Raises `OutOfBudget` when steps or time are used up."""
         if self.steps >= self.limit:
-            raise OutOfBudget(f"budget of {self.limit:,} steps for {self.named:,} individuals used up ({len(self.pos):,} nodes)")
+            raise OutOfBudget(
+                f"budget of {self.limit:,} steps for {self.named:,} individuals used up ({len(self.pos):,} nodes)"
+            )
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise OutOfBudget(f"time-out after {self.steps:,} steps")
         self.checkpoint = min(self.limit, self.steps + CLOCK_STEPS)
 
     def saturate(self) -> None:
-        """Empties all queues. Stops because facts over the present nodes are finite, and merges take nodes away."""
+        """Empties all queues. Stops because facts over the present nodes are finite, and merges
+        take nodes away.
+        """
         names, edges, denials, alive = self.new_names, self.new_edges, self.new_denials, self.alive
         on_name, on_denial = self.tables.on_name, self.tables.on_denial
         while True:
@@ -107,7 +114,9 @@ class Saturation(NodeChecks):
     # --- waking -----------------------------------------------------------------------------------
 
     def wake(self, wake: Wake, x: int) -> None:
-        """Looks at the matches of the rules of ``wake`` at x. No edge changes meanwhile: only `settle` merges."""
+        """Looks at the matches of the rules of ``wake`` at x. No edge changes meanwhile: only
+        `settle` merges.
+        """
         pos, near, reach = self.pos, self.near[x], self.reach[x]
         for rule in wake.local:
             if not rule.body & ~pos[x]:
@@ -158,7 +167,9 @@ class Saturation(NodeChecks):
     # --- matches ----------------------------------------------------------------------------------
 
     def fire(self, rule: Rule, x: int, y: int) -> None:
-        """A match of a local (y = -1) or u-type rule, body and role known to hold: clash, apply, or leave pending."""
+        """A match of a local (y = -1) or u-type rule, body and role known to hold: clash, apply, or
+        leave pending.
+        """
         head = rule.head
         if head & self.pos[x]:
             return
@@ -184,7 +195,8 @@ class Saturation(NodeChecks):
             raise TableauClash(rest, x, *([y] if y >= 0 else []))
 
     def settle(self, match: Match) -> list[Alternative] | None:
-        """Applies a match that has at most one disjunct left; else its disjuncts in the order of choice. None also if it does
+        """Applies a match that has at most one disjunct left; else its disjuncts in the order of
+        choice. None also if it does
         not hold now, or is met."""
         number, x, y = match
         rule, pos = self.tables.rules[number], self.pos
@@ -207,7 +219,9 @@ class Saturation(NodeChecks):
 
     def _cost(self, alternative: Alternative) -> tuple[int, int]:
         """The order of choice: by kind, then what has been refuted least often."""
-        return self.kind(alternative), 0 if alternative[0] == MERGE else self.failures.get(alternative[2], 0)
+        return self.kind(alternative), 0 if alternative[0] == MERGE else self.failures.get(
+            alternative[2], 0
+        )
 
     def kind(self, alternative: Alternative) -> int:
         return MERGE_KIND if alternative[0] == MERGE else self._kind_of_atoms(1 << alternative[2])
@@ -233,7 +247,9 @@ class Saturation(NodeChecks):
     # --- counting ---------------------------------------------------------------------------------
 
     def _at_most(self, rule: Rule, x: int) -> list[Alternative] | None:
-        """≤n R.C at x, its body holding: more than n neighbours are merged if there is no other way; else the disjuncts."""
+        """≤n R.C at x, its body holding: more than n neighbours are merged if there is no other
+        way; else the disjuncts.
+        """
         n, live = rule.at_most, rule.head & ~self.neg[x]
         found = self._countable_neighbours(rule, x, every=n == 1 and not live)
         if len(found) <= n:
@@ -257,7 +273,9 @@ class Saturation(NodeChecks):
         return None
 
     def _merge_all(self, rule: Rule, x: int, found: list[int]) -> None:
-        """≤1: all of ``found`` are one. A merge may take x itself or other candidates away; then the rest is counted again."""
+        """≤1: all of ``found`` are one. A merge may take x itself or other candidates away; then
+        the rest is counted again.
+        """
         first = found[0]
         for y in found[1:]:
             if not (self.alive[x] and self.alive[first] and self.alive[y]):
@@ -268,7 +286,9 @@ class Saturation(NodeChecks):
             self.count(rule, x)
 
     def apply(self, alternative: Alternative, rest: int, match: Match) -> None:
-        """Applies a disjunct of ``match``. After a merge there may still be too many neighbours, so the match comes again."""
+        """Applies a disjunct of ``match``. After a merge there may still be too many neighbours, so
+        the match comes again.
+        """
         kind, u, v = alternative
         if kind == ADD:
             self.add(u, v, rest)

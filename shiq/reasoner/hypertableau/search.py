@@ -22,7 +22,9 @@ Choice: TypeAlias = tuple[int, int, Alternative, Match]
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """An answer, and for CONSISTENT the pre-model it rests on; ``stopped``: undetermined because steps or time were used up."""
+    """An answer, and for CONSISTENT the pre-model it rests on; ``stopped``: undetermined because
+    steps or time were used up.
+    """
 
     answer: Answer
     model: State | None = None
@@ -30,17 +32,23 @@ class SearchOutcome:
 
 
 class Search(Saturation):
-    """Saturate, choose, expand, in this order, until there is a pre-model or every alternative is refuted.
+    """Saturate, choose, expand, in this order, until there is a pre-model or every alternative is
+    refuted.
 
-    A chosen alternative rests on its choice point alone: a clash then refutes it by what else the clash rests on, and it is
-    denied on the strength of that, before the match is looked at again. ``opaque`` says of what the datatype layer could not
-    decide something that some pre-model rested on; with it, a failed search has refuted nothing. Such a search
-    rests on the inputs ``rests_on``. In a pre-model a node stands for as many elements as ``weights`` says, if not for one;
+    A chosen alternative rests on its choice point alone: a clash then refutes it by what else the
+    clash rests on, and it is
+    denied on the strength of that, before the match is looked at again. ``opaque`` says of what the
+    datatype layer could not
+    decide something that some pre-model rested on; with it, a failed search has refuted nothing.
+    Such a search
+    rests on the inputs ``rests_on``. In a pre-model a node stands for as many elements as
+    ``weights`` says, if not for one;
     ``grown_for`` is the need that it was made for.
     """
 
     choices: list[Choice]
-    #: The first choice points that are no choices but what is assumed (`questions`): nothing else is tried for them.
+    # : The first choice points that are no choices but what is assumed (`questions`): nothing else
+    # is tried for them.
     assumed = 0
     opaque = ""
     building = FIRST
@@ -53,8 +61,11 @@ class Search(Saturation):
         self.grown_for: dict[int, int] = {}
 
     def run(self) -> bool:
-        """Whether a pre-model is found. Stops because a denied alternative is not chosen again under the same premises, and
-        blocking bounds the nodes (THEORY, "Deciding a shape without a JVM"); a `OutOfBudget` ends it before."""
+        """Whether a pre-model is found. Stops because a denied alternative is not chosen again
+        under the same premises, and
+        blocking bounds the nodes (THEORY, "Deciding a shape without a JVM"); a `OutOfBudget` ends
+        it before.
+        """
         try:
             self.load()
         except TableauClash as clash:
@@ -110,12 +121,20 @@ class Search(Saturation):
                 self.choices.append((len(self.trail), len(self.pos), alternatives[0], match))
                 self.apply(alternatives[0], 1 << (self.inputs + len(self.choices) - 1), match)
                 return True
-            if self.new_names or self.new_edges or self.new_denials or self.again or self.counted or self.dirty:
+            if (
+                self.new_names
+                or self.new_edges
+                or self.new_denials
+                or self.again
+                or self.counted
+                or self.dirty
+            ):
                 return True
         return False
 
     def _lapsed(self, match: Match) -> bool:
-        """Whether a match can hold again only after something wakes it again: facts at live nodes only grow until they are
+        """Whether a match can hold again only after something wakes it again: facts at live nodes
+        only grow until they are
         taken back, while merges can be taken back."""
         number, x, y = match
         rule, pos = self.tables.rules[number], self.pos
@@ -128,7 +147,9 @@ class Search(Saturation):
         return False
 
     def jump_back(self, rests_on: int) -> bool:
-        """Goes back to the last choice point that a clash rests on and denies what was tried there; False if there is none."""
+        """Goes back to the last choice point that a clash rests on and denies what was tried there;
+        False if there is none.
+        """
         while rests_on >> (self.inputs + self.assumed):
             level = rests_on.bit_length() - 1 - self.inputs
             mark, nodes, (kind, u, v), match = self.choices[level]
@@ -165,7 +186,9 @@ class Search(Saturation):
     # --- expansion --------------------------------------------------------------------------------
 
     def expand(self) -> bool:
-        """Gives unmet ≥-atoms at unblocked nodes their successors, those of individuals first; False if there are none."""
+        """Gives unmet ≥-atoms at unblocked nodes their successors, those of individuals first;
+        False if there are none.
+        """
         waiting = sorted(x for x in self.open if self.alive[x])
         unmet = [(x, needs) for x in waiting if (needs := self._unmet(x))]
         individuals = [(x, needs) for x, needs in unmet if x < self.named]
@@ -183,15 +206,25 @@ class Search(Saturation):
     def _unmet(self, x: int) -> list[int]:
         """The ≥-atoms at x that are not met; x is no longer open if there are none."""
         needs = self.tables.needs
-        unmet = [a for a in bits(self.pos[x] & self.tables.need_mask) if not self._is_met(x, needs[a])]
+        unmet = [
+            a for a in bits(self.pos[x] & self.tables.need_mask) if not self._is_met(x, needs[a])
+        ]
         if not unmet:
             self.remove(self.open, x)
         return unmet
 
     def _is_met(self, x: int, need: Need) -> bool:
-        """Whether n distinct neighbours suit: distinct nodes are distinct elements, and a merge opens x again. Of a large n few
+        """Whether n distinct neighbours suit: distinct nodes are distinct elements, and a merge
+        opens x again. Of a large n few
         are enough, one of them a child, which can stand for more."""
-        bit, filler, pos, enough, met, has_child = need.role_bit, need.filler, self.pos, need.n, 0, False
+        bit, filler, pos, enough, met, has_child = (
+            need.role_bit,
+            need.filler,
+            self.pos,
+            need.n,
+            0,
+            False,
+        )
         if enough > self.building.large:
             enough = self.building.successors(self.tables, need)
         for y, roles in self.near[x].items():
@@ -224,11 +257,14 @@ class Search(Saturation):
     # --- data -------------------------------------------------------------------------------------
 
     def accept_data(self) -> None:
-        """A clash if the pre-model rests on data that the datatype layer cannot decide: then it is none, and ``opaque`` says
+        """A clash if the pre-model rests on data that the datatype layer cannot decide: then it is
+        none, and ``opaque`` says
         so."""
         if not (self.data or self.tables.data_mask):
             return
-        unknown = [x for x in range(len(self.pos)) if self.alive[x] and self.data_verdict(x) is None]
+        unknown = [
+            x for x in range(len(self.pos)) if self.alive[x] and self.data_verdict(x) is None
+        ]
         blocked = blocked_nodes(self) if unknown and unknown[-1] >= self.named else {}
         for x in unknown:
             if x not in blocked:
@@ -237,8 +273,11 @@ class Search(Saturation):
                 raise TableauClash(self.data_rest(x, culprits), x)
 
 
-def decide(tables: Tables, module: Module, limit: int, deadline: float | None, building: Building = FIRST) -> SearchOutcome:
-    """Whether ``module`` is consistent with the TBox of ``tables``, within ``limit`` steps and until ``deadline``. ``building``:
+def decide(
+    tables: Tables, module: Module, limit: int, deadline: float | None, building: Building = FIRST
+) -> SearchOutcome:
+    """Whether ``module`` is consistent with the TBox of ``tables``, within ``limit`` steps and
+    until ``deadline``. ``building``:
     which numbers are counted, not built."""
     search = Search(tables, module, limit, deadline)
     search.building = building
@@ -250,11 +289,19 @@ def decide(tables: Tables, module: Module, limit: int, deadline: float | None, b
         return SearchOutcome(Answer(Verdict.CONSISTENT), search)
     if search.opaque:
         return SearchOutcome(Answer(Verdict.UNDETERMINED, search.opaque))
-    return SearchOutcome(Answer(Verdict.INCONSISTENT, used=frozenset(search.used - {-1}), near=search.around(search.last)))
+    return SearchOutcome(
+        Answer(
+            Verdict.INCONSISTENT,
+            used=frozenset(search.used - {-1}),
+            near=search.around(search.last),
+        )
+    )
 
 
 def refuted(tables: Tables, module: Module, limit: int) -> bool:
-    """Whether ``module`` contradicts the TBox by what follows without a choice or a fresh successor, within ``limit`` steps."""
+    """Whether ``module`` contradicts the TBox by what follows without a choice or a fresh
+    successor, within ``limit`` steps.
+    """
     search = Search(tables, module, limit, None)
     try:
         search.load()

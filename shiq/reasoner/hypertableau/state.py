@@ -10,7 +10,8 @@ _NOTHING: dict[int, int] = {}
 
 
 class TableauClash(Exception):
-    """A contradiction; ``rests_on`` is the set of choice points that its premises rest on, as bits (`State.inputs`); ``nodes``:
+    """A contradiction; ``rests_on`` is the set of choice points that its premises rest on, as bits
+    (`State.inputs`); ``nodes``:
     where it is."""
 
     def __init__(self, rests_on: int, *nodes: int) -> None:
@@ -22,14 +23,20 @@ class TableauClash(Exception):
 class State(Trail):
     """Nodes are integers by age: the individuals of the module first, parents before children.
 
-    Per node: ``pos`` and ``neg`` (atoms that hold, that do not), ``near`` (neighbour → mask of the roles that lead to it,
-    closed under ⊑* and kept from both ends; a loop holds both directions), ``reach`` (a superset of all these roles),
-    ``parent`` (-1 for individuals), ``alive`` (not merged away or pruned). Sparse: ``unequal``, ``forbidden`` (negative
-    edges), ``data``. What a fact rests on is kept only where it is not nothing. While there is no choice point, nothing can
-    be taken back, and nothing is put on the trail. Where what is asserted is traced, it has the lowest bits, ``inputs`` of them,
+    Per node: ``pos`` and ``neg`` (atoms that hold, that do not), ``near`` (neighbour → mask of the
+    roles that lead to it,
+    closed under ⊑* and kept from both ends; a loop holds both directions), ``reach`` (a superset of
+    all these roles),
+    ``parent`` (-1 for individuals), ``alive`` (not merged away or pruned). Sparse: ``unequal``,
+    ``forbidden`` (negative
+    edges), ``data``. What a fact rests on is kept only where it is not nothing. While there is no
+    choice point, nothing can
+    be taken back, and nothing is put on the trail. Where what is asserted is traced, it has the
+    lowest bits, ``inputs`` of them,
     and choice points those above (`trace`).
 
-    Every new fact is queued for the rules that it can wake (``new_names``, ``new_edges``, ``new_denials``, ``dirty`` data);
+    Every new fact is queued for the rules that it can wake (``new_names``, ``new_edges``,
+    ``new_denials``, ``dirty`` data);
     ``open`` holds the nodes with a ≥-atom that is not known to be met.
     """
 
@@ -45,7 +52,9 @@ class State(Trail):
                 if a in helpers:
                     self.pos[x] |= helpers[a]
                     if self.inputs:
-                        self.pos_rest[x * self.width + tables.negated(a)] = self.denials_rest(x, 1 << a)
+                        self.pos_rest[x * self.width + tables.negated(a)] = self.denials_rest(
+                            x, 1 << a
+                        )
                 else:
                     self._add_data(x, (_complement(tables.atoms[a]), self.denials_rest(x, 1 << a)))
             if self.pos[x] & tables.need_mask:
@@ -104,7 +113,9 @@ class State(Trail):
             self.add(x, a, rest)
 
     def deny(self, x: int, atom: int, rest: int) -> None:
-        """Records ¬``atom`` at x, which rests on ``rest``, a bit mask of choice points and traced assertions."""
+        """Records ¬``atom`` at x, which rests on ``rest``, a bit mask of choice points and traced
+        assertions.
+        """
         bit = 1 << atom
         if self.neg[x] & bit:
             return
@@ -142,7 +153,9 @@ class State(Trail):
         self.reach[x] |= new
         if rest:
             low, high, mask = (x, y, new) if x <= y else (y, x, tables.inverse(new))
-            self.write(self.edge_rest, (low, high), (*self.edge_rest.get((low, high), ()), (mask, rest)))
+            self.write(
+                self.edge_rest, (low, high), (*self.edge_rest.get((low, high), ()), (mask, rest))
+            )
         if new & tables.conflicting:
             self._check_conflicts(x, y, new, full)
         if x == y and new & tables.irreflexive:
@@ -159,7 +172,9 @@ class State(Trail):
         for r in bits(new & self.tables.conflicting):
             against = self.tables.conflicts[r] & full
             if against:
-                raise TableauClash(self.edge_rests(x, y, 1 << r) | self.edge_rests(x, y, against), x, y)
+                raise TableauClash(
+                    self.edge_rests(x, y, 1 << r) | self.edge_rests(x, y, against), x, y
+                )
 
     def forbid(self, x: int, y: int, roles: int, rest: int) -> None:
         """Asserts that none of ``roles`` leads from x to y."""
@@ -216,12 +231,16 @@ class State(Trail):
             for mask, mask_rest in facts:
                 self.forbid(target, target if other == source else other, mask, rest | mask_rest)
         if source in self.data:
-            self._add_data(target, *((fact, rest | fact_rest) for fact, fact_rest in self.data[source]))
+            self._add_data(
+                target, *((fact, rest | fact_rest) for fact, fact_rest in self.data[source])
+            )
         if self.pos[target] & self.tables.data_mask:
             self.dirty[target] = None
 
     def _move_edges(self, source: int, target: int, rest: int) -> None:
-        """Moves the edges of ``source``; whoever loses a neighbour by that has its ≥-atoms looked at again."""
+        """Moves the edges of ``source``; whoever loses a neighbour by that has its ≥-atoms looked
+        at again.
+        """
         need_mask = self.tables.need_mask
         for other, roles in list(self.near[source].items()):
             if other != source:

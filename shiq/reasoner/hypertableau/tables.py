@@ -1,4 +1,6 @@
-"""A clausal TBox compiled to integers: atoms and roles are bits, clauses are indexed by what can wake them."""
+"""A clausal TBox compiled to integers: atoms and roles are bits, clauses are indexed by what can
+wake them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ WIDE = 2048
 
 @dataclass(slots=True, eq=False)
 class Rule:
-    """A clause in bits. ``index`` is its place in `ClausalTBox.clauses`, -1 for a rule made for a negated ≥-atom;
+    """A clause in bits. ``index`` is its place in `ClausalTBox.clauses`, -1 for a rule made for a
+    negated ≥-atom;
     ``inverse_bit`` is the clause's role seen from the branch."""
 
     number: int
@@ -39,7 +42,8 @@ class Rule:
 
 
 class WideRule(Rule):
-    """A local rule that keeps the positions of its atoms, and makes the masks when asked: over many atoms, masks of so many bits
+    """A local rule that keeps the positions of its atoms, and makes the masks when asked: over many
+    atoms, masks of so many bits
     for as many rules would take quadratic space."""
 
     __slots__ = ("_body", "_head")
@@ -63,7 +67,9 @@ class WideRule(Rule):
 
 @dataclass(slots=True, eq=False)
 class Wake:
-    """The rules that a change at a node can concern: as centre (``local``, ``centre``, ``counted``) or as branch."""
+    """The rules that a change at a node can concern: as centre (``local``, ``centre``, ``counted``)
+    or as branch.
+    """
 
     local: list[Rule] = field(default_factory=list)
     centre: list[Rule] = field(default_factory=list)
@@ -74,7 +80,8 @@ class Wake:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """≥n R.C in bits: ``role_bit`` is R alone, ``roles`` all above it; ``filler`` is the bit of C, or 0; ``filler_atom`` its
+    """≥n R.C in bits: ``role_bit`` is R alone, ``roles`` all above it; ``filler`` is the bit of C,
+    or 0; ``filler_atom`` its
     position, or -1."""
 
     n: int
@@ -86,8 +93,11 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class HasData:
-    """A name for having some successor by the data property. A limit on a property holds where no need and no value leads to
-    it or to what lies below, so a clause with a limit in its head asks for this in its body: a domain axiom is no choice."""
+    """A name for having some successor by the data property. A limit on a property holds where no
+    need and no value leads to
+    it or to what lies below, so a clause with a limit in its head asks for this in its body: a
+    domain axiom is no choice.
+    """
 
     property: str
 
@@ -95,8 +105,10 @@ class HasData:
 class Tables:
     """What the calculus reads of a clausal TBox.
 
-    Atoms keep their positions of ``tbox.atoms``; atoms that only clauses mention, `HasData`, and the names that stand for
-    negated ≥-atoms, come after them. A property takes two role bits, its inverse the odd one; role masks are closed upwards
+    Atoms keep their positions of ``tbox.atoms``; atoms that only clauses mention, `HasData`, and
+    the names that stand for
+    negated ≥-atoms, come after them. A property takes two role bits, its inverse the odd one; role
+    masks are closed upwards
     under ⊑*.
     """
 
@@ -129,8 +141,11 @@ class Tables:
         self.need_mask = 0
         for position, known in list(enumerate(self.atoms)):
             self._classify(position, known)
-        # Where owl:topDataProperty lies below another property (outside OWL 2 DL), every element has data.
-        self._has_data_counts = tbox.roles.data_superproperties(TOP_DATA_PROPERTY) == {TOP_DATA_PROPERTY}
+        # Where owl:topDataProperty lies below another property (outside OWL 2 DL), every element
+        # has data.
+        self._has_data_counts = tbox.roles.data_superproperties(TOP_DATA_PROPERTY) == {
+            TOP_DATA_PROPERTY
+        }
         self._supplied: dict[str, int] = {}
         self.conflicts, self.conflicting, self.irreflexive = self._role_conflicts()
         self.loop_roles, self.loop_atoms, self.asking_loops = self._loops()
@@ -179,7 +194,8 @@ class Tables:
         return found
 
     def _loops(self) -> tuple[dict[int, int], tuple[tuple[int, int], ...], int]:
-        """The roles that a loop brings, by its atom, where some ≤n counts it; the roles whose loops bring an atom, with it; all
+        """The roles that a loop brings, by its atom, where some ≤n counts it; the roles whose loops
+        bring an atom, with it; all
         of these roles."""
         brought: dict[int, int] = {}
         asking: list[tuple[int, int]] = []
@@ -195,7 +211,9 @@ class Tables:
         return brought, tuple(asking), mask_of(bit for roles, _ in asking for bit in bits(roles))
 
     def _role_conflicts(self) -> tuple[dict[int, int], int, int]:
-        """Per role the roles that may not hold of the same pair; all such roles; those that no loop may have."""
+        """Per role the roles that may not hold of the same pair; all such roles; those that no loop
+        may have.
+        """
         box = self.tbox.roles
         pairs = {(self.role(r), self.role(s)) for r, s in box.disjoint}
         pairs |= {(self.role(r), self.role(r.inverse)) for r in box.asymmetric}
@@ -222,7 +240,11 @@ class Tables:
         found = self._supplied.get(property)
         if found is None:
             above = self.tbox.roles.data_superproperties(property)
-            found = mask_of(i for i, a in enumerate(self.atoms) if isinstance(a, HasData) and a.property in above)
+            found = mask_of(
+                i
+                for i, a in enumerate(self.atoms)
+                if isinstance(a, HasData) and a.property in above
+            )
             self._supplied[property] = found
         return found
 
@@ -230,7 +252,9 @@ class Tables:
         if isinstance(atom, AtLeast):
             filler = -1 if atom.filler is None else self._atom(atom.filler)
             code = self.role(atom.role)
-            self.needs[i] = Need(atom.n, 1 << code, self.up[code], 0 if filler < 0 else 1 << filler, filler)
+            self.needs[i] = Need(
+                atom.n, 1 << code, self.up[code], 0 if filler < 0 else 1 << filler, filler
+            )
             self.need_mask |= 1 << i
         elif isinstance(atom, DataAtLeast | DataAtMost):
             self.data_mask |= 1 << i
@@ -284,7 +308,8 @@ class Tables:
             self.start.append(rule)
 
     def negated(self, atom: int) -> int:
-        """A name that says ≤n-1 R.C where it holds, for the ≥-atom ≥n R.C at position ``atom``: so that an asserted negation
+        """A name that says ≤n-1 R.C where it holds, for the ≥-atom ≥n R.C at position ``atom``: so
+        that an asserted negation
         of a ≥-atom is exact whatever the clauses say."""
         found = self._negated.get(atom)
         if found is None:
@@ -292,13 +317,26 @@ class Tables:
             found = self._negated[atom] = len(self.atoms)
             self.atoms.append(f"urn:shiq:fresh:negated:{atom}")
             inverse = self.inverse(need.role_bit)
-            self._index(Rule(len(self.rules), -1, 1 << found, 0, need.role_bit, inverse, need.filler, 0, need.n - 1))
+            self._index(
+                Rule(
+                    len(self.rules),
+                    -1,
+                    1 << found,
+                    0,
+                    need.role_bit,
+                    inverse,
+                    need.filler,
+                    0,
+                    need.n - 1,
+                )
+            )
             self._local_memo.clear()
             self._edge_memo.clear()
             self._counted_memo.clear()
         return found
 
-    # --- what a node or an edge concerns, by signature ----------------------------------------------
+    # --- what a node or an edge concerns, by signature
+    # ----------------------------------------------
 
     def local_rules(self, names: int) -> tuple[Rule, ...]:
         """The local rules whose body is in ``names`` and whose head is not met by them."""
@@ -308,14 +346,17 @@ class Tables:
             for a in bits(names):
                 if wake := self.on_name.get(a):
                     rules.update((rule.number, rule) for rule in wake.local)
-            found = tuple(r for _, r in sorted(rules.items()) if not r.body & ~names and not r.head & names)
+            found = tuple(
+                r for _, r in sorted(rules.items()) if not r.body & ~names and not r.head & names
+            )
             if len(self._local_memo) >= MEMO_LIMIT:
                 self._local_memo.clear()
             self._local_memo[names] = found
         return found
 
     def edge_rules(self, first: int, roles: int, second: int) -> tuple[tuple[Rule, bool], ...]:
-        """The u-type rules that an edge with ``roles`` between nodes with these names concerns and does not meet; True: the
+        """The u-type rules that an edge with ``roles`` between nodes with these names concerns and
+        does not meet; True: the
         first node is the centre."""
         key = (first, roles, second)
         found = self._edge_memo.get(key)
@@ -326,7 +367,12 @@ class Tables:
                 (rule, forward)
                 for rule, forward in rules
                 for centre, branch in (((first, second) if forward else (second, first)),)
-                if not (rule.body & ~centre or rule.branch_body & ~branch or rule.head & centre or rule.branch_head & branch)
+                if not (
+                    rule.body & ~centre
+                    or rule.branch_body & ~branch
+                    or rule.head & centre
+                    or rule.branch_head & branch
+                )
             )
             if len(self._edge_memo) >= MEMO_LIMIT:
                 self._edge_memo.clear()

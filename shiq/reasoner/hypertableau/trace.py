@@ -1,4 +1,5 @@
-"""What a refutation rests on: the search once more, with what the module asserts traced like choice points (THEORY, "Deciding a
+"""What a refutation rests on: the search once more, with what the module asserts traced like choice
+points (THEORY, "Deciding a
 shape without a JVM")."""
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ LISTS = ("data", "negative_data", "different", "negative_edges", "edges")
 
 
 class TracedSearch(Search):
-    """A `Search` in which every assertion of the module is an input: a literal of a node, or a row of a list."""
+    """A `Search` in which every assertion of the module is an input: a literal of a node, or a row
+    of a list.
+    """
 
     def __init__(self, tables: Tables, module: Module, limit: int, deadline: float | None) -> None:
         super().__init__(tables, module, limit, deadline)
@@ -43,7 +46,10 @@ class TracedSearch(Search):
 
         def literals(rests: dict[int, int], masks: Iterable[int]) -> tuple[int, ...]:
             base = self.width
-            return tuple(sum(1 << a for a in bits(mask) if rests[x * base + a] & rests_on) for x, mask in enumerate(masks))
+            return tuple(
+                sum(1 << a for a in bits(mask) if rests[x * base + a] & rests_on)
+                for x, mask in enumerate(masks)
+            )
 
         def rows(kind: str, given: Sequence[V]) -> tuple[V, ...]:
             return tuple(row for i, row in enumerate(given) if self.rest_of(kind, i) & rests_on)
@@ -61,7 +67,8 @@ class TracedSearch(Search):
 
 
 def core_of(tables: Tables, module: Module, limit: int, deadline: float | None) -> Module | None:
-    """A part of ``module``, over the same nodes, that contradicts the TBox of ``tables`` by itself; small, not always minimal.
+    """A part of ``module``, over the same nodes, that contradicts the TBox of ``tables`` by itself;
+    small, not always minimal.
     None where there is none, or ``limit`` steps or the time until ``deadline`` do not show one."""
     search = TracedSearch(tables, module, limit, deadline)
     try:

@@ -1,4 +1,6 @@
-"""The fields of a tableau's state, the trail by which changes are taken back, and what facts rest on."""
+"""The fields of a tableau's state, the trail by which changes are taken back, and what facts rest
+on.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _MISSING = object()
 
 
 class Trail:
-    """What can be taken back: the state's fields, each change of them behind a choice point, and what facts rest on."""
+    """What can be taken back: the state's fields, each change of them behind a choice point, and
+    what facts rest on.
+    """
 
     def __init__(self, tables: Tables, module: Module) -> None:
         self.tables = tables
@@ -67,7 +71,8 @@ class Trail:
         del container[key]
 
     def undo(self, mark: int, nodes: int) -> None:
-        """Takes back all writes after ``mark``, and the nodes from ``nodes`` on; pending matches that were looked at since come
+        """Takes back all writes after ``mark``, and the nodes from ``nodes`` on; pending matches
+        that were looked at since come
         to ``repending``. The queues must be empty, or worthless."""
         trail = self.trail
         while len(trail) > mark:
@@ -114,7 +119,9 @@ class Trail:
         return total
 
     def match_rest(self, rule: Rule, x: int, y: int) -> int:
-        """What a match of a local or u-type rule rests on, with the denials that took disjuncts away."""
+        """What a match of a local or u-type rule rests on, with the denials that took disjuncts
+        away.
+        """
         if not (self.choices or self.inputs):
             return 0
         rest = self.names_rest(x, rule.body) | self.denials_rest(x, rule.head & self.neg[x])

@@ -33,8 +33,12 @@ class Base:
         return read_triples(self.abox)
 
     def random_batch(self, seed: int, file: Path, count: int | None = None) -> Path:
-        """Writes so many random insertions (default: 5 % of the base), as in the published evaluation, to ``file``."""
-        lines = random_batch(self.triples, count or max(1, round(len(self.triples) * FRACTION)), seed)
+        """Writes so many random insertions (default: 5 % of the base), as in the published
+        evaluation, to ``file``.
+        """
+        lines = random_batch(
+            self.triples, count or max(1, round(len(self.triples) * FRACTION)), seed
+        )
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         return file
 
@@ -49,8 +53,14 @@ class Base:
 
 
 def base(family: str, universities: int, variant: str, data: Path | None, folder: Path) -> Base:
-    """The base called ``variant`` ("LUBM-5 with disjointness", …), below ``folder``. Raises UsageError where there is none."""
-    found = next(d for d in datasets(family, (universities,), data, DATA_SEED, folder / "generated") if d.name == variant)
+    """The base called ``variant`` ("LUBM-5 with disjointness", …), below ``folder``. Raises
+    UsageError where there is none.
+    """
+    found = next(
+        d
+        for d in datasets(family, (universities,), data, DATA_SEED, folder / "generated")
+        if d.name == variant
+    )
     name = variant.replace(" ", "-")
     folder.mkdir(parents=True, exist_ok=True)
     abox = folder / f"{name}.nt"
@@ -59,11 +69,15 @@ def base(family: str, universities: int, variant: str, data: Path | None, folder
 
 
 def sample(lines: Path, count: int, seed: int, file: Path) -> Path:
-    """Writes ``count`` of the ``lines`` of a file, drawn evenly, to ``file``. Raises InputError where there are fewer."""
+    """Writes ``count`` of the ``lines`` of a file, drawn evenly, to ``file``. Raises InputError
+    where there are fewer.
+    """
     with lines.open("rb") as given:
         total = sum(1 for _ in given)
     if total < count:
-        raise InputError(f"{lines} has only {total} lines", f"Name data with a batch of at least {count}.")
+        raise InputError(
+            f"{lines} has only {total} lines", f"Name data with a batch of at least {count}."
+        )
     wanted = set(random.Random(f"bench {seed}").sample(range(total), count))
     with lines.open("rb") as given, file.open("wb") as out:
         out.writelines(line for i, line in enumerate(given) if i in wanted)
@@ -71,14 +85,17 @@ def sample(lines: Path, count: int, seed: int, file: Path) -> Path:
 
 
 def swapped(triples: Path, count: int, seed: int, file: Path) -> Path:
-    """Writes ``count`` insertions to ``file``: triples drawn evenly from a packed file of N-Triples, each with the object of
+    """Writes ``count`` insertions to ``file``: triples drawn evenly from a packed file of
+    N-Triples, each with the object of
     another one on the same predicate. Raises InputError where there are too few."""
     rng = random.Random(f"bench {seed}")
     with gzip.open(triples, "rt", encoding="utf-8") as given:
         total = sum(1 for _ in given)
     wanted = set(rng.sample(range(total), min(total, 20 * count)))
     with gzip.open(triples, "rt", encoding="utf-8") as given:
-        drawn = [line.removesuffix(" .\n").split(" ", 2) for i, line in enumerate(given) if i in wanted]
+        drawn = [
+            line.removesuffix(" .\n").split(" ", 2) for i, line in enumerate(given) if i in wanted
+        ]
     objects: dict[str, list[str]] = {}
     for _, predicate, value in drawn:
         objects.setdefault(predicate, []).append(value)
@@ -89,22 +106,42 @@ def swapped(triples: Path, count: int, seed: int, file: Path) -> Path:
         if (other := rng.choice(objects[predicate])) != value
     }
     if len(made) < count:
-        raise InputError(f"{triples} gives only {len(made)} swapped objects", f"Name data with more than {20 * count} triples.")
+        raise InputError(
+            f"{triples} gives only {len(made)} swapped objects",
+            f"Name data with more than {20 * count} triples.",
+        )
     file.write_text("".join(list(made)[:count]), encoding="utf-8")
     return file
 
 
-def held_out(triples: Path, counts: Sequence[int], seed: int, rest: Path, files: Sequence[Path]) -> None:
-    """Draws the most of ``counts`` triples evenly from a packed file of N-Triples, and writes as many of them as each says to the
-    ``files``, in the order of the data; the others go to ``rest``, packed. Raises InputError where there are too few."""
+def held_out(
+    triples: Path, counts: Sequence[int], seed: int, rest: Path, files: Sequence[Path]
+) -> None:
+    """Draws the most of ``counts`` triples evenly from a packed file of N-Triples, and writes as
+    many of them as each says to the
+    ``files``, in the order of the data; the others go to ``rest``, packed. Raises InputError where
+    there are too few.
+    """
     with gzip.open(triples, "rb") as given:
         total = sum(1 for _ in given)
     if total < max(counts):
-        raise InputError(f"{triples} has only {total} triples", f"Name data with more than {max(counts)}.")
-    drawn = {line: place for place, line in enumerate(random.Random(f"bench {seed}").sample(range(total), max(counts)))}
+        raise InputError(
+            f"{triples} has only {total} triples", f"Name data with more than {max(counts)}."
+        )
+    drawn = {
+        line: place
+        for place, line in enumerate(
+            random.Random(f"bench {seed}").sample(range(total), max(counts))
+        )
+    }
     with ExitStack() as opened:
-        given, others = opened.enter_context(gzip.open(triples, "rb")), opened.enter_context(gzip.open(rest, "wb", 1))
-        batches = [(opened.enter_context(file.open("wb")), count) for file, count in zip(files, counts)]
+        given, others = (
+            opened.enter_context(gzip.open(triples, "rb")),
+            opened.enter_context(gzip.open(rest, "wb", 1)),
+        )
+        batches = [
+            (opened.enter_context(file.open("wb")), count) for file, count in zip(files, counts)
+        ]
         for i, line in enumerate(given):
             place = drawn.get(i)
             if place is None:

@@ -1,7 +1,10 @@
-"""The row ``discovery``: what a slide costs the exact miner, beside the reference and itemset miners, one process, CPU time.
+"""The row ``discovery``: what a slide costs the exact miner, beside the reference and itemset
+miners, one process, CPU time.
 
-A generated city with its five streams. A slide is all from one report to the next: reading, entailing, counting, mining. The
-reference works everything out anew but for lines that it has read. In the ground language the mining alone is compared, on the
+A generated city with its five streams. A slide is all from one report to the next: reading,
+entailing, counting, mining. The
+reference works everything out anew but for lines that it has read. In the ground language the
+mining alone is compared, on the
 same transactions.
 """
 
@@ -27,28 +30,54 @@ from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
 
-#: The city, its window, and the slides that are compared, with what the exact miner should be faster by.
+# : The city, its window, and the slides that are compared, with what the exact miner should be
+# faster by.
 ROADS, WINDOW = 60, 1000
 SLIDES = {"1/3": (WINDOW // 3, 2.5), "1/100": (WINDOW // 100, 10.0)}
 #: Slides of the exact miner and windows of the reference that are timed.
 TIMED, ANEW = 3, 1
-#: Itemset miners enumerate what the ground language has of a city this small already; the peers, and how much slower they should
+# : Itemset miners enumerate what the ground language has of a city this small already; the peers,
+# and how much slower they should
 #: be (one in C may be twice as fast).
-GROUND_ROADS, GROUND_WINDOW, GROUND_ATOMS, GROUND_TARGETS = 4, 1000, 3, {"mlxtend": 20.0, "pyfim": 0.5}
+GROUND_ROADS, GROUND_WINDOW, GROUND_ATOMS, GROUND_TARGETS = (
+    4,
+    1000,
+    3,
+    {"mlxtend": 20.0, "pyfim": 0.5},
+)
 _LIMITS: dict[str, Any] = {"max_atoms": 2, "max_variables": 2}
 
 FIGURES = (
-    *(Figure(f"a slide of {k}: exact over scratch", "×", target, better=1) for k, (_, target) in SLIDES.items()),
+    *(
+        Figure(f"a slide of {k}: exact over scratch", "×", target, better=1)
+        for k, (_, target) in SLIDES.items()
+    ),
     *(Figure(f"a slide of {k}: exact over exact begun anew", "×", better=1) for k in SLIDES),
     *(Figure(f"a slide of {k}: inkd, gate off, as a share of exact", "×", 1.5) for k in SLIDES),
-    *(Figure(f"a slide of {k}: {method}", "s", better=0) for k in SLIDES for method in ("exact", "scratch")),
-    *(Figure(f"ground, a slide of 1/3: exact over {name}", "×", target, better=1) for name, target in GROUND_TARGETS.items()),
-    *(Figure(f"ground, a slide of 1/3: {name}", "s", better=0) for name in ("exact", *GROUND_TARGETS)),
+    *(
+        Figure(f"a slide of {k}: {method}", "s", better=0)
+        for k in SLIDES
+        for method in ("exact", "scratch")
+    ),
+    *(
+        Figure(f"ground, a slide of 1/3: exact over {name}", "×", target, better=1)
+        for name, target in GROUND_TARGETS.items()
+    ),
+    *(
+        Figure(f"ground, a slide of 1/3: {name}", "s", better=0)
+        for name in ("exact", *GROUND_TARGETS)
+    ),
 )
 
 
 def _miner(city: Path, slide: int, window: int = WINDOW, **options: Any) -> RuleMiner:
-    return RuleMiner(city / "tbox.ofn", static=city / "static.nt.gz", window=window, slide=slide, **{**_LIMITS, **options})
+    return RuleMiner(
+        city / "tbox.ofn",
+        static=city / "static.nt.gz",
+        window=window,
+        slide=slide,
+        **{**_LIMITS, **options},
+    )
 
 
 def _slides(miner: RuleMiner, city: Path, count: int) -> Iterator[tuple[float, dict[str, Any]]]:
@@ -68,23 +97,32 @@ def _slide(repeat: Repeat, city: Path, k: str) -> None:
     for (_, one), (_, other) in zip(exact, scratch):
         if one["rules"] != other["rules"]:
             repeat.wrong.append(f"a slide of {k}: the rules of {one['window']} differ")
-    ours, approximate, theirs = (statistics.median(spent for spent, _ in timed[1:]) for timed in (exact, inkd, scratch))
+    ours, approximate, theirs = (
+        statistics.median(spent for spent, _ in timed[1:]) for timed in (exact, inkd, scratch)
+    )
     repeat.values |= {f"a slide of {k}: exact": ours, f"a slide of {k}: scratch": theirs}
     repeat.values[f"a slide of {k}: exact over scratch"] = theirs / ours
     repeat.values[f"a slide of {k}: exact over exact begun anew"] = exact[0][0] / ours
     repeat.values[f"a slide of {k}: inkd, gate off, as a share of exact"] = approximate / ours
-    repeat.notes.append(f"a slide of {k}: {len(exact[0][1]['rules']):,} rules in {exact[0][1]['window']}")
+    repeat.notes.append(
+        f"a slide of {k}: {len(exact[0][1]['rules']):,} rules in {exact[0][1]['window']}"
+    )
 
 
 def _ground(repeat: Repeat, city: Path) -> None:
     miner = _miner(city, GROUND_WINDOW // 3, GROUND_WINDOW, language="ground", max_atoms=1)
     list(_slides(miner, city, 1))
-    windows, limits = miner.windows, replace(miner.settings.limits, max_atoms=GROUND_ATOMS, max_rules=10_000_000)
+    windows, limits = (
+        miner.windows,
+        replace(miner.settings.limits, max_atoms=GROUND_ATOMS, max_rules=10_000_000),
+    )
     begun = process_time()
     mined = mine_ground(windows.columns, windows.theory, limits, GROUND_WINDOW)
     ours = process_time() - begun
     repeat.values["ground, a slide of 1/3: exact"] = ours
-    repeat.notes.append(f"ground: {len(mined.table):,} rules, {GROUND_ROADS} roads, bodies of {GROUND_ATOMS}")
+    repeat.notes.append(
+        f"ground: {len(mined.table):,} rules, {GROUND_ROADS} roads, bodies of {GROUND_ATOMS}"
+    )
 
     def beside() -> None:
         for name, theirs in _itemset_miners(miner).items():
@@ -102,13 +140,30 @@ def _itemset_miners(miner: RuleMiner) -> dict[str, float]:
     windows, last = miner.windows, miner.windows.last_end()
     assert last is not None
     names = set(windows.theory.classes)
-    entailed = (windows.snapshots.entailed(index) or () for index in range(last - GROUND_WINDOW + 1, last + 1))
-    transactions = [[text_of([atom]) for atom in atoms if len(atom) == 2 and atom[0] in names] for atoms in entailed]
+    entailed = (
+        windows.snapshots.entailed(index) or ()
+        for index in range(last - GROUND_WINDOW + 1, last + 1)
+    )
+    transactions = [
+        [text_of([atom]) for atom in atoms if len(atom) == 2 and atom[0] in names]
+        for atoms in entailed
+    ]
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(transactions, file)
         file.flush()
-        shares = (str(miner.settings.min_support), str(miner.settings.min_confidence), str(GROUND_ATOMS))
-        call = [str(program), "-W", "ignore", str(Path(__file__).with_name("miners.py")), file.name, *shares]
+        shares = (
+            str(miner.settings.min_support),
+            str(miner.settings.min_confidence),
+            str(GROUND_ATOMS),
+        )
+        call = [
+            str(program),
+            "-W",
+            "ignore",
+            str(Path(__file__).with_name("miners.py")),
+            file.name,
+            *shares,
+        ]
         done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NotMeasured(f"the itemset miners ended with {done.returncode}: {done.stderr[-300:]}")
@@ -129,5 +184,10 @@ def _measure(repeat: Repeat) -> None:
 
 
 DISCOVERY_ROWS = {
-    "discovery": Row("discovery", "a slide over a generated city of 60 roads, |w| 1000, one process, CPU", FIGURES, _measure)
+    "discovery": Row(
+        "discovery",
+        "a slide over a generated city of 60 roads, |w| 1000, one process, CPU",
+        FIGURES,
+        _measure,
+    )
 }

@@ -1,6 +1,7 @@
 """The row ``enrich``: keys, hits, misses and memory of event enrichment, one process, CPU time.
 
-City and university are OWL2Streams'. What lies outside SHIQ(D) of the city's ontology is left out where its misses are measured;
+City and university are OWL2Streams'. What lies outside SHIQ(D) of the city's ontology is left out
+where its misses are measured;
 keys and look-ups have an entry that stands in, so that nothing is reasoned there.
 """
 
@@ -31,7 +32,10 @@ from tests.tools.bench.repeat import Repeat, Row
 
 #: Events of a measurement, and structures of a small cache and a large one.
 EVENTS, FEW, MANY = 10_000, 100, 100_000
-_CITY = {"allow": ("unknown-vocabulary", "missing-import", "undeclared", "outside-shiq"), "reasoner": "own"}
+_CITY = {
+    "allow": ("unknown-vocabulary", "missing-import", "undeclared", "outside-shiq"),
+    "reasoner": "own",
+}
 
 FIGURES = (
     Figure("key and look-up: city, 7 triples", "µs", 20.0),
@@ -79,14 +83,23 @@ def _structures(count: int, looked_up: int) -> list[list[Statement]]:
     made = []
     for n in range(looked_up):
         place = n * 7919 % count
-        said = [(f"<urn:o{n}>", f"<urn:p{i}>", f"<urn:k{place // 10**i % 10 + 10 * i}>") for i in range(6)]
-        made.append([(f"<urn:o{n}>", "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "<urn:A>"), *said])
+        said = [
+            (f"<urn:o{n}>", f"<urn:p{i}>", f"<urn:k{place // 10**i % 10 + 10 * i}>")
+            for i in range(6)
+        ]
+        made.append(
+            [(f"<urn:o{n}>", "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "<urn:A>"), *said]
+        )
     return made
 
 
 def _flat(repeat: Repeat) -> None:
     """Look-ups among few structures and among many, the same number of each, in one run."""
-    text = "".join(f"SubClassOf(ObjectHasValue(<urn:p{i}> <urn:k{10 * i + n}>) <urn:A>)" for i in range(6) for n in range(10))
+    text = "".join(
+        f"SubClassOf(ObjectHasValue(<urn:p{i}> <urn:k{10 * i + n}>) <urn:A>)"
+        for i in range(6)
+        for n in range(10)
+    )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "t.ofn"
         file.write_text(f"Ontology({text})")
@@ -94,15 +107,23 @@ def _flat(repeat: Repeat) -> None:
     few, many = (look_ups(keys, _structures(count, MANY)) for count in (FEW, MANY))
     repeat.values["key and look-up: 100,000 structures over 100"] = many / few
     x, p = "<urn:x>", "<urn:p{}>"
-    wide = [[(f"<urn:w{n}>", p.format(i % 6), f"<urn:k{10 * (i % 6) + i // 6}>") for i in range(30)] for n in range(EVENTS)]
+    wide = [
+        [(f"<urn:w{n}>", p.format(i % 6), f"<urn:k{10 * (i % 6) + i // 6}>") for i in range(30)]
+        for n in range(EVENTS)
+    ]
     repeat.values["key and look-up: 30 triples"] = look_ups(keys, wide)
-    chain = [[(f"{x[:-1]}{n}-{i}>", p.format(0), f"{x[:-1]}{n}-{i + 1}>") for i in range(11)] for n in range(EVENTS)]
+    chain = [
+        [(f"{x[:-1]}{n}-{i}>", p.format(0), f"{x[:-1]}{n}-{i + 1}>") for i in range(11)]
+        for n in range(EVENTS)
+    ]
     repeat.values["key and look-up: chain of 12 individuals"] = look_ups(keys, chain)
 
 
 def _city(repeat: Repeat, data: Path) -> None:
     events = _lines(data / "city_events_182955.jsonl.gz")
-    with open_enricher(data / "officerepository_all_schema.owl", data / "city_SensorRepository.nt.gz", **_CITY) as enricher:  # type: ignore[arg-type]
+    with open_enricher(
+        data / "officerepository_all_schema.owl", data / "city_SensorRepository.nt.gz", **_CITY
+    ) as enricher:  # type: ignore[arg-type]
         enricher.enrich(events[0])
         misses, begun = enricher.counts.misses, process_time()
         for event in events[1:]:
@@ -118,14 +139,21 @@ def _city(repeat: Repeat, data: Path) -> None:
         spent = _seconds(lambda: [enricher.enrich(event) for event in events])
         assert enricher.counts.hits - hits == len(events)
         repeat.values["hits from N-Triples lines: city"] = len(events) / spent
-        repeat.values["key and look-up: city, 7 triples"] = look_ups(enricher.keys, [split(event) for event in events[:EVENTS]])
+        repeat.values["key and look-up: city, 7 triples"] = look_ups(
+            enricher.keys, [split(event) for event in events[:EVENTS]]
+        )
         repeat.notes.append(f"city: {len(events):,} events, {len(enricher.entries)} structures")
         repeat.values["memory per entry: city, 7 triples"] = _memory(enricher.keys, events[0])
 
 
 def _memory(keys: Keys, event: Sequence[str]) -> float:
-    """Bytes that a structure of so many triples costs, measured, with what is remembered of its statements."""
-    classes = [split([line.replace("CongestionLevel", f"Level{n}") for line in event]) for n in range(5_000)]
+    """Bytes that a structure of so many triples costs, measured, with what is remembered of its
+    statements.
+    """
+    classes = [
+        split([line.replace("CongestionLevel", f"Level{n}") for line in event])
+        for n in range(5_000)
+    ]
     entries = Entries(capacity_of(None), "lru")
     tracemalloc.start()
     try:
@@ -133,7 +161,10 @@ def _memory(keys: Keys, event: Sequence[str]) -> float:
         for statements in classes:
             found = keys.key(statements)
             assert found.key is not None
-            types = tuple(frozenset(("urn:a", "urn:b")) if isinstance(name, str) else None for name in found.order)
+            types = tuple(
+                frozenset(("urn:a", "urn:b")) if isinstance(name, str) else None
+                for name in found.order
+            )
             entries.keep(found.key, Entry(Verdict.CONSISTENT, types))
         return (tracemalloc.get_traced_memory()[0] - before) / len(entries)
     finally:
@@ -146,15 +177,23 @@ def _building(repeat: Repeat) -> None:
         building.write(folder, 20, 10 * EVENTS, repeat.seed)
         lines = (folder / "readings.jsonl").read_bytes().splitlines()
         mapping = folder / "mapping.rml.ttl"
-        with open_enricher(folder / "building.ofn", mapping=mapping, stream="readings", reasoner="own") as enricher:
+        with open_enricher(
+            folder / "building.ofn", mapping=mapping, stream="readings", reasoner="own"
+        ) as enricher:
             begun = process_time()
             for line in lines[:2_000]:
                 enricher.enrich(parse_record(line))
             misses = enricher.counts.misses
             repeat.values["miss: building"] = (process_time() - begun) / misses
-            spent = _seconds(lambda: [enricher.enrich(parse_record(line)) for line in lines[2_000:]])
-            repeat.values["hits from raw JSON, direct keys: building"] = (len(lines) - 2_000) / spent
-            repeat.notes.append(f"building: {enricher.counts.misses} structures, {enricher.counts.misses - misses} of them late")
+            spent = _seconds(
+                lambda: [enricher.enrich(parse_record(line)) for line in lines[2_000:]]
+            )
+            repeat.values["hits from raw JSON, direct keys: building"] = (
+                len(lines) - 2_000
+            ) / spent
+            repeat.notes.append(
+                f"building: {enricher.counts.misses} structures, {enricher.counts.misses - misses} of them late"
+            )
 
 
 def _measure(repeat: Repeat) -> None:
@@ -168,7 +207,9 @@ def _measure(repeat: Repeat) -> None:
     repeat.bench.say("city")
     _city(repeat, data / "owl2streams")
     repeat.bench.say("university")
-    keys = Keys(knowledge_of(data / "owl2streams" / "university10_static.owl.gz", None, ("undeclared",)))
+    keys = Keys(
+        knowledge_of(data / "owl2streams" / "university10_static.owl.gz", None, ("undeclared",))
+    )
     students = _lines(data / "owl2streams" / "university10_events.jsonl.gz")
     events = [
         split([line.replace(event[0].split(" ")[0][1:-1], f"urn:s{n}") for line in event])
@@ -178,4 +219,8 @@ def _measure(repeat: Repeat) -> None:
     repeat.values["key and look-up: university, 16 triples"] = look_ups(keys, events)
 
 
-ENRICHMENT_ROWS = {"enrich": Row("enrich", "event enrichment: keys, hits, misses, one process, CPU", FIGURES, _measure)}
+ENRICHMENT_ROWS = {
+    "enrich": Row(
+        "enrich", "event enrichment: keys, hits, misses, one process, CPU", FIGURES, _measure
+    )
+}

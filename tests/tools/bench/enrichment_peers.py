@@ -1,7 +1,10 @@
-"""The row ``enrich-peers``: an event of the city and of the university, enriched by us and by others; CPU seconds, completeness.
+"""The row ``enrich-peers``: an event of the city and of the university, enriched by us and by
+others; CPU seconds, completeness.
 
-The others are given T, B and one event, all at once, as they know no structures; HermiT is warm, and asked for no more than
-whether that is consistent, which is the least it has to do. Complete: the share of the types of the event's individuals that is
+The others are given T, B and one event, all at once, as they know no structures; HermiT is warm,
+and asked for no more than
+whether that is consistent, which is the least it has to do. Complete: the share of the types of the
+event's individuals that is
 told; types that do not follow are counted as wrong.
 """
 
@@ -66,7 +69,13 @@ CITY = _Benchmark(
     "city_events_182955.jsonl.gz",
     ("unknown-vocabulary", "missing-import", "undeclared"),
 )
-UNIVERSITY = _Benchmark("university", "university10_static.owl.gz", None, "university10_events.jsonl.gz", ("undeclared",))
+UNIVERSITY = _Benchmark(
+    "university",
+    "university10_static.owl.gz",
+    None,
+    "university10_events.jsonl.gz",
+    ("undeclared",),
+)
 JAVA = ("openllet", "elk")
 OTHERS = ("konclude", *JAVA, "reasonable", "owlrl")
 
@@ -79,7 +88,10 @@ FIGURES = (
         figure
         for benchmark in (CITY, UNIVERSITY)
         for name in OTHERS
-        for figure in (Figure(f"{benchmark.name}: {name}, an event", "s"), Figure(f"{benchmark.name}: {name}, complete", "%"))
+        for figure in (
+            Figure(f"{benchmark.name}: {name}, an event", "s"),
+            Figure(f"{benchmark.name}: {name}, complete", "%"),
+        )
     ),
 )
 
@@ -112,7 +124,16 @@ class _Question:
         """All in one document; the types of ``individuals``."""
         peer, (folder, given) = self.installed(name), self.document()
         heap = "-Xmx4g"
-        command = [peer.program, heap, "-cp", peer.class_path, "TypesDriver", peer.peer.factory, str(given), *sorted(individuals)]
+        command = [
+            peer.program,
+            heap,
+            "-cp",
+            peer.class_path,
+            "TypesDriver",
+            peer.peer.factory,
+            str(given),
+            *sorted(individuals),
+        ]
         used = self.run(name, command, folder)
         *lines, end = used.out.splitlines()
         if end != "end":
@@ -128,18 +149,27 @@ class _Question:
     def document(self) -> tuple[Path, Path]:
         """T, B and the event in functional syntax, and the folder that it is in."""
         knowledge, folder = self.enricher.knowledge, self.folder
-        axioms, said = sendable(knowledge.axioms, (*knowledge.static, *read(self.event, knowledge).assertions))
+        axioms, said = sendable(
+            knowledge.axioms, (*knowledge.static, *read(self.event, knowledge).assertions)
+        )
         whole, given = document([*axioms, *said]), folder / "whole.ofn"
         named = sorted((kind, iri) for kind, iri in whole.entities if not is_reserved(iri))
         declared = "".join(f"Declaration({_KINDS[kind]}(<{iri}>))\n" for kind, iri in named)
-        given.write_text(whole.text.replace("Ontology(", f"Ontology(<urn:whole>\n{declared}", 1), encoding="utf-8")
+        given.write_text(
+            whole.text.replace("Ontology(", f"Ontology(<urn:whole>\n{declared}", 1),
+            encoding="utf-8",
+        )
         return folder, given
 
     def to_konclude(self) -> Told:
         """All in one document, realized."""
         konclude, (folder, given) = self.installed("konclude"), self.document()
         out = folder / "types.xml"
-        used = self.run("Konclude", [konclude.program, "realization", "-w", "2", "-i", str(given), "-o", str(out)], folder)
+        used = self.run(
+            "Konclude",
+            [konclude.program, "realization", "-w", "2", "-i", str(given), "-o", str(out)],
+            folder,
+        )
         types = []
         for assertion in ET.parse(out).getroot().iter(f"{_OWL}ClassAssertion"):
             said_of = {part.tag: part.get("IRI") for part in assertion}
@@ -150,11 +180,15 @@ class _Question:
         """As the files are, closed under the rules."""
         python = os.environ.get("SHIQ_OWL_RL")
         if python is None:
-            raise NotMeasured("no OWL RL engine: SHIQ_OWL_RL names a Python that has reasonable and owlrl")
+            raise NotMeasured(
+                "no OWL RL engine: SHIQ_OWL_RL names a Python that has reasonable and owlrl"
+            )
         folder = self.folder
         (folder / "event.nt").write_text("\n".join(self.event) + "\n", encoding="utf-8")
         files = map(str, (*self.benchmark.files(self.data), folder / "event.nt"))
-        used = self.run(engine, [python, str(Path(__file__).with_name("owl_rl.py")), engine, *files], folder)
+        used = self.run(
+            engine, [python, str(Path(__file__).with_name("owl_rl.py")), engine, *files], folder
+        )
         told = json.loads(used.out)
         return told["seconds"], [(one, name) for one, name in told["types"]]
 
@@ -164,10 +198,16 @@ class _Question:
             seconds, types = self.to_java(name, expected)
         else:
             seconds, types = self.to_konclude() if name == "konclude" else self.to_owl_rl(name)
-        told = {pair for pair in types if pair[0] in expected and pair[1] in self.enricher.knowledge.classes}
+        told = {
+            pair
+            for pair in types
+            if pair[0] in expected and pair[1] in self.enricher.knowledge.classes
+        }
         right = {(one, c) for one, classes in expected.items() for c in classes}
         self.repeat.values[f"{self.benchmark.name}: {name}, an event"] = seconds
-        self.repeat.values[f"{self.benchmark.name}: {name}, complete"] = 100 * len(told & right) / len(right)
+        self.repeat.values[f"{self.benchmark.name}: {name}, complete"] = (
+            100 * len(told & right) / len(right)
+        )
         counts = f"{len(told & right)} of {len(right)} types, {len(told - right)} wrong"
         self.repeat.notes.append(f"{self.benchmark.name}, {name}: {counts}")
 
@@ -177,7 +217,9 @@ def _compared(repeat: Repeat, benchmark: _Benchmark, data: Path) -> None:
         events = [json.loads(line)["triples"] for line in stream]
     tbox, *static = benchmark.files(data)
     repeat.bench.say(benchmark.name)
-    with open_enricher(tbox, static or None, allow=benchmark.allow, timeout=repeat.bench.settings.limit) as enricher:
+    with open_enricher(
+        tbox, static or None, allow=benchmark.allow, timeout=repeat.bench.settings.limit
+    ) as enricher:
         begun = process_time()
         expected = enricher.enrich(events[0]).types
         if benchmark is CITY:
@@ -207,7 +249,10 @@ def _seconds_of_children() -> float:
 
 
 def _hermit(repeat: Repeat, enricher: Enricher, events: list[list[str]]) -> None:
-    knowledge, reasoners = enricher.knowledge, Reasoners("hermit", repeat.bench.settings.limit, "2g")
+    knowledge, reasoners = (
+        enricher.knowledge,
+        Reasoners("hermit", repeat.bench.settings.limit, "2g"),
+    )
     try:
         spent = []
         for place in (0, 100, 200, 300):
@@ -235,4 +280,11 @@ def _measure(repeat: Repeat) -> None:
         _compared(repeat, benchmark, data / "owl2streams")
 
 
-PEER_ROWS = {"enrich-peers": Row("enrich-peers", "an event enriched by us and by others: CPU, completeness", FIGURES, _measure)}
+PEER_ROWS = {
+    "enrich-peers": Row(
+        "enrich-peers",
+        "an event enriched by us and by others: CPU, completeness",
+        FIGURES,
+        _measure,
+    )
+}

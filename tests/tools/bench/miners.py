@@ -1,6 +1,8 @@
-"""Itemset miners beside the ground language, run by the Python that `make peers` gave them: CPU seconds by name, as JSON.
+"""Itemset miners beside the ground language, run by the Python that `make peers` gave them: CPU
+seconds by name, as JSON.
 
-``python miners.py TRANSACTIONS.json SUPPORT CONFIDENCE ATOMS``: the first a list of lists of texts, shares the next two; bodies
+``python miners.py TRANSACTIONS.json SUPPORT CONFIDENCE ATOMS``: the first a list of lists of texts,
+shares the next two; bodies
 have at most so many atoms. Imports nothing of ours.
 """
 
@@ -14,13 +16,17 @@ from time import process_time
 Transactions = Sequence[Sequence[str]]
 
 
-def mlxtend(transactions: Transactions, support: float, confidence: float, atoms: int) -> Callable[[], object]:
+def mlxtend(
+    transactions: Transactions, support: float, confidence: float, atoms: int
+) -> Callable[[], object]:
     """FP-growth and its rules, of a table of truth values that is made before."""
     import pandas as pd  # type: ignore[import-untyped]
     from mlxtend.frequent_patterns import association_rules, fpgrowth  # type: ignore[import-not-found]
 
     items = sorted({item for transaction in transactions for item in transaction})
-    table = pd.DataFrame([[item in own for item in items] for own in map(set, transactions)], columns=items)
+    table = pd.DataFrame(
+        [[item in own for item in items] for own in map(set, transactions)], columns=items
+    )
 
     def mine() -> object:
         often = fpgrowth(table, min_support=support, use_colnames=True, max_len=atoms + 1)
@@ -29,7 +35,9 @@ def mlxtend(transactions: Transactions, support: float, confidence: float, atoms
     return mine
 
 
-def pyfim(transactions: Transactions, support: float, confidence: float, atoms: int) -> Callable[[], object]:
+def pyfim(
+    transactions: Transactions, support: float, confidence: float, atoms: int
+) -> Callable[[], object]:
     """FP-growth in C, rules with one head."""
     from fim import fpgrowth  # type: ignore[import-not-found]
 

@@ -1,4 +1,5 @@
-"""What a benchmark runs: processes of ours and of peers, one after the other, each with its time and memory.
+"""What a benchmark runs: processes of ours and of peers, one after the other, each with its time
+and memory.
 
 What several rows need in one repeat (a batch, a run of a peer on it) is made once.
 """
@@ -28,7 +29,8 @@ from shiq.reasoner.installed import PEERS, Absent, find
 from tests.tools.bench.data import DATA_SEED, Base, base
 
 T = TypeVar("T")
-#: Exit codes that come with an answer: consistent or accepted, inconsistent or refused, undetermined, split.
+# : Exit codes that come with an answer: consistent or accepted, inconsistent or refused,
+# undetermined, split.
 _ANSWERED = (0, 1, 3, 5)
 #: The universities of the large data.
 LARGE = 50
@@ -40,8 +42,10 @@ class NotMeasured(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """How to measure. ``data``: the user's copy of real data; ``limit``: seconds for a run; ``heap``: of a peer's JVM;
-    ``large``: a directory with LUBM-50's abox.nt.gz and insert.nt, and ``large_store``: its store, where they are there already.
+    """How to measure. ``data``: the user's copy of real data; ``limit``: seconds for a run;
+    ``heap``: of a peer's JVM;
+    ``large``: a directory with LUBM-50's abox.nt.gz and insert.nt, and ``large_store``: its store,
+    where they are there already.
     """
 
     repeats: int = 3
@@ -121,7 +125,14 @@ class Bench:
         """Builds and certifies the store of a base, in the place of the one that is there."""
         self.say(f"{found.dataset.name}: building the store")
         shutil.rmtree(found.store, ignore_errors=True)
-        arguments = ["index", "--tbox", str(found.dataset.tbox), "--store", str(found.store), str(found.abox)]
+        arguments = [
+            "index",
+            "--tbox",
+            str(found.dataset.tbox),
+            "--store",
+            str(found.store),
+            str(found.abox),
+        ]
         return self.shiq([*arguments, *_allowed(found.dataset.allow)])
 
     def lubm(self, universities: int) -> Path:
@@ -138,11 +149,15 @@ class Bench:
         return folder
 
     def lubm_store(self, universities: int) -> Path:
-        """The store of `lubm` with LUBM's own TBox. Raises NotMeasured for one that was given and has another."""
+        """The store of `lubm` with LUBM's own TBox. Raises NotMeasured for one that was given and
+        has another.
+        """
         if universities == LARGE and self.settings.large_store:
             given = self.settings.large_store
             if read_manifest(given).tbox_hash != read_manifest(self.lubm_store(1)).tbox_hash:
-                raise NotMeasured(f"{given} is not a store with LUBM's own TBox, without disjointness")
+                raise NotMeasured(
+                    f"{given} is not a store with LUBM's own TBox, without disjointness"
+                )
             return given
         store = self.folder / f"lubm-{universities}.kg"
 
@@ -152,7 +167,17 @@ class Bench:
             self.say(f"LUBM-{universities}: building the store")
             spark = universities == LARGE and importlib.util.find_spec("pyspark") is not None
             engine = ["--engine", "spark"] if spark else []
-            return self.shiq(["index", "--tbox", str(tbox), "--store", str(store), *engine, str(data / "abox.nt.gz")])
+            return self.shiq(
+                [
+                    "index",
+                    "--tbox",
+                    str(tbox),
+                    "--store",
+                    str(store),
+                    *engine,
+                    str(data / "abox.nt.gz"),
+                ]
+            )
 
         self.once(("lubm store", universities), make)
         return store
@@ -166,7 +191,9 @@ class Bench:
     # --- runs -------------------------------------------------------------------------------------
 
     def shiq(self, arguments: Sequence[str]) -> Checked:
-        """The command line of ours in a process of its own, with ``--json``. Raises NotMeasured where it gives no verdict."""
+        """The command line of ours in a process of its own, with ``--json``. Raises NotMeasured
+        where it gives no verdict.
+        """
         answer = self.folder / "run" / "answer.json"
         answer.unlink(missing_ok=True)
         used = self._ours(["jobs.cli", *arguments, "-q", "--json", str(answer)])
@@ -177,20 +204,55 @@ class Bench:
         return Checked(used, json.loads(answer.read_text(encoding="utf-8")))
 
     def check(self, store: Path, batch: Path, *more: str, allow: Sequence[str] = ()) -> Checked:
-        """``shiq check`` of a batch in a cold process; conflicts are counted, not explained, unless ``more`` says otherwise."""
+        """``shiq check`` of a batch in a cold process; conflicts are counted, not explained, unless
+        ``more`` says otherwise.
+        """
         explained = "--max-conflicts" in more
         quick = () if explained else ("--max-conflicts", "0")
-        return self.shiq(["check", "--store", str(store), "--insert", str(batch), *_allowed(allow), *quick, *more])
+        return self.shiq(
+            [
+                "check",
+                "--store",
+                str(store),
+                "--insert",
+                str(batch),
+                *_allowed(allow),
+                *quick,
+                *more,
+            ]
+        )
 
     def session(
-        self, store: Path, batches: Sequence[Path], *, single: bool, explained: bool = False, allow: Sequence[str] = ()
+        self,
+        store: Path,
+        batches: Sequence[Path],
+        *,
+        single: bool,
+        explained: bool = False,
+        allow: Sequence[str] = (),
     ) -> list[dict[str, Any]]:
-        """Checks in one process with the store open (`tests.tools.bench.worker`): one entry for each batch."""
-        told = {"store": str(store), "batches": [str(batch) for batch in batches], "allow": list(allow)}
+        """Checks in one process with the store open (`tests.tools.bench.worker`): one entry for
+        each batch.
+        """
+        told = {
+            "store": str(store),
+            "batches": [str(batch) for batch in batches],
+            "allow": list(allow),
+        }
         told |= {"single": single, "explained": explained}
-        used, found = worked("tests.tools.bench.worker", told, self.settings.limit, self.folder / "run", self._environment())
+        used, found = worked(
+            "tests.tools.bench.worker",
+            told,
+            self.settings.limit,
+            self.folder / "run",
+            self._environment(),
+        )
         if found is None:
-            raise NotMeasured(f"a session was stopped after {self.settings.limit:g} s" if used.expired else used.complaint())
+            raise NotMeasured(
+                f"a session was stopped after {self.settings.limit:g} s"
+                if used.expired
+                else used.complaint()
+            )
         return found  # type: ignore[no-any-return]
 
     def ruled(self, stream: str, system: str) -> tuple[MeterReading, dict[str, Any]]:
@@ -199,22 +261,45 @@ class Bench:
             raise NotMeasured("clingo is absent: pip install clingo")
         self.say(f"{stream}, {system}")
         task = {"stream": stream, "system": system}
-        used, found = worked("tests.tools.bench.rules", task, self.settings.limit, self.folder / "run", self._environment())
+        used, found = worked(
+            "tests.tools.bench.rules",
+            task,
+            self.settings.limit,
+            self.folder / "run",
+            self._environment(),
+        )
         if found is None:
-            raise NotMeasured(f"{stream}: stopped after {self.settings.limit:g} s" if used.expired else used.complaint())
+            raise NotMeasured(
+                f"{stream}: stopped after {self.settings.limit:g} s"
+                if used.expired
+                else used.complaint()
+            )
         return used, found
 
     def _ours(self, arguments: Sequence[str]) -> MeterReading:
         program = [sys.executable, "-m", *arguments]
-        return metered(program, self.settings.limit, self.folder / "run", {**self._environment(), "PYTHONPATH": own_path()})
+        return metered(
+            program,
+            self.settings.limit,
+            self.folder / "run",
+            {**self._environment(), "PYTHONPATH": own_path()},
+        )
 
     def _environment(self) -> dict[str, str]:
         # As where shiq is installed: its modules are compiled once, not by each process.
         compiled = {"PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
-        return {**{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}, **compiled}
+        return {
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if name != "PYTHONDONTWRITEBYTECODE"
+            },
+            **compiled,
+        }
 
     def peer(self, name: str, tbox: Path, abox: Path, batch: Path | None) -> Asked:
-        """A peer asked about base and batch (None: the base alone, for a peer that reads one document).
+        """A peer asked about base and batch (None: the base alone, for a peer that reads one
+        document).
 
         Raises NotMeasured where it is absent, crashes or reaches the limit.
         """
@@ -227,9 +312,17 @@ class Bench:
         if not peer.is_java:
             from shiq.rdf import read_ontology
 
-            write_document(question.document, read_ontology([str(tbox)]), (abox,) if batch is None else (abox, batch))
+            write_document(
+                question.document,
+                read_ontology([str(tbox)]),
+                (abox,) if batch is None else (abox, batch),
+            )
         try:
-            used = metered(command(found, question, self.settings.heap), self.settings.limit, self.folder / "run")
+            used = metered(
+                command(found, question, self.settings.heap),
+                self.settings.limit,
+                self.folder / "run",
+            )
         except OperationalError as error:
             raise NotMeasured(f"{peer.title}: {error.message}") from error
         finally:
@@ -237,14 +330,17 @@ class Bench:
         answer = told(found, used)
         if used.expired or answer.trouble:
             raise NotMeasured(
-                f"{peer.title}: " + (f"stopped after {self.settings.limit:g} s" if used.expired else answer.trouble)
+                f"{peer.title}: "
+                + (f"stopped after {self.settings.limit:g} s" if used.expired else answer.trouble)
             )
         return Asked(used, answer)
 
 
 def _complaint(used: MeterReading) -> str:
     """What our command line says of an error, else what can be made of its output."""
-    said = [line.removeprefix("shiq: ") for line in used.err.splitlines() if line.startswith("shiq: ")]
+    said = [
+        line.removeprefix("shiq: ") for line in used.err.splitlines() if line.startswith("shiq: ")
+    ]
     return f"exit code {used.code}: {said[0]}" if said else used.complaint()
 
 

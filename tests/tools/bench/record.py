@@ -27,7 +27,8 @@ TOLERATED = 0.25
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a row. ``better``: 1 where more is better, -1 where less is, 0 where it is only for information (a peer's);
+    """A figure of a row. ``better``: 1 where more is better, -1 where less is, 0 where it is only
+    for information (a peer's);
     ``target``: what it has to reach, or stay within."""
 
     name: str
@@ -37,7 +38,11 @@ class Figure:
 
     @property
     def target_text(self) -> str:
-        return "" if self.target is None else f"{'≥' if self.better > 0 else '≤'} {self.target:g} {self.unit}".rstrip()
+        return (
+            ""
+            if self.target is None
+            else f"{'≥' if self.better > 0 else '≤'} {self.target:g} {self.unit}".rstrip()
+        )
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,11 @@ class Measured:
 
 @dataclass(frozen=True)
 class RowRecord:
-    """A row as it was measured. ``notes``: what was left out and why, and what was wrong: a peer that is absent, a verdict that
-    is not the known one, a run that reached the limit. ``is_right``: no verdict of ours was wrong, no run of ours failed."""
+    """A row as it was measured. ``notes``: what was left out and why, and what was wrong: a peer
+    that is absent, a verdict that
+    is not the known one, a run that reached the limit. ``is_right``: no verdict of ours was wrong,
+    no run of ours failed.
+    """
 
     name: str
     title: str
@@ -92,15 +100,21 @@ class RowRecord:
         }
 
     def text(self) -> str:
-        """The row as lines of a table: figure, median, least and greatest value, target, whether it is met."""
+        """The row as lines of a table: figure, median, least and greatest value, target, whether it
+        is met.
+        """
         lines = [f"{self.name}: {self.title}"]
         for m in self.measured:
             if m.median is None:
                 continue
-            spread = f"{_number(min(m.values))} … {_number(max(m.values))}" if len(m.values) > 1 else ""
+            spread = (
+                f"{_number(min(m.values))} … {_number(max(m.values))}" if len(m.values) > 1 else ""
+            )
             met = "" if m.is_met is None else "met" if m.is_met and self.is_right else "MISSED"
             value = f"{_number(m.median)} {m.figure.unit}".rstrip()
-            lines.append(f"  {m.figure.name:32} {value:>12}   {spread:18} {m.figure.target_text:14} {met}".rstrip())
+            lines.append(
+                f"  {m.figure.name:32} {value:>12}   {spread:18} {m.figure.target_text:14} {met}".rstrip()
+            )
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
 
@@ -116,17 +130,27 @@ class Worse:
     @property
     def share(self) -> float:
         """How much worse, as a share of the figure before."""
-        return (self.before - self.now if self.figure.better > 0 else self.now - self.before) / self.before
+        return (
+            self.before - self.now if self.figure.better > 0 else self.now - self.before
+        ) / self.before
 
     @property
     def text(self) -> str:
         unit = self.figure.unit
         now, before = (f"{_number(value)} {unit}".rstrip() for value in (self.now, self.before))
-        return f"{self.row}, {self.figure.name}: {now}, was {before} ({self.share:.0%} worse)".replace("%", " %")
+        return (
+            f"{self.row}, {self.figure.name}: {now}, was {before} ({self.share:.0%} worse)".replace(
+                "%", " %"
+            )
+        )
 
 
-def worse(now: Mapping[str, Sequence[Measured]], before: Mapping[str, Mapping[str, float]]) -> list[Worse]:
-    """The figures by row that are worse than ``before`` (medians by row and name) by more than `TOLERATED`."""
+def worse(
+    now: Mapping[str, Sequence[Measured]], before: Mapping[str, Mapping[str, float]]
+) -> list[Worse]:
+    """The figures by row that are worse than ``before`` (medians by row and name) by more than
+    `TOLERATED`.
+    """
     found = []
     for row, measured in now.items():
         for m in measured:
@@ -139,7 +163,8 @@ def worse(now: Mapping[str, Sequence[Measured]], before: Mapping[str, Mapping[st
 
 
 def last_kept(folder: Path, machine: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """The latest median of each figure, by row, in the files of ``folder`` that were measured on a machine like this one.
+    """The latest median of each figure, by row, in the files of ``folder`` that were measured on a
+    machine like this one.
 
     Raises InputError for a file that is none of ours.
     """
@@ -168,7 +193,8 @@ def read_record(path: Path) -> dict[str, Any]:
         _ = document["machine"], [(row["name"], row["figures"]) for row in document["rows"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
-            f"{path}: not a benchmark run ({error!r})", "Keep only what `make bench` wrote in that folder."
+            f"{path}: not a benchmark run ({error!r})",
+            "Keep only what `make bench` wrote in that folder.",
         ) from error
     return dict(document)
 
@@ -176,4 +202,10 @@ def read_record(path: Path) -> dict[str, Any]:
 def _number(value: float) -> str:
     if value and abs(value) < 0.1:
         return f"{value:.3f}"
-    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+    return (
+        f"{value:.2f}"
+        if abs(value) < 10
+        else f"{value:.1f}"
+        if abs(value) < 1000
+        else f"{value:,.0f}"
+    )

@@ -1,6 +1,7 @@
 """The rows of the benchmark: what each measures in one repeat, and what it should reach.
 
-Times are wall seconds unless a figure says CPU; ratios are of two runs in the same repeat, on the same batch. A repeat has
+Times are wall seconds unless a figure says CPU; ratios are of two runs in the same repeat, on the
+same batch. A repeat has
 batches of its own, which nothing has seen before.
 """
 
@@ -20,9 +21,11 @@ from tests.tools.bench.repeat import Repeat, Row
 
 #: Insertions in the small batch; assertions that a resident session is asked about one by one.
 SMALL, SINGLE = 1000, 400
-#: Insertions that contradict by themselves what is told of their subject, one by one; the first opens what the others find open.
+# : Insertions that contradict by themselves what is told of their subject, one by one; the first
+# opens what the others find open.
 TOLD = 51
-#: Conflicts that are explained, and the seconds for it, where verdict and conflicts are timed apart.
+# : Conflicts that are explained, and the seconds for it, where verdict and conflicts are timed
+# apart.
 EXPLAINED, EXPLAINING_SECONDS = 10, 60
 
 
@@ -33,13 +36,17 @@ def _lubm5(repeat: Repeat) -> Base:
 def _random_batch(repeat: Repeat, of: Base) -> Path:
     """5 % of random insertions for this repeat."""
     file = repeat.bench.file(f"{of.abox.stem}-{repeat.number}.nt")
-    return repeat.bench.once(repeat.key("batch", of.abox), lambda: of.random_batch(repeat.seed, file))
+    return repeat.bench.once(
+        repeat.key("batch", of.abox), lambda: of.random_batch(repeat.seed, file)
+    )
 
 
 def _pellet(repeat: Repeat) -> Asked:
     found, bench = _lubm5(repeat), repeat.bench
     batch = _random_batch(repeat, found)
-    return bench.once(repeat.key("pellet"), lambda: bench.peer("pellet", found.dataset.tbox, found.abox, batch))
+    return bench.once(
+        repeat.key("pellet"), lambda: bench.peer("pellet", found.dataset.tbox, found.abox, batch)
+    )
 
 
 def _store_open(repeat: Repeat) -> None:
@@ -49,7 +56,10 @@ def _store_open(repeat: Repeat) -> None:
     repeat.bench.say("LUBM-5, store open")
     before, ours = repeat.bench.session(found.store, [first, batch], single=False)
     repeat.expect(ours["verdict"], "consistent", "shiq")
-    repeat.values |= {"shiq": ours["seconds"], "shiq, first batch of the session": before["seconds"]}
+    repeat.values |= {
+        "shiq": ours["seconds"],
+        "shiq, first batch of the session": before["seconds"],
+    }
     repeat.values["shiq, CPU"] = ours["cpu_seconds"]
 
     def beside() -> None:
@@ -57,7 +67,10 @@ def _store_open(repeat: Repeat) -> None:
         step = told.seconds["reading the batch"] + told.seconds["step"]
         step_cpu = told.cpu_seconds["reading the batch"] + told.cpu_seconds["step"]
         repeat.values |= {"Pellet's step": step, "Pellet's step, CPU": step_cpu}
-        repeat.values |= {"times faster": step / ours["seconds"], "times faster, CPU": step_cpu / ours["cpu_seconds"]}
+        repeat.values |= {
+            "times faster": step / ours["seconds"],
+            "times faster, CPU": step_cpu / ours["cpu_seconds"],
+        }
         _compare(repeat, "Pellet", told.verdict, ours["verdict"])
 
     repeat.attempt(beside)
@@ -69,7 +82,11 @@ def _cold(repeat: Repeat) -> None:
     repeat.bench.say("LUBM-5, cold process")
     ours = repeat.bench.check(found.store, batch)
     repeat.expect(ours.verdict, "consistent", "shiq")
-    repeat.values |= {"shiq": ours.used.wall_seconds, "shiq, CPU": ours.used.cpu_seconds, "A_add / A": ours.share}
+    repeat.values |= {
+        "shiq": ours.used.wall_seconds,
+        "shiq, CPU": ours.used.cpu_seconds,
+        "A_add / A": ours.share,
+    }
 
     def beside() -> None:
         asked = _pellet(repeat)
@@ -96,12 +113,19 @@ def _build(repeat: Repeat) -> None:
     bench.once(("store", found.dataset.name), lambda: ours)
     repeat.expect(ours.verdict, "consistent", "shiq")
     seconds = ours.used.wall_seconds
-    repeat.values |= {"shiq": seconds, "shiq, CPU": ours.used.cpu_seconds, "shiq, peak memory": ours.used.peak_mb}
+    repeat.values |= {
+        "shiq": seconds,
+        "shiq, CPU": ours.used.cpu_seconds,
+        "shiq, peak memory": ours.used.peak_mb,
+    }
     repeat.values["speed"] = float(ours.answer["statistics"]["assertions"]) / seconds / 1000
 
     def beside() -> None:
         asked = bench.peer("konclude", found.dataset.tbox, found.abox, None)
-        repeat.values |= {"Konclude": asked.used.wall_seconds, "Konclude, CPU": asked.used.cpu_seconds}
+        repeat.values |= {
+            "Konclude": asked.used.wall_seconds,
+            "Konclude, CPU": asked.used.cpu_seconds,
+        }
         repeat.values["shiq / Konclude"] = seconds / asked.used.wall_seconds
         repeat.values["shiq / Konclude, CPU"] = ours.used.cpu_seconds / asked.used.cpu_seconds
         _compare(repeat, "Konclude", asked.told.verdict, ours.verdict)
@@ -182,8 +206,13 @@ def _single(repeat: Repeat) -> None:
         repeat.expect(entry["verdict"], "consistent", "shiq")
     # The first check opens what the later ones find open.
     first, *times = [1000 * float(entry["seconds"]) for entry in checked]
-    repeat.values |= {"median": statistics.median(times), "99th percentile": statistics.quantiles(times, n=100)[98]}
-    repeat.values["median, CPU"] = statistics.median(1000 * float(entry["cpu_seconds"]) for entry in checked[1:])
+    repeat.values |= {
+        "median": statistics.median(times),
+        "99th percentile": statistics.quantiles(times, n=100)[98],
+    }
+    repeat.values["median, CPU"] = statistics.median(
+        1000 * float(entry["cpu_seconds"]) for entry in checked[1:]
+    )
     repeat.values |= {"first": first, "slowest": max(times)}
 
 
@@ -193,7 +222,9 @@ def _told(repeat: Repeat) -> None:
     batch, known = bench.file("told.nt"), f"{ONTOLOGY}#FullProfessor> ."
     professors = [line for line in one_by_one(found.abox) if line.rstrip().endswith(known)]
     chosen = random.Random(f"bench {repeat.seed}").sample(professors, TOLD)
-    batch.write_text("".join(line.replace("#FullProfessor>", "#Course>") for line in chosen), encoding="utf-8")
+    batch.write_text(
+        "".join(line.replace("#FullProfessor>", "#Course>") for line in chosen), encoding="utf-8"
+    )
     bench.say(f"{TOLD} told contradictions")
     _, *checked = bench.session(found.store, [batch], single=True, explained=True)
     for entry in checked:
@@ -204,7 +235,9 @@ def _told(repeat: Repeat) -> None:
 
 
 def _refuted(repeat: Repeat, found: Base, batch: Path) -> Checked:
-    """The verdict on a batch, and apart from it, all of A_add, and how long it takes until conflicts are explained too."""
+    """The verdict on a batch, and apart from it, all of A_add, and how long it takes until
+    conflicts are explained too.
+    """
     bench = repeat.bench
     bench.say(f"{found.dataset.name}, verdict")
     ours = bench.check(found.store, batch, "--verdict-only", allow=found.dataset.allow)
@@ -215,7 +248,10 @@ def _refuted(repeat: Repeat, found: Base, batch: Path) -> Checked:
         whole = bench.check(found.store, batch, allow=found.dataset.allow)
         repeat.expect(whole.verdict, ours.verdict, "shiq, A_add")
         repeat.values |= {"A_add / A": whole.share, "shiq, A_add": whole.used.wall_seconds}
-        repeat.values |= {"shiq, A_add, CPU": whole.used.cpu_seconds, "shiq, peak memory": whole.used.peak_mb}
+        repeat.values |= {
+            "shiq, A_add, CPU": whole.used.cpu_seconds,
+            "shiq, peak memory": whole.used.peak_mb,
+        }
 
     def explained() -> None:
         bench.say(f"{found.dataset.name}, conflicts")
@@ -253,7 +289,11 @@ def _disjoint(repeat: Repeat) -> None:
     bench.say("LUBM-5 with disjointness")
     ours = bench.check(found.store, batch)
     repeat.expect(ours.verdict, "consistent", "shiq")
-    repeat.values |= {"A_add / A": ours.share, "shiq": ours.used.wall_seconds, "shiq, CPU": ours.used.cpu_seconds}
+    repeat.values |= {
+        "A_add / A": ours.share,
+        "shiq": ours.used.wall_seconds,
+        "shiq, CPU": ours.used.cpu_seconds,
+    }
 
 
 def _npd(repeat: Repeat) -> None:
@@ -301,7 +341,13 @@ ROWS: Mapping[str, Row] = {
         Row(
             "cold",
             "LUBM-5, 5 % batch, cold process, beside Pellet's load, first check and step",
-            (_faster(15), _FASTER_CPU, *_OURS, Figure("A_add / A", _PERCENT), *_theirs("Pellet", "Pellet, CPU")),
+            (
+                _faster(15),
+                _FASTER_CPU,
+                *_OURS,
+                Figure("A_add / A", _PERCENT),
+                *_theirs("Pellet", "Pellet, CPU"),
+            ),
             _cold,
         ),
         Row(
@@ -386,6 +432,11 @@ ROWS: Mapping[str, Row] = {
             ),
             _commit,
         ),
-        Row("memory", "a check of 1,000 insertions, LUBM-50", (Figure("peak memory", "MiB", 1024.0),), _memory),
+        Row(
+            "memory",
+            "a check of 1,000 insertions, LUBM-50",
+            (Figure("peak memory", "MiB", 1024.0),),
+            _memory,
+        ),
     )
 }

@@ -1,4 +1,6 @@
-"""The row ``rules``: what a point of a stream costs with stream rules, beside clingo with the windows' contents given."""
+"""The row ``rules``: what a point of a stream costs with stream rules, beside clingo with the
+windows' contents given.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from tests.tools.bench.repeat import Repeat, Row
 _FOR_INFORMATION = 0
 #: Points before windows are full, and what is made once is made, are left out.
 _BEGINNING = 10
-#: For each stream the CPU milliseconds of a point, how many times faster than clingo on each point anew, and grounded once.
+# : For each stream the CPU milliseconds of a point, how many times faster than clingo on each point
+# anew, and grounded once.
 _RULE_TARGETS: Mapping[str, tuple[float | None, float | None, float | None]] = {
     "grid 30², published": (2.0, 40.0, 4.0),
     "grid 30², failing": (6.0, 40.0, 4.0),
@@ -22,7 +25,8 @@ _RULE_TARGETS: Mapping[str, tuple[float | None, float | None, float | None]] = {
     "Heavy Join": (None, 10.0, None),
     "Content Caching": (None, 10.0, None),
 }
-#: Streams that long windows are measured on, by window; and those with constants that never come again, few and many.
+# : Streams that long windows are measured on, by window; and those with constants that never come
+# again, few and many.
 _WINDOWS: Mapping[int, str] = {60: "window [60]", 3600: "window [3600]"}
 _CONSTANTS = ("constants in passing, few", "constants in passing")
 #: All streams that the row measures, each one of `tests.tools.bench.rules.STREAMS`.
@@ -34,26 +38,42 @@ def _rules(repeat: Repeat) -> None:
         used, ours = repeat.bench.ruled(stream, "shiq")
         cpu, wall = ours["cpu_ms"][_BEGINNING:], sorted(ours["wall_ms"][_BEGINNING:])
         mean = statistics.mean(cpu)
-        repeat.values |= {stream: mean, f"{stream}: slowest, wall": wall[-1], f"{stream}: whole process": used.cpu_seconds}
+        repeat.values |= {
+            stream: mean,
+            f"{stream}: slowest, wall": wall[-1],
+            f"{stream}: whole process": used.cpu_seconds,
+        }
         repeat.values[f"{stream}: memory"] = used.peak_mb
-        repeat.notes.append(f"{stream}: {len(ours['cpu_ms'])} points, all accepted; set up in {ours['setup_seconds']:.2f} CPU s")
+        repeat.notes.append(
+            f"{stream}: {len(ours['cpu_ms'])} points, all accepted; set up in {ours['setup_seconds']:.2f} CPU s"
+        )
         for system, title in _CLINGO.items():
             if system == "fresh" or stream.startswith("grid"):
-                repeat.attempt(partial(_beside_clingo, repeat, stream, system, title, ours["derived"], mean))
+                repeat.attempt(
+                    partial(_beside_clingo, repeat, stream, system, title, ours["derived"], mean)
+                )
     _windows_and_constants(repeat)
 
 
-def _beside_clingo(repeat: Repeat, stream: str, system: str, title: str, derived: list[list[int]], mean: float) -> None:
+def _beside_clingo(
+    repeat: Repeat, stream: str, system: str, title: str, derived: list[list[int]], mean: float
+) -> None:
     _, theirs = repeat.bench.ruled(stream, system)
     if theirs["derived"] != derived:
         repeat.wrong.append(f"{stream}: {title} derives something else")
     their_mean = statistics.mean(theirs["cpu_ms"][_BEGINNING:])
-    repeat.values |= {f"{stream}: {title}": their_mean, f"{stream}: times {title}": their_mean / mean}
+    repeat.values |= {
+        f"{stream}: {title}": their_mean,
+        f"{stream}: times {title}": their_mean / mean,
+    }
 
 
 def _windows_and_constants(repeat: Repeat) -> None:
     """What a long window costs, and what a million constants leave behind."""
-    means = {window: statistics.mean(repeat.bench.ruled(name, "shiq")[1]["cpu_ms"][-500:]) for window, name in _WINDOWS.items()}
+    means = {
+        window: statistics.mean(repeat.bench.ruled(name, "shiq")[1]["cpu_ms"][-500:])
+        for window, name in _WINDOWS.items()
+    }
     repeat.values |= {"window [3600]": means[3600], "window [3600] / [60]": means[3600] / means[60]}
     few, many = (repeat.bench.ruled(name, "shiq")[0].peak_mb for name in _CONSTANTS)
     repeat.values["a million constants: more memory than 50,000"] = many - few

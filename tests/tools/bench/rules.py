@@ -1,8 +1,12 @@
-"""Stream rules beside clingo: ``python -m tests.tools.bench.rules TASK.json ANSWER.json`` evaluates one stream by one system.
+"""Stream rules beside clingo: ``python -m tests.tools.bench.rules TASK.json ANSWER.json`` evaluates
+one stream by one system.
 
-The task: ``stream``, of `STREAMS`; ``system``: shiq, fresh (clingo on each point anew, with what the windows hold as facts) or
-once (clingo, grounded once, inputs are externals; the grid alone). The answer has CPU and wall milliseconds of each point, rows
-in to derived atoms out, how many atoms of each predicate that were, and set-up seconds. Windows, and what of the grid's rules
+The task: ``stream``, of `STREAMS`; ``system``: shiq, fresh (clingo on each point anew, with what
+the windows hold as facts) or
+once (clingo, grounded once, inputs are externals; the grid alone). The answer has CPU and wall
+milliseconds of each point, rows
+in to derived atoms out, how many atoms of each predicate that were, and set-up seconds. Windows,
+and what of the grid's rules
 looks back on derived atoms, are counted outside clingo and outside its time.
 """
 
@@ -27,11 +31,19 @@ from jobs.evaluation.streams.rules import GeneratedRules
 STREAMS: dict[str, tuple[Callable[[], GeneratedRules], tuple[str, ...], bool]] = {
     "grid 30², published": (lambda: Grid(30, 60, 0.0).stream(), ("reachable/2",), False),
     "grid 30², failing": (lambda: Grid(30, 60, 0.03).stream(), ("reachable/2",), False),
-    "grid 30², failing, near links": (lambda: Grid(30, 60, 0.03, "near").stream(), ("reachable/2",), False),
+    "grid 30², failing, near links": (
+        lambda: Grid(30, 60, 0.03, "near").stream(),
+        ("reachable/2",),
+        False,
+    ),
     "grid 20², failing": (lambda: Grid(20, 60, 0.03).stream(), ("reachable/2",), False),
     "dense join": (lambda: GeneratedJoin().stream(), ("a/2",), False),
     "Heavy Join": (lambda: GeneratedJoin(values=0).stream(), ("a/2",), True),
-    "Content Caching": (lambda: Caching().stream(), ("rate/2", "popular/1", "cold/1", "random/0"), True),
+    "Content Caching": (
+        lambda: Caching().stream(),
+        ("rate/2", "popular/1", "cold/1", "random/0"),
+        True,
+    ),
     "window [60]": (lambda: _lately(60), ("p/1",), False),
     "window [3600]": (lambda: _lately(3600), ("p/1",), False),
     "constants in passing, few": (lambda: _passing(50), ("n/1",), True),
@@ -40,19 +52,28 @@ STREAMS: dict[str, tuple[Callable[[], GeneratedRules], tuple[str, ...], bool]] =
 
 
 def _lately(window: int) -> GeneratedRules:
-    """100 atoms a point, some of which are asked for within the window; more points than the longest window has."""
+    """100 atoms a point, some of which are asked for within the window; more points than the
+    longest window has.
+    """
     dice = np.random.default_rng(0)
-    points = ({"b/1": (dice.integers(0, 10_000, 100),), "q/1": (dice.integers(0, 10_000, 20),)} for _ in range(4200))
+    points = (
+        {"b/1": (dice.integers(0, 10_000, 100),), "q/1": (dice.integers(0, 10_000, 20),)}
+        for _ in range(4200)
+    )
     return GeneratedRules(f"p(X) :- b(X) in [{window}], q(X).\n", points)
 
 
 def _passing(points: int) -> GeneratedRules:
     """1,000 texts a point that never come again."""
     numbers = ({"a/1": (np.arange(1000 * t, 1000 * t + 1000),)} for t in range(points))
-    return GeneratedRules("p(X) :- a(X) in [5], not b(X).\nn(N) :- #count{X: p(X)} = N.\n", numbers, "c")
+    return GeneratedRules(
+        "p(X) :- a(X) in [5], not b(X).\nn(N) :- #count{X: p(X)} = N.\n", numbers, "c"
+    )
 
 
-def shiq(stream: GeneratedRules, asked: tuple[str, ...], texts: bool) -> Iterator[tuple[float, float, list[int]]]:
+def shiq(
+    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
+) -> Iterator[tuple[float, float, list[int]]]:
     """Ours: set-up first, then a point each."""
     from streams.rules import Program
 
@@ -65,7 +86,13 @@ def shiq(stream: GeneratedRules, asked: tuple[str, ...], texts: bool) -> Iterato
         if texts:
             found: Any = model.derived
             used = _since(begun)
-            yield *used, [sum(atom == name or atom.startswith(name + "(") for atom in found) for name in _names(asked)]
+            yield (
+                *used,
+                [
+                    sum(atom == name or atom.startswith(name + "(") for atom in found)
+                    for name in _names(asked)
+                ],
+            )
         else:
             found = [model.columns(predicate) for predicate in asked]
             used = _since(begun)
@@ -80,9 +107,11 @@ def _names(asked: tuple[str, ...]) -> list[str]:
     return [predicate.rpartition("/")[0] for predicate in asked]
 
 
-# --- clingo ----------------------------------------------------------------------------------------
+# --- clingo
+# ----------------------------------------------------------------------------------------
 
-#: For each predicate of input the window that the rules ask for, and the rules over what it holds: q_(…, how often).
+# : For each predicate of input the window that the rules ask for, and the rules over what it holds:
+# q_(…, how often).
 _WINDOWS = {"energyDelivered/2": 4, "b/2": 20, "c/2": 20, "request/2": 5, "alpha/1": 5}
 _OVER_WINDOWS = (
     ("energyDelivered(P,W) at least 1 in [4]", "energyDelivered_(P,W,_)"),
@@ -104,7 +133,11 @@ def windows(stream: GeneratedRules) -> Iterator[Counter[tuple[str, tuple[int, ..
     past: dict[str, deque[set[tuple[str, tuple[int, ...]]]]] = {name: deque() for name in _WINDOWS}
     for _, rows in stream.events():
         for name, window in _WINDOWS.items():
-            now = {(name, row) for row in zip(*(column.tolist() for column in rows[name]))} if name in rows else set()
+            now = (
+                {(name, row) for row in zip(*(column.tolist() for column in rows[name]))}
+                if name in rows
+                else set()
+            )
             past[name].append(now)
             held.update(now)
             if len(past[name]) > window + 1:
@@ -119,14 +152,19 @@ def _over_windows(stream: GeneratedRules, asked: tuple[str, ...]) -> str:
     return text + "".join(f"#show {predicate}.\n" for predicate in asked)
 
 
-def fresh(stream: GeneratedRules, asked: tuple[str, ...], texts: bool) -> Iterator[tuple[float, float, list[int]]]:
+def fresh(
+    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
+) -> Iterator[tuple[float, float, list[int]]]:
     """clingo on each point anew."""
     import clingo
 
     rules = _over_windows(stream, asked)
     yield 0.0, 0.0, []
     for held in windows(stream):
-        facts = "".join(f"{name.partition('/')[0]}_({','.join(map(str, row))},{m}).\n" for (name, row), m in held.items())
+        facts = "".join(
+            f"{name.partition('/')[0]}_({','.join(map(str, row))},{m}).\n"
+            for (name, row), m in held.items()
+        )
         begun = time.process_time(), time.perf_counter()
         control = clingo.Control(["--warn=none"])
         control.add("base", [], rules + facts)
@@ -136,7 +174,9 @@ def fresh(stream: GeneratedRules, asked: tuple[str, ...], texts: bool) -> Iterat
         yield *used, _counted(shown, asked)
 
 
-def once(stream: GeneratedRules, asked: tuple[str, ...], texts: bool) -> Iterator[tuple[float, float, list[int]]]:
+def once(
+    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
+) -> Iterator[tuple[float, float, list[int]]]:
     """clingo on the grid, grounded once: which panels have delivered enough is external."""
     import clingo
 
@@ -165,7 +205,11 @@ def once(stream: GeneratedRules, asked: tuple[str, ...], texts: bool) -> Iterato
 def _solved(control: Any, texts: bool) -> list[Any]:
     with control.solve(yield_=True) as handle:
         shown = list(handle.model().symbols(shown=True))
-    return [(symbol.name, str(symbol)) for symbol in shown] if texts else [(symbol.name, symbol) for symbol in shown]
+    return (
+        [(symbol.name, str(symbol)) for symbol in shown]
+        if texts
+        else [(symbol.name, symbol) for symbol in shown]
+    )
 
 
 def _counted(shown: list[Any], asked: tuple[str, ...]) -> list[int]:

@@ -1,7 +1,9 @@
 """The row ``lubm-100`` (``make bench-scale``): LUBM-100 beside LUBM-10, on Spark and `local`.
 
-Batches are triples drawn evenly from the data, which the bases lack. Runs are processes of their own, watched from outside
-(`tests.tools.bench.watch`), with an event log. Memory of all processes is resident, and summed more than a cgroup counts; that of
+Batches are triples drawn evenly from the data, which the bases lack. Runs are processes of their
+own, watched from outside
+(`tests.tools.bench.watch`), with an event log. Memory of all processes is resident, and summed more
+than a cgroup counts; that of
 the driver is its own, without the pages of the store that it maps.
 """
 
@@ -78,12 +80,23 @@ def scaled(repeat: Repeat, universities: int) -> Scaled:
         bench.folder / f"scaled-{universities}.kg",
     )
     files = [found.few, found.many]
-    bench.once(("held out", universities), lambda: held_out(folder / "abox.nt.gz", [FEW, MANY], DATA_SEED, found.triples, files))
+    bench.once(
+        ("held out", universities),
+        lambda: held_out(folder / "abox.nt.gz", [FEW, MANY], DATA_SEED, found.triples, files),
+    )
     return found
 
 
-def run(repeat: Repeat, what: str, *arguments: object, cores: int | None = None, settings: dict[str, str] | None = None) -> Ran:
-    """The command line of ours, watched; on Spark with so many ``cores``. Raises NotMeasured where it gives no verdict."""
+def run(
+    repeat: Repeat,
+    what: str,
+    *arguments: object,
+    cores: int | None = None,
+    settings: dict[str, str] | None = None,
+) -> Ran:
+    """The command line of ours, watched; on Spark with so many ``cores``. Raises NotMeasured where
+    it gives no verdict.
+    """
     bench = repeat.bench
     bench.say(what)
     folder = bench.folder / "watched"
@@ -91,10 +104,23 @@ def run(repeat: Repeat, what: str, *arguments: object, cores: int | None = None,
     (folder / "log").mkdir(parents=True)
     configured = {**_CONFIGURED, "spark.eventLog.dir": str(folder / "log"), **(settings or {})}
     submit = " ".join(f"--conf {name}={value}" for name, value in configured.items())
-    environment = {**os.environ, "PYTHONPATH": own_path(), "PYSPARK_SUBMIT_ARGS": f"{submit} pyspark-shell"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": own_path(),
+        "PYSPARK_SUBMIT_ARGS": f"{submit} pyspark-shell",
+    }
     spark = [] if cores is None else ["--engine", "spark", "--master", f"local[{cores}]"]
     answer = folder / "answer.json"
-    command = [sys.executable, "-m", "jobs.cli", *map(str, arguments), *spark, "-q", "--json", str(answer)]
+    command = [
+        sys.executable,
+        "-m",
+        "jobs.cli",
+        *map(str, arguments),
+        *spark,
+        "-q",
+        "--json",
+        str(answer),
+    ]
     used = watched(command, bench.settings.limit, folder, environment)
     if used.code or not answer.exists():
         raise NotMeasured(f"{what}: exit code {used.code}: {used.err[-300:]}")
@@ -110,23 +136,42 @@ def index(repeat: Repeat, of: Scaled, cores: int | None = None) -> Ran:
     """Builds the store of a base, in the place of the one that is there."""
     shutil.rmtree(of.store, ignore_errors=True)
     what = f"LUBM-{of.universities}: index, {'local' if cores is None else 'spark'}"
-    return run(repeat, what, "index", "--tbox", of.tbox, "--store", of.store, of.triples, cores=cores)
+    return run(
+        repeat, what, "index", "--tbox", of.tbox, "--store", of.store, of.triples, cores=cores
+    )
 
 
-def check(repeat: Repeat, of: Scaled, batch: Path, *more: str, cores: int | None = 2, **settings: str) -> Ran:
+def check(
+    repeat: Repeat, of: Scaled, batch: Path, *more: str, cores: int | None = 2, **settings: str
+) -> Ran:
     """Checks a batch against the store of a base."""
     what = f"LUBM-{of.universities}: check of {batch.stem} insertions{' '.join(['', *more])}"
-    return run(repeat, what, "check", "--store", of.store, "--insert", batch, *more, cores=cores, settings=settings)
+    return run(
+        repeat,
+        what,
+        "check",
+        "--store",
+        of.store,
+        "--insert",
+        batch,
+        *more,
+        cores=cores,
+        settings=settings,
+    )
 
 
 def _pair(repeat: Repeat, name: str, large: Ran, little: Ran, *, per_triple: bool = False) -> None:
     """The figures of one run on both bases."""
     ratio = large.used.cpu_seconds / little.used.cpu_seconds
     if per_triple:
-        ratio *= little.answer["statistics"]["assertions"] / large.answer["statistics"]["assertions"]
+        ratio *= (
+            little.answer["statistics"]["assertions"] / large.answer["statistics"]["assertions"]
+        )
     repeat.values[f"{name}: CPU{' per triple' if per_triple else ''}"] = ratio
     for part in ("driver", "jvm"):
-        repeat.values[f"{name}: {part} peak"] = large.used.own[part] / max(1.0, little.used.own[part])
+        repeat.values[f"{name}: {part} peak"] = large.used.own[part] / max(
+            1.0, little.used.own[part]
+        )
     repeat.values[f"{name}: memory, all processes"] = large.used.peak
     repeat.values[f"{name}: driver's share"] = large.driver_share
     for size, ran in ((LITTLE, little), (LARGE, large)):
@@ -145,18 +190,24 @@ def _measure(repeat: Repeat) -> None:
     on_spark = [index(repeat, of, 2) for of in both]
     _pair(repeat, "index", *on_spark, per_triple=True)
     alone = [index(repeat, of) for of in both]
-    repeat.values["index: workers' CPU over local's"] = on_spark[0].used.cpu["workers"] / alone[0].used.cpu_seconds
+    repeat.values["index: workers' CPU over local's"] = (
+        on_spark[0].used.cpu["workers"] / alone[0].used.cpu_seconds
+    )
     for name, batch in (("check of 1,000", "few"), ("check of 100,000", "many")):
         checks = [check(repeat, of, getattr(of, batch)) for of in both]
         _pair(repeat, name, *checks)
     local = [check(repeat, of, of.few, cores=None) for of in both]
-    repeat.values["check of 1,000, local: CPU"] = local[0].used.cpu_seconds / local[1].used.cpu_seconds
+    repeat.values["check of 1,000, local: CPU"] = (
+        local[0].used.cpu_seconds / local[1].used.cpu_seconds
+    )
     _parallel(repeat, large)
     _pair(repeat, "commit of 1,000", *(check(repeat, of, of.few, "--commit") for of in both))
 
 
 def _parallel(repeat: Repeat, large: Scaled) -> None:
-    """The large batch as a hundred cores would have it; and what the model says of two cores by the log of one."""
+    """The large batch as a hundred cores would have it; and what the model says of two cores by the
+    log of one.
+    """
     middle = scaled(repeat, 50)
     index(repeat, middle)
     cut = {"spark.default.parallelism": str(CORES)}
@@ -170,13 +221,20 @@ def _parallel(repeat: Repeat, large: Scaled) -> None:
     repeat.values["100 cores: joint groups"] = float(told["joint_groups"])
     repeat.values["100 cores: insertions in the largest"] = 100 * told["largest_group"] / MANY
     repeat.values["100 cores: model, LUBM-100"] = wall[-1]
-    # The longest path gets shorter where the same batch falls into more groups; what grows is the work.
+    # The longest path gets shorter where the same batch falls into more groups; what grows is the
+    # work.
     fit = fitted(cpu, 8000)
-    repeat.values["100 cores: longest model, and CPU of LUBM-8000 by a fit"] = max(wall) + fit.value / CORES
-    repeat.notes.append(f"CPU of LUBM-8000: lines through two sizes each say {fit.least:.0f} to {fit.most:.0f} s")
+    repeat.values["100 cores: longest model, and CPU of LUBM-8000 by a fit"] = (
+        max(wall) + fit.value / CORES
+    )
+    repeat.notes.append(
+        f"CPU of LUBM-8000: lines through two sizes each say {fit.least:.0f} to {fit.most:.0f} s"
+    )
     one, two = (check(repeat, large, large.many, cores=cores, **cut).logged for cores in (1, 2))
     assert one is not None and two is not None
-    repeat.values["model of 2 cores by a log of 1, over 2"] = modelled(one, 2) / (two.wall - two.before)
+    repeat.values["model of 2 cores by a log of 1, over 2"] = modelled(one, 2) / (
+        two.wall - two.before
+    )
 
 
 _RUNS = ("index", "check of 1,000", "check of 100,000", "commit of 1,000")
@@ -195,4 +253,8 @@ FIGURES = (
     Figure("model of 2 cores by a log of 1, over 2", "×", better=0),
 )
 
-SCALE_ROWS = {"lubm-100": Row("lubm-100", "LUBM-100 beside LUBM-10, local[2], cold processes", FIGURES, _measure)}
+SCALE_ROWS = {
+    "lubm-100": Row(
+        "lubm-100", "LUBM-100 beside LUBM-10, local[2], cold processes", FIGURES, _measure
+    )
+}

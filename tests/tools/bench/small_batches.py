@@ -12,11 +12,14 @@ from tests.tools.bench.rows import SMALL
 
 
 def _swapped_check(repeat: Repeat, universities: int) -> Checked:
-    """A cold process that checks `SMALL` insertions that exchange objects over the whole base and that the gate accepts."""
+    """A cold process that checks `SMALL` insertions that exchange objects over the whole base and
+    that the gate accepts.
+    """
     bench = repeat.bench
     data, store = bench.lubm(universities), bench.lubm_store(universities)
     drawn, accepted, aside, batch = (
-        bench.file(f"{name}-{universities}-{repeat.number}.nt") for name in ("drawn", "accepted", "aside", "swapped")
+        bench.file(f"{name}-{universities}-{repeat.number}.nt")
+        for name in ("drawn", "accepted", "aside", "swapped")
     )
     swapped(data / "abox.nt.gz", 2 * SMALL, repeat.seed, drawn)
     sides = ["--accepted", str(accepted), "--quarantine", str(aside)]

@@ -1,4 +1,5 @@
-"""The row ``consistency``: streams against LUBM-siblings and NPD, one process, CPU seconds; each ratio is of one run.
+"""The row ``consistency``: streams against LUBM-siblings and NPD, one process, CPU seconds; each
+ratio is of one run.
 
 Streams are drawn: every label that can be asserted comes at one rate, of individuals drawn evenly.
 """
@@ -54,14 +55,22 @@ FIGURES = (
 )
 
 
-def drawn(watched: StreamPlan, number: int, seed: int, people: int = PEOPLE, per_point: int = 1_000) -> tuple[Ints, Ints, Ints]:
+def drawn(
+    watched: StreamPlan, number: int, seed: int, people: int = PEOPLE, per_point: int = 1_000
+) -> tuple[Ints, Ints, Ints]:
     """Keys, labels and times of so many tuples."""
     draw, found = np.random.default_rng(seed), masks(watched.view, watched.root_set)
     labels = [
-        found.numbers[label] for label in sorted(watched.view.vocabulary - watched.view.stand_ins) if label in found.numbers
+        found.numbers[label]
+        for label in sorted(watched.view.vocabulary - watched.view.stand_ins)
+        if label in found.numbers
     ]
     time = np.arange(number) // per_point
-    return draw.integers(0, people, number), np.array(labels)[draw.integers(0, len(labels), number)], time
+    return (
+        draw.integers(0, people, number),
+        np.array(labels)[draw.integers(0, len(labels), number)],
+        time,
+    )
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -74,7 +83,9 @@ def seconds(work: Callable[[], Any]) -> float:
     return min(found)
 
 
-def columns_to_spans(watched: StreamPlan, stream: tuple[Ints, Ints, Ints], batch: int = 50_000) -> StreamPartition:
+def columns_to_spans(
+    watched: StreamPlan, stream: tuple[Ints, Ints, Ints], batch: int = 50_000
+) -> StreamPartition:
     """All of a stream taken, batch by batch."""
     partition = StreamPartition(watched)
     for begin in range(0, len(stream[0]), batch):
@@ -92,13 +103,17 @@ def deciding(watched: StreamPlan, stream: tuple[Ints, Ints, Ints], strategy: str
         return seconds(lambda: columns_to_spans(watched, stream)) / len(key)
 
     def take() -> None:
-        chosen = strategy_of(strategy, found, bolts(watched.view, watched.grouped, ()), watched.window)
+        chosen = strategy_of(
+            strategy, found, bolts(watched.view, watched.grouped, ()), watched.window
+        )
         chosen.take(key, label, time, time + watched.window)
 
     return seconds(take) / len(key)
 
 
-def bolt_seconds(watched: StreamPlan, pipeline: Sequence[Bolt], stream: tuple[Ints, Ints, Ints]) -> tuple[list[float], list[int]]:
+def bolt_seconds(
+    watched: StreamPlan, pipeline: Sequence[Bolt], stream: tuple[Ints, Ints, Ints]
+) -> tuple[list[float], list[int]]:
     """CPU seconds and evaluations of each bolt, each fed with what the one before handed on."""
     found, (key, label, time) = masks(watched.view, watched.root_set), stream
     arriving = [(int(x), found.labels[n], int(t)) for x, n, t in zip(key, label, time)]
@@ -116,8 +131,12 @@ def bolt_seconds(watched: StreamPlan, pipeline: Sequence[Bolt], stream: tuple[In
     return spent, evaluated
 
 
-def every_cut(watched: StreamPlan, stream: tuple[Ints, Ints, Ints]) -> dict[Cut, tuple[float, float]]:
-    """Of each cut, with equally many tasks: bolts × the busiest bolt, in seconds and in evaluations."""
+def every_cut(
+    watched: StreamPlan, stream: tuple[Ints, Ints, Ints]
+) -> dict[Cut, tuple[float, float]]:
+    """Of each cut, with equally many tasks: bolts × the busiest bolt, in seconds and in
+    evaluations.
+    """
     measured = {}
     for cut in cuts(len(watched.grouped)):
         pipeline = bolts(watched.view, watched.grouped, cut)
@@ -128,7 +147,9 @@ def every_cut(watched: StreamPlan, stream: tuple[Ints, Ints, Ints]) -> dict[Cut,
     return measured
 
 
-def _in_turns(watched: StreamPlan, chosen: set[Cut], stream: tuple[Ints, Ints, Ints]) -> dict[Cut, list[float]]:
+def _in_turns(
+    watched: StreamPlan, chosen: set[Cut], stream: tuple[Ints, Ints, Ints]
+) -> dict[Cut, list[float]]:
     """Bolts × the busiest bolt, in seconds, of each cut, several times."""
     pipelines = {cut: bolts(watched.view, watched.grouped, cut) for cut in sorted(chosen)}
     found: dict[Cut, list[float]] = {cut: [] for cut in pipelines}
@@ -169,7 +190,9 @@ def _measure(repeat: Repeat) -> None:
         spent = seconds(lambda w=watched, s=stream: columns_to_spans(w, s))  # type: ignore[misc]
         repeat.values[f"mask, columns to spans: {name}"] = MANY / spent / 1e6
         ntm = deciding(watched, drawn(watched, 2 * FEW, repeat.seed, PEOPLE, 100), "ntm")
-        repeat.values[f"mask over ntm, deciding: {name}"] = ntm / deciding(watched, drawn(watched, MANY, 1, PEOPLE, 100), "mask")
+        repeat.values[f"mask over ntm, deciding: {name}"] = ntm / deciding(
+            watched, drawn(watched, MANY, 1, PEOPLE, 100), "mask"
+        )
         repeat.bench.say(f"{name}, cuts")
         _compare_cuts(repeat, name, watched)
     lubm = plans["LUBM"]
@@ -196,9 +219,13 @@ def _larger_closure(repeat: Repeat, watched: StreamPlan) -> None:
             signature=replace(view.signature, classes=view.signature.classes | below),
         ),
     )
-    grown = len(closure(larger.view, larger.root_set, larger.view.vocabulary)) / max(watched.closure, 1)
+    grown = len(closure(larger.view, larger.root_set, larger.view.vocabulary)) / max(
+        watched.closure, 1
+    )
     plain, wide = (drawn(p, MANY, repeat.seed, 200_000, 10_000) for p in (watched, larger))
-    ratio = seconds(lambda: columns_to_spans(larger, wide)) / seconds(lambda: columns_to_spans(watched, plain))
+    ratio = seconds(lambda: columns_to_spans(larger, wide)) / seconds(
+        lambda: columns_to_spans(watched, plain)
+    )
     repeat.values["closure ×10, same roots: mask"] = ratio
     repeat.notes.append(f"closure ×{grown:.1f}")
 
@@ -231,4 +258,8 @@ def _state(repeat: Repeat, watched: StreamPlan) -> None:
     )
 
 
-STREAM_ROWS = {"consistency": Row("consistency", "streams against LUBM-siblings and NPD, one process, CPU", FIGURES, _measure)}
+STREAM_ROWS = {
+    "consistency": Row(
+        "consistency", "streams against LUBM-siblings and NPD, one process, CPU", FIGURES, _measure
+    )
+}

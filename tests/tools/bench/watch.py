@@ -1,8 +1,12 @@
-"""A command, watched from outside: CPU seconds and memory of the driver, of the JVM and of Spark's Python workers apart.
+"""A command, watched from outside: CPU seconds and memory of the driver, of the JVM and of Spark's
+Python workers apart.
 
-What the command starts is in its session; every process of that is looked at some times a second. A share of the CPU time of
-processes that live shorter is lost. Resident memory is summed over processes, so that pages that several map count for each:
-the sum is above what a cgroup would count. Pages of files that a process maps are the system's to take back; what a process holds
+What the command starts is in its session; every process of that is looked at some times a second. A
+share of the CPU time of
+processes that live shorter is lost. Resident memory is summed over processes, so that pages that
+several map count for each:
+the sum is above what a cgroup would count. Pages of files that a process maps are the system's to
+take back; what a process holds
 beside them is its own.
 """
 
@@ -26,8 +30,10 @@ _TICK, _PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 
 @dataclass
 class Watched:
-    """How a command ended and what each of `PARTS` used: the driver's Python, its JVM (in which tasks run as well, on one
-    machine), JVMs of executors, Python workers. ``peaks`` of resident memory and ``own`` of what is no file's, in MiB;
+    """How a command ended and what each of `PARTS` used: the driver's Python, its JVM (in which
+    tasks run as well, on one
+    machine), JVMs of executors, Python workers. ``peaks`` of resident memory and ``own`` of what is
+    no file's, in MiB;
     ``timeline``: CPU seconds so far, by clock."""
 
     code: int = 0
@@ -58,15 +64,20 @@ class _Process:
     own: float
 
 
-def watched(command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str]) -> Watched:
-    """Runs ``command`` for at most ``limit`` seconds; nothing of it outlives the call. The exit code is negative if it was
+def watched(
+    command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str]
+) -> Watched:
+    """Runs ``command`` for at most ``limit`` seconds; nothing of it outlives the call. The exit
+    code is negative if it was
     stopped."""
     folder.mkdir(parents=True, exist_ok=True)
     out, err = folder / "stdout", folder / "stderr"
     found, spent, kinds = Watched(), dict[int, float](), dict[int, str]()
     deadline = time.monotonic() + limit
     with out.open("wb") as to, err.open("wb") as errors:
-        run = subprocess.Popen(command, stdout=to, stderr=errors, env=dict(environment), start_new_session=True)
+        run = subprocess.Popen(
+            command, stdout=to, stderr=errors, env=dict(environment), start_new_session=True
+        )
     try:
         while run.poll() is None and time.monotonic() < deadline:
             _look(found, _session(run.pid), spent, kinds)
@@ -78,11 +89,18 @@ def watched(command: Sequence[str], limit: float, folder: Path, environment: Map
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         found.code = run.wait()
-    found.out, found.err = (file.read_text(encoding="utf-8", errors="replace") for file in (out, err))
+    found.out, found.err = (
+        file.read_text(encoding="utf-8", errors="replace") for file in (out, err)
+    )
     return found
 
 
-def _look(found: Watched, processes: Mapping[int, _Process], spent: dict[int, float], kinds: dict[int, str]) -> None:
+def _look(
+    found: Watched,
+    processes: Mapping[int, _Process],
+    spent: dict[int, float],
+    kinds: dict[int, str],
+) -> None:
     resident, own = (dict.fromkeys(PARTS, 0.0) for _ in range(2))
     for pid, process in processes.items():
         spent[pid], kinds[pid] = max(spent.get(pid, 0.0), process.cpu), process.part
@@ -105,11 +123,18 @@ def _session(leader: int) -> dict[int, _Process]:
     found = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            stat = Path("/proc", name, "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            stat = (
+                Path("/proc", name, "stat")
+                .read_text(encoding="utf-8", errors="replace")
+                .rpartition(")")[2]
+                .split()
+            )
             if int(stat[3]) == leader and stat[0] != "Z":
                 status = Path("/proc", name, "status").read_text(encoding="utf-8", errors="replace")
                 sizes = {
-                    line.split()[0]: float(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(_SIZES)
+                    line.split()[0]: float(line.split()[1]) / 1024
+                    for line in status.splitlines()
+                    if line.startswith(_SIZES)
                 }
                 words = Path("/proc", name, "cmdline").read_text(encoding="utf-8", errors="replace")
                 if not words:  # it is about to end

@@ -1,7 +1,10 @@
-"""Checks in one process, with a store open: ``python -m tests.tools.bench.worker TASK.json ANSWER.json``.
+"""Checks in one process, with a store open: ``python -m tests.tools.bench.worker TASK.json
+ANSWER.json``.
 
-The task: ``store``; ``batches``, files of insertions; ``single``: take each line of these files as a batch of its own;
-``explained``: explain conflicts, which are counted else; ``allow``. The answer has one entry for each batch: wall and CPU seconds
+The task: ``store``; ``batches``, files of insertions; ``single``: take each line of these files as
+a batch of its own;
+``explained``: explain conflicts, which are counted else; ``allow``. The answer has one entry for
+each batch: wall and CPU seconds
 of the check alone, verdict, conflicts explained, |A_add|, |A|.
 """
 
@@ -21,7 +24,11 @@ from tests.tools.bench.data import one_by_one
 
 def checks(task: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Checks each batch of the task."""
-    more = {"allow": task["allow"]} if task["explained"] else {"allow": task["allow"], "max_conflicts": 0}
+    more = (
+        {"allow": task["allow"]}
+        if task["explained"]
+        else {"allow": task["allow"], "max_conflicts": 0}
+    )
     with open_store(task["store"]) as session:
         for batch in _singles(task) if task["single"] else task["batches"]:
             yield _checked(session, batch, more)

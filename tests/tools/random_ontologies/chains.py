@@ -1,4 +1,6 @@
-"""Random knowledge bases with property chains, Self and reflexive roles, and small contradictions that need these to be seen."""
+"""Random knowledge bases with property chains, Self and reflexive roles, and small contradictions
+that need these to be seen.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +38,17 @@ KINDS = ("chains", "loops")
 
 def random_chain_kb(seed: int, kinds: tuple[str, ...]) -> RandomKB:
     """The knowledge base of that seed with ``kinds`` of constructs; none of it lies outside."""
-    gadgets = (*(PATH_GADGETS if "chains" in kinds else ()), *(LOOP_GADGETS if "loops" in kinds else ()))
+    gadgets = (
+        *(PATH_GADGETS if "chains" in kinds else ()),
+        *(LOOP_GADGETS if "loops" in kinds else ()),
+    )
     for attempt in range(100):
         dice = Dice(f"chains {seed} {attempt}")
         flavour = flavour_of(dice.between(0, 1000))
         if seed % 2:
-            flavour = replace(FLAVOURS[0], name="chains", gadgets=gadgets, assertions={"role": 3.0}, data=0.2)
+            flavour = replace(
+                FLAVOURS[0], name="chains", gadgets=gadgets, assertions={"role": 3.0}, data=0.2
+            )
         kb = random_kb_of(dice, flavour)
         axioms = list(kb.tbox.axioms)
         for more in _additions(dice, kb, kinds):
@@ -88,7 +95,9 @@ def _additions(dice: Dice, kb: RandomKB, kinds: tuple[str, ...]) -> list[Axiom]:
             if kind == 0:
                 found.append(SubClassOf(has_loop, literal()))
             elif kind == 1:
-                found.append(SubClassOf(ObjectIntersectionOf((dice.pick(classes), has_loop)), literal()))
+                found.append(
+                    SubClassOf(ObjectIntersectionOf((dice.pick(classes), has_loop)), literal())
+                )
             elif kind == 2:
                 found.append(SubClassOf(dice.pick(classes), ObjectUnionOf((has_loop, literal()))))
             else:
@@ -102,9 +111,13 @@ def _with_loop(dice: Dice, kb: RandomKB, kinds: tuple[str, ...]) -> tuple[Assert
     """The insertions, sometimes with a loop among them."""
     if "loops" not in kinds or not dice.chance(0.15):
         return kb.insertions
-    individuals = sorted({a.subject for a in (*kb.abox, *kb.insertions) if isinstance(a, ObjectPropertyAssertion)})
+    individuals = sorted(
+        {a.subject for a in (*kb.abox, *kb.insertions) if isinstance(a, ObjectPropertyAssertion)}
+    )
     if not individuals:
         return kb.insertions
     one = dice.pick(individuals)
-    loop = ObjectPropertyAssertion(ObjectProperty(dice.pick(sorted(kb.tbox.signature.object_properties))), one, one)
+    loop = ObjectPropertyAssertion(
+        ObjectProperty(dice.pick(sorted(kb.tbox.signature.object_properties))), one, one
+    )
     return tuple(dict.fromkeys((*kb.insertions, loop)))

@@ -1,7 +1,10 @@
-"""Random knowledge bases whose batches contradict an element by itself, beside bounds that may make it one with others.
+"""Random knowledge bases whose batches contradict an element by itself, beside bounds that may make
+it one with others.
 
-What unit propagation refutes at one element is planted in a random knowledge base: part of it in the base, one assertion in the
-batch. The element is then put where counting looks: among more neighbours than a bound allows, and at inserted role assertions.
+What unit propagation refutes at one element is planted in a random knowledge base: part of it in
+the base, one assertion in the
+batch. The element is then put where counting looks: among more neighbours than a bound allows, and
+at inserted role assertions.
 """
 
 from __future__ import annotations
@@ -43,9 +46,12 @@ from tests.tools.random_ontologies.tbox import FLAVOURS, PREFIX, is_legal
 from tests.tools.random_ontologies.values import integer
 
 #: Names of what is planted.
-_HIT, _MISSED, _NEEDED, _NEW = (Class(f"{PREFIX}{name}") for name in ("Hit", "Missed", "Needed", "New"))
+_HIT, _MISSED, _NEEDED, _NEW = (
+    Class(f"{PREFIX}{name}") for name in ("Hit", "Missed", "Needed", "New")
+)
 _KEY, _SENT, _NEAR, _SEEN, _OTHER, _BOUNDED = (
-    ObjectProperty(f"{PREFIX}{name}") for name in ("key", "sent", "near", "seen", "other", "bounded")
+    ObjectProperty(f"{PREFIX}{name}")
+    for name in ("key", "sent", "near", "seen", "other", "bounded")
 )
 _VALUE = DataProperty(f"{PREFIX}value")
 #: How many insertions a batch has at most, so that all its parts can be asked about.
@@ -62,7 +68,9 @@ class _Planting:
 
 
 def random_clash_kb(seed: int) -> RandomKB:
-    """The knowledge base of that seed: one or two individuals of it contradict by themselves after the batch."""
+    """The knowledge base of that seed: one or two individuals of it contradict by themselves after
+    the batch.
+    """
     dice = Dice(f"clashes {seed}")
     flavour = flavour_of(dice.between(0, 1000))
     if dice.chance(0.5):
@@ -82,7 +90,9 @@ def random_clash_kb(seed: int) -> RandomKB:
             axioms.append(axiom)
     base = [*kb.abox, *made.base]
     batch = [*made.batch, *dice.shuffled(kb.insertions)][:MOST]
-    tbox = TBox(tuple(dict.fromkeys(axioms)), kb.tbox.signature | signature_of(axioms, [*base, *batch]))
+    tbox = TBox(
+        tuple(dict.fromkeys(axioms)), kb.tbox.signature | signature_of(axioms, [*base, *batch])
+    )
     given = dict.fromkeys(batch)
     return with_features(replace(kb, tbox=tbox, abox=_less(base, given), insertions=tuple(given)))
 
@@ -92,7 +102,9 @@ def _less(assertions: Iterable[Assertion], gone: Iterable[Assertion]) -> tuple[A
 
 
 def _plant(dice: Dice, made: _Planting, one: Individual, individuals: list[Individual]) -> None:
-    """Makes an individual contradictory by an insertion: by its classes, by a range, or by an equality."""
+    """Makes an individual contradictory by an insertion: by its classes, by a range, or by an
+    equality.
+    """
     kind = dice.between(0, 4)
     if kind <= 1:
         made.axioms.append(DisjointClasses((_HIT, _MISSED)))
@@ -114,7 +126,8 @@ def _plant(dice: Dice, made: _Planting, one: Individual, individuals: list[Indiv
 
 
 def _crowd(dice: Dice, made: _Planting, kb: RandomKB, individuals: list[Individual]) -> None:
-    """Puts a contradictory individual among others that a bound may make one, with a role assertion that an axiom on roles, or a
+    """Puts a contradictory individual among others that a bound may make one, with a role assertion
+    that an axiom on roles, or a
     bound, may see."""
     roles = [ObjectProperty(iri) for iri in sorted(kb.tbox.signature.object_properties)] or [_SENT]
     hit = sorted({i for a in made.batch for i in individuals_of(a)})
@@ -129,20 +142,30 @@ def _crowd(dice: Dice, made: _Planting, kb: RandomKB, individuals: list[Individu
         ends = (dice.pick(near), dice.pick(individuals))
         if dice.chance(0.4):
             ends = (dice.pick(hit), ends[1])
-        made.axioms.append(dice.pick([DisjointObjectProperties((seen, other)), AsymmetricObjectProperty(seen)]))
+        made.axioms.append(
+            dice.pick([DisjointObjectProperties((seen, other)), AsymmetricObjectProperty(seen)])
+        )
         if dice.chance(0.3):
-            made.base.append(NegativeObjectPropertyAssertion(seen, dice.pick(near), dice.pick(individuals)))
+            made.base.append(
+                NegativeObjectPropertyAssertion(seen, dice.pick(near), dice.pick(individuals))
+            )
         (made.batch if dice.chance(0.6) else made.base).append(ObjectPropertyAssertion(seen, *ends))
     if dice.chance(0.5):
-        made.base.append(ObjectPropertyAssertion(dice.pick(roles), dice.pick(near), dice.pick(individuals)))
+        made.base.append(
+            ObjectPropertyAssertion(dice.pick(roles), dice.pick(near), dice.pick(individuals))
+        )
 
 
 def _share(dice: Dice, made: _Planting, kb: RandomKB, individuals: list[Individual]) -> None:
-    """Makes an individual, outside what is laid out, one of a merge class with contradictory ones alone, by a bound that a
+    """Makes an individual, outside what is laid out, one of a merge class with contradictory ones
+    alone, by a bound that a
     witness uses up; and something about it that matters only if it may be one with another."""
     hit = sorted({i for a in made.batch for i in individuals_of(a)})
     own, centre, end = f"{PREFIX}shared", f"{PREFIX}centre", f"{PREFIX}end"
-    made.axioms += [SubClassOf(THING, ObjectMaxCardinality(2, _NEAR)), DisjointClasses((_NEEDED, _HIT))]
+    made.axioms += [
+        SubClassOf(THING, ObjectMaxCardinality(2, _NEAR)),
+        DisjointClasses((_NEEDED, _HIT)),
+    ]
     made.base += [ObjectPropertyAssertion(_NEAR, centre, other) for other in (own, dice.pick(hit))]
     made.base.append(ClassAssertion(ObjectSomeValuesFrom(_NEAR, _NEEDED), centre))
     made.base.append(ClassAssertion(ObjectComplementOf(_NEEDED), own))
@@ -156,15 +179,25 @@ def _share(dice: Dice, made: _Planting, kb: RandomKB, individuals: list[Individu
         made.axioms.append(AsymmetricObjectProperty(_SEEN))
         batch.append(ObjectPropertyAssertion(_SEEN, own, end))
     elif kind == 2:
-        made.base.append(NegativeObjectPropertyAssertion(_OTHER, dice.pick([*hit, own]), dice.pick([end, *individuals])))
+        made.base.append(
+            NegativeObjectPropertyAssertion(
+                _OTHER, dice.pick([*hit, own]), dice.pick([end, *individuals])
+            )
+        )
         (batch if dice.chance(0.5) else made.base).append(ObjectPropertyAssertion(_OTHER, own, end))
     elif kind == 3:
         made.axioms.append(SubClassOf(THING, ObjectMaxCardinality(2, _BOUNDED)))
-        made.base += [ObjectPropertyAssertion(_BOUNDED, own, other) for other in (end, f"{end}2", f"{end}3")]
+        made.base += [
+            ObjectPropertyAssertion(_BOUNDED, own, other) for other in (end, f"{end}2", f"{end}3")
+        ]
         batch.append(ClassAssertion(_NEW, end))
     else:
         made.axioms.append(FunctionalDataProperty(_VALUE))
         made.base.append(DataPropertyAssertion(_VALUE, dice.pick(hit), integer(1)))
         batch.append(DataPropertyAssertion(_VALUE, own, integer(dice.between(1, 2))))
-    made.axioms.append(SubClassOf(_NEW, dice.pick([Class(iri) for iri in sorted(kb.tbox.signature.classes)] or [THING])))
+    made.axioms.append(
+        SubClassOf(
+            _NEW, dice.pick([Class(iri) for iri in sorted(kb.tbox.signature.classes)] or [THING])
+        )
+    )
     made.batch[1:1] = batch

@@ -88,7 +88,9 @@ class Concepts:
         dice = self.dice
         match constructor:
             case "and":
-                return ObjectIntersectionOf((self.expression(depth - 1), self.expression(depth - 1)))
+                return ObjectIntersectionOf(
+                    (self.expression(depth - 1), self.expression(depth - 1))
+                )
             case "or":
                 return ObjectUnionOf((self.expression(depth - 1), self.expression(depth - 1)))
             case "not":
@@ -98,11 +100,17 @@ class Concepts:
             case "all":
                 return ObjectAllValuesFrom(self.role(), self.filler(depth, top=0.0))
             case "min":
-                return ObjectMinCardinality(dice.pick((1, 2, 2, 3)), self.role(simple=True), self.filler(depth))
+                return ObjectMinCardinality(
+                    dice.pick((1, 2, 2, 3)), self.role(simple=True), self.filler(depth)
+                )
             case "max":
-                return ObjectMaxCardinality(dice.pick((1, 1, 2, 2, 3)), self.role(simple=True), self.filler(depth))
+                return ObjectMaxCardinality(
+                    dice.pick((1, 1, 2, 2, 3)), self.role(simple=True), self.filler(depth)
+                )
             case "exact":
-                return ObjectExactCardinality(dice.pick((1, 2)), self.role(simple=True), self.filler(depth))
+                return ObjectExactCardinality(
+                    dice.pick((1, 2)), self.role(simple=True), self.filler(depth)
+                )
         if constructor.startswith("data"):
             return self._data(constructor)
         return self.literal_concept()

@@ -1,4 +1,6 @@
-"""Which features a random knowledge base has: read off what it says, not off what was meant when it was drawn."""
+"""Which features a random knowledge base has: read off what it says, not off what was meant when it
+was drawn.
+"""
 
 from __future__ import annotations
 
@@ -86,16 +88,31 @@ CHAIN = 3
 
 
 def features_of(
-    tbox: TBox, abox: Iterable[Assertion], insertions: Iterable[Assertion], deletions: Iterable[Assertion]
+    tbox: TBox,
+    abox: Iterable[Assertion],
+    insertions: Iterable[Assertion],
+    deletions: Iterable[Assertion],
 ) -> frozenset[str]:
-    """The features of a knowledge base, among `FEATURES`; "chain of roles" is a path of three role assertions in the union."""
+    """The features of a knowledge base, among `FEATURES`; "chain of roles" is a path of three role
+    assertions in the union.
+    """
     assertions = [*abox, *insertions]
-    found = {name for value in [*tbox.axioms, *assertions] for part in parts(value) for name in _names(part)}
+    found = {
+        name
+        for value in [*tbox.axioms, *assertions]
+        for part in parts(value)
+        for name in _names(part)
+    }
     if any(isinstance(a, ClassAssertion) and not _is_literal(a.expression) for a in assertions):
         found.add("complex class assertion")
     if any(True for _ in deletions):
         found.add("deletions")
-    if _longest_path((a.subject, a.object) for a in assertions if isinstance(a, ObjectPropertyAssertion)) >= CHAIN:
+    if (
+        _longest_path(
+            (a.subject, a.object) for a in assertions if isinstance(a, ObjectPropertyAssertion)
+        )
+        >= CHAIN
+    ):
         found.add("chain of roles")
     return frozenset(found)
 
@@ -115,13 +132,16 @@ def parts(value: object) -> Iterator[object]:
 def _names(part: object) -> Iterator[str]:
     yield from _BY_TYPE.get(type(part), ())
     if isinstance(part, ObjectMaxCardinality | ObjectExactCardinality) and not (
-        isinstance(part.filler, Class) and part.filler.iri.startswith("http://www.w3.org/2002/07/owl#")
+        isinstance(part.filler, Class)
+        and part.filler.iri.startswith("http://www.w3.org/2002/07/owl#")
     ):
         yield "qualified at most"
 
 
 def _is_literal(expression: object) -> bool:
-    return isinstance(expression.operand if isinstance(expression, ObjectComplementOf) else expression, Class)
+    return isinstance(
+        expression.operand if isinstance(expression, ObjectComplementOf) else expression, Class
+    )
 
 
 def _longest_path(pairs: Iterable[tuple[str, str]]) -> int:

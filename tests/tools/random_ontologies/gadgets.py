@@ -1,7 +1,10 @@
-"""Small contradictions that need a count, a merge, a choice or a chain to be seen: seeds for random knowledge bases.
+"""Small contradictions that need a count, a merge, a choice or a chain to be seen: seeds for random
+knowledge bases.
 
-Each is inconsistent as a whole, and consistent without any one of (nearly all of) its assertions. Some are cases that criteria
-for leaving assertions out once got wrong. `kb` renames them, mixes them with random axioms and assertions, thins them out, and
+Each is inconsistent as a whole, and consistent without any one of (nearly all of) its assertions.
+Some are cases that criteria
+for leaving assertions out once got wrong. `kb` renames them, mixes them with random axioms and
+assertions, thins them out, and
 splits them into base and batch.
 """
 
@@ -327,10 +330,14 @@ LOOP_GADGETS: tuple[str, ...] = tuple(_LOOPS)
 @cache
 def gadget(name: str) -> Gadget:
     """The gadget of that name, in names of its own."""
-    reading = parse_functional(f"Prefix(:=<{_NAMESPACE}>) Ontology({(_TEXTS | _PATHS | _LOOPS)[name]})", name, "")
+    reading = parse_functional(
+        f"Prefix(:=<{_NAMESPACE}>) Ontology({(_TEXTS | _PATHS | _LOOPS)[name]})", name, ""
+    )
     assert not reading.leftovers, reading.leftovers
     axioms, assertions = reading.tbox.axioms, tuple(reading.abox)
-    return Gadget(name, axioms, assertions, signature_of(axioms, assertions), tuple(reading.abox.individuals))
+    return Gadget(
+        name, axioms, assertions, signature_of(axioms, assertions), tuple(reading.abox.individuals)
+    )
 
 
 def signature_of(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> Signature:
@@ -340,7 +347,9 @@ def signature_of(axioms: Iterable[Axiom], assertions: Iterable[Assertion]) -> Si
         for part in parts(value):
             if isinstance(part, Class | ObjectProperty | Property) and not part.iri.startswith(OWL):
                 used[type(part)].add(part.iri)
-    return Signature(frozenset(used[Class]), frozenset(used[ObjectProperty]), frozenset(used[Property]))
+    return Signature(
+        frozenset(used[Class]), frozenset(used[ObjectProperty]), frozenset(used[Property])
+    )
 
 
 def renamed(value: V, names: Mapping[str, str]) -> V:
@@ -356,5 +365,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, tuple):
         return tuple(_renamed(part, names) for part in value)
     if is_dataclass(value) and not isinstance(value, type):
-        return type(value)(*(_renamed(getattr(value, field.name), names) for field in fields(value)))
+        return type(value)(
+            *(_renamed(getattr(value, field.name), names) for field in fields(value))
+        )
     return value

@@ -1,6 +1,8 @@
-"""Random knowledge bases with insertions and deletions, inside SHIQ(D), for differential tests; and how to shrink one.
+"""Random knowledge bases with insertions and deletions, inside SHIQ(D), for differential tests; and
+how to shrink one.
 
-A pool of assertions is drawn over few individuals, and some of it held back as insertions. So what contradicts the pool is mostly
+A pool of assertions is drawn over few individuals, and some of it held back as insertions. So what
+contradicts the pool is mostly
 spread over base and batch: the base is often consistent, the union often is not.
 """
 
@@ -39,10 +41,12 @@ _ASSERTIONS = {
 }
 
 
-#: How often a gadget's name is one of the random names, and how often an axiom or assertion of it is left out.
+# : How often a gadget's name is one of the random names, and how often an axiom or assertion of it
+# is left out.
 _SHARED = 0.25
 _LEFT_OUT = 0.04
-#: How many batches speak of one or two individuals alone, so that the rest has to be found along the old role assertions.
+# : How many batches speak of one or two individuals alone, so that the rest has to be found along
+# the old role assertions.
 _NARROW = 0.65
 #: How many assertions the other batches hold back as insertions.
 _HELD_BACK = (1, 2, 3, 3, 4, 5, 5, 6, 6, 7, 8)
@@ -71,7 +75,8 @@ def flavour_of(seed: int) -> Flavour:
 
 
 def random_kb(seed: int) -> RandomKB:
-    """The knowledge base of that seed: 3–8 classes, 2–5 roles, 4–14 axioms, 3–8 individuals, 1–8 insertions; a few more of each
+    """The knowledge base of that seed: 3–8 classes, 2–5 roles, 4–14 axioms, 3–8 individuals, 1–8
+    insertions; a few more of each
     where a gadget is inside."""
     return random_kb_of(Dice(f"random kb {seed}"), flavour_of(seed))
 
@@ -85,7 +90,9 @@ def random_kb_of(dice: Dice, flavour: Flavour) -> RandomKB:
         individuals = [f"{PREFIX}i{i}" for i in range(dice.pick((3, 4, 5, 6, 6, 7, 7, 8)))]
         wanted = dice.between(len(individuals) + 6, 2 * len(individuals) + 14)
         pool = _pool(dice, flavour, tbox, concepts, individuals, wanted)
-        insertions = _narrow(dice, pool[1:]) if dice.chance(_NARROW) else pool[1:][: dice.pick(_HELD_BACK)]
+        insertions = (
+            _narrow(dice, pool[1:]) if dice.chance(_NARROW) else pool[1:][: dice.pick(_HELD_BACK)]
+        )
         abox = [assertion for assertion in pool if assertion not in insertions]
     deletions: list[Assertion] = []
     if dice.chance(0.25):
@@ -94,7 +101,9 @@ def random_kb_of(dice: Dice, flavour: Flavour) -> RandomKB:
             insertions = insertions[:7] + deletions[:1]
     if dice.chance(0.1):
         insertions = [*insertions[:7], dice.pick(abox)]
-    made = RandomKB(tbox, tuple(abox), tuple(dict.fromkeys(insertions)), tuple(deletions), frozenset())
+    made = RandomKB(
+        tbox, tuple(abox), tuple(dict.fromkeys(insertions)), tuple(deletions), frozenset()
+    )
     return with_features(made)
 
 
@@ -103,7 +112,9 @@ def with_features(kb: RandomKB) -> RandomKB:
 
 
 def _around_gadget(dice: Dice, flavour: Flavour) -> tuple[TBox, list[Assertion], list[Assertion]]:
-    """T, A and A⁺ around a gadget: some of it is held back or left out, some of its names are among the random ones."""
+    """T, A and A⁺ around a gadget: some of it is held back or left out, some of its names are among
+    the random ones.
+    """
     inside = gadget(dice.pick(flavour.gadgets))
     random, concepts = random_tbox(dice, flavour, dice.between(2, 5), most=3)
     individuals = [f"{PREFIX}i{i}" for i in range(max(len(inside.individuals), dice.between(3, 7)))]
@@ -111,9 +122,17 @@ def _around_gadget(dice: Dice, flavour: Flavour) -> tuple[TBox, list[Assertion],
     if not is_legal([renamed(axiom, names) for axiom in inside.axioms]):
         names = _names(dice, inside, random.signature, 0.0)
     names |= zip(inside.individuals, dice.shuffled(individuals))
-    axioms = list(dict.fromkeys(renamed(axiom, names) for axiom in inside.axioms if not dice.chance(_LEFT_OUT)))
+    axioms = list(
+        dict.fromkeys(
+            renamed(axiom, names) for axiom in inside.axioms if not dice.chance(_LEFT_OUT)
+        )
+    )
     shuffled = dice.shuffled(inside.assertions)
-    given = list(dict.fromkeys(renamed(assertion, names) for assertion in shuffled if not dice.chance(_LEFT_OUT)))
+    given = list(
+        dict.fromkeys(
+            renamed(assertion, names) for assertion in shuffled if not dice.chance(_LEFT_OUT)
+        )
+    )
     for axiom in random.axioms:
         if axiom not in axioms and is_legal([*axioms, axiom]):
             axioms.append(axiom)
@@ -125,7 +144,9 @@ def _around_gadget(dice: Dice, flavour: Flavour) -> tuple[TBox, list[Assertion],
 
 
 def _names(dice: Dice, inside: Gadget, random: Signature, shared: float) -> dict[str, str]:
-    """Names for a gadget's classes and properties: with a chance of ``shared`` random ones, else new ones."""
+    """Names for a gadget's classes and properties: with a chance of ``shared`` random ones, else
+    new ones.
+    """
     names: dict[str, str] = {}
     for used, known, letter in (
         (inside.signature.classes, random.classes, "A"),
@@ -156,8 +177,12 @@ def _pool(
     wanted: int,
     given: Sequence[Assertion] = (),
 ) -> list[Assertion]:
-    """``wanted`` assertions, most of which contradict neither each other nor ``given`` in a plain way."""
-    weights = {kind: weight + flavour.assertions.get(kind, 0.0) for kind, weight in _ASSERTIONS.items()}
+    """``wanted`` assertions, most of which contradict neither each other nor ``given`` in a plain
+    way.
+    """
+    weights = {
+        kind: weight + flavour.assertions.get(kind, 0.0) for kind, weight in _ASSERTIONS.items()
+    }
     if not concepts.vocabulary.data:
         weights |= {"data": 0.0, "negative-data": 0.0}
     pairs = _pairs(dice, flavour.shape, individuals)
@@ -168,14 +193,24 @@ def _pool(
         attempts += 1
         assertion = _assertion(dice, dice.weighted(weights), concepts, individuals, pairs)
         # A TBox that contradicts whatever is said gets its few assertions all the same.
-        if attempts > 3 * wanted or dice.chance(_PLAIN_CLASHES) or not clashes.found_in([*given, *pool, assertion]):
+        if (
+            attempts > 3 * wanted
+            or dice.chance(_PLAIN_CLASHES)
+            or not clashes.found_in([*given, *pool, assertion])
+        ):
             pool[assertion] = None
     return dice.shuffled(list(pool))
 
 
-def _pairs(dice: Dice, shape: str, individuals: list[Individual]) -> list[tuple[Individual, Individual]]:
-    """The pairs that role assertions are about, most of the time; fewer than there are, so that roles meet."""
-    pairs = [(dice.pick(individuals), dice.pick(individuals)) for _ in range(len(individuals) // 2 + 1)]
+def _pairs(
+    dice: Dice, shape: str, individuals: list[Individual]
+) -> list[tuple[Individual, Individual]]:
+    """The pairs that role assertions are about, most of the time; fewer than there are, so that
+    roles meet.
+    """
+    pairs = [
+        (dice.pick(individuals), dice.pick(individuals)) for _ in range(len(individuals) // 2 + 1)
+    ]
     if shape == "star":
         centre = dice.pick(individuals)
         pairs += ((centre, dice.pick(individuals)) for _ in range(3))
@@ -185,12 +220,18 @@ def _pairs(dice: Dice, shape: str, individuals: list[Individual]) -> list[tuple[
 
 
 def _assertion(
-    dice: Dice, kind: str, concepts: Concepts, individuals: list[Individual], pairs: list[tuple[Individual, Individual]]
+    dice: Dice,
+    kind: str,
+    concepts: Concepts,
+    individuals: list[Individual],
+    pairs: list[tuple[Individual, Individual]],
 ) -> Assertion:
     one = dice.pick(individuals)
     match kind:
         case "class":
-            return ClassAssertion(concepts.literal_concept() if dice.chance(0.4) else concepts.name(), one)
+            return ClassAssertion(
+                concepts.literal_concept() if dice.chance(0.4) else concepts.name(), one
+            )
         case "complex":
             return ClassAssertion(concepts.expression(), one)
         case "same":
@@ -200,7 +241,9 @@ def _assertion(
         case "data":
             return DataPropertyAssertion(dice.pick(concepts.vocabulary.data), one, literal(dice))
         case "negative-data":
-            return NegativeDataPropertyAssertion(dice.pick(concepts.vocabulary.data), one, literal(dice))
+            return NegativeDataPropertyAssertion(
+                dice.pick(concepts.vocabulary.data), one, literal(dice)
+            )
     subject, object = dice.pick(pairs) if dice.chance(0.85) else (one, dice.pick(individuals))
     role = dice.early(concepts.vocabulary.roles)
     if kind == "negative-role":
@@ -209,9 +252,11 @@ def _assertion(
 
 
 def shrink(kb: RandomKB, failing: Callable[[RandomKB], bool]) -> RandomKB:
-    """A knowledge base that still fails, from which no single axiom or assertion can be left out any more.
+    """A knowledge base that still fails, from which no single axiom or assertion can be left out
+    any more.
 
-    ``failing`` holds of ``kb``; it is asked a few times as often as there are axioms and assertions.
+    ``failing`` holds of ``kb``; it is asked a few times as often as there are axioms and
+    assertions.
     """
     smaller = kb
     while True:
@@ -222,13 +267,18 @@ def shrink(kb: RandomKB, failing: Callable[[RandomKB], bool]) -> RandomKB:
             return with_features(smaller)
 
 
-_Part = tuple[Callable[[RandomKB], tuple[object, ...]], Callable[[RandomKB, tuple[Any, ...]], RandomKB]]
+_Part = tuple[
+    Callable[[RandomKB], tuple[object, ...]], Callable[[RandomKB, tuple[Any, ...]], RandomKB]
+]
 
 _PARTS: tuple[_Part, ...] = (
     (lambda kb: kb.deletions, lambda kb, values: replace(kb, deletions=values)),
     (lambda kb: kb.insertions, lambda kb, values: replace(kb, insertions=values)),
     (lambda kb: kb.abox, lambda kb, values: replace(kb, abox=values)),
-    (lambda kb: kb.tbox.axioms, lambda kb, values: replace(kb, tbox=replace(kb.tbox, axioms=values))),
+    (
+        lambda kb: kb.tbox.axioms,
+        lambda kb, values: replace(kb, tbox=replace(kb.tbox, axioms=values)),
+    ),
 )
 
 

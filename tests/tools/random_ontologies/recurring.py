@@ -1,6 +1,8 @@
-"""Random knowledge bases of repeated pieces, at any size, with a batch and one line that may flood them.
+"""Random knowledge bases of repeated pieces, at any size, with a batch and one line that may flood
+them.
 
-A seed fixes the TBox, the piece, how pieces are linked, and the line. Only the number of pieces depends on ``size``, so that
+A seed fixes the TBox, the piece, how pieces are linked, and the line. Only the number of pieces
+depends on ``size``, so that
 the cost of the line can be compared between sizes.
 """
 
@@ -33,14 +35,20 @@ from tests.tools.random_ontologies.dice import Dice
 from tests.tools.random_ontologies.gadgets import signature_of
 from tests.tools.random_ontologies.tbox import FLAVOURS, is_legal, random_tbox
 
-_FLAVOURS = tuple(flavour for flavour in FLAVOURS if flavour.name in ("mixed", "counting", "transitivity", "identity"))
+_FLAVOURS = tuple(
+    flavour
+    for flavour in FLAVOURS
+    if flavour.name in ("mixed", "counting", "transitivity", "identity")
+)
 #: More than any base has individuals.
 BIG = 10**9
 
 
 @dataclass(frozen=True)
 class RecurringWorld:
-    """``line``: the assertion to plant in ``batch``. ``kind``, ``shape``: its kind, and how the pieces are linked."""
+    """``line``: the assertion to plant in ``batch``. ``kind``, ``shape``: its kind, and how the
+    pieces are linked.
+    """
 
     tbox: TBox
     base: tuple[Assertion, ...]
@@ -77,11 +85,14 @@ def random_world(seed: int, size: int) -> RecurringWorld:
     kind = dice.pick(sorted(_LINES))
     line = _LINES[kind](dice, concepts, size)
     if kind == "contradiction" and (disjoint := _disjoint_names(axioms)):
-        # Told literals go on where clauses contradict, which an asserted owl:Nothing does not make them do.
+        # Told literals go on where clauses contradict, which an asserted owl:Nothing does not make
+        # them do.
         first, line = (ClassAssertion(name, _node(size // 2)) for name in disjoint)
         batch[first] = None
     tbox = TBox(tuple(axioms), random.signature | signature_of(axioms, [*base, line]))
-    return RecurringWorld(tbox, tuple(base), tuple(a for a in batch if a not in base), line, kind, shape)
+    return RecurringWorld(
+        tbox, tuple(base), tuple(a for a in batch if a not in base), line, kind, shape
+    )
 
 
 def _disjoint_names(axioms: Sequence[Axiom]) -> tuple[ClassExpression, ClassExpression] | None:
@@ -99,7 +110,8 @@ def _pattern(dice: Dice, concepts: Concepts) -> list[Class | None]:
     return [concepts.name() if dice.chance(0.6) else None for _ in range(dice.between(1, 3))]
 
 
-# --- what makes a flood possible -----------------------------------------------------------------------
+# --- what makes a flood possible
+# -----------------------------------------------------------------------
 
 
 def _alternation(dice: Dice, concepts: Concepts) -> list[Axiom]:
@@ -108,7 +120,14 @@ def _alternation(dice: Dice, concepts: Concepts) -> list[Axiom]:
     axioms: list[Axiom] = [DisjointClasses((first[0], first[1]))]
     for sub, others in ((first[0], (0, 2)), (first[2], (0, 1)), (first[1], (0,))):
         fillers: tuple[ClassExpression, ...] = tuple(first[i] for i in others)
-        axioms.append(SubClassOf(sub, ObjectAllValuesFrom(role, ObjectUnionOf(fillers) if len(fillers) > 1 else fillers[0])))
+        axioms.append(
+            SubClassOf(
+                sub,
+                ObjectAllValuesFrom(
+                    role, ObjectUnionOf(fillers) if len(fillers) > 1 else fillers[0]
+                ),
+            )
+        )
     return axioms
 
 
@@ -117,7 +136,10 @@ def _bounds(dice: Dice, concepts: Concepts) -> list[Axiom]:
     role, two = dice.pick(concepts.vocabulary.roles), dice.two(concepts.vocabulary.classes)
     sub = concepts.name() if dice.chance(0.6) else THING
     filler = concepts.name() if dice.chance(0.5) else THING
-    return [SubClassOf(sub, ObjectMaxCardinality(dice.pick((1, 2, 3)), role, filler)), DisjointClasses(two)]
+    return [
+        SubClassOf(sub, ObjectMaxCardinality(dice.pick((1, 2, 3)), role, filler)),
+        DisjointClasses(two),
+    ]
 
 
 def _propagation(dice: Dice, concepts: Concepts) -> list[Axiom]:
@@ -128,7 +150,10 @@ def _propagation(dice: Dice, concepts: Concepts) -> list[Axiom]:
 
 def _lists(dice: Dice, concepts: Concepts) -> list[Axiom]:
     """A functional role: equal heads make equal tails."""
-    return [FunctionalObjectProperty(concepts.vocabulary.roles[0]), DisjointClasses(dice.two(concepts.vocabulary.classes))]
+    return [
+        FunctionalObjectProperty(concepts.vocabulary.roles[0]),
+        DisjointClasses(dice.two(concepts.vocabulary.classes)),
+    ]
 
 
 _MECHANISMS: dict[str, Callable[[Dice, Concepts], list[Axiom]]] = {
@@ -139,7 +164,8 @@ _MECHANISMS: dict[str, Callable[[Dice, Concepts], list[Axiom]]] = {
 }
 
 
-# --- how pieces are linked --------------------------------------------------------------------------------
+# --- how pieces are linked
+# --------------------------------------------------------------------------------
 
 
 def _tree(size: int) -> Iterator[tuple[int, int]]:
@@ -163,7 +189,8 @@ _SHAPES: dict[str, Callable[[int], Iterator[tuple[int, int]]]] = {
 }
 
 
-# --- the line ---------------------------------------------------------------------------------------------
+# --- the line
+# ---------------------------------------------------------------------------------------------
 
 
 def _contradiction(dice: Dice, concepts: Concepts, size: int) -> Assertion:

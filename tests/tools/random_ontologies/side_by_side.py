@@ -1,4 +1,6 @@
-"""Many knowledge bases as one, with names kept apart: what has a high fixed cost is asked about all of them at once."""
+"""Many knowledge bases as one, with names kept apart: what has a high fixed cost is asked about all
+of them at once.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +49,12 @@ def side_by_side(cases: Iterable[Parts], prefix: str) -> Parts:
 def same_add_set(found: AddSet, wanted: AddSet) -> None:
     """Assert that two add sets are equal."""
     assert set(found.kept()) == set(wanted.kept())
-    assert (found.insertions, found.size, found.pulled_in) == (wanted.insertions, wanted.size, wanted.pulled_in)
+    assert (found.insertions, found.size, found.pulled_in) == (
+        wanted.insertions,
+        wanted.size,
+        wanted.pulled_in,
+    )
     assert list(found.contradictory) == list(wanted.contradictory)
-    assert [(m.elements, m.module) for m in found.modules] == [(m.elements, m.module) for m in wanted.modules]
+    assert [(m.elements, m.module) for m in found.modules] == [
+        (m.elements, m.module) for m in wanted.modules
+    ]

@@ -1,4 +1,6 @@
-"""Random TBoxes inside SHIQ(D), by flavour: what a flavour stresses, it has often enough to come near contradiction."""
+"""Random TBoxes inside SHIQ(D), by flavour: what a flavour stresses, it has often enough to come
+near contradiction.
+"""
 
 from __future__ import annotations
 
@@ -52,13 +54,45 @@ from tests.tools.random_ontologies.values import data_range
 PREFIX = "urn:kb:"
 
 _CONSTRUCTORS = {
-    **{"name": 2.0, "and": 1.0, "or": 1.5, "not": 0.5, "some": 1.5, "all": 2.0, "min": 0.7, "max": 1.0, "exact": 0.3},
-    **{"data-some": 0.3, "data-all": 0.3, "data-min": 0.3, "data-max": 0.3, "data-exact": 0.1, "data-value": 2.2},
+    **{
+        "name": 2.0,
+        "and": 1.0,
+        "or": 1.5,
+        "not": 0.5,
+        "some": 1.5,
+        "all": 2.0,
+        "min": 0.7,
+        "max": 1.0,
+        "exact": 0.3,
+    },
+    **{
+        "data-some": 0.3,
+        "data-all": 0.3,
+        "data-min": 0.3,
+        "data-max": 0.3,
+        "data-exact": 0.1,
+        "data-value": 2.2,
+    },
 }
-_CLASS_AXIOMS = {"sub": 5.0, "general": 2.0, "disjoint": 2.5, "equivalent": 0.8, "domain": 0.8, "range": 0.8, "union": 0.4}
+_CLASS_AXIOMS = {
+    "sub": 5.0,
+    "general": 2.0,
+    "disjoint": 2.5,
+    "equivalent": 0.8,
+    "domain": 0.8,
+    "range": 0.8,
+    "union": 0.4,
+}
 #: How likely a TBox is to have (at least) one axiom of the kind.
 _ROLE_AXIOMS = {
-    **{"hierarchy": 0.4, "inverse": 0.2, "equivalent": 0.05, "symmetric": 0.15, "transitive": 0.2, "functional": 0.25},
+    **{
+        "hierarchy": 0.4,
+        "inverse": 0.2,
+        "equivalent": 0.05,
+        "symmetric": 0.15,
+        "transitive": 0.2,
+        "functional": 0.25,
+    },
     **{"inverse-functional": 0.2, "disjoint": 0.15, "asymmetric": 0.15, "irreflexive": 0.15},
 }
 _DATA_AXIOMS = {"range": 0.4, "functional": 0.5, "sub": 0.4, "disjoint": 0.6, "domain": 0.15}
@@ -66,7 +100,9 @@ _DATA_AXIOMS = {"range": 0.4, "functional": 0.5, "sub": 0.4, "disjoint": 0.6, "d
 
 @dataclass(frozen=True)
 class Flavour:
-    """Weights of constructors, class axioms and kinds of assertions (added to the defaults), chances of role and data axioms."""
+    """Weights of constructors, class axioms and kinds of assertions (added to the defaults),
+    chances of role and data axioms.
+    """
 
     name: str
     constructors: Mapping[str, float] = field(default_factory=dict)
@@ -84,7 +120,12 @@ FLAVOURS = (
     Flavour(
         "counting",
         constructors={"max": 4.0, "min": 2.5, "exact": 1.0},
-        role_axioms={"functional": 0.4, "inverse-functional": 0.3, "transitive": 0.05, "hierarchy": 0.5},
+        role_axioms={
+            "functional": 0.4,
+            "inverse-functional": 0.3,
+            "transitive": 0.05,
+            "hierarchy": 0.5,
+        },
         assertions={"different": 3.0, "role": 4.0},
         data=0.2,
         shape="star",
@@ -93,7 +134,13 @@ FLAVOURS = (
         "transitivity",
         constructors={"all": 5.0, "some": 2.0},
         class_axioms={"sub": 3.0, "disjoint": 1.0},
-        role_axioms={"transitive": 0.95, "hierarchy": 0.7, "inverse": 0.3, "symmetric": 0.25, "functional": 0.2},
+        role_axioms={
+            "transitive": 0.95,
+            "hierarchy": 0.7,
+            "inverse": 0.3,
+            "symmetric": 0.25,
+            "functional": 0.2,
+        },
         assertions={"role": 4.0, "negative-role": 1.0},
         data=0.2,
         shape="path",
@@ -101,7 +148,13 @@ FLAVOURS = (
     Flavour(
         "inverses",
         constructors={"all": 2.0, "some": 1.0, "max": 1.5},
-        role_axioms={"inverse": 0.6, "symmetric": 0.5, "hierarchy": 0.6, "functional": 0.5, "inverse-functional": 0.5},
+        role_axioms={
+            "inverse": 0.6,
+            "symmetric": 0.5,
+            "hierarchy": 0.6,
+            "functional": 0.5,
+            "inverse-functional": 0.5,
+        },
         assertions={"role": 3.0},
         data=0.2,
     ),
@@ -109,7 +162,12 @@ FLAVOURS = (
         "identity",
         constructors={"max": 1.0},
         class_axioms={"disjoint": 3.0},
-        role_axioms={"functional": 0.8, "inverse-functional": 0.6, "hierarchy": 0.4, "transitive": 0.1},
+        role_axioms={
+            "functional": 0.8,
+            "inverse-functional": 0.6,
+            "hierarchy": 0.4,
+            "transitive": 0.1,
+        },
         assertions={"same": 3.0, "different": 2.0, "role": 4.0},
         data=0.4,
         shape="star",
@@ -130,7 +188,14 @@ FLAVOURS = (
     Flavour(
         "data",
         constructors={
-            **{"data-some": 2.5, "data-all": 2.0, "data-min": 2.0, "data-max": 2.0, "data-exact": 0.8, "data-value": 4.0},
+            **{
+                "data-some": 2.5,
+                "data-all": 2.0,
+                "data-min": 2.0,
+                "data-max": 2.0,
+                "data-exact": 0.8,
+                "data-value": 4.0,
+            }
         },
         role_axioms={"transitive": 0.1, "disjoint": 0.1, "asymmetric": 0.05, "irreflexive": 0.05},
         data_axioms={"range": 0.6, "functional": 0.6, "sub": 0.5, "disjoint": 0.8},
@@ -139,7 +204,13 @@ FLAVOURS = (
     ),
     Flavour(
         "data and identity",
-        constructors={"data-some": 1.5, "data-min": 1.5, "data-max": 1.5, "data-value": 3.0, "max": 1.5},
+        constructors={
+            "data-some": 1.5,
+            "data-min": 1.5,
+            "data-max": 1.5,
+            "data-value": 3.0,
+            "max": 1.5,
+        },
         role_axioms={"functional": 0.7, "inverse-functional": 0.5},
         data_axioms={"functional": 0.8, "sub": 0.5, "disjoint": 0.8, "range": 0.5},
         assertions={"data": 5.0, "negative-data": 1.5, "same": 2.0, "different": 1.0, "role": 3.0},
@@ -151,27 +222,49 @@ FLAVOURS = (
 
 
 def random_tbox(dice: Dice, flavour: Flavour, wanted: int, most: int = 12) -> tuple[TBox, Concepts]:
-    """A TBox of ``wanted`` axioms, and a source of expressions over its vocabulary. At most ``most`` axioms are about roles and
-    data properties, at least two about classes. Numbers, functionality, disjointness, asymmetry and irreflexivity are for
+    """A TBox of ``wanted`` axioms, and a source of expressions over its vocabulary. At most
+    ``most`` axioms are about roles and
+    data properties, at least two about classes. Numbers, functionality, disjointness, asymmetry and
+    irreflexivity are for
     simple roles only."""
     classes = tuple(Class(f"{PREFIX}A{i}") for i in range(dice.pick((3, 3, 4, 4, 5, 5, 6, 7, 8))))
     roles = tuple(ObjectProperty(f"{PREFIX}r{i}") for i in range(dice.pick((2, 2, 3, 3, 4, 5))))
-    data = tuple(DataProperty(f"{PREFIX}d{i}") for i in range(dice.pick((1, 2, 2, 3)))) if dice.chance(flavour.data) else ()
+    data = (
+        tuple(DataProperty(f"{PREFIX}d{i}") for i in range(dice.pick((1, 2, 2, 3))))
+        if dice.chance(flavour.data)
+        else ()
+    )
     chances = {**_ROLE_AXIOMS, **flavour.role_axioms}
-    axioms: list[Axiom] = [a for kind in _BOX if dice.chance(chances[kind]) for a in _role_axioms(dice, kind, roles)]
+    axioms: list[Axiom] = [
+        a for kind in _BOX if dice.chance(chances[kind]) for a in _role_axioms(dice, kind, roles)
+    ]
     box = role_box(axioms)
     simple = tuple(r for r in roles if box.is_simple(Role(r.iri)))
     if simple:
-        axioms += (a for kind in _ON_SIMPLE if dice.chance(chances[kind]) for a in _role_axioms(dice, kind, simple))
+        axioms += (
+            a
+            for kind in _ON_SIMPLE
+            if dice.chance(chances[kind])
+            for a in _role_axioms(dice, kind, simple)
+        )
     if data:
         data_chances = {**_DATA_AXIOMS, **flavour.data_axioms}
         axioms += (
-            a for kind, chance in data_chances.items() if dice.chance(chance) for a in _data_axioms(dice, kind, data, classes)
+            a
+            for kind, chance in data_chances.items()
+            if dice.chance(chance)
+            for a in _data_axioms(dice, kind, data, classes)
         )
     axioms = dice.shuffled(_sensible(axioms))[:most]
-    weights = {kind: weight + flavour.constructors.get(kind, 0.0) for kind, weight in _CONSTRUCTORS.items()}
-    concepts = Concepts(dice, Vocabulary(classes, roles, _still_simple(axioms, roles), data), weights)
-    class_weights = {kind: weight + flavour.class_axioms.get(kind, 0.0) for kind, weight in _CLASS_AXIOMS.items()}
+    weights = {
+        kind: weight + flavour.constructors.get(kind, 0.0) for kind, weight in _CONSTRUCTORS.items()
+    }
+    concepts = Concepts(
+        dice, Vocabulary(classes, roles, _still_simple(axioms, roles), data), weights
+    )
+    class_weights = {
+        kind: weight + flavour.class_axioms.get(kind, 0.0) for kind, weight in _CLASS_AXIOMS.items()
+    }
     axioms = list(dict.fromkeys(axioms))
     wanted = max(wanted, len(axioms) + 2)
     while len(axioms) < wanted:
@@ -186,7 +279,9 @@ def random_tbox(dice: Dice, flavour: Flavour, wanted: int, most: int = 12) -> tu
 
 
 def _sensible(axioms: list[Axiom]) -> list[Axiom]:
-    """Without disjointness of a property and its own superproperty, which only says that the former is empty."""
+    """Without disjointness of a property and its own superproperty, which only says that the former
+    is empty.
+    """
     box = role_box(axioms)
 
     def is_sensible(axiom: Axiom) -> bool:
@@ -202,8 +297,12 @@ def _sensible(axioms: list[Axiom]) -> list[Axiom]:
     return [axiom for axiom in axioms if is_sensible(axiom)]
 
 
-def _still_simple(axioms: list[Axiom], roles: tuple[ObjectProperty, ...]) -> tuple[ObjectProperty, ...]:
-    """The roles that are simple after some axioms were left out: at least those that were before."""
+def _still_simple(
+    axioms: list[Axiom], roles: tuple[ObjectProperty, ...]
+) -> tuple[ObjectProperty, ...]:
+    """The roles that are simple after some axioms were left out: at least those that were
+    before.
+    """
     box = role_box(axioms)
     return tuple(r for r in roles if box.is_simple(Role(r.iri)))
 
@@ -248,7 +347,9 @@ def _role_axioms(dice: Dice, kind: str, roles: tuple[ObjectProperty, ...]) -> li
     raise ValueError(f"no role axiom {kind}")
 
 
-def _data_axioms(dice: Dice, kind: str, data: tuple[DataProperty, ...], classes: tuple[Class, ...]) -> list[Axiom]:
+def _data_axioms(
+    dice: Dice, kind: str, data: tuple[DataProperty, ...], classes: tuple[Class, ...]
+) -> list[Axiom]:
     property = dice.pick(data)
     match kind:
         case "range":
@@ -260,7 +361,11 @@ def _data_axioms(dice: Dice, kind: str, data: tuple[DataProperty, ...], classes:
     if len(data) < 2:
         return []
     first, second = dice.two(data)
-    return [SubDataPropertyOf(first, second) if kind == "sub" else DisjointDataProperties((first, second))]
+    return [
+        SubDataPropertyOf(first, second)
+        if kind == "sub"
+        else DisjointDataProperties((first, second))
+    ]
 
 
 def _class_axiom(dice: Dice, kind: str, concepts: Concepts) -> Axiom:
@@ -276,9 +381,13 @@ def _class_axiom(dice: Dice, kind: str, concepts: Concepts) -> Axiom:
                 return SubClassOf(concepts.expression(depth), name)
             some = ObjectSomeValuesFrom(concepts.role(), concepts.filler(1, top=0.0))
             part: ClassExpression = some if dice.chance(0.5) else concepts.name()
-            return SubClassOf(part if dice.chance(0.3) else ObjectIntersectionOf((concepts.name(), part)), name)
+            return SubClassOf(
+                part if dice.chance(0.3) else ObjectIntersectionOf((concepts.name(), part)), name
+            )
         case "disjoint":
-            return DisjointClasses((name, dice.pick([c for c in concepts.vocabulary.classes if c != name])))
+            return DisjointClasses(
+                (name, dice.pick([c for c in concepts.vocabulary.classes if c != name]))
+            )
         case "equivalent":
             return EquivalentClasses((name, concepts.expression(1)))
         case "domain":
@@ -305,7 +414,9 @@ def is_legal(axioms: Sequence[Axiom]) -> bool:
     box = role_box(axioms)
     for axiom in axioms:
         for part in parts(axiom):
-            roles: tuple[ObjectPropertyExpression, ...] = (part.property,) if isinstance(part, _COUNTED) else ()
+            roles: tuple[ObjectPropertyExpression, ...] = (
+                (part.property,) if isinstance(part, _COUNTED) else ()
+            )
             if isinstance(part, DisjointObjectProperties):
                 roles = part.properties
             if not all(box.is_simple(role_of(role)) for role in roles):

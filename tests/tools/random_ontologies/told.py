@@ -1,8 +1,12 @@
-"""Contradictions that show without a choice: kept out of most random pools, so that deeper ones decide.
+"""Contradictions that show without a choice: kept out of most random pools, so that deeper ones
+decide.
 
-A small forward chainer of its own over the axioms that need no case distinction. Names and negated names follow from named
-inclusions, disjointness, domains and ranges, ∀ and ∃; pairs of individuals along the role hierarchy and transitivity; individuals
-become one by sameAs, functional roles and ≤1. What it misses is just not kept out: no reasoner, so that a test of reasoners does
+A small forward chainer of its own over the axioms that need no case distinction. Names and negated
+names follow from named
+inclusions, disjointness, domains and ranges, ∀ and ∃; pairs of individuals along the role hierarchy
+and transitivity; individuals
+become one by sameAs, functional roles and ≤1. What it misses is just not kept out: no reasoner, so
+that a test of reasoners does
 not rest on one.
 """
 
@@ -111,7 +115,9 @@ class PlainClashes:
                 case ObjectAllValuesFrom(role, filler):
                     for label in _labels(filler):
                         self._send(sub, role_of(role), label)
-                case ObjectMaxCardinality(1, role, filler) | ObjectExactCardinality(1, role, filler):
+                case ObjectMaxCardinality(1, role, filler) | ObjectExactCardinality(
+                    1, role, filler
+                ):
                     for label in _labels(filler)[:1] or [_TOP] * (filler == THING):
                         self._at_most_one.setdefault(source, set()).add((role_of(role), label))
                 case _:
@@ -152,7 +158,9 @@ class PlainClashes:
     def _edges(self, assertions: list[Assertion], one: _Representatives) -> _Edges:
         edges: _Edges = {}
         stack = [
-            (one(a.subject), role_of(a.property), one(a.object)) for a in assertions if isinstance(a, ObjectPropertyAssertion)
+            (one(a.subject), role_of(a.property), one(a.object))
+            for a in assertions
+            if isinstance(a, ObjectPropertyAssertion)
         ]
         while stack:
             first, role, second = stack.pop()
@@ -176,7 +184,11 @@ class PlainClashes:
             if label not in known:
                 known.add(label)
                 stack += ((individual, implied) for implied in self._implied.get(label, ()))
-                stack += ((y, sent) for role, sent in self._sent.get(label, ()) for y in edges.get((individual, role), ()))
+                stack += (
+                    (y, sent)
+                    for role, sent in self._sent.get(label, ())
+                    for y in edges.get((individual, role), ())
+                )
         return labels
 
     def _merge(self, edges: _Edges, labels: _Labels, one: _Representatives) -> bool:
@@ -185,7 +197,9 @@ class PlainClashes:
         for individual, known in labels.items():
             for label in known:
                 for role, filler in self._at_most_one.get(label, ()):
-                    counted = [y for y in edges.get((individual, role), ()) if filler in labels.get(y, ())]
+                    counted = [
+                        y for y in edges.get((individual, role), ()) if filler in labels.get(y, ())
+                    ]
                     for other in counted[1:]:
                         merged |= one.merge(counted[0], other)
         return merged
@@ -194,8 +208,14 @@ class PlainClashes:
         box = self._roles
         return any(
             (role in box.irreflexive and first in seconds)
-            or (role in box.asymmetric and not seconds.isdisjoint(edges.get((first, role.inverse), ())))
-            or any(r == role and not seconds.isdisjoint(edges.get((first, s), ())) for r, s in box.disjoint)
+            or (
+                role in box.asymmetric
+                and not seconds.isdisjoint(edges.get((first, role.inverse), ()))
+            )
+            or any(
+                r == role and not seconds.isdisjoint(edges.get((first, s), ()))
+                for r, s in box.disjoint
+            )
             for (first, role), seconds in edges.items()
         )
 
@@ -209,8 +229,17 @@ class PlainClashes:
         counts = Counter((property, individual) for property, individual, _ in values)
         return (
             any(n > 1 and property in self._functional for (property, _), n in counts.items())
-            or any(property == p and not in_range(v, range) for p, range in self._ranges for property, _, v in values)
-            or any((q, i, v) in values for p, q in self._roles.disjoint_data for property, i, v in values if property == p)
+            or any(
+                property == p and not in_range(v, range)
+                for p, range in self._ranges
+                for property, _, v in values
+            )
+            or any(
+                (q, i, v) in values
+                for p, q in self._roles.disjoint_data
+                for property, i, v in values
+                if property == p
+            )
             or any(
                 (a.property.iri, one(a.subject), a.literal) in values
                 for a in assertions

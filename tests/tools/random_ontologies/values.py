@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from shiq.model import XSD, DataComplementOf, DataOneOf, DataRange, Datatype, DatatypeRestriction, Literal
+from shiq.model import (
+    XSD,
+    DataComplementOf,
+    DataOneOf,
+    DataRange,
+    Datatype,
+    DatatypeRestriction,
+    Literal,
+)
 from tests.tools.random_ontologies.dice import Dice
 
 INTEGER = XSD + "integer"
@@ -19,7 +27,9 @@ def literal(dice: Dice) -> Literal:
 
 def data_range(dice: Dice) -> DataRange:
     """Facets on integers most often; a datatype, an enumeration, a complement."""
-    kind = dice.weighted({"facets": 5.0, "integer": 1.0, "string": 1.0, "values": 2.0, "complement": 1.0})
+    kind = dice.weighted(
+        {"facets": 5.0, "integer": 1.0, "string": 1.0, "values": 2.0, "complement": 1.0}
+    )
     match kind:
         case "integer":
             return Datatype(INTEGER)
@@ -46,7 +56,9 @@ def in_range(literal: Literal, range: DataRange) -> bool:
         case DataComplementOf(operand):
             return not in_range(literal, operand)
         case DatatypeRestriction(datatype, facets):
-            return literal.datatype == datatype.iri and all(_meets(literal, facet, bound) for facet, bound in facets)
+            return literal.datatype == datatype.iri and all(
+                _meets(literal, facet, bound) for facet, bound in facets
+            )
     raise TypeError(f"no drawn range: {range!r}")
 
 

@@ -1,6 +1,7 @@
 """One step of a program as a logic program for clingo (MIT), with what windows see as facts.
 
-`run` gives for each point what an evaluator gives: the whole model, and the heads of rules with a body.
+`run` gives for each point what an evaluator gives: the whole model, and the heads of rules with a
+body.
 """
 
 from __future__ import annotations
@@ -70,16 +71,26 @@ class _Step:
                 self.lines += [f"{_named('in', predicate, map(str, row))}." for row in found]
         for s, point in past.items():
             for predicate, found in point.items():
-                self.lines += [f"{_named('seen', predicate, [str(self.t - s), *map(str, row)])}." for row in found if s < self.t]
+                self.lines += [
+                    f"{_named('seen', predicate, [str(self.t - s), *map(str, row)])}."
+                    for row in found
+                    if s < self.t
+                ]
         for predicate in self.names:
             arguments = [f"A{i}" for i in range(int(predicate.rpartition("/")[2]))]
             for kind in ("cur", "per"):
-                self.lines.append(f"{_named(kind, predicate, arguments)} :- {_named('in', predicate, arguments)}.")
-            self.lines.append(f"{_named('seen', predicate, ['0', *arguments])} :- {_named('cur', predicate, arguments)}.")
+                self.lines.append(
+                    f"{_named(kind, predicate, arguments)} :- {_named('in', predicate, arguments)}."
+                )
+            self.lines.append(
+                f"{_named('seen', predicate, ['0', *arguments])} :- {_named('cur', predicate, arguments)}."
+            )
         return "\n".join(self.lines)
 
     def _rule(self, rule: StreamRule) -> None:
-        body = ", ".join(part for literal in rule.body for part in self._literal(literal)) or "#true"
+        body = (
+            ", ".join(part for literal in rule.body for part in self._literal(literal)) or "#true"
+        )
         kinds = ["cur", *(() if rule.temporary else ("per",)), *(("der",) if rule.body else ())]
         for kind in kinds:
             self.lines.append(f"{self._atom(kind, rule.head)} :- {body}.")
@@ -94,14 +105,24 @@ class _Step:
         if isinstance(term, Arithmetic):
             left, right = self._term(term.left), self._term(term.right)
             # clingo's division is not ours for negative numbers.
-            return f"@divided({left},{right})" if term.operator == "/" else f"({left}{term.operator}{right})"
-        return f"V{re.sub(r'[^A-Za-z0-9]', '_', term.name)}" if isinstance(term, Variable) else str(term)
+            return (
+                f"@divided({left},{right})"
+                if term.operator == "/"
+                else f"({left}{term.operator}{right})"
+            )
+        return (
+            f"V{re.sub(r'[^A-Za-z0-9]', '_', term.name)}"
+            if isinstance(term, Variable)
+            else str(term)
+        )
 
     def _literal(self, literal: Literal) -> list[str]:
         if isinstance(literal, WindowedLiteral):
             return self._windowed(literal)
         if isinstance(literal, ComparisonLiteral):
-            return [f"{'not ' if literal.negated else ''}{self._term(literal.left)}{literal.relation}{self._term(literal.right)}"]
+            return [
+                f"{'not ' if literal.negated else ''}{self._term(literal.left)}{literal.relation}{self._term(literal.right)}"
+            ]
         if isinstance(literal, External):
             return self._external(literal)
         elements = ";".join(
@@ -111,7 +132,10 @@ class _Step:
         return self._aggregate(literal, elements)
 
     def _aggregate(self, literal: Aggregate, elements: str) -> list[str]:
-        guards = [f"#{literal.function}{{{elements}}}{relation}{self._term(term)}" for relation, term in literal.guards]
+        guards = [
+            f"#{literal.function}{{{elements}}}{relation}{self._term(term)}"
+            for relation, term in literal.guards
+        ]
         some = [f"#count{{{elements}}}>=1"] if literal.function in ("min", "max") else []
         if not literal.negated:
             return [*some, *guards]
@@ -123,7 +147,9 @@ class _Step:
         outputs = [self._term(term) for term in literal.outputs]
         if not outputs:
             return [f"@called_{literal.function}({inputs}){'!=' if literal.negated else '='}1"]
-        return [f"({','.join(outputs)}{',' if len(outputs) == 1 else ''})=@called_{literal.function}({inputs})"]
+        return [
+            f"({','.join(outputs)}{',' if len(outputs) == 1 else ''})=@called_{literal.function}({inputs})"
+        ]
 
     def _windowed(self, literal: WindowedLiteral) -> list[str]:
         if literal.window is None:
@@ -131,7 +157,9 @@ class _Step:
         key = literal.window.intervals
         if key not in self.windows:
             self.windows[key] = len(self.windows)
-            offsets = [d for low, high in key for d in range(low, high + 1) if self.t - d >= self.first]
+            offsets = [
+                d for low, high in key for d in range(low, high + 1) if self.t - d >= self.first
+            ]
             self.lines += [f"w{self.windows[key]}({d})." for d in offsets]
             self.lines += [f"c{self.windows[key]}({c})." for c in range(1, literal.window.size + 1)]
             self.lines.append(f"#defined w{self.windows[key]}/1.")
@@ -140,7 +168,9 @@ class _Step:
         one, each = f"D{self.fresh}", f"E{self.fresh}"
         m = f"#count{{{each}:w{number}({each}),{self._atom('seen', literal.atom, each)}}}"
         some = [f"w{number}({one})", self._atom("seen", literal.atom, one)]
-        observed = sum(1 for low, high in key for d in range(low, high + 1) if self.t - d >= self.first)
+        observed = sum(
+            1 for low, high in key for d in range(low, high + 1) if self.t - d >= self.first
+        )
         if literal.operator == ALWAYS:
             can = observed > 0 and (not self.complete or observed == literal.window.size)
             if literal.negated:
@@ -149,17 +179,26 @@ class _Step:
         assert literal.count is not None
         c = self._term(literal.count)
         if literal.operator == AT_MOST:
-            return [*(some if literal.binds else [self._defined(literal.atom)]), f"{m}{'>' if literal.negated else '<='}{c}"]
+            return [
+                *(some if literal.binds else [self._defined(literal.atom)]),
+                f"{m}{'>' if literal.negated else '<='}{c}",
+            ]
         relation, opposite = ("=", "!=") if literal.operator == COUNT else (">=", "<")
         if literal.negated:
             return [self._defined(literal.atom), f"{m}{opposite}{c}"]
         if literal.operator == COUNT and isinstance(literal.count, Variable):
             return [*some, f"{c}={m}", f"c{number}({c})"]
-        return [*some, f"{m}{relation}{c}", f"c{number}({c})" if not isinstance(literal.count, Constant) else "#true"]
+        return [
+            *some,
+            f"{m}{relation}{c}",
+            f"c{number}({c})" if not isinstance(literal.count, Constant) else "#true",
+        ]
 
     def _defined(self, atom: Atom) -> str:
         """True, where the arithmetic of the arguments has a value."""
-        return ", ".join([f"{self._term(term)}={self._term(term)}" for term in atom.arguments] or ["#true"])
+        return ", ".join(
+            [f"{self._term(term)}={self._term(term)}" for term in atom.arguments] or ["#true"]
+        )
 
 
 def _named(kind: str, predicate: str, arguments: Iterable[str]) -> str:
@@ -178,13 +217,19 @@ class _Context:
             setattr(self, f"called_{name}", self._calling(name, function, rule, functions))
 
     def _calling(
-        self, name: str, function: Callable[..., Any], rule: StreamRule, functions: Mapping[str, Any]
+        self,
+        name: str,
+        function: Callable[..., Any],
+        rule: StreamRule,
+        functions: Mapping[str, Any],
     ) -> Callable[..., Any]:
         import clingo
 
         def called(*arguments: Any) -> Any:
             inputs = tuple(_value(argument) for argument in arguments)
-            plain = function(*(value if isinstance(value, int) else content(value) for value in inputs))
+            plain = function(
+                *(value if isinstance(value, int) else content(value) for value in inputs)
+            )
             if isinstance(plain, bool):
                 return clingo.Number(int(plain))
             width = len(plain) if isinstance(plain, tuple) else 1
@@ -213,12 +258,16 @@ def _value(symbol: Any) -> int | str:
     return string(symbol.string) if symbol.type == clingo.SymbolType.String else str(symbol)
 
 
-def _solved(text: str, functions: Mapping[str, Any], program: CheckedProgram) -> tuple[Point, Point, Point]:
+def _solved(
+    text: str, functions: Mapping[str, Any], program: CheckedProgram
+) -> tuple[Point, Point, Point]:
     import clingo
 
     control = clingo.Control(["--warn=none"], logger=lambda *_: None)
     control.add("base", [], text)
-    control.ground([("base", [])], context=_Context(functions, program.rules[0]) if program.rules else None)
+    control.ground(
+        [("base", [])], context=_Context(functions, program.rules[0]) if program.rules else None
+    )
     found: dict[str, Point] = {"cur": {}, "per": {}, "der": {}}
     models = 0
     with control.solve(yield_=True) as handle:

@@ -1,7 +1,10 @@
-"""Random programs with random input, every construct often, safe and stratified by how they are made.
+"""Random programs with random input, every construct often, safe and stratified by how they are
+made.
 
-Predicates have levels: what is used positively is of the same level or a lower one, all else strictly lower. Values that
-arithmetic makes in recursion are bounded. A part has a key: the variable X, first in all atoms but those of facts.
+Predicates have levels: what is used positively is of the same level or a lower one, all else
+strictly lower. Values that
+arithmetic makes in recursion are bounded. A part has a key: the variable X, first in all atoms but
+those of facts.
 """
 
 from __future__ import annotations
@@ -60,7 +63,9 @@ class _Generator:
         self.inputs = {name: arity for name, arity in INPUTS.items() if arity or not self.keyed}
         arities = (1, 1, 2) if self.keyed else (0, 1, 1, 1, 2)
         names = "pqrst"[: self._number(2, 5)]
-        self.derived = {name: (self.random.choice(arities), level) for level, name in enumerate(names)}
+        self.derived = {
+            name: (self.random.choice(arities), level) for level, name in enumerate(names)
+        }
         #: Two predicates on one level make cycles of two.
         if len(self.derived) > 2 and self._chance(0.4):
             self.derived["q"] = self.derived["q"][0], self.derived["p"][1]
@@ -81,10 +86,16 @@ class _Generator:
             rules.append(f"f({self.constant()}).")
         if self._chance(0.25):
             self.used.add("fact")
-            rules.append(f"{self.atom('p', [self.constant() for _ in range(self.derived['p'][0])])}.")
+            rules.append(
+                f"{self.atom('p', [self.constant() for _ in range(self.derived['p'][0])])}."
+            )
         if self._chance(0.15):
             self.used.add("local-strata")
-            rules += ["z(X,C) :- i(X) count C in [2].", "h(X) :- z(X,C), C>0.", "z(X,0) :- j(X,Y), not h(X)."]
+            rules += [
+                "z(X,C) :- i(X) count C in [2].",
+                "h(X) :- z(X,C), C>0.",
+                "z(X,0) :- j(X,Y), not h(X).",
+            ]
             self.inputs["z"] = 2
         if "#const" in self.used:
             rules.append("#const n = 2.")
@@ -93,7 +104,11 @@ class _Generator:
             rules.append("%* p(1) :-\n i(1). *%")
         if self._chance(0.15):
             self.used.add("#show")
-            rules += [f"#show {name}/{arity}." for name, (arity, _) in self.derived.items() if self._chance(0.6)] or ["#show i/1"]
+            rules += [
+                f"#show {name}/{arity}."
+                for name, (arity, _) in self.derived.items()
+                if self._chance(0.6)
+            ] or ["#show i/1"]
         options: dict[str, Any] = {"timeline": "on-input" if self._chance(0.3) else "dense"}
         options["complete_windows"] = self._chance(0.25)
         self.used |= {"on-input"} if options["timeline"] == "on-input" else set()
@@ -144,7 +159,15 @@ class _Generator:
         self.fresh = 0
         # What is bound is known from left to right here; the order is shuffled afterwards.
         body = [self.positive(beginning=i == 0) for i in range(self._number(1, 3))]
-        extras = (self.negative, self.comparison, self.aggregate, self.external, self.counted, self.at_most, self.now)
+        extras = (
+            self.negative,
+            self.comparison,
+            self.aggregate,
+            self.external,
+            self.counted,
+            self.at_most,
+            self.now,
+        )
         for _ in range(self.random.choice((0, 1, 1, 2, 2, 3))):
             body += self.random.choice(extras)()
         arguments = ["X" if self.keyed and not i else self.head_term() for i in range(arity)]
@@ -198,8 +221,12 @@ class _Generator:
 
     def predicate(self, same_level: bool) -> tuple[str, int]:
         """A predicate that may be used; of the level itself only where ``same_level``."""
-        below = [(name, arity) for name, (arity, level) in self.derived.items() if level < self.level]
-        beside = [(name, arity) for name, (arity, level) in self.derived.items() if level == self.level]
+        below = [
+            (name, arity) for name, (arity, level) in self.derived.items() if level < self.level
+        ]
+        beside = [
+            (name, arity) for name, (arity, level) in self.derived.items() if level == self.level
+        ]
         if same_level and self._chance(0.3):
             self.recursive = True
             return self.random.choice(beside)
@@ -250,11 +277,17 @@ class _Generator:
 
     def negative(self) -> list[str]:
         atom = self.projected() if self._chance(0.2) else self.lower()
-        way = self.random.choice(("not", "not", "not-in", "not-at-least", "not-always", "not-count"))
+        way = self.random.choice(
+            ("not", "not", "not-in", "not-at-least", "not-always", "not-count")
+        )
         self.used.add(way)
         if way == "not":
             return [f"not {atom}"]
-        operator = {"not-in": "", "not-at-least": f"at least {self.counting()} ", "not-always": "always "}
+        operator = {
+            "not-in": "",
+            "not-at-least": f"at least {self.counting()} ",
+            "not-always": "always ",
+        }
         return [f"not {atom} {operator.get(way, f'count {self.counting()} ')}in {self.window()}"]
 
     def projected(self) -> str:
@@ -266,7 +299,11 @@ class _Generator:
         return self.atom(name, found)
 
     def counting(self) -> str:
-        return self.random.choice(self.bound) if self.bound and self._chance(0.3) else str(self._number(1, 3))
+        return (
+            self.random.choice(self.bound)
+            if self.bound and self._chance(0.3)
+            else str(self._number(1, 3))
+        )
 
     def counted(self) -> list[str]:
         way = self.random.choice(("count", "count-variable", "at-least-variable"))
@@ -286,9 +323,13 @@ class _Generator:
     def at_most(self) -> list[str]:
         self.used.add("at-most")
         if self.binds and self._chance(0.6):
-            return [f"{self.lower(True)} at most {self.random.choice(('1', '2', *self.bound))} in {self.window()}"]
+            return [
+                f"{self.lower(True)} at most {self.random.choice(('1', '2', *self.bound))} in {self.window()}"
+            ]
         atom = self.projected() if self._chance(0.2) and not self.binds else self.lower()
-        return [f"{atom} at most {self.random.choice(('0', '1', '2', self.counting()))} in {self.window()}"]
+        return [
+            f"{atom} at most {self.random.choice(('0', '1', '2', self.counting()))} in {self.window()}"
+        ]
 
     def comparison(self) -> list[str]:
         if self._chance(0.4) and self.bound:
@@ -308,8 +349,14 @@ class _Generator:
         self.used.add("comparison")
         negation = "not " if self._chance(0.3) else ""
         self.used |= {"not-comparison"} if negation else set()
-        left = self.term() if self._chance(0.8) or not self.bound else self.expression(self.random.choice(self.bound))
-        return [f"{negation}{left}{self.random.choice(('<', '<=', '>', '>=', '!=', '<>'))}{self.term()}"]
+        left = (
+            self.term()
+            if self._chance(0.8) or not self.bound
+            else self.expression(self.random.choice(self.bound))
+        )
+        return [
+            f"{negation}{left}{self.random.choice(('<', '<=', '>', '>=', '!=', '<>'))}{self.term()}"
+        ]
 
     def now(self) -> list[str]:
         self.used.add("@now")
@@ -324,7 +371,10 @@ class _Generator:
 
     def element(self, outer: list[str]) -> str:
         name, arity = self.predicate(False)
-        inner = [self.random.choice(("U", "W", *outer)) if self._chance(0.8) else self.constant() for _ in range(arity)]
+        inner = [
+            self.random.choice(("U", "W", *outer)) if self._chance(0.8) else self.constant()
+            for _ in range(arity)
+        ]
         if self.keyed and name != "f":
             inner[0] = "X"
         variables = [name for name in inner if name[0].isupper()]
